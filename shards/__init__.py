@@ -1,0 +1,1 @@
+"""Sorted shards: immutable files that hold a country, its orders and its indexes. See FORMAT.md."""

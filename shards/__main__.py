@@ -1,0 +1,99 @@
+"""`python -m shards`: look at generations, verify them, go back to the previous one."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from shards import generations, inspect
+from shards.errors import GenerationError, ShardError
+from shards.verify import verify
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 done, 1 failed, 2 wrong use (argparse exits by itself)."""
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], None] = options.command
+    try:
+        command(options)
+    except (ShardError, OSError) as error:
+        print(f"shards: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m shards",
+        description="Look at generations of shards and manage them.",
+        epilog="example: python -m shards inspect demo-data/data",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    look = _command(
+        commands, "inspect", _inspect, "what is in a DATA folder, or in one shard file",
+        "python -m shards inspect demo-data/data/4f6a0c1d2e3b4a59/EE.shard --id 10000018",
+    )  # fmt: skip
+    look.add_argument("path", type=Path, metavar="DATA|FILE")
+    look.add_argument("--id", help="show this company of a shard file, statements included")
+    check = _command(
+        commands, "verify", _verify, "check every digest and every invariant of FORMAT.md",
+        "python -m shards verify demo-data/data",
+    )  # fmt: skip
+    check.add_argument("data", type=Path, metavar="DATA")
+    back = _command(
+        commands, "rollback", _rollback, "publish the previous generation again",
+        "python -m shards rollback demo-data/data",
+    )  # fmt: skip
+    back.add_argument("data", type=Path, metavar="DATA")
+    return parser
+
+
+def _command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    run: Callable[[argparse.Namespace], None],
+    about: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name, help=about, description=about.capitalize() + ".", epilog=f"example: {example}"
+    )
+    parser.set_defaults(command=run)
+    return parser
+
+
+def _inspect(options: argparse.Namespace) -> None:
+    if options.path.is_dir():
+        lines = inspect.data_lines(options.path)
+    else:
+        lines = inspect.shard_lines(options.path, options.id)
+    for line in lines:
+        print(line)
+
+
+def _verify(options: argparse.Namespace) -> None:
+    known = generations.published(options.data)
+    if known is None:
+        raise GenerationError(
+            f"{options.data} has nothing published to verify; `python -m pipeline build` first"
+        )
+    names = [known.generation] + ([known.previous] if known.previous else [])
+    for name in tqdm(names, disable=None, leave=False):
+        folder = options.data / name
+        generations.verify_digests(folder, generations.read_manifest(folder))
+        with generations.load(options.data, name) as generation:
+            verify(generation)
+            manifest = generation.manifest
+        print(f"{name}: {len(manifest.files)} files, {manifest.total:,} companies: "
+              "every digest and invariant holds")  # fmt: skip
+
+
+def _rollback(options: argparse.Namespace) -> None:
+    after = generations.rollback(options.data)
+    print(f"published {after.generation}; {after.previous} is kept as the previous one")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

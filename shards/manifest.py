@@ -1,0 +1,135 @@
+"""What a generation says of itself: its sources, its files with their digests, its counts.
+
+The manifest holds no time and no path of a machine, and the name of a generation is the digest of
+the rest: the same input gives the same generation, and a file that was changed is noticed.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from blake3 import blake3
+
+from shards.errors import CorruptError, WrongFormatError
+from shards.format import FORMAT_VERSION
+
+_CHUNK: Final = 1 << 20
+_ID_DIGITS: Final = 16  # 64 bits of BLAKE3: two nights never share a name by chance
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An input file of the build: its name, size in bytes, BLAKE3 in hexadecimal."""
+
+    path: str
+    size: int
+    blake3: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the generation: its size in bytes and two digests in hexadecimal.
+
+    BLAKE3 is what is checked; SHA-256 is for people whose tools know no other.
+    """
+
+    size: int
+    blake3: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """`counts` are companies by country, `secteurs` by NACE division (`-`: without a sector)."""
+
+    generation: str
+    format: int
+    sources: tuple[Source, ...]
+    files: Mapping[str, File]
+    total: int
+    counts: Mapping[str, int]
+    secteurs: Mapping[str, int]
+    forced: str | None  # why the gates were overridden, if they were
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files.values())
+
+
+def make(
+    files: Mapping[str, File],
+    sources: Sequence[Source],
+    counts: Mapping[str, int],
+    secteurs: Mapping[str, int],
+    forced: str | None = None,
+) -> Manifest:
+    """The manifest of these files, named by the digest of all it says."""
+    nameless = Manifest(
+        generation="",
+        format=FORMAT_VERSION,
+        sources=tuple(sorted(sources, key=lambda source: (source.path, source.blake3))),
+        files=dict(sorted(files.items())),
+        total=sum(counts.values()),
+        counts=dict(sorted(counts.items())),
+        secteurs=dict(sorted(secteurs.items())),
+        forced=forced,
+    )
+    return Manifest(**{**_fields(nameless), "generation": _name(nameless)})
+
+
+def dump(manifest: Manifest) -> bytes:
+    """The bytes of `manifest.json`."""
+    return orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+
+
+def load(packed: bytes, where: Path) -> Manifest:
+    """The manifest whose bytes these are; `where` it was found is for messages.
+
+    Raises:
+        WrongFormatError: if it is of another format.
+        CorruptError: if it is no manifest, or was changed after it was named.
+    """
+    try:
+        document: dict[str, Any] = orjson.loads(packed)
+        version = document["format"]
+        if version != FORMAT_VERSION:
+            raise WrongFormatError(
+                f"{where} has format {version}, this code reads {FORMAT_VERSION}; rebuild it"
+            )
+        document["sources"] = tuple(Source(**source) for source in document["sources"])
+        document["files"] = {name: File(**file) for name, file in document["files"].items()}
+        manifest = Manifest(**document)
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorruptError(
+            f"{where} is not a manifest ({error}); build or fetch the generation again"
+        ) from error
+    if manifest.generation != _name(manifest):
+        raise CorruptError(
+            f"{where} does not say what its name {manifest.generation} stands for; "
+            "build or fetch the generation again"
+        )
+    return manifest
+
+
+def digest(path: Path) -> File:
+    """Size and digests of the file at `path`, read once in pieces."""
+    first, second, size = blake3(), hashlib.sha256(), 0
+    with path.open("rb") as stream:
+        while piece := stream.read(_CHUNK):
+            first.update(piece)
+            second.update(piece)
+            size += len(piece)
+    return File(size, first.hexdigest(), second.hexdigest())
+
+
+def _name(manifest: Manifest) -> str:
+    nameless = {**asdict(manifest), "generation": ""}
+    return blake3(orjson.dumps(nameless, option=orjson.OPT_SORT_KEYS)).hexdigest()[:_ID_DIGITS]
+
+
+def _fields(manifest: Manifest) -> dict[str, Any]:
+    return {name: getattr(manifest, name) for name in Manifest.__slots__}

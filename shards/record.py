@@ -1,0 +1,57 @@
+"""One company as it is stored: ready JSON, with the four contact fields set apart.
+
+The server sends a stored row without decoding it. Only the contact fields depend on the caller
+(§2.1), and they stand side by side in the order of the fields; so a row is three pieces of JSON,
+of which the middle one is kept or replaced by four nulls. FORMAT.md §6 draws it.
+"""
+
+import struct
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+# Every field of `Societe`, in the order of §2.1; always all of them (contract C6, which counts 38:
+# the table has 40).
+FIELDS: Final = (
+    "iso2", "id", "nom", "forme", "statut", "activite", "ville", "code_postal", "region",
+    "adresse", "date_creation", "effectif", "tranche_effectif", "capital_social",
+    "capital_devise", "ca_eur", "ca_last", "ca_year", "ca_devise", "ca_mult",
+    "total_actif_last", "exercice_actif", "devise", "unite_mult", "n_exercices",
+    "exercice_min", "exercice_max", "secteur", "grand_secteur", "sous_secteur", "nace_code",
+    "nace_libelle", "description", "site_web", "domaine", "email", "telephone", "est_cotee",
+    "url_registre", "score",
+)  # fmt: skip
+CONTACTS: Final = ("site_web", "domaine", "email", "telephone")
+
+_LENGTHS: Final = struct.Struct("<II")  # of head and of contacts; what is left is the tail
+_FIRST: Final = FIELDS.index(CONTACTS[0])
+_HEAD: Final = FIELDS[:_FIRST]
+_TAIL: Final = FIELDS[_FIRST + len(CONTACTS) :]
+_NO_CONTACTS: Final = orjson.dumps(dict.fromkeys(CONTACTS))[1:-1]
+
+
+def encode(company: Mapping[str, Any]) -> bytes:
+    """The stored bytes of `company`; a field that it lacks is null.
+
+    >>> encode({"iso2": "EE", "id": "1", "nom": "Ä"})[8:37].decode()
+    '{"iso2":"EE","id":"1","nom":"'
+    """
+    head = orjson.dumps({field: company.get(field) for field in _HEAD})[:-1] + b","
+    contacts = orjson.dumps({field: company.get(field) for field in CONTACTS})[1:-1]
+    tail = b"," + orjson.dumps({field: company.get(field) for field in _TAIL})[1:]
+    return _LENGTHS.pack(len(head), len(contacts)) + head + contacts + tail
+
+
+def decode(stored: bytes, *, coordonnees: bool) -> bytes:
+    """The JSON object of a company; without the right `coordonnees` its contact fields are null.
+
+    >>> decode(encode({"email": "a@b.ee"}), coordonnees=False).count(b"a@b.ee")
+    0
+    """
+    head, contacts = _LENGTHS.unpack_from(stored)
+    start = _LENGTHS.size + head
+    end = start + contacts
+    if coordonnees:
+        return stored[_LENGTHS.size :]
+    return stored[_LENGTHS.size : start] + _NO_CONTACTS + stored[end:]

@@ -1,0 +1,92 @@
+"""The slow server: §4.4 and contract B in plain Python, over a list of companies.
+
+Every search test asks both servers and expects one answer. Nothing here is to be made faster, and
+nothing is shared with the fast code but the words of the question (`shards.query.Query`).
+A company is a dict of the fields of §2.1, plus `division`, `groupe` and `capital_eur`.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shards.query import Query
+
+Company = Mapping[str, Any]
+
+LIGATURES = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
+
+
+def search(companies: Sequence[Company], query: Query) -> list[Company]:
+    """All companies that match, in order; their number is the total."""
+    return sorted((c for c in companies if matches(c, query)), key=lambda c: sort_key(c, query.tri))
+
+
+def matches(company: Company, query: Query) -> bool:
+    return all(
+        (
+            not query.pays or company["iso2"] in query.pays,
+            not query.secteurs or company["division"] in query.secteurs,
+            query.sous_secteurs is None or company["groupe"] in query.sous_secteurs,
+            query.q is None or named(company, query.q),
+            within(company["ca_eur"], query.ca_min, query.ca_max),
+            within(company["effectif"], query.effectif_min, query.effectif_max),
+            not query.site_web or company["site_web"] is not None,
+            not query.avec_ca or company["ca_eur"] is not None,
+        )
+    )
+
+
+def within(value: float | None, least: float | None, most: float | None) -> bool:
+    """B22: bounds are inclusive, and a null passes none."""
+    if least is None and most is None:
+        return True
+    if value is None:
+        return False
+    return (least is None or value >= least) and (most is None or value <= most)
+
+
+def named(company: Company, q: str) -> bool:
+    """B15, B16: the folded name contains the folded q, or the identifier begins with q."""
+    if not folded(q):
+        return False
+    if folded(q) in folded(company["nom"]):
+        return True
+    prefix = letters_and_digits(q)
+    return bool(prefix) and letters_and_digits(company["id"]).startswith(prefix)
+
+
+def folded(text: str) -> str:
+    """B15, one character after the other."""
+    out = ""
+    for char in unicodedata.normalize("NFKD", text):
+        if unicodedata.category(char).startswith("M"):
+            continue
+        for small in char.casefold():
+            out += LIGATURES.get(small, small) if small.isalnum() else " "
+    while "  " in out:
+        out = out.replace("  ", " ")
+    return out.strip(" ")
+
+
+def letters_and_digits(text: str) -> str:
+    return "".join(char for char in text.upper() if char.isalnum())
+
+
+def sort_key(company: Company, tri: str) -> tuple[Any, ...]:
+    """B27 to B32: nulls last, ties by country, then identifier."""
+    tie = (company["iso2"], company["id"])
+    if tri == "nom":
+        return (folded(company["nom"]), company["nom"], *tie)
+    if tri == "recent":
+        # ISO dates of any precision compare as texts; the latest first.
+        date = company["date_creation"]
+        return (date is None, [-ord(char) for char in (date or "").ljust(10, "\0")], *tie)
+    field, sign = {
+        "ca_desc": ("ca_eur", -1),
+        "ca_asc": ("ca_eur", 1),
+        "effectif_desc": ("effectif", -1),
+        "capital_desc": ("capital_eur", -1),
+        "score": ("score", -1),
+    }[tri]
+    value = company[field]
+    return (value is None, 0 if value is None else sign * value, *tie)

@@ -1,0 +1,152 @@
+"""The fast search against the slow one (tests/oracle.py): totals, rows, order, every page."""
+
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from shards import select, words, writer
+from shards.query import ORDERS, Query
+from shards.reader import Shard
+from shards.search import search
+from tests import oracle
+from tests.world import COUNTRIES, GROUPS, PIECES, Company, companies, company, write_shard
+
+bounds = st.none() | st.sampled_from([0.0, 0.5, -1.0, 1e6, 3.25]) | st.floats(-1e9, 1e9)
+heads = st.none() | st.integers(-1, 6)
+parts = st.sampled_from(PIECES) | st.text("abcdefot ée.1290é", min_size=1, max_size=4)
+
+
+@st.composite
+def queries(draw: st.DrawFn, found: Sequence[Company]) -> Query:
+    """A query; half of its words are parts of names that exist."""
+    q = draw(st.none() | parts)
+    existing = draw(st.booleans())
+    if found and existing:
+        text = draw(st.sampled_from(found))[draw(st.sampled_from(["nom", "id"]))]
+        start = draw(st.integers(0, len(text) - 1))
+        q = text[start : start + draw(st.integers(1, 8))]
+    return Query(
+        pays=tuple(draw(st.sets(st.sampled_from(COUNTRIES)))),
+        secteurs=tuple(draw(st.sets(st.sampled_from(sorted(GROUPS))))),
+        sous_secteurs=draw(
+            st.none() | st.sets(st.sampled_from(["62.0", "47.1", "47.2", "01.1"])).map(tuple)
+        ),
+        q=q,
+        tri=draw(st.sampled_from(ORDERS)),
+        ca_min=draw(bounds),
+        ca_max=draw(bounds),
+        effectif_min=draw(heads),
+        effectif_max=draw(heads),
+        site_web=draw(st.booleans()),
+        avec_ca=draw(st.booleans()),
+    )
+
+
+@pytest.mark.parametrize("shortcuts", ["as at scale", "taken whenever possible"])
+def test_search_answers_as_the_oracle_does(shortcuts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shortcuts == "taken whenever possible":
+        # What only large shards do by themselves: united lists, walks, intersections, dictionaries.
+        monkeypatch.setattr(words, "HEAVY_POSTINGS", 0)
+        monkeypatch.setattr(words, "FEW", 0)
+        monkeypatch.setattr(select, "WALK_COST", 0)
+        monkeypatch.setattr(select, "WALK_ROWS", 2)
+        monkeypatch.setattr(writer, "FEWEST_SAMPLES", 12)
+
+    @given(companies().flatmap(lambda c: st.tuples(st.just(c), st.lists(queries(c), max_size=6))))
+    def check(case: tuple[list[Company], list[Query]]) -> None:
+        found, asked = case
+        with World(found) as world:
+            for query in asked:
+                expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
+
+                assert world.pages(query, 4) == (len(expected), expected)
+
+    check()
+
+
+@given(companies(), st.sampled_from(ORDERS), st.integers(1, 9))
+@example([], "nom", 1)
+def test_every_order_is_walked_page_by_page_without_a_gap_or_a_repeat(
+    found: list[Company], tri: str, limit: int
+) -> None:
+    expected = [(c["iso2"], c["id"]) for c in oracle.search(found, Query(tri=tri))]
+
+    with World(found) as world:
+        assert world.pages(Query(tri=tri), limit) == (len(expected), expected)
+
+
+def test_equal_values_are_ordered_by_country_then_identifier() -> None:
+    """B28"""
+    found = [company(iso2, i, "Ä", ca_eur=5.0) for iso2 in ("UK", "EE") for i in ("2", "10", "1")]
+
+    with World(found) as world:
+        _, rows = world.pages(Query(), 6)
+
+    assert rows == [("EE", "1"), ("EE", "10"), ("EE", "2"), ("UK", "1"), ("UK", "10"), ("UK", "2")]
+
+
+def test_a_null_is_last_whichever_the_direction() -> None:
+    """B27"""
+    found = [company("EE", "1", "a"), company("EE", "2", "b", ca_eur=-1.0)]
+
+    with World(found) as world:
+        assert world.pages(Query(tri="ca_asc"), 2)[1] == [("EE", "2"), ("EE", "1")]
+        assert world.pages(Query(tri="ca_desc"), 2)[1] == [("EE", "2"), ("EE", "1")]
+
+
+def test_a_word_is_found_inside_another_and_across_a_blank() -> None:
+    """B15"""
+    found = [company("EE", "1", "Fitlab OÜ"), company("EE", "2", "Lab. Orléans")]
+
+    with World(found) as world:
+        assert world.pages(Query(q="LAB", tri="nom"), 9)[0] == 2
+        assert world.pages(Query(q="b o", tri="nom"), 9)[0] == 2
+        assert world.pages(Query(q="lab orleans"), 9)[1] == [("EE", "2")]
+
+
+def test_punctuation_alone_finds_nothing() -> None:
+    """B16"""
+    with World([company("EE", "1", "A & B")]) as world:
+        assert world.pages(Query(q=" & "), 9) == (0, [])
+
+
+def test_an_identifier_is_found_by_its_letters_and_digits() -> None:
+    """B15"""
+    with World([company("FR", "fn 122-m", "Ψ")]) as world:
+        assert world.pages(Query(q="FN1.22"), 9)[0] == 1
+        assert world.pages(Query(q="22m"), 9)[0] == 0
+
+
+class World:
+    """Companies in real shards."""
+
+    def __init__(self, found: Sequence[Company]) -> None:
+        self.found = found
+        self.stack = ExitStack()
+
+    def __enter__(self) -> "World":
+        folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
+        self.shards: dict[str, Shard] = {}
+        for iso2 in COUNTRIES:
+            write_shard(folder / iso2, iso2, self.found)
+            self.shards[iso2] = self.stack.enter_context(Shard(folder / iso2))
+        return self
+
+    def pages(self, query: Query, limit: int) -> tuple[int, list[tuple[str, str]]]:
+        """The total, and the companies of all pages, one after the other."""
+        rows: list[tuple[str, str]] = []
+        for offset in range(0, len(self.found) + limit, limit):
+            page = search(self.shards, query, offset=offset, limit=limit)
+            found = [(r.iso2, self.shards[r.iso2].company(r.row)["id"]) for r in page.rows]
+            assert len(found) == max(0, min(limit, page.total - offset))
+            rows += found
+        return page.total, rows
+
+    def __exit__(self, *error: Any) -> None:
+        self.stack.close()

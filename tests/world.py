@@ -1,0 +1,171 @@
+"""Small worlds: companies as dicts, and the real shards and generations that hold them.
+
+The text strategies draw what registers publish and what breaks programs: accents in both Unicode
+forms, ligatures, fullwidth letters, Greek, Cyrillic, Hebrew, emoji, names that fold to nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import orjson
+from hypothesis import strategies as st
+
+from shards import format, generations, record, writer
+from shards import reference as references
+from shards.reference import Cell, Pays, Reference, Secteur, SousSecteur
+from shards.writer import Columns
+
+Company = dict[str, Any]
+
+COUNTRIES: Final = ("EE", "FR", "UK")
+GROUPS: Final = {"62": ("62.0",), "47": ("47.1", "47.2"), "01": ("01.1",)}
+# One label under two sectors (contract B10).
+LABELS: Final = {"62.0": "Informatique", "47.1": "Détail", "47.2": "Divers", "01.1": "Divers"}
+
+PIECES: Final = (
+    "Orléans", "orle\u0301ans", "Société", "SOCIETE", "Générale", "Straße", "STRASSE", "Œuvre",
+    "oeuvre", "Ærø", "Łódź", "Żabka", "Đuro", "Þór", "ＡＢＣ", "abc", "Ψυχή", "ψυχη", "Ёлка",
+    "елка", "חברה", "🚀", "fit", "lab", "Fitlab", "a", "b", "ab", "&", "-", "'",
+    "\"", "(UK)", "Oü", "OÜ",
+    "n°1", "½", "②", "3M", "0", "00", "99",
+)  # fmt: skip
+
+names = st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map(" ".join) | st.text(
+    st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12
+)
+identifiers = st.text("0123456789ABz-. /é", min_size=1, max_size=6)
+amounts = st.none() | st.sampled_from([0.0, 0.5, -1.0, 1e6, 1e6, 3.25]) | st.floats(-1e9, 1e9)
+dates = st.none() | st.sampled_from(
+    ["2024-02-29", "2024-02", "2024", "1999-12-31", "0001-01-01", "2024-02-29"]
+)
+
+
+@st.composite
+def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
+    """Companies of a few countries, (iso2, id) unique; values repeat, so that ties are usual."""
+    keys = st.tuples(st.sampled_from(COUNTRIES), identifiers)
+    found = []
+    for iso2, identifier in sorted(draw(st.sets(keys, max_size=max_size))):
+        division = draw(st.sampled_from([None, *GROUPS]))
+        groups = (None, *GROUPS[division]) if division else (None,)
+        found.append(
+            company(
+                iso2,
+                identifier,
+                draw(names),
+                division=division,
+                groupe=draw(st.sampled_from(groups)),
+                ca_eur=draw(amounts),
+                capital_eur=draw(amounts),
+                effectif=draw(st.none() | st.integers(0, 5) | st.just(2**31 - 1)),
+                date_creation=draw(dates),
+                score=draw(st.integers(0, 3)),
+                site_web=draw(st.none() | st.just("https://exemple.ee")),
+            )
+        )
+    return found
+
+
+def company(iso2: str, identifier: str, nom: str, **fields: Any) -> Company:
+    """A company with all fields of §2.1 and the three working ones; what is not given is null."""
+    nulls = dict.fromkeys((*record.FIELDS, "division", "groupe", "capital_eur"))
+    return {**nulls, "score": 0, "iso2": iso2, "id": identifier, "nom": nom, **fields}
+
+
+def in_layout(found: Sequence[Company]) -> list[Company]:
+    """Companies of one country in the order in which a shard holds them."""
+
+    def last(value: Any) -> tuple[bool, Any]:
+        return (value is None, value or "")
+
+    return sorted(
+        found,
+        key=lambda c: (
+            *last(c["division"]),
+            *last(c["groupe"]),
+            c["ca_eur"] is None,
+            -(c["ca_eur"] or 0.0),
+            c["id"].encode(),
+        ),
+    )
+
+
+def write_shard(
+    path: Path,
+    iso2: str,
+    found: Sequence[Company],
+    comptes: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+) -> list[Company]:
+    """Write the shard of `iso2`; return its companies in layout order. `comptes` is by id."""
+    rows = in_layout([company for company in found if company["iso2"] == iso2])
+    lines = comptes or {}
+
+    def records(wanted: range) -> Iterator[bytes]:
+        return (record.encode(rows[row]) for row in wanted)
+
+    writer.write(
+        path,
+        iso2,
+        columns(rows),
+        records,
+        [(i, orjson.dumps(lines[c["id"]])) for i, c in enumerate(rows) if c["id"] in lines],
+    )
+    return rows
+
+
+def columns(rows: Sequence[Company]) -> Columns:
+    """What the writer is told of companies in layout order."""
+
+    def amount(field: str) -> Any:
+        return np.array([np.nan if c[field] is None else c[field] for c in rows], dtype=float)
+
+    heads = [format.EFFECTIF_NULL if c["effectif"] is None else c["effectif"] for c in rows]
+    return Columns(
+        ids=[c["id"] for c in rows],
+        noms=[c["nom"] for c in rows],
+        secteurs=[c["division"] for c in rows],
+        sous_secteurs=[c["groupe"] for c in rows],
+        ca_eur=amount("ca_eur"),
+        effectif=np.array(heads, dtype=np.int32),
+        dates=[c["date_creation"] for c in rows],
+        capital_eur=amount("capital_eur"),
+        score=np.array([c["score"] for c in rows], dtype=np.int16),
+        site_web=np.array([c["site_web"] is not None for c in rows], dtype=bool),
+    )
+
+
+def reference(found: Sequence[Company], countries: Sequence[str] = COUNTRIES) -> Reference:
+    """The lists of a small world."""
+    return Reference(
+        pays=tuple(Pays(c, c.lower(), f"Pays {c}", f"Land {c}", "EUR", "R") for c in countries),
+        secteurs=tuple(
+            Secteur(code, f"Secteur {code}", f"Sector {code}", f"secteur-{code}", "Grand")
+            for code in sorted(GROUPS)
+        ),
+        sous_secteurs=tuple(
+            SousSecteur(group, division, LABELS[group])
+            for division, groups in sorted(GROUPS.items())
+            for group in groups
+        ),
+        counts={iso2: _cells([c for c in found if c["iso2"] == iso2]) for iso2 in countries},
+    )
+
+
+def publish(data: Path, found: Sequence[Company], **options: Any) -> str:
+    """Publish a generation of these companies in the folder `data`; return its name."""
+    staged = generations.staging(data)
+    for iso2 in COUNTRIES:
+        write_shard(staged / generations.shard_name(iso2), iso2, found)
+    (staged / generations.REFERENCE).write_bytes(references.dump(reference(found)))
+    (staged / generations.QUALITY).write_bytes(b"{}")
+    return generations.publish(data, staged, sources=(), **options)
+
+
+def _cells(found: Sequence[Company]) -> tuple[Cell, ...]:
+    places = [(c["division"], c["groupe"]) for c in found]
+    return tuple(
+        Cell(*place, places.count(place))
+        for place in sorted(set(places), key=lambda p: [str(code) for code in p])
+    )
