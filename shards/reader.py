@@ -6,6 +6,7 @@ open; that is safe because a published shard never changes. After `close` no vie
 What costs nothing until asked for: nothing is read at open but the header and the cells.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -160,10 +161,11 @@ class Shard:
         pages = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
         return int(pages * stat["psize"])
 
-    def table_keys(self, table: bytes) -> list[bytes]:
-        """All keys of a table, in their order in the file."""
+    def items(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All entries of a table, in their order in the file."""
         with self._txn.cursor(db=self._tables[table]) as cursor:
-            return [bytes(key) for key in cursor.iternext(keys=True, values=False)]
+            for key, value in cursor:
+                yield bytes(key), bytes(value)
 
     def close(self) -> None:
         """Give the file back; nothing that this shard has lent may be used afterwards."""

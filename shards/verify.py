@@ -4,7 +4,8 @@ A digest says that a file is the one that was built; this says that it was built
 `python -m shards verify` and by tests, never on the way of a request.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from shards.generations import Generation
 from shards.orders import COLUMN_OF, Rows
 from shards.query import ORDERS
 from shards.reader import Shard
+from shards.record import FIELDS
 from shards.text import fold, fold_id
 
 
@@ -53,6 +55,8 @@ def _table_faults(shard: Shard) -> Iterator[str]:
             yield f"column {name} has {len(shard.column(name))} values for {shard.rows} rows"
     if shard.entries(format.RECORD) != shard.rows:
         yield f"{shard.entries(format.RECORD)} records for {shard.rows} rows"
+    if any(int.from_bytes(key, "big") >= shard.rows for key, _ in shard.items(format.COMPTES)):
+        yield "there are statements of a row that does not exist"
     if len(shard.names) != shard.rows or len(shard.idents.rows) != shard.rows:
         yield f"{len(shard.names)} names, {len(shard.idents.rows)} identifiers, {shard.rows} rows"
 
@@ -105,6 +109,9 @@ def _places(shard: Shard, order: Rows) -> Iterator[tuple[str, Rows]]:
 def _row_faults(shard: Shard) -> Iterator[str]:
     """A record says what the columns and indexes say of it; all orders break ties by identifier."""
     keys: list[tuple[bytes, tuple[str, str]]] = []
+    names = ("effectif", "date_creation", "score", "site_web")
+    # The key of an order, not the column: NaN is not equal to itself.
+    compared = (orders.keys("ca_desc", shard.column("ca_eur")), *map(shard.column, names))
     for row in range(shard.rows):
         company = shard.company(row)
         keys.append((company["id"].encode(), (fold(company["nom"]), company["nom"])))
@@ -112,10 +119,10 @@ def _row_faults(shard: Shard) -> Iterator[str]:
             yield f"row {row} is of {company['iso2']}"
         if shard.names[row] != fold(company["nom"]).encode():
             yield f"the folded name of row {row} is not that of {company['nom']!r}"
-        if (company["site_web"] is not None) != bool(shard.column("site_web")[row]):
-            yield f"row {row} says otherwise than its record whether it has a website"
-        if not _same(company["ca_eur"], shard.column("ca_eur")[row]):
-            yield f"row {row} has another turnover than its record"
+        if tuple(company) != FIELDS:
+            yield f"row {row} does not have the fields of the specification in their order"
+        if _columns(company) != tuple(values[row] for values in compared):
+            yield f"row {row} has other values in its columns than in its record"
     folded = [shard.idents.folded[place] for place in range(shard.rows)]
     if folded != sorted(fold_id(key.decode()).encode() for key, _ in keys):
         yield "the identifiers are not those of the records, sorted"
@@ -152,5 +159,13 @@ def _word_faults(shard: Shard) -> Iterator[str]:
             yield f"the words of row {row} are not those of its name"
 
 
-def _same(stored: float | None, column: float) -> bool:
-    return bool(np.isnan(column)) if stored is None else stored == column
+def _columns(company: Mapping[str, Any]) -> tuple[float, ...]:
+    """What the columns of _COMPARED must hold for a record."""
+    ca_eur, effectif = company["ca_eur"], company["effectif"]
+    return (
+        np.inf if ca_eur is None else -ca_eur,
+        format.EFFECTIF_NULL if effectif is None else effectif,
+        orders.date_key(company["date_creation"]),
+        company["score"],
+        company["site_web"] is not None,
+    )

@@ -1,0 +1,44 @@
+"""The documents are tested too: what the code does, they say; what they show, the code does."""
+
+import re
+from pathlib import Path
+
+from shards import cells, format
+from shards.cells import Cell
+from shards.format import Header
+
+ROOT = Path(__file__).parents[1]
+FORMAT_MD = (ROOT / "shards" / "FORMAT.md").read_text()
+
+
+def test_every_table_is_in_the_format_specification() -> None:
+    section = FORMAT_MD.split("## 4 ")[0].split("## 3 ")[1]
+
+    assert re.findall(r"^\| `(\w+)` ", section, re.MULTILINE) == [t.decode() for t in format.TABLES]
+
+
+def test_every_column_is_in_the_format_specification() -> None:
+    section = FORMAT_MD.split("## 8 ")[0].split("## 7 ")[1]
+    types = {"<f8": "f64", "<i4": "i32", "<i2": "i16", "|u1": "u8", "<u2": "u16"}
+
+    documented = re.findall(r"^\| `(\w+)` \| (\w+) ", section, re.MULTILINE)
+
+    assert documented == [(name, types[dtype]) for name, dtype in format.COLUMNS.items()]
+
+
+def test_the_format_specification_is_of_the_version_that_the_code_writes() -> None:
+    assert FORMAT_MD.startswith(f"# Shard format {format.FORMAT_VERSION}\n")
+    assert f"\n- {format.FORMAT_VERSION}: " in FORMAT_MD
+
+
+def test_the_example_bytes_in_the_format_specification_are_what_the_code_writes() -> None:
+    layout = (Cell("62", "62.0", 0, 1, 2), Cell(None, None, 2, 2, 3))
+
+    assert f"`{format.pack_header(Header('EE', 305_069)).hex(' ')}`" in FORMAT_MD
+    assert f"`{cells.dump(layout).hex(' ')}`" in FORMAT_MD
+
+
+def test_the_limits_in_the_format_specification_are_those_of_the_code() -> None:
+    assert f"first {format.TOP_ROWS:,} rows".replace(",", " ") in FORMAT_MD
+    assert f"more than {format.HEAVY_POSTINGS:,} postings" in FORMAT_MD
+    assert f"by the {format.SUFFIX_BYTES} bytes from there on" in FORMAT_MD
