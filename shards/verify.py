@@ -27,8 +27,7 @@ def verify(generation: Generation) -> None:
         CorruptError: naming the file and what is wrong with it.
     """
     for iso2, shard in generation.shards.items():
-        for fault in _faults(shard):
-            raise CorruptError(f"{shard.path}: {fault}; build or fetch the generation again")
+        check(shard)
         counted = {
             (cell.secteur, cell.sous_secteur): cell.n for cell in generation.reference.counts[iso2]
         }
@@ -38,6 +37,16 @@ def verify(generation: Generation) -> None:
                 f"{shard.path}: its cells are not those that reference.json counts; "
                 "build or fetch the generation again"
             )
+
+
+def check(shard: Shard) -> None:
+    """Check one shard by itself.
+
+    Raises:
+        CorruptError: naming the first thing that is wrong with it.
+    """
+    for fault in _faults(shard):
+        raise CorruptError(f"{shard.path}: {fault}; build or fetch the generation again")
 
 
 def _faults(shard: Shard) -> Iterator[str]:
