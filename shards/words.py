@@ -125,10 +125,8 @@ def _is_whole(
 
 
 def find(words: Words, names: Texts, heavy: Heavy, q: str) -> Rows:
-    """The rows whose folded name contains the folded text `q`, ascending; none for an empty `q`."""
+    """The rows whose folded name contains the folded text `q`, which is not empty; ascending."""
     parts = [part.encode() for part in q.split()]
-    if not parts:
-        return np.empty(0, dtype=U4)
     if len(parts) == 1:
         return _containing(words, heavy, parts[0], len(names))
     return _across(words, names, parts)

@@ -15,37 +15,56 @@ from shards.query import ORDERS, Query
 from shards.reader import Shard
 from shards.search import search
 from tests import oracle
-from tests.world import COUNTRIES, GROUPS, PIECES, Company, companies, company, write_shard
+from tests.world import COUNTRIES, GROUPS, LABELS, PIECES, Company, companies, company, write_shard
 
-bounds = st.none() | st.sampled_from([0.0, 0.5, -1.0, 1e6, 3.25]) | st.floats(-1e9, 1e9)
-heads = st.none() | st.integers(-1, 6)
 parts = st.sampled_from(PIECES) | st.text("abcdefot ée.1290é", min_size=1, max_size=4)
+
+# Each drawn alone or with one or two others: a search with all of them at once finds nothing, and
+# proves little.
+FILTERS = ("pays", "secteurs", "sous_secteurs", "q", "ca", "effectif", "site_web", "avec_ca")
 
 
 @st.composite
 def queries(draw: st.DrawFn, found: Sequence[Company]) -> Query:
-    """A query; half of its words are parts of names that exist."""
-    q = draw(st.none() | parts)
-    existing = draw(st.booleans())
-    if found and existing:
-        text = draw(st.sampled_from(found))[draw(st.sampled_from(["nom", "id"]))]
-        start = draw(st.integers(0, len(text) - 1))
-        q = text[start : start + draw(st.integers(1, 8))]
-    return Query(
-        pays=tuple(draw(st.sets(st.sampled_from(COUNTRIES)))),
-        secteurs=tuple(draw(st.sets(st.sampled_from(sorted(GROUPS))))),
-        sous_secteurs=draw(
-            st.none() | st.sets(st.sampled_from(["62.0", "47.1", "47.2", "01.1"])).map(tuple)
-        ),
-        q=q,
-        tri=draw(st.sampled_from(ORDERS)),
-        ca_min=draw(bounds),
-        ca_max=draw(bounds),
-        effectif_min=draw(heads),
-        effectif_max=draw(heads),
-        site_web=draw(st.booleans()),
-        avec_ca=draw(st.booleans()),
-    )
+    """A query whose bounds and words are mostly those of companies that exist."""
+    chosen = draw(st.sets(st.sampled_from(FILTERS), max_size=3))
+    fields: dict[str, Any] = {"tri": draw(st.sampled_from(ORDERS))}
+    if "pays" in chosen:
+        fields["pays"] = tuple(draw(st.lists(st.sampled_from(COUNTRIES), max_size=3)))
+    if "secteurs" in chosen:
+        fields["secteurs"] = tuple(draw(st.sets(st.sampled_from(sorted(GROUPS)))))
+    if "sous_secteurs" in chosen:
+        fields["sous_secteurs"] = tuple(draw(st.sets(st.sampled_from(sorted(LABELS)))))
+    if "q" in chosen:
+        fields["q"] = draw(_words(found))
+    if "ca" in chosen:
+        fields |= draw(_range(found, "ca_eur", "ca"))
+    if "effectif" in chosen:
+        fields |= draw(_range(found, "effectif", "effectif"))
+    return Query(**fields, site_web="site_web" in chosen, avec_ca="avec_ca" in chosen)
+
+
+@st.composite
+def _words(draw: st.DrawFn, found: Sequence[Company]) -> str:
+    """A part of a name or of an identifier, or any text."""
+    existing = draw(st.integers(0, 3))
+    if not found or not existing:
+        return draw(parts)
+    company = draw(st.sampled_from(found))
+    text: str = company["id" if existing == 1 else "nom"]
+    start = draw(st.integers(0, len(text) - 1))
+    return text[start : start + draw(st.integers(1, 12))]
+
+
+@st.composite
+def _range(draw: st.DrawFn, found: Sequence[Company], field: str, name: str) -> dict[str, Any]:
+    """One or two bounds, each a value that some company has, or next to one."""
+    values = sorted({c[field] for c in found if c[field] is not None}) or [0]
+    bound = st.sampled_from(values) | st.sampled_from(values).map(lambda value: value + 1)
+    low, high = sorted((draw(bound), draw(bound)))
+    sides = draw(st.sampled_from(("min", "max", "both")))
+    least = {f"{name}_min": low} if sides != "max" else {}
+    return least | ({f"{name}_max": high} if sides != "min" else {})
 
 
 @pytest.mark.parametrize("shortcuts", ["as at scale", "taken whenever possible"])
@@ -58,7 +77,7 @@ def test_search_answers_as_the_oracle_does(shortcuts: str, monkeypatch: pytest.M
         monkeypatch.setattr(select, "WALK_ROWS", 2)
         monkeypatch.setattr(writer, "FEWEST_SAMPLES", 12)
 
-    @given(companies().flatmap(lambda c: st.tuples(st.just(c), st.lists(queries(c), max_size=6))))
+    @given(companies().flatmap(lambda c: st.tuples(st.just(c), st.lists(queries(c), max_size=12))))
     def check(case: tuple[list[Company], list[Query]]) -> None:
         found, asked = case
         with World(found) as world:
@@ -79,6 +98,12 @@ def test_every_order_is_walked_page_by_page_without_a_gap_or_a_repeat(
 
     with World(found) as world:
         assert world.pages(Query(tri=tri), limit) == (len(expected), expected)
+
+
+def test_a_country_named_twice_is_counted_once() -> None:
+    """B1"""
+    with World([company("EE", "1", "Ä")]) as world:
+        assert world.pages(Query(pays=("EE", "EE")), 9) == (1, [("EE", "1")])
 
 
 def test_equal_values_are_ordered_by_country_then_identifier() -> None:
@@ -108,6 +133,31 @@ def test_a_word_is_found_inside_another_and_across_a_blank() -> None:
         assert world.pages(Query(q="LAB", tri="nom"), 9)[0] == 2
         assert world.pages(Query(q="b o", tri="nom"), 9)[0] == 2
         assert world.pages(Query(q="lab orleans"), 9)[1] == [("EE", "2")]
+
+
+@pytest.mark.parametrize("length", [23, 24, 25, 30])
+def test_a_long_word_is_found_by_any_long_part_of_it(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B15: words are sorted by 24 bytes, but compared by all."""
+    monkeypatch.setattr(words, "HEAVY_POSTINGS", 0)
+    alike = "донаудампфшиффартс"  # two bytes a letter
+    found = [company("EE", str(i), alike + "ё" * i + "я" * 20 + str(i % 3)) for i in range(9)]
+    queries = [Query(q=c["nom"][start : start + length]) for c in found for start in range(4)]
+
+    with World(found) as world:
+        for query in queries:
+            expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
+            assert world.pages(query, 20) == (len(expected), expected)
+
+
+def test_words_must_be_neighbours_to_match_across_a_blank() -> None:
+    """B15"""
+    found = [company("EE", "1", "red blue green"), company("EE", "2", "blue red")]
+
+    with World(found) as world:
+        assert world.pages(Query(q="red green"), 9)[0] == 0
+        assert world.pages(Query(q="ed b"), 9)[1] == [("EE", "1")]
 
 
 def test_punctuation_alone_finds_nothing() -> None:

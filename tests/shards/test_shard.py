@@ -49,6 +49,7 @@ def test_statements_come_back_with_their_company(tmp_path: Path) -> None:
         ("fn122119M", "FN 122.119-m"),  # the only one with these letters and digits
         ("12 3", "12 3"),  # exactly, though 1-23 has the same letters and digits
         ("123", None),  # two have them
+        ("7-8", "78"),  # the only one, though 789 begins with it
         ("--", "--"),  # exactly
         ("/", None),  # no letter, no digit
         ("", None),
@@ -59,7 +60,7 @@ def test_an_identifier_is_found_exactly_or_if_unique_without_punctuation(
     tmp_path: Path, asked: str, found: str | None
 ) -> None:
     """E2"""
-    ids = ["FN 122.119-m", "12 3", "1-23", "--"]
+    ids = ["FN 122.119-m", "12 3", "1-23", "--", "78", "789"]
     write_shard(tmp_path / "EE", "EE", [company("EE", i, "Ä") for i in ids])
 
     with Shard(tmp_path / "EE") as shard:

@@ -1,0 +1,78 @@
+# `make` alone lists what one can do. Every tool is called through .venv, which `setup` makes from
+# requirements.lock (pinned, with hashes) and makes again only when that file or pyproject.toml changes.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint types layers bench golden lock clean
+.DELETE_ON_ERROR:
+
+PYTHON    ?= python3
+DEMO_PORT ?= 8080
+
+BIN   := .venv/bin
+PY    := $(BIN)/python
+READY := .venv/.stamp
+DEMO  := demo-data
+BUILT := $(DEMO)/.stamp
+
+help:     ## list the targets
+	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
+
+setup: $(READY) ## create .venv with everything pinned
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed, $(PYTHON) is older; try: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# -- the demonstration: the bundled real excerpts, imported, built and served ----------------------
+
+demo: $(BUILT) ## build the bundled real excerpts and serve them on DEMO_PORT (8080)
+	@echo "Try: curl 'http://127.0.0.1:$(DEMO_PORT)/api/v1/societes?pays=EE,UK&q=steel'"
+	@exec $(PY) -m serve --data $(DEMO)/data --state $(DEMO)/state --port $(DEMO_PORT)
+
+# An import writes a folder of its own; what an older demo left is not mixed with it.
+$(BUILT): $(wildcard seeds/*.csv seeds/raw/*/*) | $(READY)
+	@rm -rf $(DEMO)/input $(DEMO)/data
+	$(PY) -m pipeline import ee $(wildcard seeds/raw/ee/*) --out $(DEMO)/input/ee
+	$(PY) -m pipeline import uk-basic $(wildcard seeds/raw/uk/BasicCompanyData*) --out $(DEMO)/input/uk-basic
+	$(PY) -m pipeline import uk-accounts $(wildcard seeds/raw/uk/Accounts_Bulk_Data*) --out $(DEMO)/input/uk-accounts
+	$(PY) -m pipeline build --input $(DEMO)/input/ee $(DEMO)/input/uk-basic $(DEMO)/input/uk-accounts --out $(DEMO)/data
+	@touch $@
+
+# -- what must hold --------------------------------------------------------------------------------
+
+test: $(READY) ## the whole suite (HYPOTHESIS_PROFILE=thorough tries ten times harder)
+	@$(PY) -m pytest
+
+check: lint types layers test ## all that CI runs, in the order that fails soonest
+
+lint: $(READY) ## format and lint
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+
+types: $(READY) ## mypy, strict
+	@$(BIN)/mypy
+
+layers: $(READY) ## who may import whom (ARCHITECTURE.md)
+	@$(BIN)/lint-imports
+
+bench: $(READY) ## tests/bench: one question each, figures with the machine
+	@$(PY) -m tests.bench
+
+# -- what is written by a command and kept ---------------------------------------------------------
+
+# The tests that rewrite fail on purpose: a rewritten file is not a pass, its diff is to be read.
+golden: $(READY) ## rewrite tests/golden; read the diff, then run the tests
+	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
+	@git --no-pager diff --stat -- tests/golden
+
+lock: $(READY) ## write requirements.lock again from pyproject.toml
+	$(PY) -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
+
+clean:    ## remove what can be made again, .venv excepted
+	rm -rf $(DEMO) build tests/bench/results .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

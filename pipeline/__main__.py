@@ -1,0 +1,127 @@
+"""`python -m pipeline`: import a register's files, build a generation.
+
+Exit codes: 0 done, 1 it failed, 2 wrong use. An error is one line that names the value and the
+remedy.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from pipeline import build, importing, quality
+from pipeline.canonical import InputError
+from pipeline.errors import BuildError
+from pipeline.registers import REGISTERS
+from pipeline.rejected import MOST
+from shards.errors import ShardError
+
+_EXAMPLE_IMPORT = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
+_EXAMPLE_BUILD = "example: python -m pipeline build --input input/ee input/uk --out data"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    asked = _parser().parse_args(arguments)
+    try:
+        return _import(asked) if asked.command == "import" else _build(asked)
+    except (BuildError, InputError, ShardError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+    except pl.exceptions.ComputeError as error:
+        first = str(error).split("\n", 1)[0]
+        print(f"error: the input cannot be read: {first}; import it again", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("error: interrupted; nothing was published", file=sys.stderr)
+    return 1
+
+
+def _import(asked: argparse.Namespace) -> int:
+    for line in importing.run(asked.source, asked.files, asked.out).lines():
+        print(line)
+    return 0
+
+
+def _build(asked: argparse.Namespace) -> int:
+    options = build.Options(
+        inputs=tuple(asked.input),
+        out=asked.out,
+        pays=asked.pays,
+        jobs=asked.jobs,
+        force=asked.force,
+        max_rejected=asked.max_rejected,
+    )
+    built = build.run(options)
+    for line in quality.table(built.pays, built.hors_pays):
+        print(line)
+    print(f"published {built.generation} in {asked.out}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m pipeline", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    _import_parser(commands.add_parser("import", help="published files -> canonical Parquet"))
+    _build_parser(commands.add_parser("build", help="canonical Parquet -> a published generation"))
+    return parser
+
+
+def _import_parser(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLE_IMPORT
+    parser.add_argument("source", metavar="SOURCE", choices=sorted(REGISTERS), help=_sources())
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="as published")
+    parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="input of a build")
+
+
+def _build_parser(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLE_BUILD
+    parser.add_argument(
+        "--input", metavar="DIR", required=True, nargs="+", action="extend", type=Path
+    )
+    parser.add_argument("--out", metavar="DATA", required=True, type=Path)
+    parser.add_argument(
+        "--pays", type=_countries, help="rebuild only these (EE,UK), keep the others as published"
+    )
+    parser.add_argument("--jobs", metavar="N", type=_positive, help="processes (default: all)")
+    parser.add_argument(
+        "--max-rejected",
+        metavar="SHARE",
+        type=_share,
+        default=MOST,
+        help=f"of a country's rows that may be rejected (default {MOST})",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="publish although a country lost over 2 %% of its rows"
+    )
+
+
+def _sources() -> str:
+    return f"one of {', '.join(sorted(REGISTERS))}"
+
+
+def _countries(value: str) -> tuple[str, ...]:
+    found = tuple(part.strip().upper() for part in value.split(",") if part.strip())
+    if not found:
+        raise argparse.ArgumentTypeError(f"{value!r} names no country; write --pays EE,UK")
+    return found
+
+
+def _positive(value: str) -> int:
+    if not value.isascii() or not value.isdigit() or int(value) < 1:
+        raise argparse.ArgumentTypeError(f"{value!r} is no number of processes; write 1 or more")
+    return int(value)
+
+
+def _share(value: str) -> float:
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{value!r} is no share; write 0 to 1, as 0.01")
+    return share
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""The canonical schema: the columns every register is brought to, and the only ones a build reads.
+
+One table of companies, one of statement lines (design.md §3). A register's importer ends here and
+the build begins here, so both sides of that door import this file and nothing else of each other.
+
+What stays true: a column outside the list stops and is named; a missing required one too; a missing
+optional one is a null of its type, so no later step asks whether a column is there. Types are
+checked, never guessed: a number published as text is an error, not a cast.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import polars as pl
+
+from pipeline.errors import BuildError
+
+Schema = Mapping[str, pl.DataType]
+
+TEXT: Final = pl.String()
+INTEGER: Final = pl.Int64()
+NUMBER: Final = pl.Float64()
+BOOLEAN: Final = pl.Boolean()
+
+COMPANIES: Final[Schema] = MappingProxyType(
+    {
+        "iso2": TEXT,
+        "id": TEXT,
+        "nom": TEXT,
+        "forme": TEXT,
+        "statut": TEXT,
+        "activite": TEXT,
+        "ville": TEXT,
+        "code_postal": TEXT,
+        "region": TEXT,
+        "adresse": TEXT,
+        "date_creation": TEXT,  # ISO; a Parquet date is accepted and becomes text
+        "effectif": INTEGER,
+        "tranche_effectif": TEXT,
+        "capital_social": NUMBER,
+        "capital_devise": TEXT,
+        "ca_eur": NUMBER,
+        "ca_last": NUMBER,
+        "ca_mult": INTEGER,
+        "ca_devise": TEXT,
+        "ca_year": INTEGER,
+        "total_actif_last": NUMBER,
+        "exercice_actif": INTEGER,
+        "devise": TEXT,
+        "unite_mult": INTEGER,
+        "nace_code": TEXT,
+        "nace_version": TEXT,
+        "description": TEXT,
+        "site_web": TEXT,
+        "domaine": TEXT,
+        "email": TEXT,
+        "telephone": TEXT,
+        "est_cotee": BOOLEAN,
+        "url_registre": TEXT,
+    }
+)
+COMPANIES_REQUIRED: Final = frozenset({"iso2", "id", "nom"})
+
+COMPTES: Final[Schema] = MappingProxyType(
+    {
+        "iso2": TEXT,
+        "id": TEXT,
+        "exercice": INTEGER,
+        "etat": TEXT,
+        "code": TEXT,
+        "libelle": TEXT,
+        "valeur": NUMBER,
+        "devise": TEXT,
+        "ordre": INTEGER,
+    }
+)
+COMPTES_REQUIRED: Final = frozenset(COMPTES) - {"devise", "ordre"}
+
+ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
+
+
+class InputError(BuildError):
+    """An input that cannot be used: the message names the file, the value and the remedy."""
+
+
+def scan_companies(folder: Path) -> pl.LazyFrame:
+    """Every company of `<folder>/companies/**/*.parquet`, in COMPANIES' columns, order and types.
+
+    Raises:
+        InputError: no file; an unknown column, a missing required one, or a column of another type.
+    """
+    return _scan(folder / "companies", COMPANIES, COMPANIES_REQUIRED, may_be_absent=False)
+
+
+def scan_comptes(folder: Path) -> pl.LazyFrame:
+    """Every statement line of `<folder>/comptes/**/*.parquet`; no file is no line.
+
+    Raises:
+        InputError: an unknown column, a missing required one, or a column of another type.
+    """
+    return _scan(folder / "comptes", COMPTES, COMPTES_REQUIRED, may_be_absent=True)
+
+
+def check(found: Schema, expected: Schema, required: frozenset[str], where: object) -> None:
+    """Hold the columns `found` in `where` to the canonical schema.
+
+    Raises:
+        InputError: naming every unknown, missing or mistyped column of `where`.
+    """
+    unknown = sorted(found.keys() - expected.keys())
+    missing = sorted(required - found.keys())
+    mistyped = [
+        f"{name} is {dtype}, not {expected[name]}"
+        for name, dtype in found.items()
+        if name in expected and not _accepts(name, expected[name], dtype)
+    ]
+    if unknown:
+        raise InputError(
+            f"{where}: unknown column {', '.join(unknown)}; rename it or leave it out"
+            f" (known: {', '.join(expected)})"
+        )
+    if missing:
+        raise InputError(f"{where}: required column {', '.join(missing)} is missing; add it")
+    if mistyped:
+        raise InputError(f"{where}: {'; '.join(mistyped)}; cast it before writing the file")
+
+
+def _scan(
+    folder: Path, expected: Schema, required: frozenset[str], *, may_be_absent: bool
+) -> pl.LazyFrame:
+    files = sorted(folder.rglob("*.parquet"))
+    if not files and not may_be_absent:
+        raise InputError(
+            f"{folder} holds no .parquet file; make one with `python -m pipeline import`"
+        )
+    frames = [_canonical(file, expected, required) for file in files]
+    # An empty frame in front: concat needs one, and it fixes the types when there is no file.
+    return pl.concat([pl.LazyFrame(schema=dict(expected)), *frames])
+
+
+def _canonical(file: Path, expected: Schema, required: frozenset[str]) -> pl.LazyFrame:
+    frame = pl.scan_parquet(file, hive_partitioning=False)
+    found = frame.collect_schema()
+    check(found, expected, required, file)
+    return frame.select(
+        _column(name, dtype, found.get(name)).alias(name) for name, dtype in expected.items()
+    )
+
+
+def _column(name: str, expected: pl.DataType, found: pl.DataType | None) -> pl.Expr:
+    if found is None:
+        return pl.lit(None, dtype=expected)
+    if name == "date_creation" and found == pl.Date:
+        return pl.col(name).dt.to_string("iso")
+    return pl.col(name).cast(expected)
+
+
+def _accepts(name: str, expected: pl.DataType, found: pl.DataType) -> bool:
+    if found in (expected, pl.Null):
+        return True
+    if expected == NUMBER:
+        return found.is_numeric()
+    if expected == INTEGER:
+        return found.is_integer()
+    if expected == TEXT:
+        return found in (pl.Categorical, pl.Enum) or (name == "date_creation" and found == pl.Date)
+    return False

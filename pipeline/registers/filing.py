@@ -1,0 +1,176 @@
+"""One company's accounts as filed, XBRL or iXBRL, as a list of facts.
+
+ixbrlparse does the reading (transformations, scale and sign); this file turns its objects into
+plain values once, so that nothing else depends on that library. A fact that cannot be read is
+counted and the rest of the filing kept; a file that is no filing raises.
+
+A fact's key is its concept with the members of its dimensions. The two ways FRS 102 filers split a
+total by due date mean the same thing and get one name here: `CurrentFinancialInstruments`, or
+`WithinOneYear`, or both of them, are `WithinOneYear`.
+"""
+
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import IO, Any, Final, NamedTuple
+
+from ixbrlparse import IXBRL
+from ixbrlparse.core import IXBRLParseError
+
+NAME: Final = re.compile(r"Prod\d+_(\d+)_([A-Z0-9]{8})_(\d{4})(\d\d)(\d\d)\.(?:x?html?|xml|XML)$")
+NUMBER: Final = re.compile(r"^([A-Z]{0,2})(\d{1,8})([A-Z]?)$")
+NUMBER_CONCEPTS: Final = ("UKCompaniesHouseRegisteredNumber", "CompaniesHouseRegisteredNumber")
+CURRENCY: Final = re.compile(r"(?:^|:)([A-Z]{3})$")
+DUE: Final = {
+    "CurrentFinancialInstruments": "WithinOneYear",
+    "Non-currentFinancialInstruments": "AfterOneYear",
+}
+
+
+class FilingError(Exception):
+    """This file gives no accounts; `motif` is the kind of trouble, `detail` the values."""
+
+    def __init__(self, motif: str, detail: str) -> None:
+        super().__init__(f"{motif}: {detail}")
+        self.motif = motif
+        self.detail = detail
+
+
+class Deposit(NamedTuple):
+    """What a published file name says. Deposits sort from the oldest accounts to the newest."""
+
+    numero: str
+    cloture: date
+    tirage: int  # the run of the daily product
+    nom: str
+
+
+class Fact(NamedTuple):
+    """A number of a filing. `jour` is the instant, or the last day of the period from `debut`."""
+
+    cle: str
+    jour: date
+    debut: date | None
+    valeur: float
+    devise: str | None
+    precision: float  # decimals; infinite for an exact number
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """`numeros`: the company numbers the filing itself states, in the register's form."""
+
+    numeros: frozenset[str]
+    facts: tuple[Fact, ...]
+    illisibles: int
+
+
+def deposit(nom: str) -> Deposit:
+    """Read a name such as `Prod223_2125_09102728_20170630.html`.
+
+    >>> deposit("Prod223_2125_09102728_20170630.html").numero
+    '09102728'
+
+    Raises:
+        FilingError: the name has another form.
+    """
+    found = NAME.search(nom)
+    if not found:
+        raise FilingError(
+            "nom de fichier inconnu", "attendu : Prod223_<tirage>_<numéro>_<date>.html"
+        )
+    run, number, year, month, day = found.groups()
+    try:
+        return Deposit(number, date(int(year), int(month), int(day)), int(run), nom)
+    except ValueError as error:
+        raise FilingError("nom de fichier inconnu", f"{year}{month}{day} : {error}") from error
+
+
+def company_number(text: str) -> str | None:
+    """`text` in the register's form, eight characters; None if it is no company number.
+
+    >>> company_number("9381479"), company_number("sc12345"), company_number("Normalec Limited")
+    ('09381479', 'SC012345', None)
+    """
+    found = NUMBER.match(text.strip().upper())
+    if not found:
+        return None
+    prefix, digits, suffix = found.groups()
+    return f"{prefix}{digits.zfill(8 - len(prefix) - len(suffix))}{suffix}"
+
+
+def parse(file: IO[bytes]) -> Filing:
+    """The facts of a filing, in document order.
+
+    Raises:
+        FilingError: the file is neither XBRL nor iXBRL.
+    """
+    try:
+        with warnings.catch_warnings():
+            # It warns of text formats we do not read and of its own parser's names. Where warnings
+            # are errors it would swallow them as errors of the filing.
+            warnings.simplefilter("ignore")
+            document = IXBRL(file, raise_on_error=False)
+    except (IXBRLParseError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FilingError("ni XBRL ni iXBRL", str(error) or type(error).__name__) from error
+    facts = [_fact(number) for number in document.numeric]
+    read = tuple(fact for fact in facts if fact is not None)
+    return Filing(_numbers(document), read, len(document.errors) + len(facts) - len(read))
+
+
+def _fact(number: Any) -> Fact | None:
+    context = number.context
+    if isinstance(context, str) or number.value is None or _is_nil(number.soup_tag):
+        return None
+    last = context.instant or context.enddate
+    if last is None:
+        return None
+    return Fact(
+        cle=_key(number.name, context.segments),
+        jour=last,
+        debut=None if context.instant else context.startdate,
+        valeur=float(number.value),
+        devise=_currency(number.unit),
+        precision=_precision(number),
+    )
+
+
+def _is_nil(tag: Any) -> bool:
+    """An element said to be empty; the library reads its missing text as 0."""
+    return tag is not None and any(tag.get(name) in ("true", "1") for name in ("xsi:nil", "nil"))
+
+
+def _key(concept: str, segments: list[Mapping[str, str]]) -> str:
+    members = {_member(segment) for segment in segments if segment.get("dimension")}
+    return f"{concept}[{'+'.join(sorted(members))}]" if members else concept
+
+
+def _member(segment: Mapping[str, str]) -> str:
+    local = segment["value"].rpartition(":")[2]
+    return DUE.get(local, local)
+
+
+def _currency(unit: str | None) -> str | None:
+    """GBP of `iso4217:GBP`; a number of shares or of people has none."""
+    found = CURRENCY.search(unit or "")
+    return found.group(1) if found else None
+
+
+def _precision(number: Any) -> float:
+    decimals = getattr(number.format, "decimals", 0)
+    return float("inf") if decimals is None else float(decimals)
+
+
+def _numbers(document: Any) -> frozenset[str]:
+    stated = [f.value for f in document.nonnumeric if f.name in NUMBER_CONCEPTS]
+    # Many old filings have the company's name, or an address, as identifier: those say nothing.
+    stated += [c.entity.get("identifier") for c in document.contexts.values()]
+    found = (company_number(text) for text in stated if isinstance(text, str))
+    return frozenset(number for number in found if number)
+
+
+def day_before(day: date) -> date:
+    """The close of the year before, when `day` opens one."""
+    return day - timedelta(days=1)

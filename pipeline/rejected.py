@@ -1,0 +1,117 @@
+"""Rows that cannot be served: out of the base with a reason, never out of sight.
+
+A bad row never stops a build silently nor sneaks in (design.md §3). It is set apart with its reason
+in `DATA/rejected/<ISO2>.parquet` (XX: of no known country), counted in the quality report, and too
+many of them stop the build. kept + rejected = read, always. What is *not* a reason: the format of
+an identifier, a check digit, an unknown activity code, a currency without a rate; those are
+counted, the row is kept.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from pipeline.errors import BuildError
+
+REASON: Final = "motif"
+FOLDER: Final = "rejected"
+NOWHERE: Final = "XX"  # the file of the rows whose country is not one of the 25
+NO_COUNTRY: Final = "pays inconnu"
+MOST: Final = 0.01  # of a country's rows may be rejected before the build stops
+
+_AMOUNTS: Final = ("capital_social", "ca_eur", "ca_last", "total_actif_last")
+_MULTIPLIERS: Final = ("ca_mult", "unite_mult")
+_CURRENCIES: Final = ("capital_devise", "ca_devise", "devise")
+_YEARS: Final = ("ca_year", "exercice_actif")
+_LONGEST_ID: Final = 64
+_MOST_STAFF: Final = 2**31 - 1  # the column of a shard holds 32 bits
+EARLIEST: Final = 1800  # fiscal year; what is beyond is another number
+LATEST: Final = 2200
+
+
+def _year_fault(name: str) -> pl.Expr:
+    return ~pl.col(name).is_between(EARLIEST, LATEST)
+
+
+def _any(faults: list[pl.Expr]) -> pl.Expr:
+    return pl.any_horizontal(*faults)
+
+
+def _unreadable_date() -> pl.Expr:
+    """Neither YYYY, YYYY-MM nor YYYY-MM-DD of the calendar (contract C8)."""
+    text = pl.col("date_creation")
+    whole = text.str.contains(r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}$") & (
+        text.str.to_date("%Y-%m-%d", strict=False).is_not_null()
+    )
+    return ~(whole | text.str.contains(r"^[12][0-9]{3}(-(0[1-9]|1[0-2]))?$"))
+
+
+# Reason -> what is wrong. Null counts as "not wrong" except where a value must be there.
+FAULTS: Final[Mapping[str, pl.Expr]] = {
+    "identifiant vide": pl.col("id").is_null(),
+    "identifiant trop long": pl.col("id").str.len_chars() > _LONGEST_ID,
+    # As str.isprintable(): of all blanks only the ordinary one.
+    "identifiant non imprimable": pl.col("id").str.contains(r"[\p{C}\p{Z}&&[^ ]]"),
+    "nom vide": pl.col("nom").is_null(),
+    "montant non fini": _any([~pl.col(name).is_finite() for name in _AMOUNTS]),
+    "effectif négatif": pl.col("effectif") < 0,
+    "effectif démesuré": pl.col("effectif") > _MOST_STAFF,
+    "date de création illisible": _unreadable_date(),
+    "devise illisible": _any([~pl.col(name).str.contains(r"^[A-Z]{3}$") for name in _CURRENCIES]),
+    "multiplicateur nul ou négatif": _any([pl.col(name) <= 0 for name in _MULTIPLIERS]),
+    "exercice invraisemblable": _any([_year_fault(name) for name in _YEARS]),
+    "version de la NACE inconnue": ~pl.col("nace_version").is_in(["2", "2.1"]),
+}
+
+
+def mark(companies: pl.LazyFrame) -> pl.LazyFrame:
+    """Add `motif`: why a row is rejected (the first of FAULTS that holds), null for a good one."""
+    reason = pl.coalesce(
+        pl.when(fault.fill_null(False)).then(pl.lit(name)) for name, fault in FAULTS.items()
+    )
+    return companies.with_columns(reason.alias(REASON))
+
+
+def reasons(marked: pl.LazyFrame) -> dict[str, int]:
+    """How many rows each reason took, by reason."""
+    found = marked.filter(pl.col(REASON).is_not_null()).group_by(REASON).len().sort(REASON)
+    return dict(found.collect(engine="streaming").iter_rows())
+
+
+def count(rows: pl.LazyFrame) -> int:
+    """How many rows there are."""
+    return int(rows.select(pl.len()).collect(engine="streaming").item())
+
+
+def write(marked: pl.LazyFrame, columns: list[str], path: Path) -> None:
+    """Write the rejected rows of `marked`, whole, with their reason; no row, no file."""
+    rows = marked.filter(pl.col(REASON).is_not_null()).select(REASON, *columns)
+    found = rows.sort("id", "nom", REASON, *columns, nulls_last=True).collect(engine="streaming")
+    if found.is_empty():
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    found.write_parquet(partial)
+    partial.replace(path)
+
+
+def refuse_too_many(
+    iso2: str, what: str, read: int, found: Mapping[str, int], most: float, where: object
+) -> None:
+    """Stop if more than the share `most` of `read` rows was rejected.
+
+    Raises:
+        BuildError: naming the country, the share and the three commonest reasons.
+    """
+    total = sum(found.values())
+    if total <= most * read:
+        return
+    commonest = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:3]
+    reasons = ", ".join(f"{name} ({count})" for name, count in commonest)
+    raise BuildError(
+        f"{iso2}: {total} of {read} {what} rejected ({total / read:.1%}, at most {most:.1%}): "
+        f"{reasons}; look into {where} and mend the input, or raise --max-rejected"
+    )

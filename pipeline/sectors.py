@@ -1,0 +1,219 @@
+"""From the activity code that a register publishes to a sector, a sub-sector and their labels.
+
+The 84 sectors are divisions of NACE Rev. 2, the sub-sectors its groups; a code of Rev. 2.1 keeps
+its own label and reaches a sector through the crosswalk. National codes (NAF, UK SIC, five digits)
+are NACE to four digits. A code ends in one of four ways, and all are counted: in a sector; outside
+the sectors on purpose (divisions 84, 97, 98, 99, or a register's own code in
+`seeds/nace_hors.csv`); unknown, which keeps the row and is reported; or absent. Nothing is looked
+up by prefix: a code is in a table or it is unknown.
+
+From Rev. 2.1 to Rev. 2, the candidates of a class are the classes that share activities with it:
+the whole ones (`partial` 0) where there are any; among them the same code; else the group that all
+share; else the division that all share, without a group; else, as a guess that is counted, those
+that stand in the division of the same number, or the first. A group or division of Rev. 2.1 has the
+candidates of its classes; a class without any, those of its group.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from pipeline.seeds import Row, Seeds
+
+REVISIONS: Final = ("2", "2.1")
+DEFAULT_REVISION: Final = "2"  # of a code that comes without `nace_version`
+UNKNOWN: Final = "code inconnu"
+ABSENT: Final = "aucun code"
+
+# Working columns.
+DIVISION: Final = "nace_division"
+GROUP: Final = "nace_groupe"
+PUBLISHED: Final = "nace_publie"  # the code as the register wrote it
+OUTSIDE: Final = "sans_secteur"  # why a code gives no sector
+GUESSED: Final = "nace_devine"  # the sector is the first of several candidates
+
+_DOTTED: Final = r"^[0-9]{2}(\.[0-9]([0-9][0-9A-Z]?)?)?$"  # 01, 01.1, 01.11, 01.11Z, 01.110
+_PLAIN: Final = r"^[0-9]{4}[0-9A-Z]?$"  # 0111, 0111Z, 01110
+
+Codes = Mapping[str, Row]
+
+
+class Place(NamedTuple):
+    """Where a code belongs in Rev. 2: division, group, and whether that was guessed."""
+
+    division: str
+    groupe: str | None
+    guessed: bool = False
+
+
+def lookup(seeds: Seeds) -> pl.DataFrame:
+    """Every code of both revisions: `revision`, `code`, `nace_libelle`, DIVISION, GROUP, `secteur`,
+    `grand_secteur`, `sous_secteur`, GUESSED, OUTSIDE. One row a (revision, code)."""
+    sectors = {row["nace_division"]: row for row in seeds.tables["secteurs"]}
+    groups = {row["code"]: row["label_fr"] for row in seeds.tables["nace_groups"]}
+    places = {"2": _own_places(seeds), "2.1": _crossed_places(seeds)}
+    rows = [
+        _entry(revision, code, label, places[revision].get(code), sectors, groups)
+        for revision in REVISIONS
+        for code, label in _labels(seeds, revision).items()
+    ]
+    return pl.DataFrame(rows, schema=_LOOKUP, orient="row")
+
+
+def outside(seeds: Seeds, iso2: str) -> pl.DataFrame:
+    """Codes that the register of `iso2` uses outside NACE: `nu` (bare code), `raison`."""
+    rows = [row for row in seeds.tables["nace_hors"] if row["iso2"] == iso2]
+    return pl.DataFrame(
+        {"nu": [row["code"].upper() for row in rows], "raison": [row["raison"] for row in rows]},
+        schema={"nu": pl.String, "raison": pl.String},
+    )
+
+
+def attach(companies: pl.LazyFrame, lookup: pl.DataFrame, outside: pl.DataFrame) -> pl.LazyFrame:
+    """Add the labels and the working columns; write `nace_code` as `62.01`, `01.1` or `01`.
+
+    A code outside NACE or unknown has a null `nace_code`: what is served as one is one.
+    """
+    coded = companies.with_columns(
+        pl.col("nace_code").alias(PUBLISHED),
+        normalised(pl.col("nace_code")).alias("nace_code"),
+        pl.col("nace_version").fill_null(DEFAULT_REVISION).alias("revision"),
+        _bare(pl.col("nace_code")).alias("nu"),
+    )
+    known = lookup.lazy().with_columns(connu=True)
+    joined = coded.join(
+        known, left_on=["revision", "nace_code"], right_on=["revision", "code"], how="left"
+    ).join(outside.lazy(), on="nu", how="left")
+    why = (
+        pl.when(pl.col("connu"))
+        .then(pl.col(OUTSIDE))
+        .when(pl.col(PUBLISHED).is_not_null())
+        .then(pl.coalesce("raison", pl.lit(UNKNOWN)))
+        .otherwise(pl.lit(ABSENT))
+    )
+    return joined.with_columns(
+        why.alias(OUTSIDE),
+        pl.when(pl.col("connu")).then(pl.col("nace_code")).alias("nace_code"),
+        pl.col(GUESSED).fill_null(False),
+    ).drop("connu", "raison", "nu", "revision", "nace_version")
+
+
+def normalised(published: pl.Expr) -> pl.Expr:
+    """A published code as NACE writes it (`0111Z`: `01.11`); null if it is none."""
+    code = published.str.strip_chars().str.to_uppercase()
+    digits = code.str.replace_all(r"[^0-9]", "").str.head(4)
+    dotted = digits.str.head(2) + "." + digits.str.slice(2)
+    written = pl.when(digits.str.len_bytes() == 2).then(digits).otherwise(dotted)
+    return pl.when(code.str.contains(_DOTTED) | code.str.contains(_PLAIN)).then(written)
+
+
+def _bare(published: pl.Expr) -> pl.Expr:
+    return published.str.strip_chars().str.to_uppercase().str.replace_all(".", "", literal=True)
+
+
+_LOOKUP: Final = {
+    "revision": pl.String,
+    "code": pl.String,
+    "nace_libelle": pl.String,
+    DIVISION: pl.String,
+    GROUP: pl.String,
+    "secteur": pl.String,
+    "grand_secteur": pl.String,
+    "sous_secteur": pl.String,
+    GUESSED: pl.Boolean,
+    OUTSIDE: pl.String,
+}
+
+
+def _entry(
+    revision: str,
+    code: str,
+    label: str,
+    place: Place | None,
+    sectors: Codes,
+    groups: Mapping[str, str],
+) -> tuple[str | bool | None, ...]:
+    sector = sectors.get(place.division) if place else None
+    if place is None or sector is None:
+        division = place.division if place else code[:2]
+        why = f"division {division} hors des secteurs"
+        return (revision, code, label, None, None, None, None, None, False, why)
+    group = groups[place.groupe] if place.groupe else None
+    shown = (sector["secteur"], sector["grand_secteur"], group)
+    return (revision, code, label, place.division, place.groupe, *shown, place.guessed, None)
+
+
+def _tables(seeds: Seeds, revision: str) -> tuple[Sequence[Row], Sequence[Row], Sequence[Row]]:
+    suffix = {"2": "", "2.1": "_rev21"}[revision]
+    divisions, groups, classes = (
+        seeds.tables[f"nace_{level}{suffix}"] for level in ("divisions", "groups", "classes")
+    )
+    return divisions, groups, classes
+
+
+def _labels(seeds: Seeds, revision: str) -> dict[str, str]:
+    return {row["code"]: row["label_fr"] for rows in _tables(seeds, revision) for row in rows}
+
+
+def _own_places(seeds: Seeds) -> dict[str, Place]:
+    """Rev. 2: a code stands in its own division and group."""
+    divisions, groups, classes = _tables(seeds, "2")
+    return {
+        **{row["code"]: Place(row["code"], None) for row in divisions},
+        **{row["code"]: Place(row["division"], row["code"]) for row in groups},
+        **{row["code"]: Place(row["division"], row["group"]) for row in classes},
+    }
+
+
+def _crossed_places(seeds: Seeds) -> dict[str, Place]:
+    """Rev. 2.1: a code stands where the crosswalk leads."""
+    divisions, groups, classes = _tables(seeds, "2.1")
+    homes = {row["code"]: Place(row["division"], row["group"]) for row in _tables(seeds, "2")[2]}
+    whole: dict[str, list[str]] = {}
+    every: dict[str, list[str]] = {}
+    for row in seeds.tables["nace_crosswalk"]:
+        every.setdefault(row["nace_rev21"], []).append(row["nace_rev2"])
+        if row["partial"] == "0":
+            whole.setdefault(row["nace_rev21"], []).append(row["nace_rev2"])
+    candidates = {row["code"]: _preferred(row["code"], whole, every) for row in classes}
+    places: dict[str, Place] = {}
+    for row in (*divisions, *groups):
+        key = "division" if len(row["code"]) == 2 else "group"
+        below = [
+            c
+            for member in classes
+            if member[key] == row["code"]
+            for c in candidates[member["code"]]
+        ]
+        places |= _settled(row["code"], below, homes)
+    for row in classes:
+        known = candidates[row["code"]]
+        found = _settled(row["code"], known, homes)
+        places |= found or {row["code"]: places[row["group"]]}
+    return places
+
+
+def _preferred(
+    code: str, whole: Mapping[str, list[str]], every: Mapping[str, list[str]]
+) -> list[str]:
+    candidates = whole.get(code) or every.get(code, [])
+    return [code] if code in candidates else sorted(candidates)
+
+
+def _settled(code: str, candidates: Sequence[str], homes: Mapping[str, Place]) -> dict[str, Place]:
+    """The place of `code`, or nothing where there is no candidate."""
+    found = [homes[candidate] for candidate in candidates]
+    if not found:
+        return {}
+    near = [place for place in found if place.division == code[:2]]
+    place = _common(found) or (_common(near) or found[0])._replace(guessed=True)
+    return {code: place if len(code) > 2 else place._replace(groupe=None)}
+
+
+def _common(places: Sequence[Place]) -> Place | None:
+    """What all of `places` share: a group, else a division, else nothing."""
+    if len({place.division for place in places}) != 1:
+        return None
+    shared = len({place.groupe for place in places}) == 1
+    return places[0] if shared else places[0]._replace(groupe=None)

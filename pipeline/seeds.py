@@ -1,0 +1,129 @@
+"""The reference tables of `seeds/`, read once and held to what the build relies on.
+
+Countries, sectors, rates and codes are data: a row more in a table changes no code. What the code
+does rely on is checked here and nowhere else: the columns, 25 countries, 84 sectors, labels that
+the API can separate by a bar (contract B11). Cells stay text; each stage makes of its table what it
+needs.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from pipeline.errors import SeedError
+
+SEEDS: Final = Path(__file__).parents[1] / "seeds"
+COUNTRIES: Final = 25
+SECTORS: Final = 84
+
+Row = Mapping[str, str]
+Table = tuple[Row, ...]
+
+_NACE: Final = ("code", "label_fr", "division", "section")
+# Table -> the columns that the build reads. Others may stand beside them.
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "pays": ("iso2", "slug", "nom_fr", "nom_en", "devise", "registre"),
+        "secteurs": ("nace_division", "secteur", "secteur_en", "slug", "grand_secteur"),
+        "nace_divisions": ("code", "label_fr", "section"),
+        "nace_divisions_rev21": ("code", "label_fr", "section"),
+        "nace_groups": _NACE,
+        "nace_groups_rev21": _NACE,
+        "nace_classes": (*_NACE, "group"),
+        "nace_classes_rev21": (*_NACE, "group"),
+        "nace_crosswalk": ("nace_rev2", "nace_rev21", "partial"),
+        "nace_hors": ("iso2", "code", "raison"),
+        "taux": ("devise", "annee", "taux"),
+        "roles": ("role", "etat", "code"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Country:
+    """A row of `pays.csv`. `id_regex` is searched in an identifier; empty text is "none"."""
+
+    iso2: str
+    slug: str
+    nom_fr: str
+    nom_en: str
+    devise: str
+    registre: str
+    url_fiche: str  # with `{id}` where the identifier stands
+    id_regex: str
+    id_exemple: str
+    stdnum_module: str  # of python-stdnum, as `fr.siren`
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Every table of COLUMNS by its name, and the countries in the order of the table."""
+
+    pays: tuple[Country, ...]
+    tables: Mapping[str, Table]
+
+    def country(self, iso2: str) -> Country:
+        """The row of a country that is known to be one."""
+        return next(country for country in self.pays if country.iso2 == iso2)
+
+
+def read(folder: Path = SEEDS) -> Seeds:
+    """All tables of `folder`.
+
+    Raises:
+        SeedError: a table is missing or empty, lacks a column, or does not hold 25 countries and
+            84 sectors.
+    """
+    tables = {name: _table(folder / f"{name}.csv", columns) for name, columns in COLUMNS.items()}
+    names = [field.name for field in fields(Country)]
+    try:
+        pays = tuple(Country(**{name: row[name] for name in names}) for row in tables["pays"])
+    except KeyError as error:
+        raise SeedError(f"{folder / 'pays.csv'} has no column {error}; add it") from error
+    _expect(folder / "pays.csv", "iso2", [country.iso2 for country in pays], COUNTRIES)
+    sectors = [row["nace_division"] for row in tables["secteurs"]]
+    _expect(folder / "secteurs.csv", "nace_division", sectors, SECTORS)
+    _refuse_bars(folder, tables)
+    return Seeds(pays, MappingProxyType(tables))
+
+
+def _table(path: Path, columns: tuple[str, ...]) -> Table:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = tuple(csv.DictReader(file))
+    except FileNotFoundError:
+        raise SeedError(f"{path} is missing; take it from the repository") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise SeedError(f"{path} is not a UTF-8 CSV ({error}); save it as one") from error
+    if not rows:
+        raise SeedError(f"{path} has no row; take it from the repository")
+    if missing := [column for column in columns if column not in rows[0]]:
+        raise SeedError(f"{path} has no column {', '.join(missing)}; add it")
+    for line, row in enumerate(rows, start=2):
+        if None in row or None in row.values():
+            raise SeedError(f"{path} line {line} has not one value per column; mend it")
+    return rows
+
+
+def _expect(path: Path, key: str, values: list[str], count: int) -> None:
+    if len(values) != count or len(set(values)) != count:
+        raise SeedError(
+            f"{path} has {len(values)} rows with {len(set(values))} different {key}, "
+            f"the API serves {count}; mend the table"
+        )
+
+
+def _refuse_bars(folder: Path, tables: Mapping[str, Table]) -> None:
+    labels = {
+        "secteurs": [row["secteur"] for row in tables["secteurs"]],
+        "nace_groups": [row["label_fr"] for row in tables["nace_groups"]],
+    }
+    for name, values in labels.items():
+        if barred := [value for value in values if "|" in value]:
+            raise SeedError(
+                f"{folder / name}.csv: the label {barred[0]!r} holds a bar, which separates labels "
+                "in a search (contract B11); write it otherwise"
+            )

@@ -1,0 +1,130 @@
+"""The plan grid (§8.1, contract C2, C4, D8): what each plan may see and do.
+
+Every figure of the grid lives in `seeds/plans.csv`, one row a plan, and nowhere else (contract C5);
+this file gives the columns their types and refuses a table that it does not fully understand. A
+plan is data: no code asks which plan it has in hand, only what the plan allows.
+"""
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+SEEDS: Final = Path(__file__).resolve().parent.parent / "seeds"
+
+# The tiers of §1 (bullet 4), which is also the list of values of the field `plan` (§2.2).
+SLUGS: Final = ("visiteur", "free", "data", "corporate", "marches", "integral", "carte")
+
+# How a plan comes by the API tool (§8.1). Without the tool a key is served as `free` (§5 rule 3).
+API_TOOL: Final = ("aucun", "gratuit", "option", "inclus")
+
+
+class PlansError(Exception):
+    """The plan grid cannot be used as it stands; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One row of the grid; the names are those of the columns and of the wire (§2.3)."""
+
+    slug: str
+    nom: str
+    nom_en: str
+    resultats_par_recherche: int
+    lignes_par_appel: int
+    appels_api_par_jour: int
+    exports_par_mois: int
+    lignes_par_export: int
+    societes_avec_comptes_par_export: int
+    coordonnees: bool
+    etats_financiers: bool
+    cles_actives: int
+    outil_api: str  # one of API_TOOL
+    prix_annuel_eur: Decimal | None  # excl. VAT; None: no price is published
+    credits_par_mois: int
+    suivant: str  # slug of the plan that is proposed next (C1); "" on the highest
+
+
+_COLUMNS: Final = tuple(field.name for field in fields(Plan))
+
+
+def load(path: Path = SEEDS / "plans.csv") -> Mapping[str, Plan]:
+    """The seven plans by slug, in the order of the file.
+
+    Raises:
+        PlansError: a column or a plan is missing or unknown, or a value is not of its type.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        if tuple(rows.fieldnames or ()) != _COLUMNS:
+            raise PlansError(f"{path.name}: the columns are {rows.fieldnames}, not {_COLUMNS}")
+        plans = [_plan(row, f"{path.name}, line {rows.line_num}") for row in rows]
+    _check(plans, path.name)
+    return MappingProxyType({plan.slug: plan for plan in plans})
+
+
+def _plan(row: Mapping[str, str | None], where: str) -> Plan:
+    text = {name: value for name, value in row.items() if value is not None}
+    if tuple(text) != _COLUMNS:
+        raise PlansError(f"{where}: a row has {len(_COLUMNS)} values, this one has {len(text)}")
+    return Plan(
+        slug=text["slug"],
+        nom=text["nom"],
+        nom_en=text["nom_en"],
+        resultats_par_recherche=_count(text, "resultats_par_recherche", where),
+        lignes_par_appel=_count(text, "lignes_par_appel", where),
+        appels_api_par_jour=_count(text, "appels_api_par_jour", where),
+        exports_par_mois=_count(text, "exports_par_mois", where),
+        lignes_par_export=_count(text, "lignes_par_export", where),
+        societes_avec_comptes_par_export=_count(text, "societes_avec_comptes_par_export", where),
+        coordonnees=_truth(text, "coordonnees", where),
+        etats_financiers=_truth(text, "etats_financiers", where),
+        cles_actives=_count(text, "cles_actives", where),
+        outil_api=_choice(text, "outil_api", API_TOOL, where),
+        prix_annuel_eur=_price(text, "prix_annuel_eur", where),
+        credits_par_mois=_count(text, "credits_par_mois", where),
+        suivant=_choice(text, "suivant", ("", *SLUGS), where),
+    )
+
+
+def _count(text: Mapping[str, str], name: str, where: str) -> int:
+    # Every limit is a number (§1): there is no word for "unlimited".
+    if not (text[name].isascii() and text[name].isdigit()):
+        raise PlansError(f"{where}: {name} is {text[name]!r}, not a whole number")
+    return int(text[name])
+
+
+def _truth(text: Mapping[str, str], name: str, where: str) -> bool:
+    return _choice(text, name, ("true", "false"), where) == "true"
+
+
+def _choice(text: Mapping[str, str], name: str, allowed: Iterable[str], where: str) -> str:
+    if text[name] not in allowed:
+        raise PlansError(f"{where}: {name} is {text[name]!r}, not one of {', '.join(allowed)}")
+    return text[name]
+
+
+def _price(text: Mapping[str, str], name: str, where: str) -> Decimal | None:
+    if not text[name]:
+        return None
+    try:
+        price = Decimal(text[name])
+    except InvalidOperation as error:
+        raise PlansError(f"{where}: {name} is {text[name]!r}, not an amount") from error
+    if not price.is_finite() or price < 0:
+        raise PlansError(f"{where}: {name} is {price}, not an amount")
+    return price
+
+
+def _check(plans: Iterable[Plan], where: str) -> None:
+    """What holds between rows: the seven slugs once each, and a price on each plan proposed."""
+    slugs = [plan.slug for plan in plans]
+    if sorted(slugs) != sorted(SLUGS):
+        raise PlansError(f"{where}: the plans are {slugs}, not {list(SLUGS)}")
+    proposed = {plan.suivant for plan in plans}
+    for plan in plans:
+        if plan.slug in proposed and plan.prix_annuel_eur is None:
+            raise PlansError(f"{where}: {plan.slug} is proposed as a next plan but has no price")

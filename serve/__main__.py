@@ -1,0 +1,84 @@
+"""The command `python -m serve`: read the settings, say where it listens, serve."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from quota.plans import PlansError
+from serve import config as configs
+from serve import listen, log, workers
+from serve.config import Config, ConfigError
+from serve.workers import WorkersError
+
+_EXAMPLE = """example:
+  python -m serve --data build/data --state build/state --port 8080 --workers 2
+
+Settings come from the flags, then SOCIETES_DATA, SOCIETES_PORT, SOCIETES_DEBIT_FREE …, then the
+TOML file of --config, then defaults. SIGHUP looks for a new generation, SIGTERM stops gracefully.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; 0 when told to stop, 1 if it failed, 2 for wrong use."""
+    flags = vars(_parser().parse_args(arguments))
+    print_config = flags.pop("print_config")
+    try:
+        config = configs.read(flags, os.environ)
+        if print_config:
+            print(configs.to_toml(config))
+            return 0
+        _check(config)
+    except ConfigError as error:
+        print(f"serve: {error}", file=sys.stderr)
+        return 2
+    try:
+        _serve(config)
+    except (OSError, PlansError, WorkersError) as error:
+        print(f"serve: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _serve(config: Config) -> None:
+    assert config.state
+    config.state.mkdir(parents=True, exist_ok=True)
+    log.set_up()
+    if config.workers > 1:
+        workers.run(config, ready=_announce)
+    else:
+        bound = listen.bind(config.host, config.port)
+        listen.run(config, bound, ready=lambda: _announce(listen.address(bound)))
+
+
+def _announce(address: str) -> None:
+    print(address, flush=True)
+
+
+def _check(config: Config) -> None:
+    for name in ("data", "state"):
+        if getattr(config, name) is None:
+            raise ConfigError(f"{name} is not set; give --{name} DIR or SOCIETES_{name.upper()}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m serve",
+        description="Serve the published generation of a data folder over HTTP.",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--data", metavar="DATA", help="folder of generations, with its CURRENT")
+    parser.add_argument("--state", metavar="STATE", help="folder of counters; made if needed")
+    parser.add_argument("--host", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument("--port", help="port to listen on, 0 for a free one (default 8080)")
+    parser.add_argument("--workers", metavar="N", help="processes on that port (default 1)")
+    parser.add_argument("--quota", metavar="URL", help="where counters live (default lmdb)")
+    parser.add_argument("--base-url", metavar="URL", help="what links in answers begin with")
+    parser.add_argument("--config", metavar="FILE", help="settings in TOML")
+    parser.add_argument("--print-config", action="store_true", help="show the settings and leave")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

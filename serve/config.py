@@ -1,0 +1,211 @@
+"""The settings of a server: flags, then SOCIETES_* variables, then a TOML file, then defaults.
+
+Every setting has one name in all four: `--base-url`, `SOCIETES_BASE_URL`, `base_url = "…"`. A name
+that is not in the tables below is an error wherever it is found, and so is a value of another type:
+a misspelt limit must not leave the service without one.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+PREFIX: Final = "SOCIETES_"
+_DEBIT: Final = "debit"
+
+T = TypeVar("T")
+
+
+class ConfigError(Exception):
+    """A setting is unknown, missing or not of its type; the message says which and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Debit:
+    """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7)."""
+
+    visiteur: int = 60
+    free: int = 60
+    data: int = 120
+    carte: int = 120
+    corporate: int = 300
+    marches: int = 300
+    integral: int = 600
+    listes: int = 300
+    visiteur_jour: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a server is told. Without `data` or `state` it can be printed but not started."""
+
+    data: Path | None = None
+    state: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 8080
+    workers: int = 1
+    quota: str = "lmdb"
+    base_url: str = ""
+    debit: Debit = field(default_factory=Debit)
+
+
+def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
+    """The settings of a command line and an environment.
+
+    Args:
+        flags: by name; None where a flag was not given. `config` names the TOML file.
+
+    Raises:
+        ConfigError: naming the setting and where it was found.
+    """
+    variables = _from_environment(environment)
+    given = {name: value for name, value in flags.items() if value is not None}
+    file = given.pop("config", None) or variables.pop("config", None)
+    variables.pop("config", None)
+    layers = [
+        _checked(_from_file(Path(str(file))) if file else {}, str(file)),
+        _checked(variables, "the environment"),
+        _checked(given, "the command line"),
+    ]
+    values: dict[str, Any] = {}
+    limits: dict[str, int] = {}
+    for layer in layers:
+        limits |= layer.pop(_DEBIT, {})
+        values |= layer
+    return Config(**values, debit=Debit(**limits))
+
+
+def to_toml(config: Config) -> str:
+    """`config` as a file that `read` would understand (`--print-config`)."""
+    known = asdict(config)
+    limits = known.pop(_DEBIT)
+    lines = [f"{name} = {_toml(value)}" for name, value in known.items() if value is not None]
+    lines += [f"# {name} is not set" for name, value in known.items() if value is None]
+    lines += ["", f"[{_DEBIT}]"]
+    lines += [f"{name} = {value}" for name, value in limits.items()]
+    return "\n".join(lines)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, int):
+        return str(value)
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
+
+
+# -- sources -----------------------------------------------------------------------
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """SOCIETES_PORT=… is `port`, SOCIETES_DEBIT_FREE=… is `free` of the section `debit`."""
+    values: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
+    for variable, value in environment.items():
+        if variable.startswith(PREFIX):
+            name = variable.removeprefix(PREFIX).lower()
+            if name.startswith(f"{_DEBIT}_"):
+                limits[name.removeprefix(f"{_DEBIT}_")] = value
+            else:
+                values[name] = value
+    return values | ({_DEBIT: limits} if limits else {})
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+
+
+# -- values ------------------------------------------------------------------------
+
+
+def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The values with their types, every name known."""
+    known: dict[str, Any] = {}
+    for name, value in values.items():
+        if name == _DEBIT and isinstance(value, Mapping):
+            known[name] = _limits(value, where)
+        elif name not in _READERS:
+            raise ConfigError(
+                f"unknown setting {name!r} in {where}; known: {', '.join([*_READERS, _DEBIT])}"
+            )
+        else:
+            known[name] = _value(name, value, where, _READERS[name])
+    return known
+
+
+def _limits(values: Mapping[str, Any], where: str) -> dict[str, int]:
+    allowed = [limit.name for limit in fields(Debit)]
+    if unknown := [name for name in values if name not in allowed]:
+        raise ConfigError(
+            f"unknown limit {unknown[0]!r} in [{_DEBIT}] of {where}; known: {', '.join(allowed)}"
+        )
+    return {name: _value(name, value, where, _positive) for name, value in values.items()}
+
+
+def _value(name: str, value: object, where: str, reader: Callable[[object], T]) -> T:
+    try:
+        return reader(value)
+    except ValueError as error:
+        raise ConfigError(f"{name} = {value!r} in {where}: {error}") from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("it must be a text")
+    return value
+
+
+def _path(value: object) -> Path:
+    return value if isinstance(value, Path) else Path(_text(value))
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ValueError("it must be a whole number")
+
+
+def _positive(value: object) -> int:
+    number = _whole(value)
+    if not number:
+        raise ValueError("it must be at least 1; every limit is a number (§1)")
+    return number
+
+
+def _port(value: object) -> int:
+    number = _whole(value)
+    if number > 65_535:
+        raise ValueError("it must be at most 65535")
+    return number
+
+
+def _quota(value: object) -> str:
+    if value != "lmdb":
+        raise ValueError("only the counters beside --state, `lmdb`, can be used yet")
+    return "lmdb"
+
+
+def _base_url(value: object) -> str:
+    text = value if isinstance(value, str) else ""
+    if value != "" and not text.startswith(("http://", "https://")):
+        raise ValueError("it must begin with http:// or https://")
+    return text.rstrip("/")
+
+
+_READERS: Final[Mapping[str, Callable[[object], Any]]] = {
+    "data": _path,
+    "state": _path,
+    "host": _text,
+    "port": _port,
+    "workers": _positive,
+    "quota": _quota,
+    "base_url": _base_url,
+}

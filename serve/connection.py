@@ -1,0 +1,99 @@
+"""HTTP below the routes: what is answered to a request that cannot even be read, and the log line.
+
+aiohttp answers such a request itself, with plain text; here that becomes the error object of §2.6.
+So every byte a client can send gets JSON or a closed connection.
+"""
+
+import asyncio
+import logging
+from typing import Any, Final
+
+from aiohttp import web
+from aiohttp.abc import AbstractAccessLogger
+from aiohttp.http_exceptions import LineTooLong
+
+from serve import errors
+from serve.answer import of_error
+from serve.app import Handler
+from serve.headers import CORS, common, request_id
+from serve.log import query_fields, truncated
+from serve.trace import TRACE, Trace
+
+# 84 sector labels come near aiohttp's own limit of 8 190 (contract F4).
+LONGEST_LINE: Final = 64 * 1024
+
+# Also bounds a connection that sends nothing, or its headers a byte at a time.
+KEEPALIVE_SECONDS: Final = 15.0
+
+_log: Final = logging.getLogger("serve.access")
+
+
+def make_server(handler: Handler) -> web.Server:
+    """The protocol factory of a listening socket."""
+    return _Server(
+        handler,
+        access_log_class=AccessLog,
+        access_log=_log,
+        max_line_size=LONGEST_LINE,
+        keepalive_timeout=KEEPALIVE_SECONDS,
+    )
+
+
+class _Connection(web.RequestHandler):
+    """One connection, whose unreadable requests are answered in JSON."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        trace = request[TRACE] = Trace(request_id(None))
+        if status >= 500:
+            # Not the routes, which serve/app.py guards: the answer itself could not be written.
+            _log.error("connection failed", exc_info=exc)
+            answer = of_error(errors.erreur_interne(trace.request_id))
+        elif isinstance(exc, LineTooLong):
+            answer = of_error(errors.uri_trop_longue(LONGEST_LINE))
+        else:
+            why = "ce n'est pas du HTTP/1.1 lisible"
+            answer = of_error(errors.parametre_invalide("requête", why))
+        headers = common(request.rel_url.raw_path, trace.request_id) | CORS | dict(answer.headers)
+        response = web.Response(status=answer.status, body=answer.body, headers=headers)
+        response.force_close()
+        return response
+
+
+class _Server(web.Server):
+    """A web.Server that makes our kind of connection."""
+
+    def __init__(self, handler: Handler, **options: Any) -> None:
+        super().__init__(handler, **options)
+        self._options = options
+
+    def __call__(self) -> web.RequestHandler:
+        return _Connection(self, loop=asyncio.get_running_loop(), **self._options)
+
+
+class AccessLog(AbstractAccessLogger):
+    """One line a request (contract G11)."""
+
+    def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:
+        trace = request[TRACE]
+        fields = {
+            "method": request.method,
+            "path": request.rel_url.raw_path[:2_000],
+            "route": trace.route,
+            "query": query_fields(trace.pairs),
+            "status": response.status,
+            "ms": trace.milliseconds,
+            "bytes": response.body_length,
+            "request_id": trace.request_id,
+            "plan": trace.plan,
+            "generation": trace.generation,
+            "ip": truncated(request.remote),
+        }
+        self.logger.info("request", extra={"fields": fields})

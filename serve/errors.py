@@ -1,0 +1,237 @@
+"""The errors of the API: one function for each code of §7 and of contract G7.
+
+A function here knows the status, the French message and the extra keys that stand beside `erreur`
+(G6); who raises it knows only the values. Each message names the value and the remedy. Nothing
+here knows HTTP beyond a number: serve/app.py turns an ApiError into an answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+Suggestions = Mapping[str, Sequence[str]]
+
+# How long a client should wait for a generation to appear; a build publishes by one rename.
+RETRY_AFTER: Final = "5"
+
+
+class ApiError(Exception):
+    """An answer `{"erreur": {"code", "message"}, **extra}` with an HTTP status and own headers."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        **extra: Any,
+    ) -> None:
+        super().__init__(f"{status} {code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.headers = dict(headers or {})
+        self.extra = extra
+
+    @property
+    def body(self) -> bytes:
+        """The JSON object (§2.6)."""
+        return orjson.dumps({"erreur": self.erreur, **self.extra})
+
+    @property
+    def erreur(self) -> dict[str, str]:
+        return {"code": self.code, "message": self.message}
+
+
+# -- 400: the request ------------------------------------------------------------
+
+
+def pays_inconnu(unknown: Sequence[str], suggestions: Suggestions, **others: Any) -> ApiError:
+    """`others`: the arrays of sectors that are unknown too (contract B4)."""
+    message = f"Pays inconnu : {_quoted(unknown)}. Liste des pays : /api/v1/pays"
+    return ApiError(
+        400, "pays_inconnu", message, pays_inconnus=unknown, suggestions=suggestions, **others
+    )
+
+
+def secteur_inconnu(
+    unknown: Sequence[str], suggestions: Suggestions, sous_secteurs: Sequence[str] = ()
+) -> ApiError:
+    """Unknown sectors, or sub-sectors (contract B8), or both."""
+    messages = []
+    extra: dict[str, Any] = {"secteurs_inconnus": unknown}
+    if unknown:
+        messages.append(f"Secteur inconnu : {_quoted(unknown)}. Liste : /api/v1/secteurs")
+    if sous_secteurs:
+        extra["sous_secteurs_inconnus"] = sous_secteurs
+        messages.append(
+            f"Sous-secteur inconnu : {_quoted(sous_secteurs)}. Liste : "
+            "/api/v1/sous-secteurs?secteur=…"
+        )
+    return ApiError(400, "secteur_inconnu", ". ".join(messages), suggestions=suggestions, **extra)
+
+
+def secteur_requis() -> ApiError:
+    """`/sous-secteurs` without a sector (contract G4)."""
+    message = "secteur requis : ajoutez secteur=… (libellé ou slug). Liste : /api/v1/secteurs"
+    return ApiError(400, "secteur_inconnu", message, secteurs_inconnus=[])
+
+
+def parametre_invalide(name: str, why: str, **extra: Any) -> ApiError:
+    return ApiError(400, "parametre_invalide", f"{name} : {why}", parametre=name, **extra)
+
+
+def parametre_inconnu(
+    unknown: Sequence[str], allowed: Sequence[str], suggestions: Suggestions
+) -> ApiError:
+    """Never the value: it may be a key that was put in the URL (contract A5)."""
+    remedy = f"Paramètres admis : {', '.join(allowed)}" if allowed else "Cette route n'en a aucun"
+    return ApiError(
+        400,
+        "parametre_inconnu",
+        f"Paramètre inconnu : {_quoted(unknown)}. {remedy}",
+        parametres_inconnus=unknown,
+        parametres_admis=allowed,
+        suggestions=suggestions,
+    )
+
+
+def identifiant_invalide(why: str) -> ApiError:
+    return ApiError(400, "identifiant_invalide", f"Identifiant invalide : {why}")
+
+
+def corps_invalide(why: str) -> ApiError:
+    return ApiError(400, "corps_invalide", f"Corps de requête invalide : {why}")
+
+
+# -- 401 to 403: the caller --------------------------------------------------------
+
+
+def cle_invalide() -> ApiError:
+    """One text for every kind of bad key: it must not tell revoked from unknown (contract A4)."""
+    return ApiError(
+        401,
+        "cle_invalide",
+        "Clé d'API invalide ou révoquée : l'appel est servi au niveau visiteur. "
+        "Envoyez « Authorization: Bearer <clé> », ou aucun en-tête Authorization",
+        headers={"WWW-Authenticate": 'Bearer error="invalid_token"', "Cache-Control": "no-store"},
+    )
+
+
+def compte_requis() -> ApiError:
+    message = "Cette ressource demande une clé d'API valide. Créer un compte : /inscription"
+    return ApiError(401, "compte_requis", message, headers={"WWW-Authenticate": "Bearer"})
+
+
+def credits_epuises(cout: int, solde: int, reinitialisation: str) -> ApiError:
+    message = (
+        f"Crédits épuisés : la fiche coûte {cout} crédits, il en reste {solde}. Les débits "
+        f"reprennent le {reinitialisation}, ou après l'achat d'un pack : /tarifs"
+    )
+    credits = {"cout": cout, "solde": solde, "reinitialisation": reinitialisation}
+    return ApiError(402, "credits_epuises", message, credits=credits)
+
+
+def module_non_inclus(module: str, plan: str) -> ApiError:
+    message = f"Le module {module} n'est pas inclus dans votre offre ; il l'est dans {plan}"
+    return ApiError(403, "module_non_inclus", message, plan=plan)
+
+
+def essai_epuise(analyses: int, plan: str, reinitialisation: str) -> ApiError:
+    message = (
+        f"Essai épuisé : {analyses} analyses par mois. Sans limite d'essai : {plan} ; "
+        f"remise à zéro le {reinitialisation}"
+    )
+    return ApiError(
+        403,
+        "essai_epuise",
+        message,
+        analyses=analyses,
+        plan=plan,
+        reinitialisation=reinitialisation,
+    )
+
+
+# -- 404 to 415: the resource --------------------------------------------------------
+
+
+def societe_introuvable(iso2: str, identifiant: str) -> ApiError:
+    return ApiError(
+        404,
+        "societe_introuvable",
+        f"Aucune société {identifiant!r} en {iso2}. Recherche : /api/v1/societes?pays={iso2}&q=…",
+    )
+
+
+def route_inconnue() -> ApiError:
+    message = "Route inconnue. Routes : /api/v1/pays, secteurs, sous-secteurs, societes"
+    return ApiError(404, "route_inconnue", message)
+
+
+def methode_non_autorisee(method: str, allowed: str) -> ApiError:
+    message = f"Méthode {method} non autorisée ici. Méthodes : {allowed}"
+    return ApiError(405, "methode_non_autorisee", message, headers={"Allow": allowed})
+
+
+def corps_trop_grand(limit: int) -> ApiError:
+    return ApiError(413, "corps_trop_grand", f"Corps de plus de {limit} octets : réduisez-le")
+
+
+def uri_trop_longue(limit: int) -> ApiError:
+    message = f"Ligne de requête de plus de {limit} octets : réduisez les listes, ou utilisez POST"
+    return ApiError(414, "uri_trop_longue", message)
+
+
+def type_non_supporte(media_type: str) -> ApiError:
+    message = f"Type {media_type!r} non supporté : envoyez application/json"
+    return ApiError(415, "type_non_supporte", message)
+
+
+# -- 429: the meters -----------------------------------------------------------------
+
+
+def quota_api(quota: Mapping[str, Any], retry_after: int) -> ApiError:
+    message = f"Quota de {quota['limite']} appels par jour atteint ; remise à zéro à minuit UTC"
+    return _too_many("quota_api", message, quota, retry_after)
+
+
+def quota_export(quota: Mapping[str, Any], retry_after: int, remedy: str) -> ApiError:
+    """`remedy` names the next plan and its figure, or the reset date where there is none (F10)."""
+    message = f"Quota de {quota['limite']} exports par mois atteint. {remedy}"
+    return _too_many("quota_export", message, quota, retry_after)
+
+
+def trop_de_requetes(quota: Mapping[str, Any], retry_after: int) -> ApiError:
+    message = f"Plus de {quota['limite']} requêtes par minute ; réessayez dans {retry_after} s"
+    return _too_many("trop_de_requetes", message, quota, retry_after)
+
+
+def _too_many(code: str, message: str, quota: Mapping[str, Any], retry_after: int) -> ApiError:
+    headers = {"Retry-After": str(retry_after)}
+    return ApiError(429, code, message, headers=headers, quota=quota)
+
+
+# -- 5xx: the service ----------------------------------------------------------------
+
+
+def erreur_interne(request_id: str) -> ApiError:
+    message = f"Erreur interne, sans effet sur vos compteurs. Signalez la requête {request_id}"
+    return ApiError(500, "erreur_interne", message)
+
+
+def indisponible() -> ApiError:
+    message = f"Aucune génération de données n'est chargée ; réessayez dans {RETRY_AFTER} s"
+    return ApiError(503, "indisponible", message, headers={"Retry-After": RETRY_AFTER})
+
+
+def config(what: str) -> ApiError:
+    message = f"Service non configuré : {what}. L'appel est sans effet ; réessayez plus tard"
+    return ApiError(503, "config", message, headers={"Retry-After": RETRY_AFTER})
+
+
+def _quoted(values: Sequence[str]) -> str:
+    # The arrays carry every value; a sentence carries the first few.
+    shown = ", ".join(value[:100] for value in values[:10])
+    return f"{shown}, …" if len(values) > 10 else shown

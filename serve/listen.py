@@ -1,0 +1,118 @@
+"""One serving process: it listens on a socket, follows DATA/CURRENT, and stops without a loss.
+
+SIGTERM and SIGINT: stop accepting, finish what is in flight, leave. SIGHUP: look for a new
+generation now. The socket is bound by whoever starts the process, so that a port that is taken is
+an error before anything else happens.
+"""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from aiohttp import web
+
+from quota import plans
+from serve.app import make_handler
+from serve.config import Config
+from serve.connection import make_server
+from serve.published import Published
+
+# How long requests in flight may take to finish once the process has been told to stop.
+DRAIN_SECONDS: Final = 20.0
+
+# A client that acknowledges nothing for so long is cut off, whatever is still to be sent to it.
+STALLED_MILLISECONDS: Final = 30_000
+
+_BACKLOG: Final = 1_024
+
+
+def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """A bound TCP socket that does not listen yet; `shared` with other processes of ours.
+
+    Raises:
+        OSError: the address is taken, or is none of this machine.
+    """
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    bound = socket.socket(family, kind, protocol)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED_MILLISECONDS)
+    try:
+        bound.bind(address)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def address(bound: socket.socket) -> str:
+    """The URL of a bound socket: `http://127.0.0.1:8080`."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run(
+    config: Config,
+    bound: socket.socket,
+    *,
+    ready: Callable[[], None],
+    parent: int | None = None,
+) -> None:
+    """Serve on `bound` until told to stop, on the fastest event loop there is.
+
+    Args:
+        ready: called once connections are accepted.
+        parent: a descriptor that becomes readable when the process must not outlive its parent.
+    """
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(config, bound, ready, parent))
+
+
+async def _serve(
+    config: Config, bound: socket.socket, ready: Callable[[], None], parent: int | None
+) -> None:
+    assert config.data
+    published = Published(config.data)
+    published.start()
+    stop = asyncio.Event()
+    _listen_to_signals(stop, published, parent)
+    handler = make_handler(published, plans.load(), config.base_url)
+    runner = web.ServerRunner(make_server(handler), shutdown_timeout=DRAIN_SECONDS)
+    await runner.setup()
+    await web.SockSite(runner, bound, backlog=_BACKLOG).start()
+    follower = asyncio.create_task(published.follow())
+    # It never ends by itself: if it does, no generation would be taken up any more.
+    follower.add_done_callback(lambda _: stop.set())
+    ready()
+    try:
+        await stop.wait()
+    finally:
+        follower.cancel()
+        await asyncio.wait([follower])
+        await runner.cleanup()
+        published.close()
+    if not follower.cancelled():
+        follower.result()
+
+
+def _listen_to_signals(stop: asyncio.Event, published: Published, parent: int | None) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, published.wake)
+    if parent is not None:
+        loop.add_reader(parent, stop.set)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # a platform without it; asyncio's own loop does the same, slower
+        return None
+    return uvloop.new_event_loop

@@ -1,0 +1,78 @@
+"""The words a caller may use for countries, sectors and sub-sectors, and what each means.
+
+Made once for each generation from its reference tables, so that a request only looks words up.
+The rules of B1 and B11: a country is its code in any case, `GB` means `UK`; a sector is its exact
+French label or its slug in any case; a sub-sector is its exact French label. Every other spelling
+is unknown, and only serves to suggest (B3).
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shards.reference import Reference
+from shards.text import fold
+
+# Country codes of the outside world that mean a code of ours (§1).
+ALIASES: Final = {"GB": "UK"}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Lookups of one generation. Codes are those of shards/query.py: NACE divisions and groups."""
+
+    pays: tuple[str, ...]  # codes, in the order of the reference
+    labels: Mapping[str, str]  # French label of a sector, NFC -> division
+    slugs: Mapping[str, str]  # slug of a sector -> division
+    sous_secteurs: Mapping[str, tuple[tuple[str, str], ...]]  # label, NFC -> (division, group)s
+    pays_alike: Mapping[str, str]  # folded code, slug or name -> code
+    secteurs_alike: Mapping[str, str]  # folded label or slug -> slug
+    sous_secteurs_alike: Mapping[str, str]  # folded label -> label
+
+    def country(self, word: str) -> str | None:
+        """The code of a country that a caller wrote, or None."""
+        code = word.strip().upper()
+        code = ALIASES.get(code, code)
+        return code if code in self.pays else None
+
+    def sector(self, word: str) -> str | None:
+        """The NACE division of a label (exact) or a slug (any case), or None."""
+        return self.labels.get(_nfc(word)) or self.slugs.get(word.lower())
+
+    def sub_sectors(self, label: str, secteurs: Sequence[str]) -> list[str] | None:
+        """The groups of that label within `secteurs` (B10), maybe none; None if it is unknown."""
+        pairs = self.sous_secteurs.get(_nfc(label))
+        if pairs is None:
+            return None
+        return [group for division, group in pairs if division in secteurs]
+
+
+def read(reference: Reference) -> Names:
+    """The words of `reference`."""
+    pairs: dict[str, tuple[tuple[str, str], ...]] = {}
+    for one in reference.sous_secteurs:
+        label = _nfc(one.sous_secteur)
+        pairs[label] = (*pairs.get(label, ()), (one.secteur, one.code))
+    return Names(
+        pays=tuple(pays.iso2 for pays in reference.pays),
+        labels={_nfc(secteur.secteur): secteur.code for secteur in reference.secteurs},
+        slugs={secteur.slug.lower(): secteur.code for secteur in reference.secteurs},
+        sous_secteurs=pairs,
+        pays_alike={
+            fold(word): pays.iso2
+            for pays in reference.pays
+            for word in (pays.iso2, pays.slug, pays.nom_fr, pays.nom_en)
+        },
+        secteurs_alike={
+            fold(word): secteur.slug
+            for secteur in reference.secteurs
+            for word in (secteur.secteur, secteur.secteur_en, secteur.slug)
+        },
+        sous_secteurs_alike={fold(label): label for label in pairs},
+    )
+
+
+def _nfc(text: str) -> str:
+    # A label typed on a Mac may arrive decomposed; it is the same label (B11).
+    return unicodedata.normalize("NFC", text)

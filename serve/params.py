@@ -1,0 +1,257 @@
+"""A query string becomes a Query, or one of the errors of contract B. Nobody checks again after it.
+
+Several things may be wrong at once; the first of this order is told:
+1. the text of the query string itself (not UTF-8);
+2. unknown parameter names (B6), all of them;
+3. the parameters in the order of the table of §4.4. Unknown countries, sectors and sub-sectors are
+   one step of it, told together (B4), with the code of the first.
+An empty value is an absent one, for every parameter. Values are trimmed.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl
+
+from serve import errors
+from serve.names import Names
+from serve.numbers import decimal, integer
+from serve.suggest import suggestions
+from shards.query import DEEPEST, ORDERS, Query
+from shards.text import fold
+
+SEARCH: Final = (
+    "pays", "secteur", "sous_secteur", "q", "tri", "limit", "offset",
+    "ca_min", "ca_max", "effectif_min", "effectif_max", "site_web", "avec_ca",
+)  # fmt: skip
+SECTORS: Final = ("pays",)
+SUB_SECTORS: Final = ("secteur", "pays")
+
+DEFAULT_LIMIT: Final = 50  # §4.4
+LONGEST_Q: Final = 120  # code points (§8.2 rule 7)
+
+# `effectif` is an int32; a bound beyond it excludes what the bound itself excludes.
+_INT32: Final = 2**31 - 1
+
+Pairs = Sequence[tuple[str, str]]
+Values = dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search asked for, before any plan had a say: `limit` in 1..1000, `offset` >= 0."""
+
+    query: Query
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Countries and sectors (codes); empty means all."""
+
+    pays: tuple[str, ...]
+    secteurs: tuple[str, ...]
+
+
+def pairs(raw: str) -> Pairs:
+    """The names and values of a raw query string, in order; a blank value is kept.
+
+    Raises:
+        ApiError: 400 `parametre_invalide`: the text is not UTF-8.
+    """
+    try:
+        raw.encode()  # bytes that were not UTF-8 arrive as lone surrogates
+        return parse_qsl(raw, keep_blank_values=True, errors="strict")
+    except UnicodeError as error:
+        why = "le texte n'est pas de l'UTF-8 encodé en %XX"
+        raise errors.parametre_invalide("chaîne de requête", why) from error
+
+
+def search(given: Pairs, names: Names) -> Search:
+    """The search of `given` (§4.4).
+
+    Raises:
+        ApiError: 400, in the order that the module describes.
+    """
+    values = _known(given, SEARCH)
+    scope, sous_secteurs = _places(values, names)
+    q = _q(values)
+    tri = _tri(values)
+    limit = _integer(values, "limit", at_least=1)
+    offset = _integer(values, "offset", at_least=0)
+    ca_min, ca_max = _decimal(values, "ca_min"), _decimal(values, "ca_max")
+    _check_bounds(values, "ca_min", ca_min, "ca_max", ca_max)
+    low, high = _integer(values, "effectif_min"), _integer(values, "effectif_max")
+    _check_bounds(values, "effectif_min", low, "effectif_max", high)
+    query = Query(
+        pays=scope.pays,
+        secteurs=scope.secteurs,
+        sous_secteurs=sous_secteurs,
+        q=q,
+        tri=tri,
+        ca_min=ca_min,
+        ca_max=ca_max,
+        effectif_min=_int32(low),
+        effectif_max=_int32(high),
+        site_web=_flag(values, "site_web"),
+        avec_ca=_flag(values, "avec_ca"),
+    )
+    return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0)
+
+
+def sectors(given: Pairs, names: Names) -> Scope:
+    """The scope of `/secteurs` (§4.2). Raises ApiError 400."""
+    return _places(_known(given, SECTORS), names)[0]
+
+
+def sub_sectors(given: Pairs, names: Names) -> Scope:
+    """The scope of `/sous-secteurs` (§4.3), at least one sector (G4). Raises ApiError 400."""
+    scope = _places(_known(given, SUB_SECTORS), names)[0]
+    if not scope.secteurs:
+        raise errors.secteur_requis()
+    return scope
+
+
+def nothing(given: Pairs) -> None:
+    """A route without parameters. Raises ApiError 400 if there are some."""
+    _known(given, ())
+
+
+# -- names -------------------------------------------------------------------------
+
+
+def _known(given: Pairs, allowed: Sequence[str]) -> Values:
+    """The values of each parameter; an unknown name is an error (B6)."""
+    values: Values = {}
+    for name, value in given:
+        values.setdefault(name, []).append(value.strip())
+    if unknown := [name for name in values if name not in allowed]:
+        alike = {fold(name): name for name in allowed}
+        raise errors.parametre_inconnu(unknown, allowed, suggestions(unknown, alike))
+    return values
+
+
+# -- lists: countries, sectors, sub-sectors ------------------------------------------
+
+
+def _places(values: Values, names: Names) -> tuple[Scope, tuple[str, ...] | None]:
+    """Countries, sectors and sub-sectors, which are told together when they are unknown (B4)."""
+    pays = _items(values, "pays", ",")
+    secteurs = _items(values, "secteur", "|")
+    sous_secteurs = _items(values, "sous_secteur", "|")
+    countries, no_country = _sort_out(pays, names.country)
+    divisions, no_sector = _sort_out(secteurs, names.sector)
+    groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
+    alike = (
+        suggestions(no_country, names.pays_alike)
+        | suggestions(no_sector, names.secteurs_alike)
+        | suggestions(no_sub_sector, names.sous_secteurs_alike)
+    )
+    if no_country:
+        others = {"secteurs_inconnus": no_sector, "sous_secteurs_inconnus": no_sub_sector}
+        found = {name: unknown for name, unknown in others.items() if unknown}
+        raise errors.pays_inconnu(no_country, alike, **found)
+    if no_sector or (no_sub_sector and secteurs):
+        raise errors.secteur_inconnu(no_sector, alike, no_sub_sector)
+    if sous_secteurs and not secteurs:
+        why = "ne s'applique qu'avec secteur ; ajoutez secteur=…"
+        raise errors.parametre_invalide("sous_secteur", why)
+    return Scope(countries, divisions), groups if sous_secteurs else None
+
+
+def _items(values: Values, name: str, separator: str) -> list[str]:
+    """The items of a list parameter, wherever it was repeated (B5); none empty, none twice (B1)."""
+    parts = (part.strip() for value in values.get(name, ()) for part in value.split(separator))
+    return list(dict.fromkeys(part for part in parts if part))
+
+
+def _sort_out(
+    words: Iterable[str], meaning: Callable[[str], str | None]
+) -> tuple[tuple[str, ...], list[str]]:
+    """The codes that `words` mean, sorted and once each; and the words that mean nothing."""
+    codes = {word: meaning(word) for word in words}
+    known = {code for code in codes.values() if code is not None}
+    return tuple(sorted(known)), [word for word, code in codes.items() if code is None]
+
+
+def _groups(
+    labels: Iterable[str], divisions: Sequence[str], names: Names
+) -> tuple[tuple[str, ...], list[str]]:
+    """The groups of `labels` within `divisions` (B10), maybe none (B9); and the unknown labels."""
+    found = {label: names.sub_sectors(label, divisions) for label in labels}
+    known = {group for groups in found.values() for group in groups or ()}
+    return tuple(sorted(known)), [label for label, groups in found.items() if groups is None]
+
+
+# -- scalars -------------------------------------------------------------------------
+
+
+def _scalar(values: Values, name: str) -> str:
+    """The value of `name`, "" if absent; repeated, it must say the same thing (B5)."""
+    different = list(dict.fromkeys(values.get(name, ())))
+    if len(different) > 1:
+        shown = ", ".join(repr(value[:100]) for value in different[:5])
+        raise errors.parametre_invalide(name, f"plusieurs valeurs ({shown}) ; n'en gardez qu'une")
+    return different[0] if different else ""
+
+
+def _q(values: Values) -> str | None:
+    q = unicodedata.normalize("NFC", _scalar(values, "q"))
+    if len(q) > LONGEST_Q:
+        why = f"{len(q)} caractères, au plus {LONGEST_Q} ; raccourcissez la recherche"
+        raise errors.parametre_invalide("q", why)
+    return q or None
+
+
+def _tri(values: Values) -> str:
+    tri = _scalar(values, "tri") or ORDERS[0]
+    if tri not in ORDERS:
+        why = f"{tri[:100]!r} est inconnu. Valeurs : {', '.join(ORDERS)}"
+        raise errors.parametre_invalide("tri", why, valeurs=ORDERS)
+    return tri
+
+
+def _integer(values: Values, name: str, *, at_least: int | None = None) -> int | None:
+    text = _scalar(values, name)
+    if not text:
+        return None
+    try:
+        number = integer(text)
+    except ValueError as error:
+        raise errors.parametre_invalide(name, str(error)) from error
+    if at_least is not None and number < at_least:
+        raise errors.parametre_invalide(name, f"{text[:100]} est inférieur à {at_least}")
+    return number
+
+
+def _decimal(values: Values, name: str) -> float | None:
+    text = _scalar(values, name)
+    if not text:
+        return None
+    try:
+        return decimal(text)
+    except ValueError as error:
+        raise errors.parametre_invalide(name, str(error)) from error
+
+
+def _check_bounds(
+    values: Values, low_name: str, low: float | None, high_name: str, high: float | None
+) -> None:
+    if low is not None and high is not None and low > high:
+        high_text = _scalar(values, high_name)[:100]
+        why = f"{_scalar(values, low_name)[:100]} dépasse {high_name} ({high_text})"
+        raise errors.parametre_invalide(low_name, why)
+
+
+def _int32(number: int | None) -> int | None:
+    return None if number is None else max(-_INT32, min(number, _INT32))
+
+
+def _flag(values: Values, name: str) -> bool:
+    text = _scalar(values, name)
+    if text not in ("", "1"):
+        why = f"{text[:100]!r} : seule la valeur 1 est admise ; sinon omettez le paramètre"
+        raise errors.parametre_invalide(name, why)
+    return text == "1"

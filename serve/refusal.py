@@ -1,0 +1,29 @@
+"""The answer to a key that is not valid: status 401 around what a visitor gets (contract A1).
+
+The key is checked before the parameters (D5), so the status is 401 whatever else is wrong; what
+else is wrong is told in the same body, for nothing is ignored silently.
+"""
+
+from typing import Final
+
+from serve import envelope, errors
+from serve.answer import NO_STORE, Answer
+from serve.errors import ApiError
+
+# Of the visitor's answer these stay; a tag or a place to find it again would not be true of a 401.
+_KEPT: Final = ("X-Plafond-Resultats", "X-Quota-Limit", "X-Quota-Used")
+
+
+def around(answer: Answer) -> Answer:
+    """The visitor's complete answer, refused."""
+    refusal = errors.cle_invalide()
+    kept = {name: value for name, value in answer.headers.items() if name in _KEPT}
+    body = envelope.with_erreur(answer.body, refusal.erreur)
+    return Answer(refusal.status, body, NO_STORE | kept | refusal.headers)
+
+
+def instead_of(error: ApiError) -> ApiError:
+    """The refusal where a visitor would have got `error`, which it tells as well."""
+    refusal = errors.cle_invalide()
+    message = f"{refusal.message}. De plus : {error.message}"
+    return ApiError(refusal.status, refusal.code, message, headers=refusal.headers, **error.extra)

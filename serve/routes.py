@@ -1,0 +1,82 @@
+"""Which path is which route. A table, so that the paths of the API can be read at a glance.
+
+A path is matched segment by segment, each percent-decoded on its own: so an identifier may hold
+`%2F`, and `/api/v1/p%61ys` is `/api/v1/pays`, as RFC 3986 §6.2.2 has it. One trailing slash is
+accepted (G3). There is one spelling of everything else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+from serve import health, lists
+from serve.answer import Check, Route
+from serve.societe import societe
+from serve.societes import societes
+
+# Every route is read-only; a preflight asks for these too (G2).
+METHODS: Final = ("GET", "HEAD", "OPTIONS")
+ALLOW: Final = ", ".join(METHODS)
+
+# Under these a browser of any origin may read what is answered, errors included (§1, G2).
+_OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path of the API, led to a `route` or a `check`. `""` in `segments` is a variable part.
+
+    `keyed`: the answer depends on the caller, so a refused key is a 401 there; elsewhere a key is
+    not looked at (A2).
+    """
+
+    name: str
+    segments: tuple[str, ...]
+    route: Route | None = None
+    check: Check | None = None
+    keyed: bool = False
+
+
+PATHS: Final = (
+    Path("pays", ("api", "v1", "pays"), lists.pays),
+    Path("secteurs", ("api", "v1", "secteurs"), lists.secteurs),
+    Path("sous-secteurs", ("api", "v1", "sous-secteurs"), lists.sous_secteurs),
+    Path("societes", ("api", "v1", "societes"), societes, keyed=True),
+    Path("societe", ("api", "v1", "societes", "", ""), societe, keyed=True),
+    Path("healthz", ("healthz",), check=health.healthz),
+    Path("readyz", ("readyz",), check=health.readyz),
+)
+_BY_LENGTH: Final[Mapping[int, tuple[Path, ...]]] = {
+    length: tuple(path for path in PATHS if len(path.segments) == length) for length in (1, 3, 5)
+}
+
+
+def resolve(raw: str) -> tuple[Path, tuple[str, ...]] | None:
+    """The path that `raw` is, with its variable parts decoded; None if there is no such path.
+
+    >>> path, parts = resolve("/api/v1/societes/AT/FN%2F1")
+    >>> path.name, parts
+    ('societe', ('AT', 'FN/1'))
+    """
+    segments = raw.split("/")[1:]
+    # As it stands first: `/societes/FR/` is a record with an empty identifier (E1).
+    found = _match(segments)
+    if found is None and len(segments) > 1 and not segments[-1]:
+        found = _match(segments[:-1])
+    return found
+
+
+def open_to_all(raw: str) -> bool:
+    """Does the path lie where any origin may read (G2)?"""
+    return any(raw == place or raw.startswith(f"{place}/") for place in _OPEN)
+
+
+def _match(segments: list[str]) -> tuple[Path, tuple[str, ...]] | None:
+    # What is not UTF-8, percent-encoded or raw, becomes U+FFFD: well-formed, and of no company.
+    decoded = [unquote(segment.encode("utf-8", "surrogateescape")) for segment in segments]
+    for path in _BY_LENGTH.get(len(segments), ()):
+        pairs = list(zip(path.segments, decoded, strict=True))
+        if all(fixed in ("", part) for fixed, part in pairs):
+            return path, tuple(part for fixed, part in pairs if not fixed)
+    return None

@@ -1,0 +1,138 @@
+"""Several serving processes on one port, and the parent that keeps their number.
+
+Each worker binds the port for itself with SO_REUSEPORT, so the kernel deals connections out and no
+worker waits for another. They are spawned, not forked: LMDB must be opened in the process that
+reads it. A worker that dies is replaced; when the parent dies, its end of each pipe closes and the
+workers stop by themselves.
+"""
+
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Final
+
+from serve import listen, log
+from serve.config import Config
+
+# Between two attempts to replace a worker that died: a fault at start must not fill the log.
+_PAUSE_SECONDS: Final = 1.0
+
+_log: Final = logging.getLogger("serve.workers")
+
+
+class WorkersError(Exception):
+    """The workers could not be started; their own log lines say why."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: SpawnProcess
+    pipe: Connection
+    ready: bool = False
+
+
+def run(config: Config, ready: Callable[[str], None]) -> None:
+    """Run `config.workers` processes until SIGTERM or SIGINT; `ready` gets the address.
+
+    Raises:
+        OSError: the address is taken.
+        WorkersError: a worker died before all of them accepted connections.
+    """
+    reserved = _reserve(config.host, config.port)
+    signals = _signals()
+    port = reserved.getsockname()[1]
+    workers = [_start(config, port) for _ in range(config.workers)]
+    try:
+        _keep(config, port, workers, signals, lambda: ready(listen.address(reserved)))
+    finally:
+        _stop(workers)
+        reserved.close()
+
+
+def work(config: Config, port: int, pipe: Connection) -> None:
+    """The life of one worker: what `run` spawns."""
+    log.set_up()
+    bound = listen.bind(config.host, port, shared=True)
+    listen.run(config, bound, ready=lambda: pipe.send(True), parent=pipe.fileno())
+
+
+def _reserve(host: str, port: int) -> socket.socket:
+    """A socket that keeps the port ours without listening on it: connections go to the workers."""
+    # Alone first: with SO_REUSEPORT a second server of ours would slip in unnoticed.
+    alone = listen.bind(host, port)
+    port = alone.getsockname()[1]
+    alone.close()
+    return listen.bind(host, port, shared=True)
+
+
+def _signals() -> int:
+    """A descriptor from which the numbers of the signals of this process can be read."""
+    readable, writable = os.pipe()
+    os.set_blocking(writable, False)
+    signal.set_wakeup_fd(writable)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda _number, _frame: None)
+    return readable
+
+
+def _start(config: Config, port: int) -> _Worker:
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=work, args=(config, port, theirs))
+    process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _keep(
+    config: Config, port: int, workers: list[_Worker], signals: int, ready: Callable[[], None]
+) -> None:
+    """Replace the dead, pass SIGHUP on, return when told to stop."""
+    announced = False
+    while True:
+        waiting = [worker.pipe for worker in workers if not worker.ready]
+        happened = wait([signals, *waiting, *(worker.process.sentinel for worker in workers)])
+        if signals in happened and _told_to_stop(signals, workers):
+            return
+        for place, worker in enumerate(workers):
+            if worker.process.sentinel in happened:
+                code = worker.process.exitcode
+                if not announced:
+                    raise WorkersError(f"a worker ended with {code} before it was ready")
+                _log.error("worker %s ended with %s, starting another", worker.process.pid, code)
+                worker.pipe.close()
+                time.sleep(_PAUSE_SECONDS if not worker.ready else 0)
+                workers[place] = _start(config, port)
+            elif worker.pipe in happened:
+                worker.pipe.recv()
+                worker.ready = True
+        if not announced and all(worker.ready for worker in workers):
+            announced = True
+            ready()
+
+
+def _told_to_stop(signals: int, workers: list[_Worker]) -> bool:
+    numbers = os.read(signals, 64)
+    if signal.SIGHUP in numbers:
+        for worker in workers:
+            if worker.ready and worker.process.pid:
+                os.kill(worker.process.pid, signal.SIGHUP)
+    return signal.SIGTERM in numbers or signal.SIGINT in numbers
+
+
+def _stop(workers: list[_Worker]) -> None:
+    """Let each worker finish what it is doing; end those that do not."""
+    for worker in workers:
+        worker.process.terminate()
+    deadline = time.monotonic() + listen.DRAIN_SECONDS + 5
+    for worker in workers:
+        worker.process.join(max(0.0, deadline - time.monotonic()))
+        worker.process.kill()
+        worker.process.join()

@@ -1,0 +1,80 @@
+"""Small canonical inputs, written as an importer would: a few rows in real Parquet."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+
+from pipeline import build
+from pipeline.canonical import COMPANIES, COMPTES
+from pipeline.quality import Quality
+from shards import generations
+
+Row = Mapping[str, Any]
+
+
+def company(iso2: str | None, identifier: str | None, nom: str | None, **fields: Any) -> Row:
+    """A canonical company; what is not given is null."""
+    return {**dict.fromkeys(COMPANIES), "iso2": iso2, "id": identifier, "nom": nom, **fields}
+
+
+def line(iso2: str, identifier: str, exercice: int, **fields: Any) -> Row:
+    """A canonical statement line: total assets of 100 EUR unless said otherwise."""
+    usual = {
+        "etat": "bilan_actif",
+        "code": "TotalAssets",
+        "libelle": "Total de l'actif",
+        "valeur": 100.0,
+        "devise": "EUR",
+        "ordre": 1,
+    }
+    return {**usual, "iso2": iso2, "id": identifier, "exercice": exercice, **fields}
+
+
+def companies(*rows: Row) -> pl.LazyFrame:
+    """Canonical companies as a frame."""
+    return pl.DataFrame(list(rows), schema=dict(COMPANIES)).lazy()
+
+
+def comptes(*rows: Row) -> pl.LazyFrame:
+    """Canonical statement lines as a frame."""
+    return pl.DataFrame(list(rows), schema=dict(COMPTES)).lazy()
+
+
+def write(folder: Path, rows: Sequence[Row], lines: Sequence[Row] = (), name: str = "part") -> Path:
+    """Write an input folder; return it."""
+    for table, frame in (("companies", companies(*rows)), ("comptes", comptes(*lines))):
+        if rows if table == "companies" else lines:
+            (folder / table).mkdir(parents=True, exist_ok=True)
+            frame.sink_parquet(folder / table / f"{name}.parquet")
+    return folder
+
+
+def run(tmp_path: Path, *inputs: Path, **options: Any) -> build.Built:
+    """Build `inputs` into `tmp_path / "data"`, in this process."""
+    settings = {"jobs": 1, **options}
+    return build.run(build.Options(inputs=inputs, out=tmp_path / "data", **settings))
+
+
+def served(tmp_path: Path, iso2: str) -> list[dict[str, Any]]:
+    """The published companies of a country in layout order, each with its `comptes`."""
+    data = tmp_path / "data"
+    generation = generations.current(data)
+    assert generation is not None
+    loaded = generations.load(data, generation)
+    shard = loaded.shards[iso2]
+    found = []
+    for row in range(shard.rows):
+        lines = shard.comptes(row)
+        found.append({**shard.company(row), "comptes": orjson.loads(lines) if lines else None})
+    loaded.close()
+    return found
+
+
+def accounted(quality: Quality) -> bool:
+    """No row and no line was lost."""
+    rows = quality.gardees + sum(quality.rejetees.values())
+    lines = quality.lignes_gardees + sum(quality.lignes_ecartees.values())
+    return (rows, lines) == (quality.lues, quality.lignes_lues)

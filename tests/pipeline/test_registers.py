@@ -1,0 +1,208 @@
+"""Each register is read from its excerpt, as published, and held to rows written by hand."""
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from pipeline.canonical import InputError
+from pipeline.registers import REGISTERS
+from pipeline.registers.register import Reading
+
+RAW = Path(__file__).parents[2] / "seeds" / "raw"
+UK = RAW / "uk" / "BasicCompanyData-southyorkshire.zip"
+EE = RAW / "ee" / "ettevotja_rekvisiidid__lihtandmed.csv.zip"
+EMTAK = RAW / "ee" / "ee_emtak.csv.zip"
+
+# As the official file fills it (the excerpts come from a copy without addresses).
+EE_HEADER = (
+    "\ufeffnimi;ariregistri_kood;ettevotja_oiguslik_vorm;ettevotja_oigusliku_vormi_alaliik;kmkr_nr;"
+    "ettevotja_staatus;ettevotja_staatus_tekstina;ettevotja_esmakande_kpv;ettevotja_aadress;"
+    "asukoht_ettevotja_aadressis;asukoha_ehak_kood;asukoha_ehak_tekstina;"
+    "indeks_ettevotja_aadressis;ads_adr_id;ads_ads_oid;ads_normaliseeritud_taisaadress;"
+    "teabesysteemi_link\r\n"
+)
+EE_ROW = (
+    "001 Kinnisvara OÜ;12652512;Osaühing;;EE101721589;R;Registrisse kantud;25.04.2014;;"
+    "Õismäe tee 78-9;0176;Haabersti linnaosa, Tallinn, Harju maakond;13513;2182337;;"
+    "Harju maakond, Tallinn, Haabersti linnaosa, Õismäe tee 78-9;"
+    "https://ariregister.rik.ee/est/company/12652512\r\n"
+)
+
+
+def _read(source: str, files: Sequence[Path], work: Path) -> Reading:
+    return REGISTERS[source].read(files, work)
+
+
+def _rows(reading: Reading, ids: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+    kept = reading.kept.filter(pl.col("id").is_in(list(ids))).sort("id")
+    return kept.select(columns).collect()
+
+
+def test_united_kingdom(tmp_path: Path) -> None:
+    reading = _read("uk-basic", [UK], tmp_path)
+    expected = pl.DataFrame(
+        {
+            "iso2": ["UK", "UK", "UK"],
+            "id": ["00051350", "05424123", "09179823"],
+            "nom": [
+                "00051350 LIMITED",
+                '"ST MARY\'S HEATH" AT ARMTHORPE PROPERTY MANAGEMENT LIMITED',
+                "M TECH AUTO SERVICES LIMITED",
+            ],
+            "forme": [
+                "Private Limited Company",
+                "PRI/LTD BY GUAR/NSC (Private, limited by guarantee, no share capital)",
+                "Private Limited Company",
+            ],
+            "statut": ["Active", "Active", "Active - Proposal to Strike off"],
+            "activite": [
+                "Non-trading company",
+                "Non-trading company",
+                "Maintenance and repair of motor vehicles",
+            ],
+            "ville": [None, "BARNSLEY", "DONCASTER"],
+            "code_postal": ["S9 1QT", "S70 2SB", "DN7 6PQ"],
+            "date_creation": ["1897-02-21", "2005-04-14", "2014-08-18"],
+            # 7499 is UK SIC 2003, though it looks like a class; 74990 is SIC 2007.
+            "nace_code": [None, "74990", "45200"],
+            "nace_version": [None, "2", "2"],
+            "url_registre": pl.Series([None, None, None], dtype=pl.String),
+        }
+    )
+
+    assert_frame_equal(_rows(reading, expected["id"].to_list(), expected.columns), expected)
+
+
+def test_a_four_digit_uk_code_is_sic_2003_and_never_a_nace_class(tmp_path: Path) -> None:
+    reading = _read("uk-basic", [UK], tmp_path)
+
+    row = _rows(reading, ["00405649"], ["activite", "nace_code", "nace_version"]).row(0)
+
+    # 4521 reads as a class of NACE Rev. 2's division 45, motor trade; in 2003 it was building.
+    assert row == ("Gen construction & civil engineer", None, None)
+    assert reading.counts.traites["SIC 2003"] == 217
+    assert "4521 - Gen construction & civil engineer" not in reading.counts.exemples["SIC 2003"]
+    assert reading.counts.exemples["SIC 2003"][0] == "0125 - Other farming of animals"
+
+
+def test_none_supplied_is_no_activity(tmp_path: Path) -> None:
+    reading = _read("uk-basic", [UK], tmp_path)
+
+    assert _rows(reading, ["00150707"], ["activite", "nace_code"]).row(0) == (None, None)
+    assert reading.counts.traites["SIC None Supplied"] == 50
+
+
+def test_the_two_address_lines_are_one_address(tmp_path: Path) -> None:
+    with_address = tmp_path / "BasicCompanyData.csv"
+    header, row = _uk_lines()
+    cells = row.split('","')
+    cells[4:6] = ["1 High Street", "Heeley, Upper"]
+    with_address.write_text(header + '","'.join(cells), encoding="utf-8", newline="")
+
+    reading = _read("uk-basic", [with_address], tmp_path)
+
+    assert reading.kept.collect()["adresse"].to_list() == ["1 High Street, Heeley, Upper"]
+
+
+def test_estonia(tmp_path: Path) -> None:
+    reading = _read("ee", [EE, EMTAK], tmp_path)
+    expected = pl.DataFrame(
+        {
+            "iso2": ["EE", "EE", "EE", "EE"],
+            "id": ["10001348", "14488896", "75019891", "75020871"],
+            "nom": [
+                '"A & D Tehnoteenistuse" osaühing',
+                '19" Customs OÜ',
+                "Hellamaa Raamatukogu",
+                "Hellamaa Raamatukogu",
+            ],
+            "forme": [
+                "Osaühing",
+                "Osaühing",
+                "Kohaliku omavalitsuse asutus",
+                "Kohaliku omavalitsuse asutus",
+            ],
+            "statut": ["Registrisse kantud"] * 4,
+            "date_creation": ["1995-11-01", "2018-05-15", "2000-12-05", "2000-12-08"],
+            "nace_code": ["4321", "1629", "9101", "9101"],
+            "nace_version": ["2", "2", "2", "2"],
+            "url_registre": [
+                "https://ariregister.rik.ee/est/company/10001348",
+                "https://ariregister.rik.ee/est/company/14488896",
+                "https://ariregister.rik.ee/est/company/75019891",
+                "https://ariregister.rik.ee/est/company/75020871",
+            ],
+        }
+    )
+
+    assert_frame_equal(_rows(reading, expected["id"].to_list(), expected.columns), expected)
+
+
+def test_an_estonian_address_is_split_into_street_town_and_county(tmp_path: Path) -> None:
+    full = tmp_path / "lihtandmed.csv"
+    village = EE_ROW.replace("12652512", "12652513").replace(
+        "Haabersti linnaosa, Tallinn, Harju maakond", "Haabneeme alevik, Viimsi vald, Harju maakond"
+    )
+    full.write_text(EE_HEADER + EE_ROW + village, encoding="utf-8", newline="")
+
+    found = _read("ee", [full], tmp_path).kept.collect()
+
+    assert found.select("adresse", "code_postal", "ville", "region").rows() == [
+        ("Õismäe tee 78-9", "13513", "Tallinn", "Harju maakond"),
+        ("Õismäe tee 78-9", "13513", "Haabneeme alevik", "Harju maakond"),
+    ]
+
+
+def test_natural_persons_are_dropped_and_counted(tmp_path: Path) -> None:
+    published = tmp_path / "lihtandmed.csv"
+    person = EE_ROW.replace("12652512", "10009999").replace(
+        "Osaühing", "Füüsilisest isikust ettevõtja"
+    )
+    published.write_text(EE_HEADER + EE_ROW + person, encoding="utf-8", newline="")
+
+    reading = _read("ee", [published], tmp_path)
+
+    assert reading.kept.collect()["id"].to_list() == ["12652512"]
+    assert reading.counts.ecartes == {"personne physique": 1}
+    assert (reading.counts.lus, reading.counts.gardes) == (2, 1)
+
+
+def test_the_two_estonian_files_are_known_by_their_headers_and_not_their_names(
+    tmp_path: Path,
+) -> None:
+    first, second = tmp_path / "download.zip", tmp_path / "download (1).zip"
+    first.write_bytes(EMTAK.read_bytes())
+    second.write_bytes(EE.read_bytes())
+
+    reading = _read("ee", [first, second], tmp_path)
+
+    assert reading.stems == ("download (1)",)
+    assert reading.kept.collect()["nace_code"].count() == 2174
+
+
+def test_the_estonian_activities_are_optional_and_the_names_are_not(tmp_path: Path) -> None:
+    alone = _read("ee", [EE], tmp_path)
+
+    assert alone.counts.traites == {"EMTAK absent": 2662}
+    with pytest.raises(InputError, match="no lihtandmed file"):
+        _read("ee", [EMTAK], tmp_path)
+
+
+def test_a_file_of_another_register_is_named_with_its_columns(tmp_path: Path) -> None:
+    other = tmp_path / "register.csv"
+    other.write_text("regcode;name\n4000;SIA Żabka\n", encoding="utf-8")
+
+    with pytest.raises(InputError, match=r"register\.csv: neither lihtandmed .* regcode, name"):
+        _read("ee", [other], tmp_path)
+
+
+def _uk_lines() -> tuple[str, str]:
+    """The published header and the published row of one company."""
+    with zipfile.ZipFile(UK) as archive:
+        text = archive.read(archive.namelist()[0]).decode("utf-8")
+    lines = text.splitlines(keepends=True)
+    return lines[0], next(line for line in lines if '"09179823"' in line)

@@ -1,0 +1,77 @@
+"""Text, cleaned: one Unicode form, nothing that cannot be printed, nothing empty."""
+
+import unicodedata
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline import text
+from tests.pipeline.inputs import companies, company
+
+
+def cleaned(nom: str | None) -> str | None:
+    found: str | None = companies(company("EE", "1", nom)).pipe(text.clean).collect()["nom"].item()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("published", "expected"),
+    [
+        ("Orle\u0301ans", "Orléans"),
+        ("  Société   Générale \n", "Société   Générale"),
+        ("Rue A\r\nBât. B", "Rue A Bât. B"),
+        ("Ża\x00bka\x07", "Ża bka"),
+        ("\x85\u2028", None),
+        ("", None),
+        (None, None),
+        ("ＡＢＣ Ψ 😀", "ＡＢＣ Ψ 😀"),
+    ],
+)
+def test_text_is_composed_trimmed_and_printable(
+    published: str | None, expected: str | None
+) -> None:
+    assert cleaned(published) == expected
+
+
+def test_the_inside_of_an_identifier_is_left_alone() -> None:
+    frame = companies(company("EE", " a\tb ", "Ä")).pipe(text.clean).collect()
+
+    assert frame["id"].item() == "a\tb"
+
+
+def test_a_long_name_is_cut_and_the_row_marked() -> None:
+    frame = companies(company("EE", "1", "é" * 501), company("EE", "2", "é" * 500))
+
+    found = frame.pipe(text.clean).collect()
+
+    assert found["nom"].str.len_chars().to_list() == [500, 500]
+    assert found[text.CUT].to_list() == [True, False]
+
+
+@pytest.mark.parametrize("field", sorted(text.WHOLE_OR_NULL))
+def test_a_long_contact_is_null_never_a_part_of_one(field: str) -> None:
+    """§2.1: an approximate value is never returned."""
+    row = company("EE", "1", "Ä", **{field: "x" * (text.CAPS[field] + 1)})
+
+    found = companies(row).pipe(text.clean).collect()
+
+    assert found[field].item() is None
+    assert found[text.CUT].item() is True
+
+
+@given(st.lists(st.none() | st.text(max_size=20), max_size=10))
+def test_cleaning_twice_changes_nothing(names: list[str | None]) -> None:
+    once = companies(*(company("EE", str(i), nom) for i, nom in enumerate(names))).pipe(text.clean)
+
+    assert text.clean(once.drop(text.CUT)).collect().equals(once.collect())
+    for value in once.collect()["nom"].drop_nulls():
+        assert value == unicodedata.normalize("NFC", value)
+        assert not any(unicodedata.category(char) == "Cc" for char in value)
+
+
+def test_a_frame_without_text_that_can_be_too_long_is_cleaned_too() -> None:
+    frame = pl.LazyFrame({"id": [" 1 "], "libelle": ["Œuvre\t"]}).pipe(text.clean).collect()
+
+    assert frame.row(0) == ("1", "Œuvre", False)

@@ -1,0 +1,89 @@
+"""The plan grid, as §8.1, §8.2 rule 6 and contract C1, C2, C4, D8 have it."""
+
+from dataclasses import astuple
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from quota.plans import SEEDS, SLUGS, PlansError, load
+
+GRID = {
+    # slug: results, rows, calls, exports, rows, statements, contacts, statements?, keys, tool,
+    #       price, credits, next
+    "visiteur": (2, 2, 0, 0, 0, 0, False, False, 0, "aucun", None, 0, "free"),
+    "free": (5, 5, 50, 2, 25, 3, False, True, 1, "gratuit", 0, 250, "data"),
+    "data": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", 5000, 5000, "corporate"),
+    "corporate": (
+        1000, 500, 5000, 100, 10000, 250, True, True, 10, "option", 17500, 25000, "integral"
+    ),
+    "marches": (500, 500, 5000, 60, 5000, 150, True, True, 10, "inclus", 17500, 25000, "integral"),
+    "integral": (1000, 500, 10000, 200, 10000, 250, True, True, 20, "inclus", 30000, 50000, ""),
+    "carte": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", None, 5000, "corporate"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_each_plan_has_the_figures_of_the_grid(slug: str) -> None:
+    """§8.1, §8.2 rules 1 and 6, C1, C2, D8"""
+    assert astuple(load()[slug])[3:] == GRID[slug]
+
+
+def test_plans_have_their_french_names() -> None:
+    """C4"""
+    assert [plan.nom for plan in load().values()] == [
+        "Visiteur",
+        "Découverte",
+        "Données",
+        "Finance d'entreprise",
+        "Finance de marché",
+        "Intégrale",
+        "Sur mesure",
+    ]
+
+
+def test_a_price_is_an_exact_amount() -> None:
+    assert load()["data"].prix_annuel_eur == Decimal(5000)
+
+
+SEED = (SEEDS / "plans.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "named"),
+    [
+        ("credits_par_mois", "credits", "the columns are"),
+        ("data,Données", "donnees,Données", "'donnees'"),
+        ("Découverte,Discovery,5,", "Découverte,Discovery,illimité,", "'illimité'"),
+        ("Découverte,Discovery,5,", "Découverte,Discovery,-5,", "'-5'"),
+        ("Découverte,Discovery,5,", "Découverte,Discovery,٥,", "'٥'"),
+        (",gratuit,", ",offert,", "'offert'"),
+        ("false,true,1", "non,true,1", "'non'"),
+        ("option,5000", "option,NaN", "NaN"),
+        ("option,5000", "option,beaucoup", "'beaucoup'"),
+        ("option,5000,", "option,,", "data is proposed"),
+        (",250,data", ",250,données", "'données'"),
+        (",250,data", ",250,data,surplus", "a row has 16 values"),
+        (",250,data", ",250", "a row has 16 values"),
+    ],
+)
+def test_a_grid_that_is_not_understood_is_refused_and_named(
+    tmp_path: Path, before: str, after: str, named: str
+) -> None:
+    assert before in SEED
+    path = tmp_path / "plans.csv"
+    path.write_text(SEED.replace(before, after, 1), encoding="utf-8")
+
+    with pytest.raises(PlansError, match=r"plans\.csv") as caught:
+        load(path)
+
+    assert named in str(caught.value)
+
+
+def test_a_plan_that_is_missing_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plans.csv"
+    lines = [line for line in SEED.splitlines() if not line.startswith("carte")]
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+    with pytest.raises(PlansError, match="carte"):
+        load(path)

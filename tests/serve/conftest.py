@@ -1,0 +1,37 @@
+"""One server for all tests that change nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from serve import edition
+from serve.edition import Edition
+from tests.serve import world
+from tests.serve.client import Served, serving
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the world is published."""
+    folder = tmp_path_factory.mktemp("data")
+    world.publish(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def served(data: Path) -> Iterator[Served]:
+    with serving(data) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def open_edition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edition]:
+    """The world's generation, for routes that are called without a socket.
+
+    Published once more, because LMDB opens no file twice in one process.
+    """
+    folder = tmp_path_factory.mktemp("edition")
+    opened = edition.load(folder, world.publish(folder))
+    yield opened
+    opened.close()

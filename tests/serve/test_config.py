@@ -1,0 +1,99 @@
+"""Settings: flags, environment, file, defaults; nothing unknown (D7)."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from serve.config import Config, ConfigError, Debit, read, to_toml
+
+
+def written(tmp_path: Path, text: str) -> dict[str, str]:
+    path = tmp_path / "serve.toml"
+    path.write_text(text, encoding="utf-8")
+    return {"config": str(path)}
+
+
+def test_flags_win_over_environment_over_file_over_defaults(tmp_path: Path) -> None:
+    flags = written(tmp_path, 'port = 1\nhost = "::1"\nworkers = 3\n')
+
+    found = read({**flags, "port": "3", "host": None}, {"SOCIETES_PORT": "2", "SOCIETES_HOST": "h"})
+
+    assert (found.port, found.host, found.workers, found.quota) == (3, "h", 3, "lmdb")
+
+
+def test_the_file_can_be_named_by_the_environment(tmp_path: Path) -> None:
+    file = written(tmp_path, "port = 7\n")["config"]
+
+    assert read({}, {"SOCIETES_CONFIG": file, "OTHER": "1"}).port == 7
+
+
+def test_limits_come_layer_by_layer(tmp_path: Path) -> None:
+    """D7"""
+    flags = written(tmp_path, "[debit]\nfree = 10\nlistes = 20\n")
+
+    found = read(flags, {"SOCIETES_DEBIT_FREE": "30", "SOCIETES_DEBIT_VISITEUR_JOUR": "5"})
+
+    assert found.debit == Debit(free=30, listes=20, visiteur_jour=5)
+
+
+def test_the_default_limits_are_those_of_the_contract() -> None:
+    """D7"""
+    limits = Debit()
+
+    assert (limits.visiteur, limits.free, limits.visiteur_jour, limits.listes) == (
+        60,
+        60,
+        1000,
+        300,
+    )
+    assert (limits.data, limits.carte, limits.corporate, limits.marches) == (120, 120, 300, 300)
+    assert limits.integral == 600
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("prot = 1", "'prot'"),
+        ("[debit]\nvisitor = 1", "'visitor'"),
+        ("debit = 3", "'debit'"),
+        ("[debit]\nfree = 0", "at least 1"),
+        ("[debit]\nfree = -1", "free = -1"),
+        ("[debit]\nfree = true", "free = True"),
+        ("[debit]\nfree = 1.5", "free = 1.5"),
+        ("port = 70000", "65535"),
+        ('port = "http"', "'http'"),
+        ("workers = 0", "workers = 0"),
+        ("host = 1", "host = 1"),
+        ('quota = "redis://h"', "redis://h"),
+        ('base_url = "exemple.eu"', "http://"),
+        ("port = = 1", "is not TOML"),
+    ],
+)
+def test_a_setting_that_is_unknown_or_wrong_is_named(tmp_path: Path, text: str, named: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(written(tmp_path, text), {})
+
+    assert named in str(caught.value)
+    assert "serve.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("variable", ["SOCIETES_PROT", "SOCIETES_DEBIT_VISITOR"])
+def test_an_unknown_variable_is_named(variable: str) -> None:
+    with pytest.raises(ConfigError, match="environment"):
+        read({}, {variable: "1"})
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="absent"):
+        read({"config": str(tmp_path / "absent.toml")}, {})
+
+
+def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
+    config = Config(data=Path('a "b\\c'), base_url="https://exemple.eu", debit=Debit(free=9))
+
+    printed = to_toml(config)
+
+    assert "# state is not set" in printed
+    assert tomllib.loads(printed)["debit"]["listes"] == 300
+    assert read(written(tmp_path, printed), {}) == config

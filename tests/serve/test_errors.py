@@ -1,0 +1,86 @@
+"""The table of errors (§7, G6, G7)."""
+
+import inspect
+
+import orjson
+
+from serve import errors
+from serve.errors import ApiError
+
+# §7 and contract G7: code -> status.
+CODES = {
+    "pays_inconnu": 400, "secteur_inconnu": 400, "compte_requis": 401, "credits_epuises": 402,
+    "module_non_inclus": 403, "essai_epuise": 403, "quota_api": 429, "quota_export": 429,
+    "trop_de_requetes": 429, "indisponible": 503, "config": 503,
+    "parametre_invalide": 400, "parametre_inconnu": 400, "identifiant_invalide": 400,
+    "societe_introuvable": 404, "route_inconnue": 404, "methode_non_autorisee": 405,
+    "cle_invalide": 401, "corps_invalide": 400, "corps_trop_grand": 413, "uri_trop_longue": 414,
+    "type_non_supporte": 415, "erreur_interne": 500,
+}  # fmt: skip
+
+QUOTA = {"type": "appels_jour", "limite": 50, "utilise": 50, "restant": 0}
+ALL = [
+    errors.pays_inconnu(["XX"], {}),
+    errors.secteur_inconnu(["X"], {}),
+    errors.secteur_requis(),
+    errors.parametre_invalide("q", "trop long"),
+    errors.parametre_inconnu(["x"], ["pays"], {}),
+    errors.identifiant_invalide("vide"),
+    errors.corps_invalide("ce n'est pas du JSON"),
+    errors.cle_invalide(),
+    errors.compte_requis(),
+    errors.credits_epuises(5, 0, "2026-12-01T00:00:00Z"),
+    errors.module_non_inclus("marchés", "integral"),
+    errors.essai_epuise(3, "corporate", "2026-12-01T00:00:00Z"),
+    errors.societe_introuvable("FR", "1"),
+    errors.route_inconnue(),
+    errors.methode_non_autorisee("PUT", "GET"),
+    errors.corps_trop_grand(65_536),
+    errors.uri_trop_longue(65_536),
+    errors.type_non_supporte("text/csv"),
+    errors.quota_api(QUOTA, 60),
+    errors.quota_export(QUOTA, 60, "Données : 40 exports"),
+    errors.trop_de_requetes(QUOTA, 60),
+    errors.erreur_interne("id-1"),
+    errors.indisponible(),
+    errors.config("paiement"),
+]
+
+
+def test_every_code_has_its_status() -> None:
+    """§7, G7"""
+    assert {error.code: error.status for error in ALL} == CODES
+
+
+def test_every_code_has_a_function_of_its_name() -> None:
+    """§7, G7"""
+    functions = {name for name, _ in inspect.getmembers(errors, inspect.isfunction)}
+
+    assert functions >= set(CODES)
+    assert {name for name in functions if name[0] != "_"} - set(CODES) == {"secteur_requis"}
+
+
+def test_an_error_has_one_shape_with_extra_keys_beside_it() -> None:
+    """§2.6, G6"""
+    for error in ALL:
+        body = orjson.loads(error.body)
+        assert list(body["erreur"]) == ["code", "message"]
+        assert body["erreur"]["message"]
+    assert orjson.loads(errors.quota_api(QUOTA, 60).body)["quota"] == QUOTA
+
+
+def test_errors_that_pass_say_when_to_come_back() -> None:
+    """§7, G9, D4"""
+    assert all("Retry-After" in e.headers for e in ALL if e.status in (429, 503))
+
+
+def test_a_message_shows_the_first_values_of_many() -> None:
+    error = errors.pays_inconnu([f"X{number}" for number in range(50)], {})
+
+    assert "X9, …" in error.message
+    assert "X10" not in error.message
+    assert len(error.extra["pays_inconnus"]) == 50
+
+
+def test_an_error_is_an_exception_that_says_itself() -> None:
+    assert str(ApiError(400, "code", "phrase")) == "400 code: phrase"

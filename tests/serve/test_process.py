@@ -1,0 +1,255 @@
+"""The command itself: a real process, its one line, its signals, what it imports (design §2)."""
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import orjson
+import pytest
+
+from shards import generations
+from tests.serve import world
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def started(data: Path, *flags: str) -> Iterator["subprocess.Popen[str]"]:
+    """`python -m serve` on a free port; killed if it is still there at the end."""
+    command = [sys.executable, "-m", "serve", "--data", str(data), "--port", "0"]
+    command += ["--state", str(data.with_name("state")), *flags]
+    environment = {name: v for name, v in os.environ.items() if not name.startswith("SOCIETES_")}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def line_of(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout
+    return process.stdout.readline().rstrip("\n")
+
+
+def ask(address: str, path: str) -> tuple[int, bytes]:
+    host = address.removeprefix("http://")
+    with closing(http.client.HTTPConnection(host, timeout=10)) as connection:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read()
+
+
+def stop(process: "subprocess.Popen[str]", number: int = signal.SIGTERM) -> tuple[str, str]:
+    """What it still said, after it was told to stop and left with 0."""
+    process.send_signal(number)
+    said = process.communicate(timeout=20)
+    assert process.returncode == 0, said[1]
+    return said
+
+
+def log(stderr: str) -> list[dict[str, object]]:
+    return [orjson.loads(line) for line in stderr.splitlines()]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    world.publish(folder)
+    return folder
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_says_where_it_listens_serves_and_leaves_with_0(
+    data: Path, number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun = time.perf_counter()
+    with started(data) as process:
+        address = line_of(process)
+        ready = time.perf_counter() - begun
+        status, body = ask(address, "/api/v1/societes?pays=FR")
+        with capsys.disabled():
+            sys.stdout.write(f"[ready in {ready:.2f} s] ")
+        stdout, stderr = stop(process, number)
+
+    assert address.startswith("http://127.0.0.1:")
+    assert (status, orjson.loads(body)["total"]) == (200, 8)
+    assert stdout == ""
+    assert [line["event"] for line in log(stderr)][-1] == "request"
+    assert data.with_name("state").is_dir()
+
+
+def test_the_serving_process_holds_no_batch_engine(data: Path) -> None:
+    """design §1: neither polars nor pyarrow, in the process that runs"""
+    with started(data) as process:
+        address = line_of(process)
+        ask(address, "/api/v1/societes?q=lab")
+        mapped = Path(f"/proc/{process.pid}/maps").read_text()
+        stop(process)
+
+    assert "numpy" in mapped
+    assert "polars" not in mapped
+    assert "arrow" not in mapped
+
+
+def test_importing_the_server_imports_no_batch_engine() -> None:
+    """design §1"""
+    code = "import serve.__main__, sys; print(sorted({'polars', 'pyarrow'} & set(sys.modules)))"
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+
+    assert done.stdout == "[]\n"
+
+
+def test_sighup_takes_a_generation_up_and_several_workers_share_one_port(data: Path) -> None:
+    with started(data, "--workers", "2") as process:
+        address = line_of(process)
+        first = readies(address)
+        second = publish_damaged(data)
+        time.sleep(1.5)
+        assert readies(address) == first  # looked at, and refused
+        repair(data, second)
+        process.send_signal(signal.SIGHUP)
+        assert eventually(lambda: readies(address) == {second})
+        _, stderr = stop(process)
+
+    events = [str(line["event"]) for line in log(stderr)]
+    assert sum("refused" in event for event in events) == 2
+    assert sum(event == f"generation {second} is served" for event in events) == 2
+
+
+def test_a_worker_that_dies_is_replaced(data: Path) -> None:
+    with started(data, "--workers", "2") as process:
+        address = line_of(process)
+        victim, other = children(process.pid)
+        os.kill(victim, signal.SIGKILL)
+        assert eventually(lambda: len(children(process.pid) - {victim}) == 2)
+        assert other in children(process.pid)
+        assert eventually(lambda: ask(address, "/healthz")[0] == 200)
+        _, stderr = stop(process)
+
+    assert any("starting another" in str(line["event"]) for line in log(stderr))
+
+
+def test_workers_do_not_outlive_their_parent(data: Path) -> None:
+    with started(data, "--workers", "2") as process:
+        line_of(process)
+        workers = children(process.pid)
+        process.kill()
+        assert len(workers) == 2
+        assert eventually(lambda: not any(alive(worker) for worker in workers))
+        process.communicate(timeout=10)
+
+
+def test_it_starts_without_data_and_picks_the_first_generation_up(tmp_path: Path) -> None:
+    """G9"""
+    data = tmp_path / "data"
+    with started(data) as process:
+        address = line_of(process)
+        assert ask(address, "/readyz")[0] == 503
+        world.publish(data)
+        assert eventually(lambda: ask(address, "/readyz")[0] == 200)
+        stop(process)
+
+
+def test_a_port_that_is_taken_is_one_line_and_1(data: Path) -> None:
+    with started(data) as process:
+        port = line_of(process).rsplit(":", 1)[1]
+        for workers in ("1", "2"):
+            done = run(
+                "--data", str(data), "--state", str(data), "--port", port, "--workers", workers
+            )
+            assert done.returncode == 1
+            assert done.stderr.count("\n") == 1
+            assert "in use" in done.stderr
+        stop(process)
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        ((), "--data"),
+        (("--data", "x"), "--state"),
+        (("--port", "http"), "'http'"),
+        (("--workers", "0"), "workers"),
+        (("--quota", "redis://h"), "redis://h"),
+        (("--prot", "1"), "--prot"),
+        (("--config", "absent.toml"), "absent.toml"),
+    ],
+)
+def test_wrong_use_is_named_and_2(flags: tuple[str, ...], named: str) -> None:
+    done = run(*flags)
+
+    assert done.returncode == 2
+    assert named in done.stderr.splitlines()[-1]
+
+
+def test_the_settings_can_be_shown(tmp_path: Path) -> None:
+    """D7"""
+    file = tmp_path / "serve.toml"
+    file.write_text("port = 9000\n[debit]\nvisiteur = 7\n", encoding="utf-8")
+
+    done = run("--config", str(file), "--workers", "4", "--print-config")
+
+    assert done.returncode == 0
+    for line in ("port = 9000", "workers = 4", "visiteur = 7", "integral = 600", 'quota = "lmdb"'):
+        assert line in done.stdout.splitlines()
+
+
+def run(*flags: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "serve", *flags]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=20)
+
+
+def publish_damaged(data: Path) -> str:
+    """Make CURRENT name another generation that lacks a file."""
+    elsewhere = data.with_name("elsewhere")
+    second = world.publish(elsewhere, world.COMPANIES[:10])
+    (elsewhere / second / "FR.shard").rename(elsewhere / "FR.shard")
+    (elsewhere / second).rename(data / second)
+    generations.point_to(data, second, generations.current(data))
+    return second
+
+
+def repair(data: Path, generation: str) -> None:
+    (data.with_name("elsewhere") / "FR.shard").rename(data / generation / "FR.shard")
+
+
+def readies(address: str) -> set[str]:
+    """The generations that several connections, and so several workers, are answered from."""
+    return {str(orjson.loads(ask(address, "/readyz")[1])["generation"]) for _ in range(16)}
+
+
+def children(parent: int) -> set[int]:
+    """The serving processes of a parent: multiprocessing's own tracker is none."""
+    pids = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    commands = {int(pid): Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids}
+    return {pid for pid, command in commands.items() if b"spawn_main" in command}
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def eventually(claim: Callable[[], bool]) -> bool:
+    """Does it become true within seconds?"""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            if claim():
+                return True
+        except OSError:
+            pass
+        time.sleep(0.05)
+    return False

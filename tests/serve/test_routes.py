@@ -1,0 +1,52 @@
+"""Paths (G3)."""
+
+import pytest
+
+from serve.routes import open_to_all, resolve
+
+
+@pytest.mark.parametrize(
+    ("raw", "name", "parts"),
+    [
+        ("/api/v1/pays", "pays", ()),
+        ("/api/v1/pays/", "pays", ()),
+        ("/api/v1/p%61ys", "pays", ()),
+        ("/api/v1/secteurs", "secteurs", ()),
+        ("/api/v1/sous-secteurs/", "sous-secteurs", ()),
+        ("/api/v1/societes", "societes", ()),
+        ("/api/v1/societes/", "societes", ()),
+        ("/api/v1/societes/FR/552100554", "societe", ("FR", "552100554")),
+        ("/api/v1/societes/FR/552100554/", "societe", ("FR", "552100554")),
+        ("/api/v1/societes/AT/FN%2F1%20a", "societe", ("AT", "FN/1 a")),
+        ("/api/v1/societes/DE/%C3%A9+1", "societe", ("DE", "é+1")),
+        ("/api/v1/societes/FR/", "societe", ("FR", "")),
+        ("/api/v1/societes//", "societe", ("", "")),
+        ("/healthz", "healthz", ()),
+        ("/readyz/", "readyz", ()),
+    ],
+)
+def test_a_path_leads_to_its_route(raw: str, name: str, parts: tuple[str, ...]) -> None:
+    """G3, E2"""
+    found = resolve(raw)
+
+    assert found is not None
+    assert (found[0].name, found[1]) == (name, parts)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    ["", "/", "/api", "/api/v1", "/api/v1/", "/api/v1/export", "/api/v1/compte", "/metrics",
+     "/API/v1/pays", "/api/v1/pays//", "//api/v1/pays", "/api/v1/societes/FR",
+     "/api/v1/societes/FR/1/2", "/api%2Fv1/pays", "/healthz/x", "*", "exemple.eu:443"],
+)  # fmt: skip
+def test_any_other_path_is_unknown(raw: str) -> None:
+    """G3"""
+    assert resolve(raw) is None
+
+
+def test_the_api_is_open_to_all_origins_and_the_rest_is_not() -> None:
+    """G2"""
+    assert open_to_all("/api/v1")
+    assert open_to_all("/api/v1/inconnue")
+    assert not open_to_all("/api/v10")
+    assert not open_to_all("/healthz")

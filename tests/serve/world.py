@@ -1,0 +1,144 @@
+"""The world of the HTTP tests: about forty companies in four countries, over the real lists.
+
+Countries, sectors and sub-sectors are those of `seeds/`, so that 25 and 84 are what is served. Two
+sub-sectors of different sectors share a label here, which no two real ones do (contract B10).
+Every contact value contains CONTACT, and nothing else does: a leak is a substring.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from quota.plans import SEEDS
+from shards import generations
+from shards import reference as references
+from shards.reference import Cell, Pays, Reference, Secteur, SousSecteur
+from tests import world
+from tests.world import Company, company
+
+CONTACT: Final = "fuite"
+TWO_SECTORS_LABEL: Final = "Commerce divers"
+_SAME_LABEL: Final = ("46.9", "47.9")
+
+IT: Final = "Programmation, conseil et autres activités informatiques"
+RETAIL: Final = "Commerce de détail, à l'exception des automobiles et des motocycles"
+
+
+def _contacts(name: str) -> dict[str, str]:
+    return {
+        "site_web": f"https://www.{CONTACT}-{name}.eu",
+        "domaine": f"{CONTACT}-{name}.eu",
+        "email": f"bonjour@{CONTACT}-{name}.eu",
+        "telephone": f"+33 1 {CONTACT} {name}",
+    }
+
+
+def _of(iso2: str, identifier: str, nom: str, groupe: str | None = None, **more: Any) -> Company:
+    """A company with the labels that belong to its NACE group."""
+    if groupe:
+        division = groupe[:2]
+        labels = {one.code: one.secteur for one in LISTS.secteurs}
+        sub = {one.code: one.sous_secteur for one in LISTS.sous_secteurs}
+        more |= {"groupe": groupe, "division": division}
+        more |= {"secteur": labels[division], "sous_secteur": sub[groupe], "nace_code": groupe}
+    return company(iso2, identifier, nom, **more)
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    with (SEEDS / name).open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
+
+
+def _lists() -> Reference:
+    pays = (
+        Pays(**{name: row[name] for name in Pays.__dataclass_fields__}) for row in _rows("pays.csv")
+    )
+    secteurs = tuple(
+        Secteur(
+            row["nace_division"],
+            row["secteur"],
+            row["secteur_en"],
+            row["slug"],
+            row["grand_secteur"],
+        )
+        for row in _rows("secteurs.csv")
+    )
+    divisions = {one.code for one in secteurs}
+    groups = (
+        SousSecteur(row["code"], row["division"], row["label_fr"])
+        for row in _rows("nace_groups.csv")
+        if row["division"] in divisions
+    )
+    sous_secteurs = tuple(
+        replace(one, sous_secteur=TWO_SECTORS_LABEL) if one.code in _SAME_LABEL else one
+        for one in groups
+    )
+    return Reference(tuple(pays), secteurs, sous_secteurs, {})
+
+
+LISTS: Final = _lists()
+COUNTRIES: Final = tuple(one.iso2 for one in LISTS.pays)
+
+_VARIOUS: Final = [
+    _of("FR", "552100554", "Société Générale d'Orléans", "64.1", ca_eur=3_250_000_000.5,
+        effectif=1_200, date_creation="1864-05-04", score=90, capital_eur=1e9,
+        capital_social=1e9, capital_devise="EUR", **_contacts("sgo")),
+    _of("FR", "552059024", "Boulangerie Lefèvre", "47.2", ca_eur=480_000.0, effectif=7,
+        date_creation="1998-02", score=70, **_contacts("lefevre")),
+    _of("FR", "732829320", "Œuvre & Cie", "62.0", ca_eur=1_000_000.0, effectif=12,
+        date_creation="2015", score=60),
+    _of("FR", "309634954", "Fitlab", "62.0", ca_eur=1_000_000.0, effectif=12, score=60),
+    _of("FR", "784671695", "Bazar du Marché", "47.9", ca_eur=0.0, effectif=0, score=40),
+    _of("FR", "428268023", "Grossiste du Nord", "46.9", ca_eur=-1.0, effectif=3, score=30),
+    _of("FR", "A 1/2.b", "Étoile filante", "62.0", score=5),
+    _of("FR", "SANS-SECTEUR", "Sans secteur", None, effectif=50, **_contacts("sans")),
+    _of("UK", "08209948", "Zażółć Holdings Ltd", "70.1", ca_eur=5_000_000.0, effectif=88,
+        date_creation="2012-09-12", score=80, **_contacts("zazolc")),
+    _of("UK", "SC123456", "Straße & Sons", "62.0", ca_eur=1_000_000.0, effectif=None, score=20),
+    _of("UK", "OC301540", "Lab Partners LLP", "69.1", ca_eur=None, effectif=4, score=10),
+    _of("EE", "12652512", "Eesti Tarkvara OÜ", "62.0", ca_eur=750_000.5, effectif=9,
+        date_creation="2014-04-29", score=75, **_contacts("tarkvara")),
+    _of("EE", "10000001", "Ψυχή OÜ", "86.9", ca_eur=0.5, effectif=1, score=15),
+    _of("DE", "F1103R_HRB218916", "Müller Maschinenbau GmbH", "28.9", ca_eur=42_000_000.0,
+        effectif=310, date_creation="2019-11-30", score=85, **_contacts("mueller")),
+    _of("DE", "F1103R_HRB1", "Ærø Handels GmbH", "46.9", ca_eur=None, effectif=None),
+]  # fmt: skip
+_ALIKE: Final = [
+    _of("DE", f"K1101R_HRB{number:03}", f"Bäckerei Nord {number}", "10.7", ca_eur=100_000.0)
+    for number in range(26)
+]
+COMPANIES: Final[Sequence[Company]] = (*_VARIOUS, *_ALIKE)
+
+STATEMENTS: Final = [
+    {
+        "etat": "bilan_actif",
+        "code": "AT",
+        "libelle": "Total de l'actif",
+        "valeur": 12.5,
+        "devise": "EUR",
+        "exercice": 2024,
+        "ordre": 1,
+    }
+]
+WITH_STATEMENTS: Final = ("FR", "552100554")
+
+
+def publish(data: Path, companies: Sequence[Company] = COMPANIES) -> str:
+    """Publish a generation of `companies` in the folder `data`; return its name."""
+    staged = generations.staging(data)
+    for iso2 in COUNTRIES:
+        comptes = {WITH_STATEMENTS[1]: STATEMENTS} if iso2 == WITH_STATEMENTS[0] else None
+        world.write_shard(staged / generations.shard_name(iso2), iso2, companies, comptes)
+    reference = replace(LISTS, counts={iso2: _cells(companies, iso2) for iso2 in COUNTRIES})
+    (staged / generations.REFERENCE).write_bytes(references.dump(reference))
+    (staged / generations.QUALITY).write_bytes(orjson.dumps({}))
+    return generations.publish(data, staged, sources=(), force=True)
+
+
+def _cells(companies: Sequence[Company], iso2: str) -> tuple[Cell, ...]:
+    places = [(one["division"], one["groupe"]) for one in companies if one["iso2"] == iso2]
+    return tuple(Cell(*place, places.count(place)) for place in dict.fromkeys(places))

@@ -1,0 +1,252 @@
+"""The reference tables: whole, consistent with each other, and those the contract speaks of.
+
+Each table is read as text and nothing else, so a zero that a reader would drop (`01.1`) is seen.
+"""
+
+import csv
+import itertools
+import re
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+SEEDS = Path(__file__).parents[1] / "seeds"
+REVISIONS = ("", "_rev21")
+TABLES = sorted(path.name for path in SEEDS.glob("*.csv"))
+UNCOUNTED = {"frc.csv", "roles.csv"}  # these grow with every concept that is understood
+
+Row = dict[str, str]
+
+
+def rows(name: str) -> list[Row]:
+    with (SEEDS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def by_code(name: str) -> dict[str, Row]:
+    return {row["code"]: row for row in rows(name)}
+
+
+# -- every table -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_utf8_without_a_mark_and_ends_its_lines_with_a_newline(name: str) -> None:
+    text = (SEEDS / name).read_bytes()
+
+    assert not text.startswith(b"\xef\xbb\xbf")
+    assert b"\r" not in text
+    assert text.endswith(b"\n")
+    text.decode("utf-8")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_has_a_value_for_every_column(name: str) -> None:
+    with (SEEDS / name).open(encoding="utf-8", newline="") as file:
+        header, *lines = list(csv.reader(file))
+
+    assert len(set(header)) == len(header)
+    assert {len(line) for line in lines} == {len(header)}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_text_is_nfc_and_has_no_blank_at_its_ends(name: str) -> None:
+    with (SEEDS / name).open(encoding="utf-8", newline="") as file:
+        cells = list(itertools.chain.from_iterable(csv.reader(file)))
+
+    assert [cell for cell in cells if cell != unicodedata.normalize("NFC", cell)] == []
+    assert [cell for cell in cells if cell != cell.strip()] == []
+
+
+# -- countries and sectors -------------------------------------------------------------------------
+
+
+def test_there_are_25_countries_and_the_united_kingdom_is_uk() -> None:
+    codes = [row["iso2"] for row in rows("pays")]
+
+    assert len(set(codes)) == len(codes) == 25
+    assert all(re.fullmatch("[A-Z]{2}", code) for code in codes)
+    assert "UK" in codes
+    assert "GB" not in codes
+
+
+def test_a_country_has_a_slug_two_names_a_currency_and_a_register() -> None:
+    pays = rows("pays")
+
+    assert len({row["slug"] for row in pays}) == 25
+    for row in pays:
+        assert re.fullmatch("[a-z]+(-[a-z]+)*", row["slug"]), row
+        assert re.fullmatch("[A-Z]{3}", row["devise"]), row
+        assert row["nom_fr"], row
+        assert row["nom_en"], row
+        assert row["registre"], row
+
+
+def test_the_example_identifier_of_a_country_matches_its_own_pattern() -> None:
+    for row in rows("pays"):
+        assert re.search(row["id_regex"], row["id_exemple"]), row["iso2"]
+
+
+def test_the_84_sectors_are_the_divisions_without_84_97_98_and_99() -> None:
+    sectors = [row["nace_division"] for row in rows("secteurs")]
+
+    assert len(sectors) == 84
+    assert sectors == sorted(by_code("nace_divisions").keys() - {"84", "97", "98", "99"})
+
+
+def test_a_sector_says_what_its_division_and_section_say() -> None:
+    divisions, sections = by_code("nace_divisions"), by_code("nace_sections")
+
+    for row in rows("secteurs"):
+        division = divisions[row["nace_division"]]
+        section = sections[row["section"]]
+        assert row["section"] == division["section"]
+        assert (row["secteur"], row["secteur_en"]) == (division["label_fr"], division["label_en"])
+        assert row["grand_secteur"] == section["label_fr"]
+        assert row["grand_secteur_en"] == section["label_en"]
+
+
+def test_a_sector_slug_is_ascii_and_names_one_sector() -> None:
+    slugs = [row["slug"] for row in rows("secteurs")]
+
+    assert len(set(slugs)) == len(slugs)
+    assert [slug for slug in slugs if not re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", slug)] == []
+
+
+def test_a_slug_that_is_also_a_label_is_of_the_same_sector() -> None:
+    """Contract B11: a value of `secteur` is a label or a slug, and must mean one sector."""
+    sectors = rows("secteurs")
+    of_label = {row["secteur"].casefold(): row["nace_division"] for row in sectors}
+
+    assert len(of_label) == 84
+    for row in sectors:
+        assert of_label.get(row["slug"], row["nace_division"]) == row["nace_division"]
+
+
+def test_no_label_contains_the_bar_that_separates_labels() -> None:
+    """Contract B11: a label with the bar could never be asked for."""
+    names = ("secteurs", *(f"nace_{level}{r}" for level in LEVELS for r in REVISIONS), "naf")
+
+    for name in names:
+        for row in rows(name):
+            assert not [cell for cell in row.values() if "|" in cell], row
+
+
+# -- the classification ----------------------------------------------------------------------------
+
+LEVELS = ("sections", "divisions", "groups", "classes")
+COUNTS = {"": (21, 88, 272, 615), "_rev21": (22, 87, 287, 651)}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_the_classification_has_the_number_of_codes_eurostat_publishes(revision: str) -> None:
+    found = tuple(len(by_code(f"nace_{level}{revision}")) for level in LEVELS)
+    lines = tuple(len(rows(f"nace_{level}{revision}")) for level in LEVELS)
+
+    assert found == lines == COUNTS[revision]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_code_belongs_to_the_codes_above_it(revision: str) -> None:
+    sections, divisions, groups, classes = (by_code(f"nace_{name}{revision}") for name in LEVELS)
+
+    for code, row in divisions.items():
+        assert re.fullmatch(r"\d\d", code)
+        assert row["section"] in sections
+    for code, row in groups.items():
+        assert re.fullmatch(r"\d\d\.\d", code)
+        assert row["division"] == code[:2]
+        assert row["section"] == divisions[code[:2]]["section"]
+    for code, row in classes.items():
+        assert re.fullmatch(r"\d\d\.\d\d", code)
+        assert (row["group"], row["division"]) == (code[:4], code[:2])
+        assert row["section"] == groups[code[:4]]["section"]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_no_code_above_the_classes_is_empty(revision: str) -> None:
+    sections, divisions, groups, classes = (by_code(f"nace_{name}{revision}") for name in LEVELS)
+
+    assert {row["section"] for row in divisions.values()} == sections.keys()
+    assert {row["division"] for row in groups.values()} == divisions.keys()
+    assert {row["group"] for row in classes.values()} == groups.keys()
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_sub_sector_label_names_one_group(revision: str) -> None:
+    """So contract B10 (one label, two sectors) has no case in these tables."""
+    labels = Counter(row["label_fr"] for row in rows(f"nace_groups{revision}"))
+
+    assert [label for label, n in labels.items() if n > 1] == []
+
+
+def test_a_class_of_naf_is_a_class_of_nace_and_a_letter() -> None:
+    classes = by_code("nace_classes")
+    naf = rows("naf")
+
+    assert len({row["code_naf"] for row in naf}) == len(naf) == 732
+    for row in naf:
+        assert re.fullmatch(r"\d\d\.\d\d[A-Z]", row["code_naf"])
+        assert row["code_nace"] == row["code_naf"][:5]
+        assert row["code_nace"] in classes
+    assert {row["code_nace"] for row in naf} == classes.keys()
+
+
+def test_the_crosswalk_leads_from_every_class_to_classes_that_exist() -> None:
+    old, new = by_code("nace_classes"), by_code("nace_classes_rev21")
+    pairs = [(row["nace_rev2"], row["nace_rev21"]) for row in rows("nace_crosswalk")]
+
+    assert len(set(pairs)) == len(pairs)
+    assert {a for a, _ in pairs} == old.keys()
+    assert {b for _, b in pairs} <= new.keys()
+    assert {row["partial"] for row in rows("nace_crosswalk")} == {"0", "1"}
+
+
+def test_one_class_of_the_revision_is_reached_from_no_class_before() -> None:
+    """46.89 (other specialised wholesale n.e.c.) is absent from the published correspondence."""
+    reached = {row["nace_rev21"] for row in rows("nace_crosswalk")}
+
+    assert by_code("nace_classes_rev21").keys() - reached == {"46.89"}
+
+
+def test_a_code_outside_nace_is_no_class_of_the_revision_registers_use() -> None:
+    """Else a company that declares the class would lose its sector.
+
+    Revision 2.1 is left out: it made classes of 55.40, 70.20, 72.10, 74.12, 74.14 and 74.99, which
+    is why a code is looked for among the classes first.
+    """
+    known = by_code("nace_classes").keys()
+    hors = rows("nace_hors")
+
+    for row in hors:
+        assert row["raison"]
+        assert f"{row['code'][:2]}.{row['code'][2:4]}" not in known, row
+    pairs = [(row["iso2"], row["code"]) for row in hors]
+    assert pairs == sorted(set(pairs))
+    assert {iso2 for iso2, _ in pairs} <= {row["iso2"] for row in rows("pays")}
+    assert {("UK", code) for code in ("98000", "99999", "74990", "7499", "7487")} <= set(pairs)
+
+
+# -- the README ------------------------------------------------------------------------------------
+
+
+def test_every_table_has_its_line_in_the_readme() -> None:
+    readme = (SEEDS / "README.md").read_text(encoding="utf-8")
+
+    assert [name for name in TABLES if f"`{name}`" not in readme] == []
+
+
+def test_the_readme_says_how_many_rows_a_table_has() -> None:
+    readme = (SEEDS / "README.md").read_text(encoding="utf-8")
+    said: dict[str, int] = {}
+    for names, counts in re.findall(
+        r"^\| ((?:`\w+\.csv` ?)+) \| ([\d, ]+) \|", readme, re.MULTILINE
+    ):
+        said |= dict(
+            zip(re.findall(r"`(\w+)\.csv`", names), map(int, counts.split(",")), strict=True)
+        )
+
+    assert len(said) == len(TABLES) - len(UNCOUNTED & set(TABLES))
+    assert {name: len(rows(name)) for name in said} == said
