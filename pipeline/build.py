@@ -36,7 +36,7 @@ from pipeline import (
     text,
 )
 from pipeline import seeds as tables
-from pipeline.canonical import COMPANIES
+from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.errors import BuildError
 from pipeline.quality import Quality
 from pipeline.rejected import NO_COUNTRY, NOWHERE, REASON
@@ -71,12 +71,22 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
+class Tables:
+    """What the stages look up, made once for all countries."""
+
+    seeds: Seeds
+    rates: pl.DataFrame
+    nace: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """One country to build: plain values, so that it can be sent to another process."""
 
     iso2: str
     rows: int
     options: Options
+    tables: Tables
     staged: Path
     work: Path
 
@@ -99,13 +109,14 @@ def run(options: Options) -> Built:
         ShardError: a gate of the publication is closed.
     """
     seeds = tables.read(options.seeds)
+    known = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
     sources.check(options.inputs)
     wanted = _wanted(options.pays, seeds)
     kept = [country.iso2 for country in seeds.pays if country.iso2 not in wanted]
     old = previous.read(options.out) if kept else None
     with _staged(options.out) as (staged, work):
         elsewhere = _elsewhere(options, seeds)
-        built = {c.iso2: c for c in _countries(options, wanted, staged, work)}
+        built = {c.iso2: c for c in _countries(options, known, wanted, staged, work)}
         counts = {iso2: country.cells for iso2, country in built.items()}
         qualities = {iso2: country.quality for iso2, country in built.items()}
         found = sources.digests(options.inputs)
@@ -123,9 +134,11 @@ def run(options: Options) -> Built:
 
 def _country(task: Task) -> Country:
     """All stages of one country, in order."""
+    if not task.options.inputs:
+        return _empty(task)
     iso2, options = task.iso2, task.options
-    seeds = tables.read(options.seeds)
-    pays, rates = seeds.country(iso2), money.rates(seeds)
+    seeds, rates, nace = task.tables.seeds, task.tables.rates, task.tables.nace
+    pays = seeds.country(iso2)
 
     # Rows: clean, mark the bad ones, set them apart.
     companies = sources.of_country(sources.companies(options.inputs), iso2)
@@ -154,7 +167,7 @@ def _country(task: Task) -> Country:
         .pipe(money.turnover, rates)
         .pipe(money.capital, rates)
         .pipe(checks.columns, "money", there=[money.CAPITAL, money.UNCONVERTED], gone=["taux"])
-        .pipe(sectors.attach, sectors.lookup(seeds), sectors.outside(seeds, iso2))
+        .pipe(sectors.attach, nace, sectors.outside(seeds, iso2))
         .pipe(checks.columns, "sectors", there=_WORKING, gone=["nace_version"])
         .pipe(identifiers.link, pays)
         .pipe(derived.attach)
@@ -174,6 +187,13 @@ def _country(task: Task) -> Country:
         **asdict(identifiers.conformity(frame["id"], pays)),
     )
     return Country(iso2, emit.cells(frame), report)
+
+
+def _empty(task: Task) -> Country:
+    """A country of which the input says nothing: what the stages would make of no row, at once."""
+    _rejected(task.options.out, task.iso2).unlink(missing_ok=True)
+    emit.shard(task.staged, task.iso2, rows.EMPTY, pl.LazyFrame(schema=dict(COMPTES)))
+    return Country(task.iso2, (), Quality(renseignees=dict.fromkeys(quality.SHARES, 0)))
 
 
 def _stored(frame: pl.LazyFrame, path: Path) -> pl.LazyFrame:
@@ -238,7 +258,9 @@ def _named(companies: pl.LazyFrame) -> dict[str, int]:
     return {f"pays {iso2!r}": count for iso2, count in sources.survey(companies).items()}
 
 
-def _countries(options: Options, wanted: list[str], staged: Path, work: Path) -> list[Country]:
+def _countries(
+    options: Options, known: Tables, wanted: list[str], staged: Path, work: Path
+) -> list[Country]:
     """Every wanted country, the largest first; one without a row in the input is built empty."""
     present = sources.survey(sources.companies(options.inputs))
     stated = sources.survey(sources.comptes(options.inputs))
@@ -248,6 +270,7 @@ def _countries(options: Options, wanted: list[str], staged: Path, work: Path) ->
             iso2,
             present.get(iso2, 0),
             options if iso2 in present or iso2 in stated else nothing,
+            known,
             staged,
             work,
         )

@@ -41,7 +41,7 @@ def attach(companies: pl.LazyFrame) -> pl.LazyFrame:
 
 def band(effectif: pl.Expr) -> pl.Expr:
     """The INSEE code of a headcount; null for null."""
-    first, *others = BANDS
-    # cut() puts what is below its first break into the first label; a headcount is not negative.
-    labels = [BANDS[first], *(BANDS[start] for start in others)]
-    return effectif.cut(others, labels=labels, left_closed=True).cast(pl.String)
+    highest_first = sorted(BANDS.items(), reverse=True)
+    return pl.coalesce(
+        pl.when(effectif >= start).then(pl.lit(code)) for start, code in highest_first
+    )

@@ -23,6 +23,14 @@ from shards.writer import Columns
 # Contract E5, in the order of its object.
 LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
 _BATCH: Final = 4_096
+# No company, in the columns and types that are read below.
+EMPTY: Final = pl.DataFrame(
+    schema={
+        **dict.fromkeys((*record.FIELDS, DIVISION, GROUP), pl.String),
+        **dict.fromkeys(("ca_eur", CAPITAL), pl.Float64),
+        **dict.fromkeys(("effectif", "score"), pl.Int64),
+    }
+)
 
 
 def in_layout(companies: pl.LazyFrame) -> pl.LazyFrame:
@@ -37,15 +45,21 @@ def columns(frame: pl.DataFrame) -> Columns:
     return Columns(
         ids=frame["id"].to_list(),
         noms=frame["nom"].to_list(),
-        secteurs=frame[DIVISION].to_list(),
-        sous_secteurs=frame[GROUP].to_list(),
+        secteurs=_few(frame[DIVISION]),
+        sous_secteurs=_few(frame[GROUP]),
         ca_eur=frame["ca_eur"].fill_null(np.nan).to_numpy(),
         effectif=frame["effectif"].fill_null(EFFECTIF_NULL).cast(pl.Int32).to_numpy(),
-        dates=frame["date_creation"].to_list(),
+        dates=_few(frame["date_creation"]),
         capital_eur=frame[CAPITAL].fill_null(np.nan).to_numpy(),
         score=frame["score"].cast(pl.Int16).to_numpy(),
         site_web=frame["site_web"].is_not_null().to_numpy(),
     )
+
+
+def _few(texts: pl.Series) -> list[str | None]:
+    """The values of a column that repeats a few: each value is one object, not one a row."""
+    seen: dict[str | None, str | None] = {}
+    return [seen.setdefault(text, text) for text in texts]
 
 
 def records(frame: pl.DataFrame) -> Callable[[range], Iterator[bytes]]:

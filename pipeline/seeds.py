@@ -87,7 +87,7 @@ def read(folder: Path = SEEDS) -> Seeds:
     sectors = [row["nace_division"] for row in tables["secteurs"]]
     _expect(folder / "secteurs.csv", "nace_division", sectors, SECTORS)
     _refuse_bars(folder, tables)
-    return Seeds(pays, MappingProxyType(tables))
+    return Seeds(pays, tables)
 
 
 def _table(path: Path, columns: tuple[str, ...]) -> Table:

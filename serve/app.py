@@ -19,7 +19,7 @@ from aiohttp import web
 
 from quota.plans import Plan
 from serve import errors, params, refusal
-from serve.answer import Answer, Ask, Route, of_error
+from serve.answer import Answer, Ask, of_error
 from serve.caller import Caller, identify
 from serve.errors import ApiError
 from serve.headers import PREFLIGHT, common, request_id
@@ -51,8 +51,6 @@ def make_handler(published: Published, plans: Mapping[str, Plan], base_url: str 
         trace = request[TRACE] = Trace(request_id(request.headers.get("X-Request-Id")))
         try:
             answer = _answer(site, request, trace)
-        except ApiError as error:
-            answer = of_error(error)
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
             answer = of_error(errors.erreur_interne(trace.request_id))
@@ -62,6 +60,14 @@ def make_handler(published: Published, plans: Mapping[str, Plan], base_url: str 
 
 
 def _answer(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
+    try:
+        return _of_path(site, request, trace)
+    except ApiError as error:
+        return of_error(error)
+
+
+def _of_path(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
+    """The answer of whatever the path leads to; ApiError if it leads to none."""
     found = resolve(request.rel_url.raw_path)
     if found is None:
         raise errors.route_inconnue()
@@ -75,36 +81,35 @@ def _answer(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
         return path.check(site.published.generation)
     assert path.route
     caller = _caller(site, request, path)
-    return _of_data(site, request, path.route, segments, caller, trace)
-
-
-def _of_data(
-    site: Site,
-    request: web.BaseRequest,
-    route: Route,
-    segments: tuple[str, ...],
-    caller: Caller,
-    trace: Trace,
-) -> Answer:
-    """The answer of a route that reads a generation."""
     trace.plan = caller.plan.slug
     with site.published.lease() as edition:
         trace.generation = edition.id
         try:
-            trace.pairs = params.pairs(request.rel_url.raw_query_string)
-            ask = Ask(
-                path=request.rel_url.raw_path,
-                segments=segments,
-                pairs=trace.pairs,
-                caller=caller,
-                offer=site.offers[caller.plan.slug],
-                base_url=site.base_url,
-                if_none_match=None if caller.refused else _if_none_match(request),
-            )
-            answer = route(ask, edition)
+            answer = path.route(_ask(site, request, segments, caller, trace), edition)
         except ApiError as error:
-            raise refusal.instead_of(error) if caller.refused else error from error
-        return refusal.around(answer) if caller.refused else answer
+            if caller.refused:
+                raise refusal.instead_of(error) from error
+            raise
+    return refusal.around(answer) if caller.refused else answer
+
+
+def _ask(
+    site: Site,
+    request: web.BaseRequest,
+    segments: tuple[str, ...],
+    caller: Caller,
+    trace: Trace,
+) -> Ask:
+    trace.pairs = params.pairs(request.rel_url.raw_query_string)
+    return Ask(
+        path=request.rel_url.raw_path,
+        segments=segments,
+        pairs=trace.pairs,
+        caller=caller,
+        offer=site.offers[caller.plan.slug],
+        base_url=site.base_url,
+        if_none_match=None if caller.refused else _if_none_match(request),
+    )
 
 
 def _caller(site: Site, request: web.BaseRequest, path: Path) -> Caller:

@@ -10,6 +10,7 @@ import logging
 import re
 import sys
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -27,7 +28,11 @@ def redact(text: str) -> str:
     >>> redact("GET /x?cle=soc_live_abcDEF123")
     'GET /x?cle=soc_live_…'
     """
-    return _SECRET.sub(r"\1…", text)
+    # Nearly every line is free of both, and looking for two words is ten times as fast.
+    lower = text.lower()
+    if "soc_live_" in lower or "bearer" in lower:
+        return _SECRET.sub(r"\1…", text)
+    return text
 
 
 def query_fields(pairs: Pairs) -> dict[str, list[str]]:
@@ -40,6 +45,7 @@ def query_fields(pairs: Pairs) -> dict[str, list[str]]:
     return fields
 
 
+@lru_cache(maxsize=4_096)
 def truncated(address: str | None) -> str | None:
     """The network of a caller's address: /24 in IPv4, /48 in IPv6.
 

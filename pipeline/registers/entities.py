@@ -122,8 +122,8 @@ def counts(
     )
     old = {f"{part.nom} en cp1252": 1 for part in parts if part.ancien_encodage}
     fine = pl.col("ecart").is_null()
-    dropped = _tally(rows.filter(~fine), "ecart", "nom")
-    refused = _tally(rejected(rows), "motif", "id")
+    dropped = _tally(rows.filter(~fine), "ecart", "ecart")
+    refused = _tally(rejected(rows), "motif", "motif")
     return Counts(
         lus=_length(staged),
         gardes=_length(kept(rows)),

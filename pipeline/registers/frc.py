@@ -5,7 +5,7 @@ member in brackets when only one part of a total is meant: `Creditors[WithinOneY
 concepts give one line: the first in the file wins. A row without `etat` is a concept we leave, with
 the reason; there `*` stands for any text.
 
-`signe` is 1, -1 or abs. Filers give creditors as positive amounts (all 573 in 283 filings), so
+`signe` is 1, -1 or abs. Filers give creditors as positive amounts (all 557 in 283 filings), so
 nothing needs -1 today; abs is for what they publish with either sign: disposals, depreciation,
 dividends.
 """

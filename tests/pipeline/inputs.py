@@ -1,6 +1,6 @@
 """Small canonical inputs, written as an importer would: a few rows in real Parquet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.quality import Quality
 from shards import generations
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 def company(iso2: str | None, identifier: str | None, nom: str | None, **fields: Any) -> Row:

@@ -211,6 +211,33 @@ def test_a_fact_said_to_be_nil_or_unreadable_is_no_zero() -> None:
 
 
 @pytest.mark.parametrize(
+    ("members", "key"),
+    [
+        (["ns5:CurrentFinancialInstruments"], "Creditors[WithinOneYear]"),
+        (["core:WithinOneYear", "ns5:CurrentFinancialInstruments"], "Creditors[WithinOneYear]"),
+        (["core:Non-currentFinancialInstruments"], "Creditors[AfterOneYear]"),
+        (
+            ["core:Non-currentFinancialInstruments", "core:BetweenTwoFiveYears"],
+            "Creditors[AfterOneYear+BetweenTwoFiveYears]",
+        ),
+        ([], "Creditors"),
+    ],
+)
+def test_the_two_ways_to_split_by_due_date_are_one_key(members: list[str], key: str) -> None:
+    segment = "".join(
+        f'<explicitMember dimension="core:D{n}">{member}</explicitMember>'
+        for n, member in enumerate(members)
+    )
+    text = _xbrl("2017-12-31", Creditors="5").replace(
+        "</entity>", f"<segment>{segment}</segment></entity>"
+    )
+
+    found = filing.parse(io.BytesIO(text.encode()))
+
+    assert [fact.cle for fact in found.facts] == [key]
+
+
+@pytest.mark.parametrize(
     "name", ["Prod223_2125_09734389_20171331.html", "Prod223_09734389.html", "09734389.pdf"]
 )
 def test_a_file_name_of_another_form_is_refused(name: str) -> None:
@@ -234,12 +261,23 @@ def _read(*facts: Fact) -> tuple[dict[Key, float], Tally]:
 
 
 def test_a_balance_on_the_first_day_is_the_close_of_the_year_before() -> None:
-    found, _ = _read(
-        _fact("ProfitLoss", 3, debut=OPEN), _fact("Equity", 10), _fact("Equity", 7, OPEN)
+    # The year runs with the calendar, so 1 January would be of the year it opens.
+    year = date(2017, 1, 1), date(2017, 12, 31)
+    facts = (
+        _fact("ProfitLoss", 3, year[1], debut=year[0]),
+        _fact("Equity", 10, year[1]),
+        _fact("Equity", 7, year[0]),
+        _fact("Debtors", 5, year[0]),
     )
 
-    assert found[2017, "Equity"] == 10
-    assert found[2016, "Equity"] == 7
+    found = statement.amounts(facts, year[1], TAXONOMY, Tally())
+
+    assert [(a.exercice, a.line.code, a.valeur) for a in found if a.line.code != "TotalAssets"] == [
+        (2016, "Equity", 7),
+        (2016, "Debtors", 5),
+        (2017, "ProfitLoss", 3),
+        (2017, "Equity", 10),
+    ]
 
 
 def test_of_two_closings_in_a_calendar_year_the_later_counts() -> None:
@@ -278,6 +316,13 @@ def test_of_two_periods_that_end_together_the_longer_is_the_fiscal_year() -> Non
     )
 
     assert found == {(2017, "TurnoverRevenue"): 100}
+
+
+def test_of_two_concepts_of_one_line_the_first_in_the_mapping_is_read() -> None:
+    new, old = _fact("PropertyPlantEquipment", 10), _fact("TangibleFixedAssets", 11)
+
+    assert _read(new, old)[0][2017, "PropertyPlantEquipment"] == 10
+    assert _read(old, new)[0][2017, "PropertyPlantEquipment"] == 10
 
 
 def test_rows_of_a_table_of_share_classes_give_no_line() -> None:
@@ -358,6 +403,20 @@ def test_a_company_that_owes_more_than_it_owns_is_not_turned_over() -> None:
 
     assert found[2017, "NetCurrentAssetsLiabilities"] == -200
     assert tally.compte["total de l'actif confirmé"] == 1
+
+
+def test_a_balance_that_does_not_add_up_is_left_as_it_was_filed() -> None:
+    facts = {
+        "CurrentAssets": 100,
+        "Creditors[WithinOneYear]": 300,
+        "TotalAssetsLessCurrentLiabilities": 400,
+    }
+
+    found, tally = _read(*(_fact(key, value) for key, value in facts.items()))
+
+    assert found[2017, "CurrentAssets"] == 100
+    assert found[2017, "TotalAssetsLessCurrentLiabilities"] == 400
+    assert tally.compte["total de l'actif contredit"] == 1
 
 
 def test_disposals_are_amounts_whatever_the_sign_filed() -> None:

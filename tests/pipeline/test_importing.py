@@ -51,6 +51,13 @@ def test_a_column_that_is_gone_is_refused_by_name(tmp_path: Path, column: str) -
         importing.run("uk-basic", [file], tmp_path / "out")
 
 
+def test_a_column_that_is_there_twice_is_refused_by_name(tmp_path: Path) -> None:
+    file = _published(tmp_path / "b.csv", _company("1"), header=[*HEADER, "URI"])
+
+    with pytest.raises(InputError, match=r"column 'URI' is there twice"):
+        importing.run("uk-basic", [file], tmp_path / "out")
+
+
 def test_columns_are_found_by_name_whatever_their_place(tmp_path: Path) -> None:
     file = _published(tmp_path / "b.csv", _company("SC1", "ŻABKA"), header=HEADER[::-1])
 

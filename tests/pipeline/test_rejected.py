@@ -14,15 +14,15 @@ from tests.pipeline.inputs import companies, company
 NAN, INF = float("nan"), float("inf")
 
 
-def reason(identifier: str | None = "1", nom: str | None = "Été", **fields: Any) -> str | None:
-    frame = companies(company("EE", identifier, nom, **fields))
+def reason(**fields: Any) -> str | None:
+    frame = companies(company("EE", "1", "Été") | fields)
     found: str | None = frame.pipe(text.clean).pipe(rejected.mark).collect()[REASON].item()
     return found
 
 
 @pytest.mark.parametrize("identifier", ["1", "FN 122119m", "É/1", "x" * 64, "0", "Ψ😀"])
 def test_an_identifier_is_any_text_of_1_to_64_printable_characters(identifier: str) -> None:
-    assert reason(identifier) is None
+    assert reason(id=identifier) is None
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_an_identifier_is_any_text_of_1_to_64_printable_characters(identifier: s
     ],
 )
 def test_a_bad_identifier_is_a_reason(identifier: str | None, expected: str) -> None:
-    assert reason(identifier) == expected
+    assert reason(id=identifier) == expected
 
 
 @pytest.mark.parametrize("nom", [None, "", " \n "])
@@ -112,8 +112,8 @@ def test_an_unknown_activity_code_is_no_reason() -> None:
 
 
 def test_a_row_has_one_reason_the_first_so_that_counts_add_up() -> None:
-    assert reason(None, None, effectif=-1) == "identifiant vide"
-    assert reason("1", None, effectif=-1) == "nom vide"
+    assert reason(id=None, nom=None, effectif=-1) == "identifiant vide"
+    assert reason(nom=None, effectif=-1) == "nom vide"
 
 
 def test_rejected_rows_are_written_whole_with_their_reason(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_no_rejected_row_is_no_file_and_takes_an_old_one_away(tmp_path: Path) ->
     path = tmp_path / "EE.parquet"
     path.write_bytes(b"old")
 
-    rejected.write(companies(company("EE", "1", "Ä")).pipe(rejected.mark), ["id"], path)
+    rejected.write(companies(company("EE", "1", "Ä")).pipe(rejected.mark), ["id", "nom"], path)
 
     assert not path.exists()
 

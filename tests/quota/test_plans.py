@@ -25,7 +25,7 @@ GRID = {
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_each_plan_has_the_figures_of_the_grid(slug: str) -> None:
-    """§8.1, §8.2 rules 1 and 6, C1, C2, D8"""
+    """§8.1, §8.2 rules 1 and 6, C1, C2, C5, D8"""
     assert astuple(load()[slug])[3:] == GRID[slug]
 
 

@@ -21,6 +21,16 @@ from serve.app import make_handler
 from serve.connection import make_server
 from serve.published import Published
 
+# One path of each route that reads a generation, and paths that are refused in different ways.
+PATHS = [
+    "/api/v1/pays",
+    "/api/v1/secteurs",
+    "/api/v1/sous-secteurs?secteur=edition",
+    "/api/v1/societes",
+    "/api/v1/societes/FR/552100554",
+]
+REFUSED = ["/api/v1/societes?x=1", "/api/v1/inconnue", "/api/v1/societes/FR/absente", "/api/v1"]
+
 
 @dataclass(frozen=True)
 class Reply:

@@ -1,4 +1,7 @@
-"""A query string becomes a Query or an error: contract B, value by value."""
+"""Countries, sectors, names and the text of a query string: contract B1 to B11.
+
+The other parameters are in test_params_scalars.py.
+"""
 
 import unicodedata
 from typing import Any
@@ -8,39 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from serve import names, params
+from serve import params
 from serve.errors import ApiError
-from serve.params import Search
-from shards.query import ORDERS, Query
-from tests.serve.world import COUNTRIES, IT, LISTS, RETAIL, TWO_SECTORS_LABEL
+from tests.serve.asking import NAMES, invalid, query, refused
+from tests.serve.world import COUNTRIES, IT, RETAIL, TWO_SECTORS_LABEL
 
-NAMES = names.read(LISTS)
-
-
-def search(**given: str) -> Search:
-    return params.search(list(given.items()), NAMES)
-
-
-def query(**given: str) -> Query:
-    return search(**given).query
-
-
-def refused(*given: tuple[str, str]) -> ApiError:
-    with pytest.raises(ApiError) as caught:
-        params.search(given, NAMES)
-    assert caught.value.status == 400
-    return caught.value
-
-
-def invalid(name: str, value: str) -> ApiError:
-    """The error must be about that parameter and show its value."""
-    error = refused((name, value))
-    assert (error.code, error.extra["parametre"]) == ("parametre_invalide", name)
-    assert error.message.startswith(name)
-    return error
-
-
-# -- countries ---------------------------------------------------------------------
+# -- countries ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -91,7 +67,7 @@ def test_an_unknown_country_alone_brings_no_array_of_sectors() -> None:
     assert "secteurs_inconnus" not in refused(("pays", "XX"), ("secteur", IT)).extra
 
 
-# -- repetition and names ----------------------------------------------------------
+# -- repetition and names -------------------------------------------------------------
 
 
 def test_repeated_lists_merge() -> None:
@@ -139,7 +115,7 @@ def test_the_value_of_an_unknown_parameter_is_not_repeated() -> None:
     assert b"secret" not in error.body
 
 
-# -- sectors -----------------------------------------------------------------------
+# -- sectors --------------------------------------------------------------------------
 
 
 def test_labels_hold_commas_and_are_separated_by_bars() -> None:
@@ -209,135 +185,7 @@ def test_an_empty_sub_sector_is_the_whole_sector() -> None:
     assert query(secteur=IT, sous_secteur=" | ").sous_secteurs is None
 
 
-# -- q -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("text", ["", "   ", "\t\n"])
-def test_an_empty_q_is_absent(text: str) -> None:
-    """B12"""
-    assert query(q=text).q is None
-
-
-def test_q_is_measured_in_code_points_after_trim_and_nfc() -> None:
-    """B13"""
-    decomposed = unicodedata.normalize("NFD", "é" * 120)
-
-    assert query(q=f"  {decomposed} ").q == "é" * 120
-    assert query(q="🚀" * 120).q == "🚀" * 120
-    assert "121" in invalid("q", "é" * 121).message
-
-
-@pytest.mark.parametrize("text", ["a", "ab", "!?", "a b"])
-def test_a_short_or_odd_q_is_served(text: str) -> None:
-    """B14, B16: what it matches is shards/'s to say."""
-    assert query(q=text).q == text
-
-
-# -- order, page -------------------------------------------------------------------
-
-
-def test_every_order_is_known_and_the_first_is_the_default() -> None:
-    assert query().tri == "ca_desc"
-    assert [query(tri=tri).tri for tri in ORDERS] == list(ORDERS)
-
-
-@pytest.mark.parametrize("text", ["ca", "CA_DESC", "name"])
-def test_an_unknown_order_is_refused_with_the_list(text: str) -> None:
-    """B26"""
-    error = invalid("tri", text)
-
-    assert error.extra["valeurs"] == ORDERS
-    assert all(tri in error.message for tri in (text, *ORDERS))
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "1.5", "abc", "1e2", "0.0", "-" + "9" * 5_000])
-def test_a_limit_that_is_no_positive_integer_is_refused(text: str) -> None:
-    """B17"""
-    assert text[:90] in invalid("limit", text).message
-
-
-@pytest.mark.parametrize(
-    ("text", "limit"), [("", 50), ("1", 1), ("1000", 1000), ("1001", 1000), ("9" * 5_000, 1000)]
-)
-def test_a_limit_is_clamped_and_defaults_to_fifty(text: str, limit: int) -> None:
-    """B17, B18"""
-    assert search(limit=text).limit == limit
-
-
-@pytest.mark.parametrize("text", ["-1", "1.5", "abc"])
-def test_an_offset_that_is_negative_or_no_integer_is_refused(text: str) -> None:
-    """B21"""
-    invalid("offset", text)
-
-
-def test_a_huge_offset_is_read() -> None:
-    """B21"""
-    assert search(offset="99999999999999999999").offset == 99999999999999999999
-    assert search(offset="").offset == 0
-
-
-# -- bounds and flags --------------------------------------------------------------
-
-
-def test_bounds_are_numbers() -> None:
-    found = query(ca_min="-1e6", ca_max="0.5", effectif_min="0", effectif_max="250")
-
-    assert (found.ca_min, found.ca_max) == (-1e6, 0.5)
-    assert (found.effectif_min, found.effectif_max) == (0, 250)
-
-
-@pytest.mark.parametrize("name", ["ca_min", "ca_max"])
-@pytest.mark.parametrize("text", ["NaN", "inf", "-inf", "1,5", "1_000", "mille", "1e999"])
-def test_a_bound_that_is_no_finite_number_is_refused(name: str, text: str) -> None:
-    """B22"""
-    assert text in invalid(name, text).message
-
-
-def test_crossed_bounds_are_refused_and_equal_ones_are_not() -> None:
-    """B22"""
-    assert "ca_max" in refused(("ca_min", "2"), ("ca_max", "1")).message
-    assert "effectif_max" in refused(("effectif_min", "2"), ("effectif_max", "1")).message
-    assert query(ca_min="2", ca_max="2.0").ca_max == 2.0
-
-
-@pytest.mark.parametrize("text", ["1.5", "1e3", "dix"])
-def test_a_headcount_is_an_integer(text: str) -> None:
-    """B33"""
-    invalid("effectif_min", text)
-
-
-def test_a_headcount_beyond_int32_is_brought_to_its_edge() -> None:
-    assert query(effectif_min="9" * 30).effectif_min == 2**31 - 1
-    assert query(effectif_max="-" + "9" * 30).effectif_max == -(2**31 - 1)
-
-
-@pytest.mark.parametrize("name", ["site_web", "avec_ca"])
-def test_a_flag_is_1_or_absent(name: str) -> None:
-    """B23"""
-    assert getattr(query(**{name: "1"}), name) is True
-    assert getattr(query(**{name: ""}), name) is False
-    for text in ("0", "true", "01", "oui"):
-        assert text in invalid(name, text).message
-
-
-# -- the order in which errors are told --------------------------------------------
-
-WRONG = [
-    ("inconnu", "1"), ("pays", "XX"), ("q", "é" * 121), ("tri", "x"), ("limit", "0"),
-    ("offset", "-1"), ("ca_min", "x"), ("ca_max", "x"), ("effectif_min", "x"),
-    ("effectif_max", "x"), ("site_web", "x"), ("avec_ca", "x"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("first", range(len(WRONG)))
-def test_the_first_wrong_parameter_of_the_table_is_told(first: int) -> None:
-    error = refused(*reversed(WRONG[first:]))
-
-    told = {"parametre_inconnu": "inconnu", "pays_inconnu": "pays"}
-    assert told.get(error.code, error.extra.get("parametre")) == WRONG[first][0]
-
-
-# -- the text of a query string ----------------------------------------------------
+# -- the text of a query string -------------------------------------------------------
 
 
 def test_a_query_string_is_percent_decoded_utf_8() -> None:

@@ -80,6 +80,8 @@ def test_it_says_where_it_listens_serves_and_leaves_with_0(
             sys.stdout.write(f"[ready in {ready:.2f} s] ")
         stdout, stderr = stop(process, number)
 
+    # About a third of a second on an idle machine; the goal is one, a busy machine gets three.
+    assert ready < 3
     assert address.startswith("http://127.0.0.1:")
     assert (status, orjson.loads(body)["total"]) == (200, 8)
     assert stdout == ""

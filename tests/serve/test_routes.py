@@ -33,6 +33,14 @@ def test_a_path_leads_to_its_route(raw: str, name: str, parts: tuple[str, ...]) 
     assert (found[0].name, found[1]) == (name, parts)
 
 
+def test_a_segment_that_is_not_utf_8_holds_replacement_characters() -> None:
+    """E1: what aiohttp lets through as a lone surrogate could not be said in an error"""
+    found = resolve("/api/v1/societes/\udcff/%FFa")
+
+    assert found is not None
+    assert found[1] == ("\ufffd", "\ufffda")
+
+
 @pytest.mark.parametrize(
     "raw",
     ["", "/", "/api", "/api/v1", "/api/v1/", "/api/v1/export", "/api/v1/compte", "/metrics",

@@ -1,0 +1,110 @@
+"""`python -m pipeline build` as a user meets it: output, exit codes, errors in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import build
+from pipeline.__main__ import main
+from shards import generations
+from tests.pipeline.inputs import company, write
+
+
+def test_a_build_prints_its_report_and_its_generation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write(tmp_path / "in", [company("EE", "1", "Ä"), company("GB", "1", "Ö")])
+
+    code = main(["build", "--input", str(source), "--out", str(tmp_path / "data"), "--jobs", "1"])
+
+    shown = capsys.readouterr()
+    assert code == 0
+    lines = shown.out.splitlines()
+    assert [line[:5].strip() for line in lines[:4]] == ["pays", "EE", "UK", "total"]
+    assert lines[-1].startswith(f"published {generations.current(tmp_path / 'data')} in ")
+    assert shown.err == ""
+
+
+def test_an_error_is_one_line_that_names_the_value_and_the_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write(tmp_path / "in", [company("EE", "1", "Ä"), company("EE", "1", "Ö")])
+
+    code = main(["build", "--input", str(source), "--out", str(tmp_path / "data")])
+
+    shown = capsys.readouterr().err
+    assert code == 1
+    assert shown.count("\n") == 1
+    assert shown.startswith("error: EE: 1 identifiers come more than once: 1 (2 times in part")
+
+
+def test_a_damaged_file_is_an_error_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write(tmp_path / "in", [company("EE", "1", "Ä")])
+    (source / "companies" / "autre.parquet").write_bytes(b"PAR1 rien PAR1")
+
+    code = main(["build", "--input", str(source), "--out", str(tmp_path / "data")])
+
+    shown = capsys.readouterr().err
+    assert code == 1
+    assert shown.count("\n") == 1
+    assert shown.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["build"],
+        ["build", "--input", "in"],
+        ["build", "--input", "in", "--out", "d", "--jobs", "0"],
+        ["build", "--input", "in", "--out", "d", "--jobs", "x"],
+        ["build", "--input", "in", "--out", "d", "--max-rejected", "2"],
+        ["build", "--input", "in", "--out", "d", "--max-rejected", "nan"],
+        ["build", "--input", "in", "--out", "d", "--pays", ","],
+        ["build", "--input", "in", "--out", "d", "--inconnu"],
+        ["import", "rien", "f", "--out", "d"],
+        ["import", "ee", "--out", "d"],
+    ],
+)
+def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+
+    assert caught.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["import", "build"])
+def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+
+    assert caught.value.code == 0
+    assert f"example: python -m pipeline {command} " in capsys.readouterr().out
+
+
+def test_an_interrupted_build_publishes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    source = write(tmp_path / "in", [company("EE", "1", "Ä")])
+    monkeypatch.setattr(build, "_country", interrupt)
+
+    code = main(["build", "--input", str(source), "--out", str(tmp_path / "data")])
+
+    assert code == 1
+    assert capsys.readouterr().err == "error: interrupted; nothing was published\n"
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_an_import_that_fails_is_one_line_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["import", "ee", str(tmp_path / "absent.csv"), "--out", str(tmp_path / "in")])
+
+    assert code == 1
+    assert capsys.readouterr().err.count("\n") == 1

@@ -1,0 +1,74 @@
+"""What follows from one other field: the domain of a site, the band of a headcount."""
+
+import polars as pl
+import pytest
+
+from pipeline import derived
+from tests.pipeline.inputs import companies, company
+
+
+@pytest.mark.parametrize(
+    ("site_web", "domaine"),
+    [
+        ("https://www.Exemple.EE/chemin?q=1", "exemple.ee"),
+        ("exemple.ee", "exemple.ee"),
+        ("WWW.EXEMPLE.EE", "exemple.ee"),
+        ("http://user@shop.exemple.co.uk:8080", "shop.exemple.co.uk"),
+        ("//exemple.ee#ici", "exemple.ee"),
+        ("http://été.fr/", "été.fr"),
+        ("exemple.ee.", "exemple.ee"),
+        ("aucun", None),
+        ("voir notre page", None),
+        ("info@exemple.ee", "exemple.ee"),
+        ("http://", None),
+        (None, None),
+    ],
+)
+def test_a_domain_is_the_host_of_the_site_in_lower_case(
+    site_web: str | None, domaine: str | None
+) -> None:
+    found = derived.attach(companies(company("EE", "1", "Ä", site_web=site_web))).collect()
+
+    assert found["domaine"].item() == domaine
+
+
+def test_a_given_domain_is_kept() -> None:
+    row = company("EE", "1", "Ä", site_web="https://a.ee", domaine="B.ee", tranche_effectif="NN")
+
+    found = derived.attach(companies({**row, "effectif": 7})).collect()
+
+    assert (found["domaine"].item(), found["tranche_effectif"].item()) == ("b.ee", "NN")
+
+
+@pytest.mark.parametrize(
+    ("code", "lowest", "highest"),
+    [
+        ("00", 0, 0),
+        ("01", 1, 2),
+        ("02", 3, 5),
+        ("03", 6, 9),
+        ("11", 10, 19),
+        ("12", 20, 49),
+        ("21", 50, 99),
+        ("22", 100, 199),
+        ("31", 200, 249),
+        ("32", 250, 499),
+        ("41", 500, 999),
+        ("42", 1000, 1999),
+        ("51", 2000, 4999),
+        ("52", 5000, 9999),
+        ("53", 10000, 2**31 - 1),
+    ],
+)
+def test_a_headcount_has_the_band_of_insee(code: str, lowest: int, highest: int) -> None:
+    found = pl.DataFrame({"n": [lowest, highest]}).select(n=derived.band(pl.col("n")))
+
+    assert found["n"].to_list() == [code, code]
+
+
+def test_no_headcount_is_no_band() -> None:
+    found = pl.DataFrame({"n": [None, 0]}, schema={"n": pl.Int64}).select(
+        n=derived.band(pl.col("n"))
+    )
+
+    assert found["n"].to_list() == [None, "00"]

@@ -1,0 +1,34 @@
+"""Query strings by keyword, and errors by parameter: what the tests of serve/params.py share."""
+
+import pytest
+
+from serve import names, params
+from serve.errors import ApiError
+from serve.params import Search
+from shards.query import Query
+from tests.serve.world import LISTS
+
+NAMES = names.read(LISTS)
+
+
+def search(**given: str) -> Search:
+    return params.search(list(given.items()), NAMES)
+
+
+def query(**given: str) -> Query:
+    return search(**given).query
+
+
+def refused(*given: tuple[str, str]) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        params.search(given, NAMES)
+    assert caught.value.status == 400
+    return caught.value
+
+
+def invalid(name: str, value: str) -> ApiError:
+    """The error must be about that parameter and show its value."""
+    error = refused((name, value))
+    assert (error.code, error.extra["parametre"]) == ("parametre_invalide", name)
+    assert error.message.startswith(name)
+    return error
