@@ -191,7 +191,7 @@ def _country(task: Task) -> Country:
 
 def _empty(task: Task) -> Country:
     """A country of which the input says nothing: what the stages would make of no row, at once."""
-    _rejected(task.options.out, task.iso2).unlink(missing_ok=True)
+    rejected.file(task.options.out, task.iso2).unlink(missing_ok=True)
     emit.shard(task.staged, task.iso2, rows.EMPTY, pl.LazyFrame(schema=dict(COMPTES)))
     return Country(task.iso2, (), Quality(renseignees=dict.fromkeys(quality.SHARES, 0)))
 
@@ -205,7 +205,7 @@ def _stored(frame: pl.LazyFrame, path: Path) -> pl.LazyFrame:
 def _set_apart(task: Task, marked: pl.LazyFrame) -> dict[str, int]:
     """Write the rejected rows; stop if they are too many. Return how many each reason took."""
     refused = rejected.reasons(marked)
-    path = _rejected(task.options.out, task.iso2)
+    path = rejected.file(task.options.out, task.iso2)
     rejected.write(marked, list(COMPANIES), path)
     most = task.options.max_rejected
     rejected.refuse_too_many(task.iso2, "rows", task.rows, refused, most, path)
@@ -241,10 +241,11 @@ def _elsewhere(options: Options, seeds: Seeds) -> Quality:
     companies = sources.of_no_country(everything, known)
     marked = companies.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
     lost = rejected.reasons(marked)
-    path = _rejected(options.out, NOWHERE)
+    path = rejected.file(options.out, NOWHERE)
     rejected.write(marked, list(COMPANIES), path)
     total = rejected.count(everything)
-    rejected.refuse_too_many(NOWHERE, "rows", total, _named(companies), options.max_rejected, path)
+    named = {f"pays {iso2!r}": count for iso2, count in sources.survey(companies).items()}
+    rejected.refuse_too_many(NOWHERE, "rows", total, named, options.max_rejected, path)
     lines = rejected.count(sources.of_no_country(sources.comptes(options.inputs), known))
     return Quality(
         lues=sum(lost.values()),
@@ -252,10 +253,6 @@ def _elsewhere(options: Options, seeds: Seeds) -> Quality:
         lignes_lues=lines,
         lignes_ecartees={NO_COUNTRY: lines} if lines else {},
     )
-
-
-def _named(companies: pl.LazyFrame) -> dict[str, int]:
-    return {f"pays {iso2!r}": count for iso2, count in sources.survey(companies).items()}
 
 
 def _countries(
@@ -289,10 +286,6 @@ def _wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
             f"unknown country {', '.join(unknown)} in --pays; known: {', '.join(sorted(known))}"
         )
     return asked
-
-
-def _rejected(out: Path, iso2: str) -> Path:
-    return out / rejected.FOLDER / f"{iso2}.parquet"
 
 
 @contextmanager

@@ -66,6 +66,11 @@ FAULTS: Final[Mapping[str, pl.Expr]] = {
 }
 
 
+def file(out: Path, iso2: str) -> Path:
+    """Where the rejected rows of a country are written."""
+    return out / FOLDER / f"{iso2}.parquet"
+
+
 def mark(companies: pl.LazyFrame) -> pl.LazyFrame:
     """Add `motif`: why a row is rejected (the first of FAULTS that holds), null for a good one."""
     reason = pl.coalesce(

@@ -1,7 +1,9 @@
 """Tasks in processes: order, errors, a process that dies."""
 
 import os
+import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +32,22 @@ def test_results_come_in_the_order_of_the_tasks() -> None:
     found = jobs.run(shout, tasks, 2)
     assert [name for name, _ in found] == ["É", "B", "À"]
     assert all(threads is not None and int(threads) >= 1 for _, threads in found)
+
+
+def mark(task: Task) -> None:
+    if task.name == "faute":
+        raise BuildError("EE: faute")
+    time.sleep(0.05)
+    Path(task.name).touch()
+
+
+def test_after_an_error_what_has_not_begun_is_dropped(tmp_path: Path) -> None:
+    tasks = [Task("faute"), *(Task(str(tmp_path / str(n))) for n in range(40))]
+
+    with pytest.raises(BuildError):
+        jobs.run(mark, tasks, 2)
+
+    assert len(list(tmp_path.iterdir())) < 40
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -50,6 +50,10 @@ def test_a_long_name_is_cut_and_the_row_marked() -> None:
     assert found[text.CUT].to_list() == [True, False]
 
 
+def test_a_text_that_is_cut_at_a_blank_does_not_end_with_it() -> None:
+    assert cleaned("é" * 499 + " fin") == "é" * 499
+
+
 @pytest.mark.parametrize("field", sorted(text.WHOLE_OR_NULL))
 def test_a_long_contact_is_null_never_a_part_of_one(field: str) -> None:
     """§2.1: an approximate value is never returned."""
