@@ -161,7 +161,8 @@ def _holding(names: Texts, rows: Rows, text: bytes) -> Rows:
     data = names.data
     places = zip(names.starts[rows].tolist(), names.starts[rows + 1].tolist(), strict=True)
     held = [text in bytes(data[start:end]) for start, end in places]
-    return rows[np.array(held, dtype=bool)]
+    found: Rows = rows[np.array(held, dtype=bool)]
+    return found
 
 
 def _ending(words: Words, part: bytes) -> NDArray[np.uint32]:
