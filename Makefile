@@ -2,7 +2,7 @@
 # requirements.lock (pinned, with hashes) and makes again only when that file or pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types layers bench golden lock clean
+.PHONY: help setup demo test check proof lint types layers bench golden lock clean
 .DELETE_ON_ERROR:
 
 PYTHON    ?= python3
@@ -13,6 +13,9 @@ PY    := $(BIN)/python
 READY := .venv/.stamp
 DEMO  := demo-data
 BUILT := $(DEMO)/.stamp
+KEYS  := $(DEMO)/keys.txt
+QUOTA := $(PY) -m quota --state $(DEMO)/state
+FIELD := $(PY) -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])'
 
 help:     ## list the targets
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
@@ -29,8 +32,10 @@ $(READY): requirements.lock pyproject.toml
 
 # -- the demonstration: the bundled real excerpts, imported, built and served ----------------------
 
-demo: $(BUILT) ## build the bundled real excerpts and serve them on DEMO_PORT (8080)
+demo: $(BUILT) $(KEYS) ## build the bundled real excerpts, make a key a plan, serve on DEMO_PORT (8080)
 	@echo "Try: curl 'http://127.0.0.1:$(DEMO_PORT)/api/v1/societes?pays=EE,UK&q=steel'"
+	@echo "and with a key, as -H 'Authorization: Bearer KEY' (they are kept in $(KEYS)):"
+	@cat $(KEYS)
 	@exec $(PY) -m serve --data $(DEMO)/data --state $(DEMO)/state --port $(DEMO_PORT)
 
 # An import writes a folder of its own; what an older demo left is not mixed with it.
@@ -42,12 +47,27 @@ $(BUILT): $(wildcard seeds/*.csv seeds/raw/*/*) | $(READY)
 	$(PY) -m pipeline build --input $(DEMO)/input/ee $(DEMO)/input/uk-basic $(DEMO)/input/uk-accounts --out $(DEMO)/data
 	@touch $@
 
+# A real key is shown once and never kept; these open nothing but the demonstration.
+$(KEYS): | $(BUILT)
+	@rm -rf $(DEMO)/state
+	@for plan in free data carte corporate marches integral; do \
+	  case $$plan in data|carte|corporate) tool=--api-tool ;; *) tool= ;; esac; \
+	  account=$$($(QUOTA) account create --plan $$plan $$tool --nom "Démonstration $$plan" --json | $(FIELD) account) && \
+	  key=$$($(QUOTA) key create $$account --label demo --json | $(FIELD) key) && \
+	  printf '  %-10s %s\n' $$plan $$key >> $@.partial || exit 1; \
+	done
+	@mv $@.partial $@
+
 # -- what must hold --------------------------------------------------------------------------------
 
-test: $(READY) ## the whole suite (HYPOTHESIS_PROFILE=thorough tries ten times harder)
+test: $(READY) ## the whole suite, proofs included (HYPOTHESIS_PROFILE=thorough tries ten times harder)
 	@$(PY) -m pytest
 
-check: lint types layers test ## all that CI runs, in the order that fails soonest
+check: lint types layers ## lint, types, layers, and the suite without the slow proofs
+	@$(PY) -m pytest -m "not slow"
+
+proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the clock
+	@$(PY) -m pytest -m slow
 
 lint: $(READY) ## format and lint
 	@$(BIN)/ruff format --check .

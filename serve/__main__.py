@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from quota.errors import QuotaError
 from quota.plans import PlansError
 from serve import config as configs
 from serve import listen, log, workers
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         _serve(config)
-    except (OSError, PlansError, WorkersError) as error:
+    except (OSError, PlansError, QuotaError, WorkersError) as error:
         print(f"serve: {error}", file=sys.stderr)
         return 1
     return 0
@@ -75,6 +76,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", metavar="N", help="processes on that port (default 1)")
     parser.add_argument("--quota", metavar="URL", help="where counters live (default lmdb)")
     parser.add_argument("--base-url", metavar="URL", help="what links in answers begin with")
+    parser.add_argument(
+        "--trusted-proxies", metavar="NETWORKS",
+        help="networks, with commas, whose X-Forwarded-For is believed (default none)",
+    )  # fmt: skip
     parser.add_argument("--config", metavar="FILE", help="settings in TOML")
     parser.add_argument("--print-config", action="store_true", help="show the settings and leave")
     return parser

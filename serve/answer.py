@@ -1,6 +1,7 @@
-"""What a route gives back, before anything knows of sockets: status, bytes, its own headers.
+"""What a route gives back, before anything knows of sockets, and what it gets to make that from.
 
-And what a route gets: a request that has been taken apart, and the generation it is answered from.
+A public list is an Answer at once. A search or a record is first a Work: a request that has been
+understood, whose parameters are right, and which may now cost something (D5); `metered.py` runs it.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from typing import Final
 from serve.caller import Caller
 from serve.edition import Edition
 from serve.errors import ApiError
+from serve.etag import matches
 from serve.params import Pairs
 
 NO_STORE: Final = {"Cache-Control": "no-store"}
@@ -29,17 +31,41 @@ class Ask:
     offer: bytes  # JSON of `offre_suivante`
     base_url: str  # what links begin with; "" makes them relative to the host
     if_none_match: str | None
+    head: bool = False  # only the headers are wanted: as GET, but never credits (G1, D1)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """`outcome`: what became of the counters, for the log; "" where none was asked."""
+
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
+    outcome: str = ""
 
 
-# A route reads a generation; a check gets the name of the one being served, if there is one.
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A search or a record that may be done.
+
+    `tag` is None where there is nothing to have a tag. `company` ("EE/10000018") is charged for
+    before `run` may be sent; where it cannot be charged, `preview` makes the body from the error.
+    """
+
+    run: Callable[[], Answer]
+    tag: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    company: str | None = None
+    preview: Callable[[ApiError], bytes] | None = None
+
+    def is_known(self, ask: Ask) -> bool:
+        """Has the client this very answer already (RFC 9110 §13.1.2)?"""
+        return self.tag is not None and matches(ask.if_none_match, self.tag)
+
+
+# A list reads a generation; a check gets the name of the one being served, if there is one.
 Route = Callable[[Ask, Edition], Answer]
+Prepare = Callable[[Ask, Edition], Work]
 Check = Callable[[str | None], Answer]
 
 

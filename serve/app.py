@@ -1,36 +1,47 @@
 """The application: what happens to a request, in the order in which it happens (contract D5).
 
-    route 404 → method 405 → preflight → key → data 503 → parameters 400 → work
+    route 404 → method 405 → preflight → key → burst 429 → data 503 → parameters 400 → 304 →
+    daily 429 → work → charge
 
 Here, and in serve/connection.py below HTTP itself, is all that knows aiohttp. The routes are plain
 functions of an Ask and an Edition, so this is a low-level `web.Server` with one handler instead of
-an Application: seven paths need no framework, and the order above stays visible.
+an Application: nine paths need no framework, and the order above stays visible.
 
 A search is made on the event loop, not in a thread: it takes about a millisecond, a hop to a thread
 a tenth of one, and the loop of another worker is free meanwhile.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from aiohttp import web
 
+from quota.errors import StoreUnavailable
 from quota.plans import Plan
-from serve import errors, params, refusal
-from serve.answer import Answer, Ask, of_error
+from serve import addresses, errors, metered, meters, params, refusal
+from serve.answer import NO_STORE, Answer, Ask, of_error
 from serve.caller import Caller, identify
+from serve.config import Debit, Network
+from serve.counters import Counters
 from serve.errors import ApiError
+from serve.gate import Gate, Limiter
 from serve.headers import PREFLIGHT, common, request_id
+from serve.metered import Counting
+from serve.meters import Left
+from serve.metrics import CONTENT_TYPE, REFUSALS, Metrics
 from serve.offer import offers
 from serve.published import Published
 from serve.routes import ALLOW, METHODS, Path, resolve
 from serve.trace import TRACE, Trace
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+Clock = Callable[[], datetime]
 
 _log: Final = logging.getLogger("serve.app")
+_DEFAULT_DEBIT: Final = Debit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +49,52 @@ class Site:
     """What every request is answered with. `offers`: JSON of `offre_suivante` by plan."""
 
     published: Published
+    counters: Counters
+    gate: Gate
     plans: Mapping[str, Plan]
     offers: Mapping[str, bytes]
     base_url: str
+    trusted: Sequence[Network]
+    metrics: Metrics
+    now: Clock
 
 
-def make_handler(published: Published, plans: Mapping[str, Plan], base_url: str = "") -> Handler:
+def make_site(
+    published: Published,
+    counters: Counters,
+    limiter: Limiter,
+    plans: Mapping[str, Plan],
+    *,
+    debit: Debit = _DEFAULT_DEBIT,
+    base_url: str = "",
+    trusted: Sequence[Network] = (),
+    metrics: Metrics | None = None,
+    now: Clock = lambda: datetime.now(UTC),
+) -> Site:
+    """A site of these parts; the clock is one of them, so that midnight can be tested."""
+    terms = {slug: meters.terms(plan, debit) for slug, plan in plans.items()}
+    gate = Gate(limiter, terms, debit.listes)
+    return Site(
+        published,
+        counters,
+        gate,
+        plans,
+        offers(plans),
+        base_url,
+        trusted,
+        metrics or Metrics(),
+        now,
+    )
+
+
+def make_handler(site: Site) -> Handler:
     """The handler of every request that could be read."""
-    site = Site(published, plans, offers(plans), base_url)
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         trace = request[TRACE] = Trace(request_id(request.headers.get("X-Request-Id")))
+        trace.address = request.remote
         try:
-            answer = _answer(site, request, trace)
+            answer = await _answer(site, request, trace)
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
             answer = of_error(errors.erreur_interne(trace.request_id))
@@ -59,14 +103,22 @@ def make_handler(published: Published, plans: Mapping[str, Plan], base_url: str 
     return handle
 
 
-def _answer(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
+async def _answer(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
     try:
-        return _of_path(site, request, trace)
+        answer = await _of_path(site, request, trace)
+        trace.quota = answer.outcome
+        return answer
     except ApiError as error:
+        trace.quota = error.code if error.code in REFUSALS else ""
         return of_error(error)
+    except StoreUnavailable as error:
+        site.metrics.store_error()
+        fields = {"request_id": trace.request_id}
+        _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
+        return of_error(errors.indisponible(errors.NO_COUNTERS))
 
 
-def _of_path(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
+async def _of_path(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
     """The answer of whatever the path leads to; ApiError if it leads to none."""
     found = resolve(request.rel_url.raw_path)
     if found is None:
@@ -77,20 +129,81 @@ def _of_path(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
         return Answer(204, b"", {"Allow": ALLOW, **PREFLIGHT})
     if request.method not in METHODS:
         raise errors.methode_non_autorisee(request.method, ALLOW)
+    if site.trusted:
+        forwarded = request.headers.getall("X-Forwarded-For", [])
+        trace.address = addresses.caller(request.remote, forwarded, site.trusted)
+    if path.keyed:
+        return await _keyed(site, request, path, segments, trace)
+    if path.route:
+        return _list(site, request, path, trace)
     if path.check:
         return path.check(site.published.generation)
+    published = site.published
+    text = site.metrics.text(published.generation, published.since, site.now())
+    return Answer(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
+
+
+def _list(site: Site, request: web.BaseRequest, path: Path, trace: Trace) -> Answer:
     assert path.route
-    caller = _caller(site, request, path)
+    site.gate.lists(trace.address, site.now())
+    # A list is public: a key, good or bad, changes nothing there (A2).
+    visitor = identify([], site.plans, site.counters.find)
+    trace.plan = visitor.plan.slug
+    with site.published.lease() as edition:
+        trace.generation = edition.id
+        return path.route(_ask(site, request, (), visitor, trace), edition)
+
+
+async def _keyed(
+    site: Site, request: web.BaseRequest, path: Path, segments: tuple[str, ...], trace: Trace
+) -> Answer:
+    """A search, a record or the account: what depends on who calls."""
+    now = site.now()
+    headers = request.headers.getall("Authorization", [])
+    caller = identify(headers, site.plans, site.counters.find)
     trace.plan = caller.plan.slug
+    trace.account = caller.account.id if caller.account else None
+    left = _passed(site, caller, trace, now)
+    if path.account:
+        counting = _counting(site, caller, left, now)
+        if counting is None:
+            raise errors.compte_requis(refused=caller.refused)
+        return path.account(_ask(site, request, segments, caller, trace), counting)
+    assert path.work
     with site.published.lease() as edition:
         trace.generation = edition.id
         try:
-            answer = path.route(_ask(site, request, segments, caller, trace), edition)
+            ask = _ask(site, request, segments, caller, trace)
+            work = path.work(ask, edition)
+            counting = _counting(site, caller, left, now)
+            if counting is not None:
+                return await metered.identified(work, ask, counting)
+            told = meters.visitor(site.gate.terms[caller.plan.slug], left, now)
+            answer = metered.unmetered(work, ask, told)
         except ApiError as error:
             if caller.refused:
                 raise refusal.instead_of(error) from error
             raise
     return refusal.around(answer) if caller.refused else answer
+
+
+def _passed(site: Site, caller: Caller, trace: Trace, now: datetime) -> Left:
+    """What is left of the burst limits, for a caller that may pass."""
+    try:
+        return site.gate.identified(caller, trace.address, now)
+    except ApiError as error:
+        counting = _counting(site, caller, Left(0), now)
+        if counting is not None:
+            # The meter of the day is told on every 429 (§7 rule 1).
+            error.headers |= metered.standing(caller.plan, counting) | error.headers
+        raise
+
+
+def _counting(site: Site, caller: Caller, left: Left, now: datetime) -> Counting | None:
+    if caller.account is None:
+        return None
+    terms = site.gate.terms[caller.plan.slug]
+    return Counting(site.counters.store, caller.account, terms, left, site.plans, now)
 
 
 def _ask(
@@ -109,13 +222,8 @@ def _ask(
         offer=site.offers[caller.plan.slug],
         base_url=site.base_url,
         if_none_match=None if caller.refused else _if_none_match(request),
+        head=request.method == "HEAD",
     )
-
-
-def _caller(site: Site, request: web.BaseRequest, path: Path) -> Caller:
-    # A list is public: a key, good or bad, changes nothing there (A2).
-    headers = request.headers.getall("Authorization", []) if path.keyed else []
-    return identify(headers, site.plans)
 
 
 def _if_none_match(request: web.BaseRequest) -> str | None:
@@ -124,7 +232,8 @@ def _if_none_match(request: web.BaseRequest) -> str | None:
 
 
 def _response(answer: Answer, request: web.BaseRequest, trace: Trace) -> web.Response:
-    headers = common(request.rel_url.raw_path, trace.request_id) | dict(answer.headers)
+    headers = common(request.rel_url.raw_path, trace.request_id)
+    headers.update(answer.headers)
     if trace.generation:
         headers["X-Donnees-Version"] = trace.generation
     if not answer.body:

@@ -1,13 +1,16 @@
-"""Who calls: the plan that a request is served with, and whether its key was refused.
+"""Who calls: the account behind a key, and the plan that the request is served with.
 
-No header means a visitor (A4). There are no keys yet, so every Authorization header is an invalid
-one; it is served as a visitor too, with status 401 (A1). Everything after this file asks the plan
-and never the header.
+No Authorization header means a visitor (A4). One header `Bearer <key>` whose key leads to an
+account means that account, at its effective plan (A7). Everything else, whatever is wrong with it,
+is a refused key: the caller is served as a visitor, with status 401 (A1), and nothing tells a key
+that was revoked from one that never was. After this file all ask the plan, never the header.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from quota.accounts import Account
+from quota.effective import effective
 from quota.plans import Plan
 from serve.rights import VISITOR
 
@@ -17,9 +20,47 @@ class Caller:
     """The effective plan of a request; `refused`: it came with a key that is not valid."""
 
     plan: Plan
-    refused: bool
+    refused: bool = False
+    account: Account | None = None  # None for a visitor, and for whoever is served as one
+
+    @property
+    def souscrit(self) -> str | None:
+        """The plan that is paid for, where the caller is served with another one (A7)."""
+        if self.account is None or self.account.plan == self.plan.slug:
+            return None
+        return self.account.plan
 
 
-def identify(authorization: Sequence[str], plans: Mapping[str, Plan]) -> Caller:
-    """The caller behind the Authorization headers of a request: none, one, or too many."""
-    return Caller(plans[VISITOR], refused=bool(authorization))
+def identify(
+    authorization: Sequence[str],
+    plans: Mapping[str, Plan],
+    find: Callable[[str], Account | None],
+) -> Caller:
+    """The caller behind the Authorization headers of a request: none, one, or too many.
+
+    Args:
+        find: leads from a key to its account; it is not called for what cannot be a key.
+
+    Raises:
+        StoreUnavailable: from `find`.
+    """
+    if not authorization:
+        return Caller(plans[VISITOR])
+    key = token(authorization[0]) if len(authorization) == 1 else None
+    account = find(key) if key else None
+    if account is None:
+        return Caller(plans[VISITOR], refused=True)
+    return Caller(effective(account, plans), account=account)
+
+
+def token(header: str) -> str | None:
+    """The token of a bearer header (RFC 6750 §2.1), or None; the scheme is in any case.
+
+    >>> token("bearer  abc"), token("Bearer"), token("Basic abc"), token("Bearer a b")
+    ('abc', None, None, None)
+    """
+    parts = header.split(" ")
+    words = [part for part in parts if part]
+    if len(words) != 2 or words[0].lower() != "bearer":
+        return None
+    return words[1]

@@ -8,11 +8,14 @@ a misspelt limit must not leave the service without one.
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"
+
+Network = IPv4Network | IPv6Network
 
 T = TypeVar("T")
 
@@ -47,6 +50,7 @@ class Config:
     workers: int = 1
     quota: str = "lmdb"
     base_url: str = ""
+    trusted_proxies: tuple[Network, ...] = ()
     debit: Debit = field(default_factory=Debit)
 
 
@@ -90,6 +94,8 @@ def to_toml(config: Config) -> str:
 def _toml(value: object) -> str:
     if isinstance(value, int):
         return str(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(_toml(str(part)) for part in value)}]"
     text = str(value).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
 
@@ -200,6 +206,14 @@ def _base_url(value: object) -> str:
     return text.rstrip("/")
 
 
+def _networks(value: object) -> tuple[Network, ...]:
+    """A list of networks or addresses; outside the file it is one text, with commas."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)):
+        raise ValueError('it must be a list of networks, such as ["10.0.0.0/8", "::1"]')
+    return tuple(ip_network(str(part).strip()) for part in parts if str(part).strip())
+
+
 _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "data": _path,
     "state": _path,
@@ -208,4 +222,5 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "workers": _positive,
     "quota": _quota,
     "base_url": _base_url,
+    "trusted_proxies": _networks,
 }

@@ -10,29 +10,35 @@ from typing import Final
 
 import orjson
 
-from quota.plans import Plan
 from serve import rights
+from serve.caller import Caller
+from serve.errors import ApiError
 from serve.rights import Window
 
 COMPTES_MESSAGE: Final = (
     "Les états financiers sont servis aux appels identifiés, dès le compte gratuit : /inscription"
 )
+CREDITS_MESSAGE: Final = (
+    "Les crédits du mois et les packs sont épuisés : l'identité publique reste servie, les états "
+    "financiers reprennent le mois prochain ou après l'achat d'un pack : /tarifs"
+)
 
 _JSON: Final = (b"false", b"true")
 
 
-def search(plan: Plan, offer: bytes, asked: Window, total: int, rows: Sequence[bytes]) -> bytes:
+def search(caller: Caller, offer: bytes, asked: Window, total: int, rows: Sequence[bytes]) -> bytes:
     """The search envelope; `rows` are companies as the plan may see them."""
+    plan = caller.plan
     shown = rights.shown(plan, total)
     head = (
-        b'{"total":%d,"limit":%d,"offset":%d,"plan":"%s","plafond_resultats":%d,'
+        b'{"total":%d,"limit":%d,"offset":%d,"plan":%s,"plafond_resultats":%d,'
         b'"visibles":%d,"tronque":%s,"restantes":%d,"coordonnees":%s,'
         b'"offre_suivante":%s,"apercu":%s,"societes":['
     ) % (
         total,
         rights.effective_limit(asked, total),
         asked.offset,
-        plan.slug.encode(),
+        _plan(caller),
         plan.resultats_par_recherche,
         shown.visibles,
         _JSON[shown.tronque],
@@ -44,26 +50,54 @@ def search(plan: Plan, offer: bytes, asked: Window, total: int, rows: Sequence[b
     return b"".join((head, b",".join(rows), b"]}"))
 
 
-def record(plan: Plan, offer: bytes, societe: bytes, comptes: bytes | None) -> bytes:
+def record(caller: Caller, offer: bytes, societe: bytes, comptes: bytes | None) -> bytes:
     """The record; `comptes` is a JSON array, or None where the company has no statements.
 
     Exactly one of `comptes` and `comptes_message` is there: a plan with the right gets `comptes`,
     empty if there are none (contract E4).
     """
+    plan = caller.plan
     if plan.etats_financiers:
         statements = b'"comptes":' + (comptes or b"[]")
     else:
         statements = b'"comptes_message":' + orjson.dumps(COMPTES_MESSAGE)
-    return (
-        b'{"societe":%s,"plan":"%s",%s,"droits":{"etats_financiers":%s,"coordonnees":%s},'
-        b'"offre_suivante":%s}'
-    ) % (
+    return b'{"societe":%s,"plan":%s,%s,"droits":%s,"offre_suivante":%s}' % (
         societe,
-        plan.slug.encode(),
+        _plan(caller),
         statements,
-        _JSON[plan.etats_financiers],
-        _JSON[plan.coordonnees],
+        _droits(plan.etats_financiers, plan.coordonnees),
         offer,
+    )
+
+
+def preview(caller: Caller, offer: bytes, societe: bytes, error: ApiError) -> bytes:
+    """What is left of a record that could not be charged (D10): its public identity."""
+    return (
+        b'{"erreur":%s,"societe":%s,"plan":%s,"comptes_message":%s,"droits":%s,'
+        b'"offre_suivante":%s,"credits":%s}'
+    ) % (
+        orjson.dumps(error.erreur),
+        societe,
+        _plan(caller),
+        orjson.dumps(CREDITS_MESSAGE),
+        _droits(False, False),
+        offer,
+        orjson.dumps(error.extra["credits"]),
+    )
+
+
+def _plan(caller: Caller) -> bytes:
+    """The effective plan, and the one paid for where the API tool is missing to it (A7)."""
+    slug = b'"%s"' % caller.plan.slug.encode()
+    if caller.souscrit is None:
+        return slug
+    return slug + b',"plan_souscrit":"%s","outil_api":false' % caller.souscrit.encode()
+
+
+def _droits(etats_financiers: bool, coordonnees: bool) -> bytes:
+    return b'{"etats_financiers":%s,"coordonnees":%s}' % (
+        _JSON[etats_financiers],
+        _JSON[coordonnees],
     )
 
 

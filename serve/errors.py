@@ -12,8 +12,12 @@ import orjson
 
 Suggestions = Mapping[str, Sequence[str]]
 
-# How long a client should wait for a generation to appear; a build publishes by one rename.
+# How long a client should wait for what passes: a build publishes by one rename, and the store of
+# counters mends itself.
 RETRY_AFTER: Final = "5"
+
+NO_GENERATION: Final = "Aucune génération de données n'est chargée"
+NO_COUNTERS: Final = "Les compteurs des comptes ne peuvent être tenus pour l'instant"
 
 
 class ApiError(Exception):
@@ -120,9 +124,11 @@ def cle_invalide() -> ApiError:
     )
 
 
-def compte_requis() -> ApiError:
+def compte_requis(*, refused: bool) -> ApiError:
+    """A resource with nothing for a visitor (§7); `refused`: a key was sent, but is not valid."""
     message = "Cette ressource demande une clé d'API valide. Créer un compte : /inscription"
-    return ApiError(401, "compte_requis", message, headers={"WWW-Authenticate": "Bearer"})
+    challenge = 'Bearer error="invalid_token"' if refused else "Bearer"  # RFC 6750 §3.1
+    return ApiError(401, "compte_requis", message, headers={"WWW-Authenticate": challenge})
 
 
 def credits_epuises(cout: int, solde: int, reinitialisation: str) -> ApiError:
@@ -166,7 +172,7 @@ def societe_introuvable(iso2: str, identifiant: str) -> ApiError:
 
 
 def route_inconnue() -> ApiError:
-    message = "Route inconnue. Routes : /api/v1/pays, secteurs, sous-secteurs, societes"
+    message = "Route inconnue. Routes : /api/v1/pays, secteurs, sous-secteurs, societes, compte"
     return ApiError(404, "route_inconnue", message)
 
 
@@ -192,8 +198,12 @@ def type_non_supporte(media_type: str) -> ApiError:
 # -- 429: the meters -----------------------------------------------------------------
 
 
-def quota_api(quota: Mapping[str, Any], retry_after: int) -> ApiError:
-    message = f"Quota de {quota['limite']} appels par jour atteint ; remise à zéro à minuit UTC"
+def quota_api(quota: Mapping[str, Any], retry_after: int, remedy: str) -> ApiError:
+    """`remedy` names the next plan and its figure, or what else there is to do."""
+    message = (
+        f"Quota de {quota['limite']} appels par jour atteint ; remise à zéro à minuit UTC, "
+        f"le {quota['reinitialisation']}. {remedy}"
+    )
     return _too_many("quota_api", message, quota, retry_after)
 
 
@@ -203,8 +213,9 @@ def quota_export(quota: Mapping[str, Any], retry_after: int, remedy: str) -> Api
     return _too_many("quota_export", message, quota, retry_after)
 
 
-def trop_de_requetes(quota: Mapping[str, Any], retry_after: int) -> ApiError:
-    message = f"Plus de {quota['limite']} requêtes par minute ; réessayez dans {retry_after} s"
+def trop_de_requetes(quota: Mapping[str, Any], retry_after: int, window: str) -> ApiError:
+    """`window`: the limit is so many calls a `minute` or a `jour`."""
+    message = f"Plus de {quota['limite']} requêtes par {window} ; réessayez dans {retry_after} s"
     return _too_many("trop_de_requetes", message, quota, retry_after)
 
 
@@ -221,8 +232,9 @@ def erreur_interne(request_id: str) -> ApiError:
     return ApiError(500, "erreur_interne", message)
 
 
-def indisponible() -> ApiError:
-    message = f"Aucune génération de données n'est chargée ; réessayez dans {RETRY_AFTER} s"
+def indisponible(what: str) -> ApiError:
+    """`what` is missing: a generation, or the store of counters (G9)."""
+    message = f"{what} ; l'appel est sans effet, réessayez dans {RETRY_AFTER} s"
     return ApiError(503, "indisponible", message, headers={"Retry-After": RETRY_AFTER})
 
 

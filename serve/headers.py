@@ -36,13 +36,16 @@ PREFLIGHT: Final = {
     "Access-Control-Max-Age": "86400",
 }
 
+_CLOSED: Final = {"Content-Type": JSON, **SAFE}
+_OPEN: Final = {**_CLOSED, **CORS}
+
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 
 
 def common(path: str, request_id: str) -> dict[str, str]:
     """The headers of every answer to `path`, to which a route adds its own."""
-    headers = {"Content-Type": JSON, "X-Request-Id": request_id, **SAFE}
-    return headers | CORS if open_to_all(path) else headers
+    always = _OPEN if open_to_all(path) else _CLOSED
+    return {**always, "X-Request-Id": request_id}
 
 
 def request_id(given: str | None) -> str:

@@ -16,6 +16,6 @@ def healthz(_generation: str | None) -> Answer:
 def readyz(generation: str | None) -> Answer:
     """`generation`: the one that is being served, or None."""
     if generation is None:
-        return of_error(errors.indisponible())
+        return of_error(errors.indisponible(errors.NO_GENERATION))
     body = orjson.dumps({"statut": "pret", "generation": generation})
     return Answer(200, body, NO_STORE)

@@ -9,14 +9,18 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from aiohttp import web
 
 from quota import plans
-from serve.app import make_handler
+from quota.debit import Debit
+from quota.lmdb_store import LmdbStore
+from serve.app import make_handler, make_site
 from serve.config import Config
 from serve.connection import make_server
+from serve.counters import Counters
 from serve.published import Published
 
 # How long requests in flight may take to finish once the process has been told to stop.
@@ -77,15 +81,28 @@ def run(
 async def _serve(
     config: Config, bound: socket.socket, ready: Callable[[], None], parent: int | None
 ) -> None:
-    assert config.data
+    assert config.data and config.state
     published = Published(config.data)
     published.start()
+    counters = Counters(partial(LmdbStore, config.state))
+    counters.start()
+    limiter = Debit(config.state)
     stop = asyncio.Event()
     _listen_to_signals(stop, published, parent)
-    handler = make_handler(published, plans.load(), config.base_url)
-    runner = web.ServerRunner(make_server(handler), shutdown_timeout=DRAIN_SECONDS)
+    site = make_site(
+        published,
+        counters,
+        limiter,
+        plans.load(),
+        debit=config.debit,
+        base_url=config.base_url,
+        trusted=config.trusted_proxies,
+    )
+    server = make_server(make_handler(site), site.metrics)
+    runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     await runner.setup()
     await web.SockSite(runner, bound, backlog=_BACKLOG).start()
+    opener = asyncio.create_task(counters.keep_open())
     follower = asyncio.create_task(published.follow())
     # It never ends by itself: if it does, no generation would be taken up any more.
     follower.add_done_callback(lambda _: stop.set())
@@ -93,10 +110,13 @@ async def _serve(
     try:
         await stop.wait()
     finally:
+        opener.cancel()
         follower.cancel()
-        await asyncio.wait([follower])
+        await asyncio.wait([follower, opener])
         await runner.cleanup()
         published.close()
+        counters.close()
+        limiter.close()
     if not follower.cancelled():
         follower.result()
 

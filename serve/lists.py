@@ -5,7 +5,7 @@ the same for every caller: a key is not even looked at (A2), and any cache may k
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -18,6 +18,8 @@ from serve.etag import etag, matches
 from serve.params import Scope
 from shards.reference import Cell, Reference
 
+Document = dict[str, Any]
+
 _CACHED: Final = {"Cache-Control": "public, max-age=300"}
 
 
@@ -25,29 +27,37 @@ def pays(ask: Ask, edition: Edition) -> Answer:
     """GET /api/v1/pays: every country, in the order of the reference."""
     params.nothing(ask.pairs)
     reference = edition.reference
-    entries = [
-        {**asdict(one), "n_societes": reference.societes(one.iso2)} for one in reference.pays
-    ]
-    return _cached(ask, edition, ("pays",), {"total": len(entries), "pays": entries})
+
+    def document() -> Document:
+        entries = [
+            {**asdict(one), "n_societes": reference.societes(one.iso2)} for one in reference.pays
+        ]
+        return {"total": len(entries), "pays": entries}
+
+    return _cached(ask, edition, ("pays",), document)
 
 
 def secteurs(ask: Ask, edition: Edition) -> Answer:
     """GET /api/v1/secteurs: every sector, also those without a company in the scope (G5)."""
     scope = params.sectors(ask.pairs, edition.names)
-    counts: Counter[str | None] = Counter()
-    for cell in _cells(edition.reference, scope):
-        counts[cell.secteur] += cell.n
-    entries = [
-        {
-            "secteur": one.secteur,
-            "secteur_en": one.secteur_en,
-            "slug": one.slug,
-            "grand_secteur": one.grand_secteur,
-            "n_societes": counts[one.code],
-        }
-        for one in edition.reference.secteurs
-    ]
-    return _cached(ask, edition, ("secteurs", scope), {"total": len(entries), "secteurs": entries})
+
+    def document() -> Document:
+        counts: Counter[str | None] = Counter()
+        for cell in _cells(edition.reference, scope):
+            counts[cell.secteur] += cell.n
+        entries = [
+            {
+                "secteur": one.secteur,
+                "secteur_en": one.secteur_en,
+                "slug": one.slug,
+                "grand_secteur": one.grand_secteur,
+                "n_societes": counts[one.code],
+            }
+            for one in edition.reference.secteurs
+        ]
+        return {"total": len(entries), "secteurs": entries}
+
+    return _cached(ask, edition, ("secteurs", scope), document)
 
 
 def sous_secteurs(ask: Ask, edition: Edition) -> Answer:
@@ -58,21 +68,26 @@ def sous_secteurs(ask: Ask, edition: Edition) -> Answer:
     """
     scope = params.sub_sectors(ask.pairs, edition.names)
     reference = edition.reference
-    counts: Counter[tuple[str | None, str | None]] = Counter()
-    for cell in _cells(reference, scope):
-        counts[cell.secteur, cell.sous_secteur] += cell.n
-    found: Counter[str] = Counter()
-    for one in reference.sous_secteurs:
-        if one.secteur in scope.secteurs:
-            found[one.sous_secteur] += counts[one.secteur, one.code]
-    entries = [
-        {"sous_secteur": label, "n_societes": number} for label, number in found.items() if number
-    ]
-    perimetre = {
-        "pays": scope.pays or edition.names.pays,
-        "secteurs": [one.secteur for one in reference.secteurs if one.code in scope.secteurs],
-    }
-    document = {"total": len(entries), "perimetre": perimetre, "sous_secteurs": entries}
+
+    def document() -> Document:
+        counts: Counter[tuple[str | None, str | None]] = Counter()
+        for cell in _cells(reference, scope):
+            counts[cell.secteur, cell.sous_secteur] += cell.n
+        found: Counter[str] = Counter()
+        for one in reference.sous_secteurs:
+            if one.secteur in scope.secteurs:
+                found[one.sous_secteur] += counts[one.secteur, one.code]
+        entries = [
+            {"sous_secteur": label, "n_societes": number}
+            for label, number in found.items()
+            if number
+        ]
+        perimetre = {
+            "pays": scope.pays or edition.names.pays,
+            "secteurs": [one.secteur for one in reference.secteurs if one.code in scope.secteurs],
+        }
+        return {"total": len(entries), "perimetre": perimetre, "sous_secteurs": entries}
+
     return _cached(ask, edition, ("sous-secteurs", scope), document)
 
 
@@ -82,10 +97,10 @@ def _cells(reference: Reference, scope: Scope) -> Iterable[Cell]:
 
 
 def _cached(
-    ask: Ask, edition: Edition, what: tuple[object, ...], document: dict[str, Any]
+    ask: Ask, edition: Edition, what: tuple[object, ...], document: Callable[[], Document]
 ) -> Answer:
     tag = etag(edition.id, *what)
     headers = {"ETag": tag, **_CACHED}
     if matches(ask.if_none_match, tag):
         return not_modified(headers)
-    return Answer(200, orjson.dumps(document), headers)
+    return Answer(200, orjson.dumps(document()), headers)

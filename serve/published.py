@@ -15,6 +15,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -61,11 +62,17 @@ class Published:
         self._lent: _Lent | None = None
         self._seen: _Signature | None = None
         self._wake = asyncio.Event()
+        self._since: datetime | None = None
 
     @property
     def generation(self) -> str | None:
         """The generation being served, or None."""
         return self._lent.edition.id if self._lent else None
+
+    @property
+    def since(self) -> datetime | None:
+        """When the generation being served was published, or None."""
+        return self._since
 
     @contextmanager
     def lease(self) -> Iterator[Edition]:
@@ -76,7 +83,7 @@ class Published:
         """
         lent = self._lent
         if lent is None:
-            raise errors.indisponible()
+            raise errors.indisponible(errors.NO_GENERATION)
         lent.users += 1
         try:
             yield lent.edition
@@ -88,11 +95,11 @@ class Published:
         """Open what is published, if anything is."""
         self._seen = _signature(self._data)
         try:
-            generation = generations.current(self._data)
-            if generation is None:
+            known = generations.published(self._data)
+            if known is None:
                 _log.warning("nothing is published in %s yet", self._data)
                 return
-            self._swap(editions.load(self._data, generation))
+            self._swap(editions.load(self._data, known.generation), known)
         except _REFUSED as error:
             _log.error("nothing is served: %s", error)
 
@@ -120,10 +127,10 @@ class Published:
             return
         self._seen = seen
         try:
-            generation = generations.current(self._data)
-            if generation is not None and generation != self.generation:
-                await asyncio.to_thread(_verify, self._data / generation)
-                self._swap(editions.load(self._data, generation))
+            known = generations.published(self._data)
+            if known is not None and known.generation != self.generation:
+                await asyncio.to_thread(_verify, self._data / known.generation)
+                self._swap(editions.load(self._data, known.generation), known)
         except _REFUSED as error:
             _log.error(
                 "the published generation is refused, %s serves on: %s", self.generation, error
@@ -138,8 +145,9 @@ class Published:
             self._lent.retire()
             self._lent = None
 
-    def _swap(self, edition: Edition) -> None:
+    def _swap(self, edition: Edition, known: generations.Published) -> None:
         old, self._lent = self._lent, _Lent(edition)
+        self._since = datetime.fromisoformat(known.published)
         _log.info("generation %s is served", edition.id)
         if old:
             old.retire()

@@ -4,6 +4,7 @@ The key is checked before the parameters (D5), so the status is 401 whatever els
 else is wrong is told in the same body, for nothing is ignored silently.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from serve import envelope, errors
@@ -11,19 +12,26 @@ from serve.answer import NO_STORE, Answer
 from serve.errors import ApiError
 
 # Of the visitor's answer these stay; a tag or a place to find it again would not be true of a 401.
-_KEPT: Final = ("X-Plafond-Resultats", "X-Quota-Limit", "X-Quota-Used")
+_KEPT: Final = (
+    "X-Plafond-Resultats", "X-Quota-Limit", "X-Quota-Used", "X-Quota-Reset", "RateLimit",
+    "RateLimit-Policy",
+)  # fmt: skip
 
 
 def around(answer: Answer) -> Answer:
     """The visitor's complete answer, refused."""
     refusal = errors.cle_invalide()
-    kept = {name: value for name, value in answer.headers.items() if name in _KEPT}
     body = envelope.with_erreur(answer.body, refusal.erreur)
-    return Answer(refusal.status, body, NO_STORE | kept | refusal.headers)
+    return Answer(refusal.status, body, NO_STORE | _kept(answer.headers) | refusal.headers)
 
 
 def instead_of(error: ApiError) -> ApiError:
     """The refusal where a visitor would have got `error`, which it tells as well."""
     refusal = errors.cle_invalide()
     message = f"{refusal.message}. De plus : {error.message}"
-    return ApiError(refusal.status, refusal.code, message, headers=refusal.headers, **error.extra)
+    headers = _kept(error.headers) | refusal.headers
+    return ApiError(refusal.status, refusal.code, message, headers=headers, **error.extra)
+
+
+def _kept(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: headers[name] for name in _KEPT if name in headers}

@@ -5,13 +5,15 @@ A path is matched segment by segment, each percent-decoded on its own: so an ide
 accepted (G3). There is one spelling of everything else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
 from serve import health, lists
-from serve.answer import Check, Route
+from serve.answer import Answer, Ask, Check, Prepare, Route
+from serve.compte import compte
+from serve.metered import Counting
 from serve.societe import societe
 from serve.societes import societes
 
@@ -25,28 +27,40 @@ _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path of the API, led to a `route` or a `check`. `""` in `segments` is a variable part.
+    """A path of the API and what it leads to, one of five. `""` in `segments` is a variable part.
 
-    `keyed`: the answer depends on the caller, so a refused key is a 401 there; elsewhere a key is
-    not looked at (A2).
+    - `work`: a search or a record, which depends on the caller and is counted;
+    - `account`: what an account has; without one there is nothing to serve;
+    - `route`: a public list, the same for everybody: a key is not looked at there (A2);
+    - `check`: of the process itself, of its data;
+    - none: the metrics, which serve/app.py has.
     """
 
     name: str
     segments: tuple[str, ...]
+    work: Prepare | None = None
+    account: Callable[[Ask, Counting], Answer] | None = None
     route: Route | None = None
     check: Check | None = None
-    keyed: bool = False
+
+    @property
+    def keyed(self) -> bool:
+        return self.work is not None or self.account is not None
 
 
 PATHS: Final = (
-    Path("pays", ("api", "v1", "pays"), lists.pays),
-    Path("secteurs", ("api", "v1", "secteurs"), lists.secteurs),
-    Path("sous-secteurs", ("api", "v1", "sous-secteurs"), lists.sous_secteurs),
-    Path("societes", ("api", "v1", "societes"), societes, keyed=True),
-    Path("societe", ("api", "v1", "societes", "", ""), societe, keyed=True),
+    Path("pays", ("api", "v1", "pays"), route=lists.pays),
+    Path("secteurs", ("api", "v1", "secteurs"), route=lists.secteurs),
+    Path("sous-secteurs", ("api", "v1", "sous-secteurs"), route=lists.sous_secteurs),
+    Path("societes", ("api", "v1", "societes"), work=societes),
+    Path("societe", ("api", "v1", "societes", "", ""), work=societe),
+    Path("compte", ("api", "v1", "compte"), account=compte),
     Path("healthz", ("healthz",), check=health.healthz),
     Path("readyz", ("readyz",), check=health.readyz),
+    Path("metrics", ("metrics",)),
 )
+# Nearly every request is spelt like this.
+_PLAIN: Final = {"/" + "/".join(path.segments): path for path in PATHS if "" not in path.segments}
 _BY_LENGTH: Final[Mapping[int, tuple[Path, ...]]] = {
     length: tuple(path for path in PATHS if len(path.segments) == length) for length in (1, 3, 5)
 }
@@ -59,6 +73,8 @@ def resolve(raw: str) -> tuple[Path, tuple[str, ...]] | None:
     >>> path.name, parts
     ('societe', ('AT', 'FN/1'))
     """
+    if raw in _PLAIN:
+        return _PLAIN[raw], ()
     segments = raw.split("/")[1:]
     # As it stands first: `/societes/FR/` is a record with an empty identifier (E1).
     found = _match(segments)

@@ -1,25 +1,27 @@
 """GET /api/v1/societes/{iso}/{id}: one company (§4.5)."""
 
 import unicodedata
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
 from serve import envelope, errors, params
-from serve.answer import Answer, Ask, not_modified
+from serve.answer import Answer, Ask, Work
 from serve.edition import Edition
-from serve.etag import etag, matches
+from serve.errors import ApiError
+from serve.etag import etag
 from serve.names import Names
-from serve.societes import PRIVATE, meters
+from serve.societes import PRIVATE
 from serve.suggest import suggestions
 
 LONGEST_ID: Final = 64  # characters (E1)
 
 
-def societe(ask: Ask, edition: Edition) -> Answer:
+def societe(ask: Ask, edition: Edition) -> Work:
     """The record of a company, as far as the caller's plan goes.
 
     Looking the company up comes before the tag is compared: `If-None-Match: *` must not make an
-    absent company exist. Reading it comes after.
+    absent company exist. That there is none is an answer, which costs a call (D1).
     """
     params.nothing(ask.pairs)
     word, identifier = ask.segments
@@ -27,20 +29,27 @@ def societe(ask: Ask, edition: Edition) -> Answer:
     shard = edition.shards[iso2]
     row = shard.find(_checked(identifier))
     if row is None:
-        raise errors.societe_introuvable(iso2, identifier)
-    plan = ask.caller.plan
-    tag = etag(edition.id, plan.slug, ask.offer, iso2, row)
-    headers = {"ETag": tag, **PRIVATE, **meters(plan)}
-    headers |= {"Content-Location": _location(iso2, shard.company(row)["id"])}
-    if matches(ask.if_none_match, tag):
-        return not_modified(headers)
-    body = envelope.record(
-        plan,
-        ask.offer,
-        shard.record(row, coordonnees=plan.coordonnees),
-        shard.comptes(row) if plan.etats_financiers else None,
-    )
-    return Answer(200, body, headers)
+        return Work(partial(_absent, iso2, identifier))
+    caller = ask.caller
+    plan = caller.plan
+    company = f"{iso2}/{shard.company(row)['id']}"
+    tag = etag(edition.id, plan.slug, caller.souscrit, ask.offer, company)
+    headers = {"ETag": tag, **PRIVATE, "Content-Location": _location(company)}
+
+    def run() -> Answer:
+        known = shard.record(row, coordonnees=plan.coordonnees)
+        comptes = shard.comptes(row) if plan.etats_financiers else None
+        return Answer(200, envelope.record(caller, ask.offer, known, comptes), headers)
+
+    def preview(error: ApiError) -> bytes:
+        public = shard.record(row, coordonnees=False)
+        return envelope.preview(caller, ask.offer, public, error)
+
+    return Work(run, tag, headers, company if plan.etats_financiers else None, preview)
+
+
+def _absent(iso2: str, identifier: str) -> Answer:
+    raise errors.societe_introuvable(iso2, identifier)
 
 
 def _country(word: str, names: Names) -> str:
@@ -64,6 +73,7 @@ def _checked(identifier: str) -> str:
     return identifier
 
 
-def _location(iso2: str, identifier: str) -> str:
+def _location(company: str) -> str:
     """The one path of a company, whatever code or spelling it was asked for with (B2, E2)."""
+    iso2, _, identifier = company.partition("/")
     return f"/api/v1/societes/{iso2}/{quote(identifier, safe='')}"

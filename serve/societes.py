@@ -3,11 +3,10 @@
 from typing import Final
 from urllib.parse import urlencode
 
-from quota.plans import Plan
-from serve import envelope, params, rights
-from serve.answer import Answer, Ask, not_modified
+from serve import envelope, rights
+from serve.answer import Answer, Ask, Work
 from serve.edition import Edition
-from serve.etag import etag, matches
+from serve.etag import etag
 from serve.rights import Window
 from shards.search import search
 
@@ -20,32 +19,25 @@ PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
 _LONGEST_LINK: Final = 4_000
 
 
-def societes(ask: Ask, edition: Edition) -> Answer:
+def societes(ask: Ask, edition: Edition) -> Work:
     """A page of companies, in the envelope of the caller's plan."""
-    asked = params.search(ask.pairs, edition.names)
-    plan = ask.caller.plan
+    asked = edition.search(ask.pairs)
+    caller = ask.caller
+    plan = caller.plan
     window = rights.window(plan, asked.limit, asked.offset)
-    tag = etag(edition.id, plan.slug, ask.offer, asked.query, window)
-    headers = {"ETag": tag, **PRIVATE, **meters(plan)}
-    if matches(ask.if_none_match, tag):
-        return not_modified(headers)
-    # Past the cap only the total is of interest, however large the offset.
-    first = window.offset if window.limit else 0
-    page = search(edition.shards, asked.query, offset=first, limit=window.limit)
-    rows = [
-        edition.shards[row.iso2].record(row.row, coordonnees=plan.coordonnees) for row in page.rows
-    ]
-    body = envelope.search(plan, ask.offer, window, page.total, rows)
-    return Answer(200, body, headers | _link(ask, window, page.total))
+    tag = etag(edition.id, plan.slug, caller.souscrit, ask.offer, asked.query, window)
+    headers = {"ETag": tag, **PRIVATE}
 
+    def run() -> Answer:
+        # Past the cap only the total is of interest, however large the offset.
+        first = window.offset if window.limit else 0
+        shards = edition.shards
+        page = search(shards, asked.query, offset=first, limit=window.limit)
+        rows = [shards[row.iso2].record(row.row, coordonnees=plan.coordonnees) for row in page.rows]
+        body = envelope.search(caller, ask.offer, window, page.total, rows)
+        return Answer(200, body, headers | _link(ask, window, page.total))
 
-def meters(plan: Plan) -> dict[str, str]:
-    """The headers of §2.2. A visitor's calls are not metered (A10); nobody else's are yet."""
-    return {
-        "X-Plafond-Resultats": str(plan.resultats_par_recherche),
-        "X-Quota-Limit": str(plan.appels_api_par_jour),
-        "X-Quota-Used": "0",
-    }
+    return Work(run, tag, headers)
 
 
 def _link(ask: Ask, window: Window, total: int) -> dict[str, str]:

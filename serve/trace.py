@@ -16,13 +16,17 @@ class Trace:
     plan: str | None = None
     generation: str | None = None
     pairs: Pairs = ()
+    address: str | None = None  # of the caller, behind proxies that are trusted
+    account: str | None = None
+    # What became of the counters: taken, charged, already, free, or the code of a refusal.
+    quota: str = ""
     # uvloop's own clock, which aiohttp would measure with, counts whole milliseconds.
     started: float = field(default_factory=perf_counter)
 
     @property
-    def milliseconds(self) -> float:
+    def seconds(self) -> float:
         """How long the request has taken so far."""
-        return round((perf_counter() - self.started) * 1_000, 3)
+        return perf_counter() - self.started
 
 
 TRACE: Final = web.RequestKey("TRACE", Trace)

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Final
 
-from serve import listen, log
+from serve import listen, log, metrics
 from serve.config import Config
 
 # Between two attempts to replace a worker that died: a fault at start must not fill the log.
@@ -48,12 +48,14 @@ def run(config: Config, ready: Callable[[str], None]) -> None:
     reserved = _reserve(config.host, config.port)
     signals = _signals()
     port = reserved.getsockname()[1]
-    workers = [_start(config, port) for _ in range(config.workers)]
-    try:
-        _keep(config, port, workers, signals, lambda: ready(listen.address(reserved)))
-    finally:
-        _stop(workers)
-        reserved.close()
+    assert config.state
+    with metrics.shared(config.state):
+        workers = [_start(config, port) for _ in range(config.workers)]
+        try:
+            _keep(config, port, workers, signals, lambda: ready(listen.address(reserved)))
+        finally:
+            _stop(workers)
+            reserved.close()
 
 
 def work(config: Config, port: int, pipe: Connection) -> None:

@@ -5,10 +5,14 @@ http.client changes nothing of a path and follows nothing, so what is tested is 
 
 import asyncio
 import http.client
+import socket
+import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -17,8 +21,16 @@ import orjson
 from aiohttp import web
 
 from quota import plans
-from serve.app import make_handler
+from quota.accounts import Account
+from quota.debit import Debit as Limiter
+from quota.effective import effective
+from quota.lmdb_store import LmdbStore
+from quota.results import Usage
+from quota.store import Store
+from serve.app import Clock, Site, make_handler, make_site
+from serve.config import Debit, Network
 from serve.connection import make_server
+from serve.counters import Counters
 from serve.published import Published
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
@@ -48,11 +60,42 @@ class Reply:
         return str(self.json["erreur"]["code"])
 
 
+# Tests that are not about the burst limits must not meet them.
+GENEROUS = Debit(*[1_000_000] * len(fields(Debit)))
+PLANS = plans.load()
+
+
+@dataclass(frozen=True)
+class Customer:
+    """An account with a key."""
+
+    account: str
+    key: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}"}
+
+
 @dataclass(frozen=True)
 class Served:
-    """A running server."""
+    """A running server and its counters."""
 
     port: int
+    site: Site
+    lines: list[bytes]  # what it logged of each request
+
+    @property
+    def store(self) -> Store:
+        return self.site.counters.store
+
+    def customer(self, plan: str = "free", *, api_tool: bool | None = None) -> Customer:
+        """A new account with a key; with the API tool where that is an option, unless told so."""
+        tool = PLANS[plan].outil_api == "option" if api_tool is None else api_tool
+        now = self.site.now()
+        account: Account = self.store.create_account(plan, PLANS, now, api_tool=tool).result(10)
+        _, key = self.store.create_key(account.id, PLANS, now).result(10)
+        return Customer(account.id, key)
 
     def ask(
         self,
@@ -69,6 +112,20 @@ class Served:
             # As they are named in RFC 9110; http.client would look them up in any case.
             return Reply(response.status, dict(response.getheaders()), response.read())
 
+    def usage(self, customer: Customer) -> Usage:
+        account = self.store.account(customer.account)
+        return self.store.usage(account.id, effective(account, PLANS), self.site.now())
+
+    def used(self, customer: Customer) -> int:
+        """The calls that an account has made today."""
+        return self.usage(customer).calls.used
+
+    def raw(self, sent: str) -> bytes:
+        """All that comes back for these bytes."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+            connection.sendall(sent.encode())
+            return b"".join(iter(lambda: connection.recv(65_536), b""))
+
     def search(self, **params: str) -> Any:
         """The body of a search that must succeed."""
         reply = self.ask("/api/v1/societes", params=params)
@@ -83,14 +140,37 @@ class Served:
 
 
 @contextmanager
-def serving(data: Path, base_url: str = "") -> Iterator[Served]:
-    """Serve what is published in `data` until the block ends."""
+def serving(
+    data: Path,
+    base_url: str = "",
+    *,
+    state: Path | None = None,
+    debit: Debit = GENEROUS,
+    trusted: Sequence[Network] = (),
+    now: Clock = lambda: datetime.now(UTC),
+    opener: Callable[[Path], Store] = LmdbStore,
+) -> Iterator[Served]:
+    """Serve what is published in `data` until the block ends.
+
+    Args:
+        opener: opens the store of the state folder; a test may put a broken one in its place.
+    """
+    folder = state or Path(tempfile.mkdtemp(dir=data.parent))
+    folder.mkdir(exist_ok=True)
+    published = Published(data)
+    counters = Counters(partial(opener, folder))
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        server = asyncio.run_coroutine_threadsafe(_start(data, base_url), loop).result(20)
-        yield Served(server.port)
+        limiter = Limiter(folder, memory=folder)
+        site = make_site(
+            published, counters, limiter, PLANS,
+            debit=debit, base_url=base_url, trusted=trusted, now=now,
+        )  # fmt: skip
+        lines: list[bytes] = []
+        server = asyncio.run_coroutine_threadsafe(_start(site, lines.append), loop).result(20)
+        yield Served(server.port, site, lines)
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:
         loop.call_soon_threadsafe(loop.stop)
@@ -100,25 +180,31 @@ def serving(data: Path, base_url: str = "") -> Iterator[Served]:
 
 @dataclass(frozen=True)
 class _Server:
-    published: Published
+    site: Site
     runner: web.ServerRunner
-    follower: "asyncio.Task[None]"
+    tasks: "list[asyncio.Task[None]]"
     port: int
 
     async def stop(self) -> None:
-        self.follower.cancel()
-        await asyncio.wait([self.follower])
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.wait(self.tasks)
         await self.runner.cleanup()
-        self.published.close()
+        self.site.published.close()
+        self.site.counters.close()
         await asyncio.get_running_loop().shutdown_default_executor()
 
 
-async def _start(data: Path, base_url: str) -> _Server:
-    published = Published(data)
-    published.start()
-    handler = make_handler(published, plans.load(), base_url)
-    runner = web.ServerRunner(make_server(handler), shutdown_timeout=5)
+async def _start(site: Site, write: Callable[[bytes], None]) -> _Server:
+    site.published.start()
+    site.counters.start()
+    server = make_server(make_handler(site), site.metrics, write)
+    runner = web.ServerRunner(server, shutdown_timeout=5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     port: int = runner.addresses[0][1]
-    return _Server(published, runner, asyncio.create_task(published.follow()), port)
+    tasks = [
+        asyncio.create_task(site.published.follow()),
+        asyncio.create_task(site.counters.keep_open()),
+    ]
+    return _Server(site, runner, tasks, port)

@@ -19,6 +19,15 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def data_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for one more server: LMDB opens no file twice in one process."""
+    folder = tmp_path_factory.mktemp("own") / "data"
+    folder.mkdir()
+    world.publish(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def served(data: Path) -> Iterator[Served]:
     with serving(data) as server:

@@ -9,6 +9,7 @@ import pytest
 
 from quota import plans
 from serve import envelope, offer, rights
+from serve.caller import Caller
 
 PLANS = plans.load()
 OFFERS = offer.offers(PLANS)
@@ -84,7 +85,9 @@ def test_the_envelope_of_each_plan(slug: str) -> None:
     cap = plan.resultats_par_recherche
     window = rights.window(plan, 50, 0)
 
-    body = envelope.search(plan, OFFERS[slug], window, 18_700_000, [b'{"id":"1"}', b'{"id":"2"}'])
+    body = envelope.search(
+        Caller(plan), OFFERS[slug], window, 18_700_000, [b'{"id":"1"}', b'{"id":"2"}']
+    )
 
     found = orjson.loads(body)
     assert list(found) == ENVELOPE
@@ -108,7 +111,7 @@ def test_an_empty_result_is_whole() -> None:
     """B9"""
     plan = PLANS["free"]
 
-    found = orjson.loads(envelope.search(plan, b"null", rights.window(plan, 50, 0), 0, []))
+    found = orjson.loads(envelope.search(Caller(plan), b"null", rights.window(plan, 50, 0), 0, []))
 
     assert (found["total"], found["visibles"], found["restantes"]) == (0, 0, 0)
     assert (found["tronque"], found["societes"]) == (False, [])
@@ -119,7 +122,7 @@ def test_an_offset_of_any_size_is_echoed() -> None:
     plan = PLANS["free"]
     window = rights.window(plan, 50, 10**4_299)
 
-    assert b',"limit":0,"offset":1000' in envelope.search(plan, b"null", window, 7, [])
+    assert b',"limit":0,"offset":1000' in envelope.search(Caller(plan), b"null", window, 7, [])
 
 
 @pytest.mark.parametrize("slug", plans.SLUGS)
@@ -128,7 +131,9 @@ def test_the_record_of_each_plan(slug: str) -> None:
     plan = PLANS[slug]
     entitled = slug != "visiteur"
 
-    found = orjson.loads(envelope.record(plan, OFFERS[slug], b'{"id":"1"}', b'[{"ordre":1}]'))
+    found = orjson.loads(
+        envelope.record(Caller(plan), OFFERS[slug], b'{"id":"1"}', b'[{"ordre":1}]')
+    )
 
     statements = "comptes" if entitled else "comptes_message"
     assert list(found) == ["societe", "plan", statements, "droits", "offre_suivante"]
@@ -144,7 +149,7 @@ def test_the_record_of_each_plan(slug: str) -> None:
 
 def test_a_company_without_statements_has_an_empty_list_of_them() -> None:
     """E4"""
-    assert b'"comptes":[],' in envelope.record(PLANS["free"], b"null", b"{}", None)
+    assert b'"comptes":[],' in envelope.record(Caller(PLANS["free"]), b"null", b"{}", None)
 
 
 def test_an_error_can_stand_beside_a_complete_answer() -> None:

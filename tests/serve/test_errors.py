@@ -18,7 +18,8 @@ CODES = {
     "type_non_supporte": 415, "erreur_interne": 500,
 }  # fmt: skip
 
-QUOTA = {"type": "appels_jour", "limite": 50, "utilise": 50, "restant": 0}
+QUOTA = {"type": "appels_jour", "limite": 50, "utilise": 50, "restant": 0,
+         "reinitialisation": "2026-11-22T00:00:00Z"}  # fmt: skip
 ALL = [
     errors.pays_inconnu(["XX"], {}),
     errors.secteur_inconnu(["X"], {}),
@@ -28,7 +29,7 @@ ALL = [
     errors.identifiant_invalide("vide"),
     errors.corps_invalide("ce n'est pas du JSON"),
     errors.cle_invalide(),
-    errors.compte_requis(),
+    errors.compte_requis(refused=False),
     errors.credits_epuises(5, 0, "2026-12-01T00:00:00Z"),
     errors.module_non_inclus("marchés", "integral"),
     errors.essai_epuise(3, "corporate", "2026-12-01T00:00:00Z"),
@@ -38,11 +39,11 @@ ALL = [
     errors.corps_trop_grand(65_536),
     errors.uri_trop_longue(65_536),
     errors.type_non_supporte("text/csv"),
-    errors.quota_api(QUOTA, 60),
+    errors.quota_api(QUOTA, 60, "Données : 1000 appels"),
     errors.quota_export(QUOTA, 60, "Données : 40 exports"),
-    errors.trop_de_requetes(QUOTA, 60),
+    errors.trop_de_requetes(QUOTA, 60, "minute"),
     errors.erreur_interne("id-1"),
-    errors.indisponible(),
+    errors.indisponible(errors.NO_GENERATION),
     errors.config("paiement"),
 ]
 
@@ -66,7 +67,7 @@ def test_an_error_has_one_shape_with_extra_keys_beside_it() -> None:
         body = orjson.loads(error.body)
         assert list(body["erreur"]) == ["code", "message"]
         assert body["erreur"]["message"]
-    assert orjson.loads(errors.quota_api(QUOTA, 60).body)["quota"] == QUOTA
+    assert orjson.loads(errors.quota_api(QUOTA, 60, "Données : 1000 appels").body)["quota"] == QUOTA
 
 
 def test_errors_that_pass_say_when_to_come_back() -> None:

@@ -5,8 +5,9 @@ import logging
 import orjson
 import pytest
 
+from serve.addresses import truncated
 from serve.headers import request_id
-from serve.log import JsonLines, query_fields, redact, truncated
+from serve.log import JsonLines, query_fields, redact
 
 KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"
 

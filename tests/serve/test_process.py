@@ -1,13 +1,10 @@
 """The command itself: a real process, its one line, its signals, what it imports (design §2)."""
 
-import http.client
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 
 import orjson
@@ -15,49 +12,7 @@ import pytest
 
 from shards import generations
 from tests.serve import world
-
-ROOT = Path(__file__).parents[2]
-
-
-@contextmanager
-def started(data: Path, *flags: str) -> Iterator["subprocess.Popen[str]"]:
-    """`python -m serve` on a free port; killed if it is still there at the end."""
-    command = [sys.executable, "-m", "serve", "--data", str(data), "--port", "0"]
-    command += ["--state", str(data.with_name("state")), *flags]
-    environment = {name: v for name, v in os.environ.items() if not name.startswith("SOCIETES_")}
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def line_of(process: "subprocess.Popen[str]") -> str:
-    assert process.stdout
-    return process.stdout.readline().rstrip("\n")
-
-
-def ask(address: str, path: str) -> tuple[int, bytes]:
-    host = address.removeprefix("http://")
-    with closing(http.client.HTTPConnection(host, timeout=10)) as connection:
-        connection.request("GET", path)
-        response = connection.getresponse()
-        return response.status, response.read()
-
-
-def stop(process: "subprocess.Popen[str]", number: int = signal.SIGTERM) -> tuple[str, str]:
-    """What it still said, after it was told to stop and left with 0."""
-    process.send_signal(number)
-    said = process.communicate(timeout=20)
-    assert process.returncode == 0, said[1]
-    return said
-
-
-def log(stderr: str) -> list[dict[str, object]]:
-    return [orjson.loads(line) for line in stderr.splitlines()]
+from tests.serve.processes import ROOT, ask, eventually, line_of, log, started, stop
 
 
 @pytest.fixture
@@ -242,16 +197,3 @@ def alive(pid: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except FileNotFoundError:
         return False
-
-
-def eventually(claim: Callable[[], bool]) -> bool:
-    """Does it become true within seconds?"""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        try:
-            if claim():
-                return True
-        except OSError:
-            pass
-        time.sleep(0.05)
-    return False

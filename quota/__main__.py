@@ -1,0 +1,212 @@
+"""`python -m quota`: accounts, keys, credits, counters of a STATE folder, while servers run or not.
+
+The clock is read here and nowhere below. A secret key is printed once, by `key create`.
+"""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from quota import commands, shown
+from quota.commands import Answer, Plans
+from quota.effective import NONE, check_plan
+from quota.environment import FILE
+from quota.errors import QuotaError
+from quota.lmdb_store import LmdbStore
+from quota.plans import PlansError, load
+from quota.store import Store
+
+KEPT_MONTHS: Final = 13  # this month and a year before it
+
+_MODULE: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+if TYPE_CHECKING:
+    _Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+Command = Callable[[Store, argparse.Namespace, Plans, datetime], Answer]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 done, 1 failed, 2 wrong use (argparse exits by itself)."""
+    try:
+        plans = load()
+        parser = _parser([slug for slug, plan in plans.items() if plan.outil_api != NONE])
+        options = parser.parse_args(arguments)
+        _check(parser, options, plans)
+        store = LmdbStore(options.state)
+        try:
+            answer = options.command(store, options, plans, datetime.now(UTC))
+        finally:
+            store.close()
+    except (QuotaError, PlansError, OSError) as error:
+        print(f"quota: {error}", file=sys.stderr)
+        return 1
+    _print(answer, as_json=options.json)
+    return 0
+
+
+def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: Plans) -> None:
+    """What argparse cannot see: no state folder, none of ours, a tool that the plan has not."""
+    if options.state is None:
+        parser.error("--state STATE is missing; it is the folder that `serve --state` has too")
+    if "plan" in options:
+        try:
+            check_plan(options.plan, bool(options.api_tool), plans)
+        except QuotaError as error:
+            parser.error(str(error))
+    if options.command is not commands.create_account and not (options.state / FILE).exists():
+        raise QuotaError(f"{options.state} holds no {FILE}; `account create` makes the first one")
+
+
+def _print(answer: Answer, *, as_json: bool) -> None:
+    if as_json:
+        print(orjson.dumps(answer).decode())
+    elif isinstance(answer, Mapping):
+        _print_lines(shown.lines(answer))
+    else:
+        _print_lines(shown.row(members) for members in answer)
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+# -- the command line --------------------------------------------------------------
+
+
+def _parser(slugs: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m quota",
+        description="Accounts, keys, credits and counters. Works while servers run.",
+        epilog="example: python -m quota --state demo-data/state account create --plan free",
+    )
+    state = os.environ.get("SOCIETES_STATE")
+    parser.add_argument(
+        "--state",
+        type=Path,
+        default=Path(state) if state else None,
+        help="the folder that servers have as --state (or the variable SOCIETES_STATE)",
+    )
+    nouns = parser.add_subparsers(required=True, metavar="COMMAND")
+    _account_commands(_noun(nouns, "account", "organisations: plan, API tool, modules"), slugs)
+    _key_commands(_noun(nouns, "key", "API keys of an organisation"))
+    credit = _noun(nouns, "credits", "packs of credits")
+    add = _verb(credit, "add", commands.add_credits, "add a pack", "credits add a_0000000000aA 500")
+    add.add_argument("account", metavar="ACCOUNT")
+    add.add_argument("count", type=_positive, metavar="N")
+    usage = _verb(
+        nouns, "usage", commands.usage, "what is used and left", "usage a_0000000000aA --json"
+    )
+    usage.add_argument("account", metavar="ACCOUNT")
+    compact = _verb(
+        nouns,
+        "compact",
+        commands.compact,
+        "drop the counters of old months",
+        "compact --keep-months 24",
+    )
+    compact.add_argument(
+        "--keep-months",
+        type=_whole,
+        default=KEPT_MONTHS,
+        metavar="N",
+        help="keep this month and N before it (%(default)s)",
+    )
+    backup = _verb(
+        nouns, "backup", commands.backup, "write a verified copy", "backup quota-copy.lmdb"
+    )
+    backup.add_argument("file", type=Path, metavar="FILE")
+    return parser
+
+
+def _account_commands(nouns: "_Commands", slugs: Sequence[str]) -> None:
+    create = _verb(
+        nouns, "create", commands.create_account, "a new organisation",
+        "account create --plan data --api-tool --nom 'Société Générale' --json",
+    )  # fmt: skip
+    create.add_argument("--nom", default="", help="what people call it")
+    show = _verb(
+        nouns, "show", commands.show_account, "one organisation", "account show a_0000000000aA"
+    )
+    show.add_argument("account", metavar="ACCOUNT")
+    _verb(nouns, "list", commands.list_accounts, "all organisations", "account list --json")
+    change = _verb(
+        nouns, "set-plan", commands.set_plan, "another plan, from now on",
+        "account set-plan a_0000000000aA --plan corporate --api-tool",
+    )  # fmt: skip
+    change.add_argument("account", metavar="ACCOUNT")
+    for parser in (create, change):
+        parser.add_argument("--plan", required=True, choices=slugs)
+        parser.add_argument("--modules", type=_modules, metavar="A,B", help="of a custom plan")
+        parser.add_argument(
+            "--api-tool",
+            action=argparse.BooleanOptionalAction,
+            default=None,
+            help="the API tool, where it is an option; without it keys are served as free",
+        )
+
+
+def _key_commands(nouns: "_Commands") -> None:
+    create = _verb(
+        nouns, "create", commands.create_key, "a new key, shown this once",
+        "key create a_0000000000aA --label 'CRM de Żabka' --json",
+    )  # fmt: skip
+    create.add_argument("account", metavar="ACCOUNT")
+    create.add_argument("--label", default="", help="what it is used for")
+    listed = _verb(nouns, "list", commands.list_keys, "its keys", "key list a_0000000000aA")
+    listed.add_argument("account", metavar="ACCOUNT")
+    revoke = _verb(
+        nouns, "revoke", commands.revoke_key, "end a key at once", "key revoke k_0000000000aA"
+    )
+    revoke.add_argument("key_id", metavar="KEY_ID")
+
+
+def _noun(nouns: "_Commands", name: str, about: str) -> "_Commands":
+    parser = nouns.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+    return parser.add_subparsers(required=True, metavar="COMMAND")
+
+
+def _verb(
+    verbs: "_Commands", name: str, run: Command, about: str, example: str
+) -> argparse.ArgumentParser:
+    parser = verbs.add_parser(
+        name,
+        help=about,
+        description=f"{about[0].upper()}{about[1:]}.",
+        epilog=f"example: python -m quota --state demo-data/state {example}",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(command=run)
+    return parser
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if not (number := _whole(text)):
+        raise argparse.ArgumentTypeError("it must be at least 1")
+    return number
+
+
+def _modules(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    for name in names:
+        if not _MODULE.fullmatch(name):
+            raise argparse.ArgumentTypeError(f"{name!r} is not a module; write a,b in lower case")
+    return names
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

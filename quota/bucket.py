@@ -1,0 +1,65 @@
+"""The token bucket of D7 as one number (GCRA): the moment at which the bucket will be full again.
+
+A bucket holds a minute's worth of calls and fills evenly, so that a caller may spend all of them at
+once and then gets one every 60/n seconds. A bucket that is full is not worth remembering.
+
+The clock may step: a bucket that seems to fill later than an empty one would is an empty one, so
+that a clock set back makes nobody wait more than a minute.
+"""
+
+from typing import Final, NamedTuple
+
+WINDOW: Final = 60 * 10**9
+DAY_S: Final = 86_400
+
+
+class Wait(NamedTuple):
+    """`seconds` is 0.0 for a call that is allowed, else when to ask again (> 0.0).
+
+    `remaining` calls could be made at once after this one; all of them are back in `reset` seconds.
+    """
+
+    seconds: float
+    remaining: int
+    reset: float
+
+
+def draw(full_at: int | None, per_minute: int, now: float) -> tuple[Wait, int]:
+    """One call at `now` (Unix seconds); returns the answer and when the bucket will be full.
+
+    That moment is in nanoseconds: whole numbers, so that n shares of a minute are no more than it.
+
+    >>> draw(None, 60, 0.0)
+    (Wait(seconds=0.0, remaining=59, reset=1.0), 1000000000)
+    >>> draw(60_000_000_000, 60, 0.0)
+    (Wait(seconds=1.0, remaining=0, reset=60.0), 60000000000)
+    """
+    share = WINDOW // per_minute
+    moment = int(now * 1e9)
+    empty = moment + WINDOW
+    before = moment if full_at is None else min(max(full_at, moment), empty)
+    after = before + share
+    if after > empty:
+        return Wait((after - empty) / 1e9, 0, (before - moment) / 1e9), before
+    return Wait(0.0, (empty - after) // share, (after - moment) / 1e9), after
+
+
+def is_full(full_at: int, now: float) -> bool:
+    """Is it as if nobody had called?"""
+    return full_at <= now * 1e9
+
+
+def day_of(now: float) -> int:
+    """The day of UTC, counted from 1 January 1970."""
+    return int(now // DAY_S)
+
+
+def count(counted: int, limit: int, now: float) -> Wait:
+    """The call that follows `counted` others of its day.
+
+    >>> count(999, 1000, 86_390.0), count(1000, 1000, 86_390.0)
+    (Wait(seconds=0.0, remaining=0, reset=10.0), Wait(seconds=10.0, remaining=0, reset=10.0))
+    """
+    left = (day_of(now) + 1) * DAY_S - now
+    allowed = counted < limit
+    return Wait(0.0 if allowed else left, max(0, limit - counted - 1), left)

@@ -1,0 +1,68 @@
+"""The bytes of the quota store: every key and value of its one LMDB database (ARCHITECTURE.md).
+
+A key is text with `/` between its parts, so that a prefix is a table, an account or a period;
+only a key's digest is raw bytes. Counters and charges have the period first: those of today lie on
+neighbouring pages, which is what a commit has to write, and an old period is one stretch to delete.
+Numbers are unsigned, 8 bytes, big-endian. A change here is a new VERSION.
+"""
+
+import struct
+from typing import Final
+
+VERSION: Final = b"1"
+
+FORMAT: Final = b"format"  # -> VERSION
+FLOOR: Final = b"floor"  # -> month before which nothing is kept any more ("2025-10")
+ACCOUNT: Final = b"a/"  # a/<account> -> JSON of an Account
+KEY: Final = b"k/"  # k/<SHA-256, 32 bytes> -> JSON of a Key
+KEY_ID: Final = b"i/"  # i/<key id> -> SHA-256
+KEY_OF: Final = b"o/"  # o/<account>/<key id> -> SHA-256
+PACKS: Final = b"p/"  # p/<account> -> credits of packs: bought, spent
+RESERVED: Final = b"r/"  # r/<account>/<reservation> -> expiry (ms since 1970), month ("2026-11")
+CALLS: Final = b"d/"  # d/<day>/<account> -> calls
+EXPORTS: Final = b"e/"  # e/<month>/<account> -> exports
+GRANT: Final = b"g/"  # g/<month>/<account> -> credits of the grant used
+CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
+
+# Tables whose second part is a period; the rest is kept for ever.
+PERIODIC: Final = (CALLS, EXPORTS, GRANT, CHARGE)
+
+MAX_KEY: Final = 511  # of LMDB
+
+_NUMBER: Final = struct.Struct(">Q")
+_PAIR: Final = struct.Struct(">QQ")
+
+
+def join(table: bytes, *parts: str) -> bytes:
+    """The key of a row: its table, then its parts."""
+    return table + "/".join(parts).encode()
+
+
+def number(stored: bytes | None) -> int:
+    """A counter; one that was never written is 0."""
+    return 0 if stored is None else int.from_bytes(stored, "big")
+
+
+def pack(value: int) -> bytes:
+    return _NUMBER.pack(value)
+
+
+def pair(stored: bytes | None) -> tuple[int, int]:
+    """Two numbers; (0, 0) where none were written."""
+    if stored is None:
+        return 0, 0
+    first, second = _PAIR.unpack(stored)
+    return first, second
+
+
+def pack_pair(first: int, second: int) -> bytes:
+    return _PAIR.pack(first, second)
+
+
+def hold(stored: bytes) -> tuple[int, str]:
+    """The expiry and the month of a reservation."""
+    return number(stored[: _NUMBER.size]), stored[_NUMBER.size :].decode()
+
+
+def pack_hold(expires: int, month: str) -> bytes:
+    return _NUMBER.pack(expires) + month.encode()

@@ -1,0 +1,77 @@
+"""The calendar of every limit (§8.2 rule 4, D9): days and months of UTC.
+
+A period is part of the key that it is counted under, so no counter is ever reset: tomorrow's does
+not exist yet. The clock is a parameter, here and above; a naive time is refused, because midnight
+is where mistakes are.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A day or a month: the text it is counted under, and the moment (UTC) at which it is over."""
+
+    key: str
+    end: datetime
+
+
+def day(now: datetime) -> Period:
+    """The day of `now`, until the next midnight UTC.
+
+    >>> day(datetime(2028, 2, 28, 23, 59, tzinfo=UTC)).end.isoformat()
+    '2028-02-29T00:00:00+00:00'
+    """
+    return _day(utc(now).toordinal())
+
+
+def month(now: datetime) -> Period:
+    """The calendar month of `now`, until the first of the next one.
+
+    >>> month(datetime(2026, 12, 31, tzinfo=UTC))
+    Period(key='2026-12', end=datetime.datetime(2027, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))
+    """
+    moment = utc(now)
+    return _month(moment.year, moment.month)
+
+
+def start_of_month(key: str) -> datetime:
+    """The first moment of the month that is written "2026-11"."""
+    return datetime.strptime(key, "%Y-%m").replace(tzinfo=UTC)
+
+
+def months_before(now: datetime, count: int) -> str:
+    """The key of the month that is `count` months before the one of `now`.
+
+    >>> months_before(datetime(2026, 3, 31, tzinfo=UTC), 13)
+    '2025-02'
+    """
+    moment = utc(now)
+    year, months = divmod(moment.year * 12 + moment.month - 1 - count, 12)
+    return f"{year:04d}-{months + 1:02d}"
+
+
+# Every call asks for its period, and nearly all for the same two: to write one takes 2 µs.
+@lru_cache(maxsize=16)
+def _day(ordinal: int) -> Period:
+    start = datetime.fromordinal(ordinal).replace(tzinfo=UTC)
+    return Period(f"{start:%Y-%m-%d}", start + timedelta(days=1))
+
+
+@lru_cache(maxsize=16)
+def _month(year: int, number: int) -> Period:
+    after, months = divmod(year * 12 + number, 12)
+    return Period(f"{year:04d}-{number:02d}", datetime(after, months + 1, 1, tzinfo=UTC))
+
+
+def utc(now: datetime) -> datetime:
+    """`now` in UTC.
+
+    Raises:
+        ValueError: it has no time zone, so that nobody can say which day it is.
+    """
+    if now.tzinfo is None:
+        raise ValueError(f"{now} has no time zone; use datetime.now(UTC)")
+    return now.astimezone(UTC)

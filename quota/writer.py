@@ -1,0 +1,126 @@
+"""The group commit: one thread that writes what all others ask for, many wishes a transaction.
+
+A synced commit takes milliseconds on a disk, whatever is in it. So the thread takes all that waits,
+does it in the order of the queue within one transaction, and answers after the commit; meanwhile
+the next group gathers. No answer is given before its group is on the disk.
+
+A wish that the ledger refuses (QuotaError) has changed nothing and fails alone. When the commit
+fails, all of the group fail and nothing of it was written.
+"""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from quota.errors import StoreUnavailable
+from quota.promise import Promise, settle
+from quota.transaction import Writing
+
+T = TypeVar("T")
+
+Wish = Callable[[Writing], Any]
+_Waiting = tuple[Wish, Promise[Any]]
+# Does all of a group in one synced transaction; returns an outcome each, a QuotaError among them.
+Commit = Callable[[Sequence[Wish]], Sequence[Any]]
+
+# Bounds how long the first of a group waits for the others, and what one failure takes along.
+GROUP: Final = 512
+IDLE_S: Final = 60.0
+
+_LOST: Final = "the writer of the store ended within a group: {} wishes were not counted"
+
+
+class Writer:
+    """The thread and its queue. The thread starts with the first wish."""
+
+    def __init__(self, commit: Commit, idle: Callable[[], None]) -> None:
+        """`commit` and `idle` (after IDLE_S without a wish) are called on the thread only."""
+        self._commit = commit
+        self._idle = idle
+        self._wishes: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._first = threading.Lock()
+        self._closed = False
+
+    def submit(self, wish: Callable[[Writing], T]) -> Promise[T]:
+        """Ask for a write; the promise holds what `wish` returns, once it is on the disk.
+
+        The promise raises what the ledger refused (QuotaError), or StoreUnavailable when nothing
+        was written.
+        """
+        promise: Promise[T] = Promise()
+        self._wishes.put((wish, promise))
+        if self._closed:
+            self._refuse_all()
+        elif self._thread is None:
+            with self._first:
+                if self._thread is None:
+                    self._begin()
+        return promise
+
+    def close(self) -> None:
+        """Write what was asked for before, then end the thread."""
+        self._closed = True
+        self._wishes.put(None)
+        # One that fails is followed by another before it ends.
+        while self._thread is not None and self._thread.is_alive():
+            self._thread.join()
+        self._refuse_all()
+
+    def _refuse_all(self) -> None:
+        """What came after the end of the thread, which is not there to refuse it."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        with contextlib.suppress(queue.Empty):
+            while True:
+                if waiting := self._wishes.get_nowait():
+                    lost = StoreUnavailable("the store was closed; open it again")
+                    settle([(waiting[1], lost)])
+
+    def _begin(self) -> None:
+        # A daemon: a process that dies by an exception is not kept alive by its store.
+        self._thread = threading.Thread(target=self._run, name="quota", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        more = True
+        try:
+            while more:
+                try:
+                    first = self._wishes.get(timeout=IDLE_S)
+                except queue.Empty:
+                    self._idle()
+                    continue
+                group, more = self._gather(first)
+                if group:
+                    self._serve(group)
+        except BaseException:
+            # An error of ours: this thread ends with its traceback, another goes on.
+            if more:
+                self._begin()
+            raise
+
+    def _gather(self, first: _Waiting | None) -> tuple[list[_Waiting], bool]:
+        """All that waits now, at most GROUP; False: the writer is to end after it."""
+        group: list[_Waiting] = []
+        wish = first
+        while wish is not None:
+            group.append(wish)
+            if len(group) == GROUP:
+                return group, True
+            try:
+                wish = self._wishes.get_nowait()
+            except queue.Empty:
+                return group, True
+        return group, False
+
+    def _serve(self, group: Sequence[_Waiting]) -> None:
+        # Whatever happens in there, nobody waits for ever.
+        outcomes: Sequence[Any] = [StoreUnavailable(_LOST.format(len(group)))] * len(group)
+        try:
+            outcomes = self._commit([wish for wish, _ in group])
+        finally:
+            promises = [promise for _, promise in group]
+            settle(zip(promises, outcomes, strict=True))

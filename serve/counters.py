@@ -1,0 +1,76 @@
+"""The store of counters as a serving process holds it: open, or being opened again.
+
+A server without counters still serves visitors (G9), so a store that cannot be opened is no reason
+not to start: it is tried again each second. Once open, it mends itself (quota/lmdb_store.py). A
+store of another version is a reason: no waiting would cure it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from quota.accounts import Account
+from quota.errors import StoreUnavailable
+from quota.keys import is_well_formed
+from quota.store import Store
+
+PAUSE_SECONDS: Final = 1.0
+
+_log: Final = logging.getLogger("serve.counters")
+
+
+class Counters:
+    """Holds the store that `opener` opens; used from `start` to `close`."""
+
+    def __init__(self, opener: Callable[[], Store]) -> None:
+        self._opener = opener
+        self._store: Store | None = None
+
+    @property
+    def store(self) -> Store:
+        """The open store.
+
+        Raises:
+            StoreUnavailable: it is not open yet.
+        """
+        if self._store is None:
+            raise StoreUnavailable("the store is not open")
+        return self._store
+
+    def find(self, key: str) -> Account | None:
+        """Whose key this is, or None.
+
+        Raises:
+            StoreUnavailable: it could be a key, and the store cannot be asked.
+        """
+        # The store looks at the form first as well: once is enough where it is open.
+        if self._store is None and not is_well_formed(key):
+            return None
+        return self.store.identify(key)
+
+    def start(self) -> None:
+        """Open the store if that can be done now.
+
+        Raises:
+            WrongStoreError: another version of this code wrote it.
+        """
+        try:
+            self._store = self._opener()
+        except StoreUnavailable as error:
+            _log.error("keys are answered with 503 until the store opens: %s", error)
+
+    async def keep_open(self) -> None:
+        """Try again until the store is open."""
+        while self._store is None:
+            await asyncio.sleep(PAUSE_SECONDS)
+            try:
+                self._store = self._opener()
+                _log.info("the store is open")
+            except StoreUnavailable as error:
+                _log.error("the store cannot be opened: %s", error)
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None

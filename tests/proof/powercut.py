@@ -1,0 +1,169 @@
+"""Power cuts, made from the system calls of a real writer.
+
+`strace` tells every write to the store's file, every sync, and every acknowledgement, in the order
+in which they happened. A power cut at any moment leaves what was synced before it; of what was
+written since, each block of 4 KiB may have reached the disk or not, or only some of its sectors of
+512 bytes. From that this module makes the images of a file that a machine could find after a cut.
+
+What it models: one file, blocks that are kept, dropped or torn independently, `fdatasync` and
+O_DSYNC honoured by the disk. What it leaves out: a disk that lies about a sync.
+"""
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+BLOCK: Final = 4_096
+SECTOR: Final = 512
+
+ARGUMENTS: Final = (
+    "-f", "-y", "-xx", "-s", "100000000", "-e",
+    "trace=openat,lseek,write,writev,pwrite64,pwritev,fsync,fdatasync,ftruncate",
+)  # fmt: skip
+
+_CALL: Final = re.compile(r"^(\d+) +(\w+)\((.*)\) += (-?\d+)")
+_UNFINISHED: Final = re.compile(r"^(\d+) +(\w+)\((.*) <unfinished \.\.\.>$")
+_RESUMED: Final = re.compile(r"^(\d+) +<\.\.\. (\w+) resumed>(.*)\) += (-?\d+)")
+_FD: Final = re.compile(r"^(\d+)<((?:\\x[0-9a-f]{2})*)>")
+_STRING: Final = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Bytes written to the file; `durable` if the call came back only when they were on disk."""
+
+    offset: int
+    data: bytes
+    durable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """All that was written before is on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """The writer told somebody that something was done."""
+
+    text: str
+
+
+Event = Write | Sync | Ack
+
+
+def events(log: Path, file: Path) -> list[Event]:
+    """What happened to `file`, and what was acknowledged on standard output, in order."""
+    found: list[Event] = []
+    position: dict[int, int] = {}
+    synchronous: set[int] = set()
+    for name, text, result in _calls(log):
+        fd = _FD.match(text)
+        if name == "openat" and (
+            _text(_STRING.search(text)) == str(file).encode() and "O_DSYNC" in text
+        ):
+            synchronous.add(result)
+        elif fd and int(fd[1]) == 1 and name == "write":
+            found.append(Ack(_strings(text).decode().strip()))
+        elif fd and bytes.fromhex(fd[2].replace("\\x", "")) == str(file).encode():
+            number = int(fd[1])
+            if name == "lseek":
+                position[number] = result
+            elif name in ("fsync", "fdatasync"):
+                found.append(Sync())
+            elif name == "ftruncate":
+                raise AssertionError("the model knows nothing of files that are cut")
+            else:
+                data = _strings(text)[:result]
+                start = position.get(number, 0)
+                if name.startswith("p"):
+                    start = int(text.rsplit(", ", 1)[1])
+                else:
+                    position[number] = start + len(data)
+                found.append(Write(start, data, number in synchronous))
+    return found
+
+
+@dataclass
+class Disk:
+    """What a file is known to hold, and what was written to it since the last sync."""
+
+    content: bytearray = field(default_factory=bytearray)
+    pending: list[Write] = field(default_factory=list)
+
+    def happen(self, event: Event) -> None:
+        if isinstance(event, Sync):
+            for write in self.pending:
+                _put(self.content, write.offset, write.data)
+            self.pending.clear()
+        elif isinstance(event, Write):
+            if event.durable:
+                _put(self.content, event.offset, event.data)
+            else:
+                self.pending.append(event)
+
+    def cut(self, chance: random.Random, under_way: Event | None = None) -> bytes:
+        """An image that a power cut now may leave; a write that is `under_way` may be in part."""
+        image = bytearray(self.content)
+        writes = [*self.pending, *([under_way] if isinstance(under_way, Write) else [])]
+        # One cut keeps most, one keeps few: the extremes are as likely as the middle.
+        keep = chance.random()
+        for write in writes:
+            for offset, piece in _pieces(write):
+                if chance.random() < keep:
+                    _put(image, offset, piece)
+                elif chance.random() < 0.2:
+                    _tear(image, offset, piece, chance)
+        return bytes(image)
+
+
+def _tear(image: bytearray, offset: int, piece: bytes, chance: random.Random) -> None:
+    """Some sectors of a block, in no order."""
+    for start in range(0, len(piece), SECTOR):
+        if chance.random() < 0.5:
+            _put(image, offset + start, piece[start : start + SECTOR])
+
+
+def _pieces(write: Write) -> Iterator[tuple[int, bytes]]:
+    """A write, block by block."""
+    start = 0
+    while start < len(write.data):
+        end = start + BLOCK - (write.offset + start) % BLOCK
+        yield write.offset + start, write.data[start:end]
+        start = end
+
+
+def _put(content: bytearray, offset: int, data: bytes) -> None:
+    if len(content) < offset + len(data):
+        content.extend(bytes(offset + len(data) - len(content)))
+    content[offset : offset + len(data)] = data
+
+
+def _calls(log: Path) -> Iterator[tuple[str, str, int]]:
+    """Name, arguments and result of each finished call that did not fail."""
+    begun: dict[str, tuple[str, str]] = {}
+    with log.open() as lines:
+        for line in lines:
+            if call := _CALL.match(line):
+                name, text, result = call[2], call[3], int(call[4])
+            elif unfinished := _UNFINISHED.match(line):
+                begun[unfinished[1]] = (unfinished[2], unfinished[3])
+                continue
+            elif resumed := _RESUMED.match(line):
+                name, text = begun.pop(resumed[1])
+                text, result = text + resumed[3], int(resumed[4])
+            else:
+                continue
+            if result >= 0:
+                yield name, text, result
+
+
+def _strings(text: str) -> bytes:
+    return b"".join(bytes.fromhex(found.replace("\\x", "")) for found in _STRING.findall(text))
+
+
+def _text(found: re.Match[str] | None) -> bytes:
+    return bytes.fromhex(found[1].replace("\\x", "")) if found else b""

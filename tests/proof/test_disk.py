@@ -1,0 +1,115 @@
+"""A disk that is full or fails: reads go on, nothing false is acknowledged, service resumes."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quota.environment import FILE, damage_of
+from quota.errors import StoreUnavailable
+from quota.lmdb_store import LmdbStore
+from quota.plans import load
+from tests.proof.tools import need
+from tests.proof.writer import ACCOUNTS, COST, LIMIT, NOW, account_of
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+PLAN = load()["data"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 1 MiB."""
+    mount = need("mount", "mount")
+    done = subprocess.run(
+        [mount, "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        told = f"a small disk cannot be mounted: {done.stderr.strip()}"
+        pytest.fail(told) if os.environ.get("CI") and os.geteuid() == 0 else pytest.skip(told)
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_full_disk_stops_debits_but_not_reads_and_room_cures_it(small_disk: Path) -> None:
+    store = LmdbStore(small_disk)
+    charged = 0
+    with pytest.raises(StoreUnavailable, match=r"quota\.lmdb"):
+        for charged in range(100_000):
+            _charge(store, charged)
+    assert charged > 100
+
+    # Full: what was acknowledged is there, nothing else is, and debits go on being refused.
+    assert _used(store) == charged
+    for company in range(charged, charged + 20):
+        with pytest.raises(StoreUnavailable):
+            _charge(store, company)
+    assert _used(store) == charged
+
+    subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
+    for company in range(charged, charged + 100):
+        _charge(store, company)
+    assert _used(store) == charged + 100
+    store.close()
+    assert not damage_of(small_disk / FILE)
+
+
+def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: Path) -> None:
+    fiu_run = need("fiu-run", "fiu-utils")
+    command = [sys.executable, "-m", "tests.proof.writer", str(tmp_path / "state"), "3", "3000"]
+    with subprocess.Popen(
+        [fiu_run, "-x", *command], cwd=ROOT, text=True, stdout=subprocess.PIPE
+    ) as writer:
+        assert writer.stdout
+        first = writer.stdout.readline()  # faults begin once Python has started
+        child = _child(writer.pid)
+        for fault in (
+            "enable_random name=posix/io/rw/pwrite,probability=0.03,failinfo=28",
+            "enable_random name=posix/io/rw/pwritev,probability=0.03,failinfo=28",
+            "enable_random name=posix/io/sync/fdatasync,probability=0.05,failinfo=5",
+        ):
+            subprocess.run(["fiu-ctrl", "-c", fault, str(child)], check=True)
+        told = [first, *writer.stdout]
+        assert writer.wait(timeout=120) == 0
+    acked = [int(line.split()[1]) for line in told if line.startswith("ack")]
+    failed = [int(line.split()[1]) for line in told if line.startswith("fail")]
+
+    assert not damage_of(tmp_path / "state" / FILE)
+    store = LmdbStore(tmp_path / "state")
+    assert failed
+    assert len(acked) > 1_000
+    for company in random.Random(5).sample(acked, 500):
+        _, charge = store.take_and_charge(
+            account_of(company), LIMIT, f"EE:{company}", COST, LIMIT, NOW
+        ).result()
+        assert charge
+        assert charge.outcome == "already", f"company {company} was acknowledged and is not there"
+    store.close()
+
+
+def _child(pid: int) -> int:
+    """The process in which the faults are: fiu-run starts it, or has become it."""
+    time.sleep(0.2)
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(children[0]) if children else pid
+
+
+def _charge(store: LmdbStore, company: int) -> None:
+    promise = store.take_and_charge(ACCOUNTS[0], LIMIT, f"EE:{company}", COST, LIMIT, NOW)
+    _, charge = promise.result()
+    assert charge
+    assert charge.outcome == "charged"
+
+
+def _used(store: LmdbStore) -> int:
+    """Companies charged, once calls and credits are known to agree."""
+    usage = store.usage(ACCOUNTS[0], PLAN, NOW)
+    assert usage.credits.used == COST * usage.calls.used
+    return usage.calls.used

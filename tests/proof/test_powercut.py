@@ -1,0 +1,153 @@
+"""A power cut loses nothing that was acknowledged, and leaves a store that opens (field-proven)."""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from quota.environment import FILE
+from tests.proof import powercut
+from tests.proof.powercut import Ack, Disk, Event
+from tests.proof.tools import need
+from tests.proof.writer import ACCOUNTS, COST, account_of
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+COMPANIES = 400
+IMAGES = 2_000
+
+
+class Verdicts(NamedTuple):
+    """How many images had lost an acknowledged charge, and how many did not open or add up."""
+
+    lost: int
+    damaged: int
+
+
+def test_no_acknowledged_charge_is_lost_and_no_file_is_damaged(tmp_path: Path) -> None:
+    happened = _record(tmp_path)
+
+    assert _judge(happened, tmp_path, IMAGES) == Verdicts(lost=0, damaged=0)
+
+
+def test_the_same_cuts_condemn_a_store_that_does_not_sync(tmp_path: Path) -> None:
+    happened = _record(tmp_path, "--no-sync")
+
+    verdicts = _judge(happened, tmp_path, 200)
+
+    assert verdicts.lost + verdicts.damaged > 100
+
+
+def _record(tmp_path: Path, *options: str) -> list[Event]:
+    """What a writer's store and its listeners saw."""
+    strace = need("strace", "strace")
+    state, log = tmp_path / "state", tmp_path / "strace.log"
+    command = [
+        sys.executable,
+        "-m",
+        "tests.proof.writer",
+        str(state),
+        "7",
+        str(COMPANIES),
+        *options,
+    ]
+    done = subprocess.run(
+        [strace, *powercut.ARGUMENTS, "-o", str(log), *command],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    happened = powercut.events(log, state / FILE)
+    assert sum(isinstance(event, Ack) for event in happened) == COMPANIES
+    _replays(happened, state / FILE)
+    return happened
+
+
+def _replays(happened: list[Event], file: Path) -> None:
+    """The model is worth something only if, without a cut, it gives the file that is there."""
+    disk = Disk()
+    for event in [*happened, powercut.Sync()]:
+        disk.happen(event)
+
+    assert bytes(disk.content) == file.read_bytes()
+
+
+def _judge(happened: list[Event], tmp_path: Path, images: int) -> Verdicts:
+    """Cut the power `images` times, at chance moments, and look at what is left."""
+    chance = random.Random(2026)
+    moments = Counter(chance.randrange(1, len(happened)) for _ in range(images))
+    disk, acked, lost, damaged = Disk(), Counter[str](), 0, 0
+    with _checker() as look:
+        for moment, event in enumerate(happened):
+            for _ in range(moments[moment]):
+                found = look(_image(tmp_path / "image", disk.cut(chance, event)))
+                if found is None or not _adds_up(found):
+                    damaged += 1
+                elif any(n < acked[a] for a, n in zip(ACCOUNTS, found["calls"], strict=True)):
+                    lost += 1
+            disk.happen(event)
+            if isinstance(event, Ack):
+                acked[account_of(int(event.text.split()[1]))] += 1
+    return Verdicts(lost, damaged)
+
+
+def _adds_up(found: dict[str, list[int]]) -> bool:
+    """Each call charged one company, in the same transaction."""
+    return "damage" not in found and found["credits"] == [COST * n for n in found["calls"]]
+
+
+def _image(folder: Path, content: bytes) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / FILE).write_bytes(content)
+    return folder
+
+
+@contextmanager
+def _checker() -> Iterator["Look"]:
+    look = Look()
+    try:
+        yield look
+    finally:
+        look.stop()
+
+
+class Look:
+    """The checker, started anew when a damaged file has killed it."""
+
+    def __init__(self) -> None:
+        self._process = self._start()
+
+    def __call__(self, folder: Path) -> dict[str, list[int]] | None:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(f"{folder}\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            self.stop()
+            self._process = self._start()
+            return None
+        found: dict[str, list[int]] = json.loads(answer)
+        return found
+
+    def stop(self) -> None:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.close()
+        self._process.wait(timeout=30)
+        self._process.stdout.close()
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.proof.checker"], cwd=ROOT, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip

@@ -1,0 +1,225 @@
+"""Any mix of what a store can do, over accounts, days and months, against the plain model.
+
+The clock is drawn too: it jumps to the edges of days, months, a leap February and a year, and it
+steps back, in any time zone. Two tests run it: over a dict, and over LMDB.
+"""
+
+from datetime import datetime, timedelta, timezone
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from quota import format
+from quota.errors import NotAllowedError
+from quota.lmdb_store import LmdbStore
+from quota.periods import months_before
+from quota.results import Refusal, Reservation
+from tests.quota.model import Model
+from tests.quota.small import MOMENTS, SMALL
+
+COMPANIES = ["EE/10000018", "UK/00944111", "FR/Société Générale", "PL/Żabka"]
+SLUGS = ["free", "data", "corporate", "marches", "integral", "carte"]
+
+who = st.integers(0, 2)
+slugs = st.sampled_from(SLUGS)
+
+
+class StoreAgainstModel(RuleBasedStateMachine):
+    """Subclasses open `self.store`."""
+
+    store: LmdbStore
+
+    @initialize(moment=st.sampled_from(MOMENTS), plans=st.tuples(slugs, slugs, slugs))
+    def begin(self, moment: datetime, plans: tuple[str, str, str]) -> None:
+        self.now = moment
+        self.model = Model()
+        self.reserved: list[Reservation] = []
+        self.names = [
+            self.store.create_account(plan, SMALL, self.now, nom="Żabka").result().id
+            for plan in plans
+        ]
+        self.model.plan = dict(zip(self.names, plans, strict=True))
+
+    # -- the clock -----------------------------------------------------------------
+
+    @rule(moment=st.sampled_from(MOMENTS))
+    def jump(self, moment: datetime) -> None:
+        self.now = moment
+
+    @rule(seconds=st.integers(-90_000, 90_000))
+    def step(self, seconds: int) -> None:
+        self.now += timedelta(seconds=seconds)
+
+    @rule(hours=st.integers(-12, 14))
+    def travel(self, hours: int) -> None:
+        self.now = self.now.astimezone(timezone(timedelta(hours=hours)))
+
+    # -- calls and credits ---------------------------------------------------------
+
+    @rule(index=who)
+    def take(self, index: int) -> None:
+        account, plan = self.names[index], SMALL[self.model.plan[self.names[index]]]
+        granted = self.model.take(account, plan.appels_api_par_jour, self.now)
+
+        meter = self.store.take(account, plan.appels_api_par_jour, self.now).result()
+
+        assert meter.granted is granted
+        assert meter.used == self.model.calls[account, self.model.day(self.now)]
+        assert not granted or meter.used <= meter.limit
+
+    @rule(index=who)
+    def give_back(self, index: int) -> None:
+        self.model.give_back(self.names[index], self.now)
+
+        self.store.give_back(self.names[index], self.now).result()
+
+    @rule(index=who, company=st.sampled_from(COMPANIES), cost=st.sampled_from([5, 5, 5, 1, 8]))
+    def read_a_company(self, index: int, company: str, cost: int) -> None:
+        account, plan = self.names[index], SMALL[self.model.plan[self.names[index]]]
+        grant = plan.credits_par_mois
+        granted = self.model.take(account, plan.appels_api_par_jour, self.now)
+        left = self.model.left(account, grant, self.now)
+        outcome = self.model.charge(account, company, cost, grant, self.now) if granted else None
+
+        meter, charge = self.store.take_and_charge(
+            account, plan.appels_api_par_jour, company, cost, grant, self.now
+        ).result()
+
+        assert meter.granted is granted
+        assert (charge.outcome if charge else None) == outcome
+        if charge:
+            assert charge.cost == (cost if outcome == "charged" else 0)
+            assert charge.left == left - charge.cost == self.model.left(account, grant, self.now)
+
+    @rule(index=who, count=st.integers(1, 9))
+    def add_credits(self, index: int, count: int) -> None:
+        self.model.packs[self.names[index]] += count
+        self.model.bought[self.names[index]] += count
+
+        left = self.store.add_credits(self.names[index], count).result()
+
+        assert left == self.model.packs[self.names[index]]
+
+    # -- exports -------------------------------------------------------------------
+
+    @rule(index=who, at_once=st.integers(1, 2), minutes=st.sampled_from([1, 60, 60 * 24 * 40]))
+    def reserve(self, index: int, at_once: int, minutes: int) -> None:
+        account, ttl = self.names[index], timedelta(minutes=minutes)
+        limit = SMALL[self.model.plan[account]].exports_par_mois
+        expected = self.model.reserve(account, limit, at_once, self.now)
+
+        answer = self.store.reserve(account, limit, at_once, ttl, self.now).result()
+
+        if isinstance(answer, Refusal):
+            assert answer.reason == expected
+        else:
+            assert expected == "granted"
+            self.model.hold(answer.id, account, limit, ttl, self.now)
+            self.reserved.append(answer)
+            assert answer.meter.used <= limit
+
+    @precondition(lambda self: self.reserved)
+    @rule(index=st.integers(0, 99))
+    def commit(self, index: int) -> None:
+        reservation = self.reserved[index % len(self.reserved)]
+        granted = self.model.commit(reservation.id, self.now)
+
+        meter = self.store.commit(reservation, self.now).result()
+
+        assert meter.granted is granted
+        month = max(reservation.month, self.model.floor)
+        counted = self.model.exports[reservation.account, month]
+        assert not granted or counted <= reservation.limit
+
+    @precondition(lambda self: self.reserved)
+    @rule(index=st.integers(0, 99))
+    def release(self, index: int) -> None:
+        reservation = self.reserved[index % len(self.reserved)]
+        self.model.held.pop(reservation.id, None)
+
+        self.store.release(reservation, self.now).result()
+
+    # -- accounts and keys ---------------------------------------------------------
+
+    @rule(index=who, plan=slugs)
+    def set_plan(self, index: int, plan: str) -> None:
+        self.model.plan[self.names[index]] = plan
+
+        assert self.store.set_plan(self.names[index], plan, SMALL).result().plan == plan
+
+    @rule(index=who)
+    def create_key(self, index: int) -> None:
+        account = self.names[index]
+        allowed = SMALL[self.model.plan[account]].cles_actives
+        active = sum(owner == account for owner in self.model.active.values())
+        promise = self.store.create_key(account, SMALL, self.now)
+        if active < allowed:
+            key, text = promise.result()
+            self.model.active[text] = account
+            self.model.key_ids[text] = key.id
+        else:
+            assert isinstance(promise.exception(), NotAllowedError)
+
+    @precondition(lambda self: self.model.key_ids)
+    @rule(index=st.integers(0, 99))
+    def revoke_key(self, index: int) -> None:
+        text = list(self.model.key_ids)[index % len(self.model.key_ids)]
+        self.model.active.pop(text, None)
+
+        assert self.store.revoke_key(self.model.key_ids[text], self.now).result().revoked
+
+    # -- upkeep --------------------------------------------------------------------
+
+    @rule(keep=st.integers(0, 3))
+    def compact(self, keep: int) -> None:
+        before = months_before(self.now, keep)
+        self.model.compact(before)
+
+        self.store.compact(before)
+
+    # -- what must hold ------------------------------------------------------------
+
+    @invariant()
+    def usage_is_what_the_model_counted(self) -> None:
+        for account in self.names:
+            plan = SMALL[self.model.plan[account]]
+            usage = self.store.usage(account, plan, self.now)
+            month = self.model.month(self.now)
+
+            assert usage.calls.used == self.model.calls[account, self.model.day(self.now)]
+            assert usage.exports.used == self.model.exports_used(account, month, self.now)
+            assert usage.credits.packs == self.model.packs[account]
+            assert usage.credits.left == self.model.left(account, plan.credits_par_mois, self.now)
+
+    @invariant()
+    def keys_lead_to_their_account_until_they_are_revoked(self) -> None:
+        for text in self.model.key_ids:
+            found = self.store.identify(text)
+
+            assert (found and found.id) == self.model.active.get(text)
+
+    @invariant()
+    def every_credit_spent_is_the_charge_of_a_company(self) -> None:
+        rows = dict(self.rows())
+        months = {key.split(b"/")[1].decode() for key in rows if key.startswith(format.CHARGE)}
+        for account in self.names:
+            for month in months:
+                prefix = format.join(format.CHARGE, month, account, "")
+                charges = [format.pair(rows[key]) for key in rows if key.startswith(prefix)]
+                grant = format.number(rows.get(format.join(format.GRANT, month, account)))
+                assert sum(from_grant for from_grant, _ in charges) == grant
+            packs = format.pair(rows.get(format.join(format.PACKS, account)))
+            assert packs == (self.model.bought[account], self.model.spent[account])
+
+    @invariant()
+    def nothing_of_an_old_month_is_kept(self) -> None:
+        for key, _ in self.rows():
+            if key[:2] in format.PERIODIC:
+                assert key[2:9].decode() >= self.model.floor
+
+    def rows(self) -> list[tuple[bytes, bytes]]:
+        """All that the store holds."""
+        return self.store._environment.read(lambda txn: list(txn.scan(b"")))
+
+    def teardown(self) -> None:
+        self.store.close()

@@ -1,0 +1,119 @@
+"""The truth that the store is held against: counters, sets and lists, one caller at a time.
+
+Written from the contract and not from the ledger: it knows no rows, no bytes and no transaction.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+
+@dataclass
+class Held:
+    account: str
+    month: str
+    limit: int
+    expires: datetime
+
+
+@dataclass
+class Model:
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+    exports: Counter[tuple[str, str]] = field(default_factory=Counter)
+    grant: Counter[tuple[str, str]] = field(default_factory=Counter)
+    packs: Counter[str] = field(default_factory=Counter)
+    bought: Counter[str] = field(default_factory=Counter)
+    spent: Counter[str] = field(default_factory=Counter)
+    charged: set[tuple[str, str, str]] = field(default_factory=set)
+    held: dict[str, Held] = field(default_factory=dict)
+    plan: dict[str, str] = field(default_factory=dict)
+    active: dict[str, str] = field(default_factory=dict)  # key text -> account
+    key_ids: dict[str, str] = field(default_factory=dict)  # key text -> id
+    floor: str = ""
+
+    def at(self, now: datetime) -> datetime:
+        moment = now.astimezone(UTC)
+        if self.floor and f"{moment:%Y-%m}" < self.floor:
+            return datetime.fromisoformat(f"{self.floor}-01T00:00:00+00:00")
+        return moment
+
+    def day(self, now: datetime) -> str:
+        return self.at(now).date().isoformat()
+
+    def month(self, now: datetime) -> str:
+        return self.at(now).date().isoformat()[:7]
+
+    def take(self, account: str, limit: int, now: datetime) -> bool:
+        granted = self.calls[account, self.day(now)] < limit
+        self.calls[account, self.day(now)] += granted
+        return granted
+
+    def give_back(self, account: str, now: datetime) -> None:
+        counter = account, self.day(now)
+        self.calls[counter] = max(0, self.calls[counter] - 1)
+
+    def left(self, account: str, grant: int, now: datetime) -> int:
+        return max(0, grant - self.grant[account, self.month(now)]) + self.packs[account]
+
+    def charge(self, account: str, company: str, cost: int, grant: int, now: datetime) -> str:
+        month = self.month(now)
+        if (account, month, company) in self.charged:
+            return "already"
+        if self.left(account, grant, now) < cost:
+            return "refused"
+        self.charged.add((account, month, company))
+        for _ in range(cost):  # one credit after the other: the grant first (D8)
+            if self.grant[account, month] < grant:
+                self.grant[account, month] += 1
+            else:
+                self.packs[account] -= 1
+                self.spent[account] += 1
+        return "charged"
+
+    def live(self, account: str, now: datetime, month: str | None = None) -> list[str]:
+        return [
+            name
+            for name, held in self.held.items()
+            if held.account == account
+            and held.expires > self.at(now)
+            and month in (None, held.month)
+        ]
+
+    def exports_used(self, account: str, month: str, now: datetime) -> int:
+        return self.exports[account, month] + len(self.live(account, now, month))
+
+    def reserve(self, account: str, limit: int, at_once: int, now: datetime) -> str:
+        """What the answer must be; a granted one is entered by `hold`, which knows its id."""
+        if self.exports_used(account, self.month(now), now) >= limit:
+            return "quota"
+        if len(self.live(account, now)) >= at_once:
+            return "simultanes"
+        live = self.live(account, now)
+        for name in [n for n, held in self.held.items() if held.account == account]:
+            if name not in live:
+                del self.held[name]
+        return "granted"
+
+    def hold(self, name: str, account: str, limit: int, ttl: timedelta, now: datetime) -> None:
+        self.held[name] = Held(account, self.month(now), limit, self.at(now) + ttl)
+
+    def commit(self, name: str, now: datetime) -> bool:
+        held = self.held.pop(name, None)
+        if held is None:
+            return False
+        month = max(held.month, self.floor)
+        used = self.exports_used(held.account, month, now)
+        if held.expires > self.at(now) and month == held.month:
+            used = self.exports[held.account, month]
+        if used >= held.limit:
+            return False
+        self.exports[held.account, month] += 1
+        return True
+
+    def compact(self, before: str) -> None:
+        self.floor = max(self.floor, before)
+        for counter in (self.calls, self.exports, self.grant):
+            for account, period in list(counter):
+                if period[:7] < self.floor:
+                    del counter[account, period]
+        self.charged = {charge for charge in self.charged if charge[1] >= self.floor}

@@ -1,0 +1,85 @@
+"""Real server processes, for the tests that need one."""
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO
+
+import orjson
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def started(
+    data: Path, *flags: str, environment: Mapping[str, str] | None = None
+) -> Iterator["subprocess.Popen[str]"]:
+    """`python -m serve` on a free port; killed if it is still there at the end.
+
+    What it logs goes to a file: nobody reads a pipe while it runs, and a full one would stop it.
+    """
+    command = [sys.executable, "-m", "serve", "--data", str(data), "--port", "0"]
+    command += ["--state", str(data.with_name("state")), *flags]
+    variables = {name: v for name, v in os.environ.items() if not name.startswith("SOCIETES_")}
+    variables |= environment or {}
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as said,
+        subprocess.Popen(
+            command, cwd=ROOT, env=variables, text=True, stdout=subprocess.PIPE, stderr=said
+        ) as process,
+    ):
+        _LOGS[process.pid] = said
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+_LOGS: dict[int, IO[str]] = {}
+
+
+def line_of(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout
+    return process.stdout.readline().rstrip("\n")
+
+
+def ask(address: str, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
+    host = address.removeprefix("http://")
+    with closing(http.client.HTTPConnection(host, timeout=10)) as connection:
+        connection.request("GET", path, headers=dict(headers or {}))
+        response = connection.getresponse()
+        return response.status, response.read()
+
+
+def stop(process: "subprocess.Popen[str]", number: int = signal.SIGTERM) -> tuple[str, str]:
+    """What it still said on stdout and all it logged, after it was told to stop and left with 0."""
+    process.send_signal(number)
+    stdout, _ = process.communicate(timeout=20)
+    _LOGS[process.pid].seek(0)
+    logged = _LOGS[process.pid].read()
+    assert process.returncode == 0, logged
+    return stdout, logged
+
+
+def log(stderr: str) -> list[dict[str, object]]:
+    return [orjson.loads(line) for line in stderr.splitlines()]
+
+
+def eventually(claim: Callable[[], bool]) -> bool:
+    """Does it become true within seconds?"""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            if claim():
+                return True
+        except OSError:
+            pass
+        time.sleep(0.05)
+    return False
