@@ -132,11 +132,10 @@ class Debit:
     def _forget(self, txn: "lmdb.Transaction[bytes]", now: float) -> None:
         """Delete the next few rows that say nothing more, from where the last call stopped."""
         with txn.cursor() as cursor:
-            found = cursor.set_range(self._cursor)
+            found = cursor.set_range(self._cursor) or cursor.first()
             for _ in range(_LOOKED_AT):
                 if not found:
-                    self._cursor = b""
-                    return
+                    break
                 if _is_over(cursor.key(), cursor.value(), now):
                     cursor.delete()  # and is on the next row
                     found = bool(cursor.key())

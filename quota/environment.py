@@ -9,6 +9,7 @@ none is held for longer than a call: the pages of an open one can never be used 
 """
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -148,6 +149,8 @@ class Environment:
                 self._env = None
 
     def _open(self) -> lmdb.Environment:
+        if not self._path.exists():
+            _create(self._path, self._map_size)
         env = lmdb.open(
             str(self._path),
             subdir=False,
@@ -175,7 +178,7 @@ class Environment:
     def _unavailable(self, error: Exception) -> StoreUnavailable:
         if isinstance(error, StoreUnavailable):
             return error
-        remedy = "give it space and write access; nothing was counted"
+        remedy = "give it space and write access"
         if isinstance(error, lmdb.MapFullError):
             remedy = "drop old periods: python -m quota --state STATE compact"
         return StoreUnavailable(f"{self._path}: {error}; {remedy}")
@@ -197,15 +200,36 @@ def _outcome(wish: Wish, rows: Rows) -> Any:
         return refused
 
 
+def _create(path: Path, map_size: int) -> None:
+    """Make an empty store, which appears under its name when it is whole and synced.
+
+    LMDB writes its first pages in place: a power cut among them would leave a file that nothing
+    opens. Of two processes that make one at once, the first wins.
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial.unlink(missing_ok=True)
+    try:
+        with (
+            lmdb.open(str(partial), subdir=False, map_size=map_size, mode=0o600, lock=False) as env,
+            env.begin(write=True) as txn,
+        ):
+            txn.put(format.FORMAT, format.VERSION)
+        with contextlib.suppress(FileExistsError):
+            os.link(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def _check_version(env: lmdb.Environment, path: Path) -> None:
     with env.begin() as txn:
         found = txn.get(format.FORMAT)
-    if found is None:
-        # Two processes may find the file new; both write the same.
-        with env.begin(write=True) as txn:
-            txn.put(format.FORMAT, format.VERSION)
-    elif found != format.VERSION:
+    if found != format.VERSION:
         raise WrongStoreError(
-            f"{path} has format {found.decode(errors='replace')}, this code reads "
+            f"{path} has format {(found or b'none').decode(errors='replace')}, this code reads "
             f"{format.VERSION.decode()}; use the version that wrote it"
         )

@@ -14,7 +14,10 @@ class NotAllowedError(QuotaError):
 
 
 class StoreUnavailable(QuotaError):  # noqa: N818 - a state that passes, not a mistake
-    """Nothing was counted and nothing is promised: the store cannot write, or not be read, now."""
+    """The store cannot be written, or read, now: nothing was acknowledged, nothing may be served.
+
+    It goes on by itself once the cause is gone.
+    """
 
 
 class WrongStoreError(QuotaError):

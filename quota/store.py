@@ -5,8 +5,8 @@ server searches meanwhile, and then awaits it. Every method that depends on the 
 `now` has a time zone. All of it is exact over any number of threads, processes and hosts that share
 the store (D6).
 
-Every method may raise, and every promise may hold, StoreUnavailable: nothing was counted then
-(503 `indisponible`), whatever was served must not be sent.
+Every method may raise, and every promise may hold, StoreUnavailable: then nothing was acknowledged
+and what was found must not be sent (503 `indisponible`).
 """
 
 from collections.abc import Mapping, Sequence

@@ -29,7 +29,7 @@ Commit = Callable[[Sequence[Wish]], Sequence[Any]]
 GROUP: Final = 512
 IDLE_S: Final = 60.0
 
-_LOST: Final = "the writer of the store ended within a group: {} wishes were not counted"
+_LOST: Final = "an error ended the writer of the store: {} wishes were not done; see the log"
 
 
 class Writer:

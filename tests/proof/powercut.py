@@ -21,7 +21,7 @@ SECTOR: Final = 512
 
 ARGUMENTS: Final = (
     "-f", "-y", "-xx", "-s", "100000000", "-e",
-    "trace=openat,lseek,write,writev,pwrite64,pwritev,fsync,fdatasync,ftruncate",
+    "trace=openat,lseek,write,writev,pwrite64,pwritev,fsync,fdatasync,ftruncate,link,linkat",
 )  # fmt: skip
 
 _CALL: Final = re.compile(r"^(\d+) +(\w+)\((.*)\) += (-?\d+)")
@@ -52,23 +52,35 @@ class Ack:
     text: str
 
 
-Event = Write | Sync | Ack
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The file got its name: before, a power cut leaves none."""
+
+
+Event = Write | Sync | Ack | Named
 
 
 def events(log: Path, file: Path) -> list[Event]:
-    """What happened to `file`, and what was acknowledged on standard output, in order."""
+    """What happened to `file`, and what was acknowledged on standard output, in order.
+
+    The file is made under another name, `file.<process>.partial`, and then linked to its own.
+    """
+    ours = re.compile(rb"%s(\.\d+\.partial)?" % re.escape(str(file).encode()))
     found: list[Event] = []
     position: dict[int, int] = {}
     synchronous: set[int] = set()
     for name, text, result in _calls(log):
         fd = _FD.match(text)
-        if name == "openat" and (
-            _text(_STRING.search(text)) == str(file).encode() and "O_DSYNC" in text
-        ):
-            synchronous.add(result)
+        if name == "openat":
+            if "O_DSYNC" in text and ours.fullmatch(_text(_STRING.search(text))):
+                synchronous.add(result)
+            else:
+                synchronous.discard(result)  # a number that is used again
+        elif name.startswith("link"):
+            found.append(Named())
         elif fd and int(fd[1]) == 1 and name == "write":
             found.append(Ack(_strings(text).decode().strip()))
-        elif fd and bytes.fromhex(fd[2].replace("\\x", "")) == str(file).encode():
+        elif fd and ours.fullmatch(bytes.fromhex(fd[2].replace("\\x", ""))):
             number = int(fd[1])
             if name == "lseek":
                 position[number] = result

@@ -15,7 +15,7 @@ import pytest
 
 from quota.environment import FILE
 from tests.proof import powercut
-from tests.proof.powercut import Ack, Disk, Event
+from tests.proof.powercut import Ack, Disk, Event, Named
 from tests.proof.tools import need
 from tests.proof.writer import ACCOUNTS, COST, account_of
 
@@ -37,6 +37,20 @@ def test_no_acknowledged_charge_is_lost_and_no_file_is_damaged(tmp_path: Path) -
     happened = _record(tmp_path)
 
     assert _judge(happened, tmp_path, IMAGES) == Verdicts(lost=0, damaged=0)
+
+
+def test_a_store_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    """While it is made there is no file; from then on whatever a cut leaves is a store."""
+    happened = _record(tmp_path)
+    name = happened.index(Named())
+    chance, disk = random.Random(1), Disk()
+    for event in happened[:name]:
+        disk.happen(event)
+
+    with _checker() as look:
+        found = [look(_image(tmp_path / "image", disk.cut(chance))) for _ in range(50)]
+
+    assert found == [{"calls": [0, 0, 0], "credits": [0, 0, 0]}] * 50
 
 
 def test_the_same_cuts_condemn_a_store_that_does_not_sync(tmp_path: Path) -> None:
@@ -84,10 +98,11 @@ def _judge(happened: list[Event], tmp_path: Path, images: int) -> Verdicts:
     """Cut the power `images` times, at chance moments, and look at what is left."""
     chance = random.Random(2026)
     moments = Counter(chance.randrange(1, len(happened)) for _ in range(images))
-    disk, acked, lost, damaged = Disk(), Counter[str](), 0, 0
+    disk, acked, lost, damaged, named = Disk(), Counter[str](), 0, 0, False
     with _checker() as look:
         for moment, event in enumerate(happened):
-            for _ in range(moments[moment]):
+            named = named or isinstance(event, Named)
+            for _ in range(moments[moment] if named else 0):
                 found = look(_image(tmp_path / "image", disk.cut(chance, event)))
                 if found is None or not _adds_up(found):
                     damaged += 1

@@ -1,6 +1,7 @@
 """Bursts (D7): the bucket against a list of calls, and the file that workers share."""
 
 import multiprocessing
+import os
 import stat
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
@@ -159,6 +160,9 @@ def test_a_full_file_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) -> 
     assert not any(wait.seconds for wait in waits)
     assert 0 < debit.rows() < 5_000
     assert debit.day("ip:4999", 1, NOW).seconds > 0
+    for _ in range(3_000):
+        debit.allow("ip:only", 600, NOW + 86_400)
+    assert debit.rows() == 1
     debit.close()
 
 
@@ -204,6 +208,22 @@ def test_a_place_that_is_not_ours_is_not_used(tmp_path: Path) -> None:
     Debit(tmp_path / "state", memory=tmp_path).close()
 
     assert not list((tmp_path / "theirs").iterdir())
+    assert list((tmp_path / "state").glob("debit-*/debit.lmdb"))
+
+
+def test_a_place_of_another_user_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Debit(tmp_path / "state", memory=tmp_path).close()
+    (ours,) = list(tmp_path.glob("societes-debit-*"))
+    other = os.getuid() + 1
+    monkeypatch.setattr("os.getuid", lambda: other)
+    theirs = tmp_path / ours.name.replace(f"-{other - 1}-", f"-{other}-")
+    theirs.mkdir(mode=0o777)
+
+    Debit(tmp_path / "state", memory=tmp_path).close()
+
+    assert not list(theirs.iterdir())
     assert list((tmp_path / "state").glob("debit-*/debit.lmdb"))
 
 

@@ -111,7 +111,7 @@ def test_an_error_of_ours_is_shown_and_leaves_nobody_waiting(
 
     writer = Writer(commit, lambda: None)
 
-    with pytest.raises(StoreUnavailable, match="not counted"):
+    with pytest.raises(StoreUnavailable, match="not done"):
         writer.submit(broken).result(10)
     assert writer.submit(constant("good")).result(10) == "good"
     writer.close()
