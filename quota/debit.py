@@ -132,7 +132,7 @@ class Debit:
     def _forget(self, txn: "lmdb.Transaction[bytes]", now: float) -> None:
         """Delete the next few rows that say nothing more, from where the last call stopped."""
         with txn.cursor() as cursor:
-            found = cursor.set_range(self._cursor) or cursor.first()
+            found = cursor.set_range(self._cursor)
             for _ in range(_LOOKED_AT):
                 if not found:
                     break

@@ -125,8 +125,9 @@ def _acknowledge(folder: Path) -> None:
 def test_a_killed_process_loses_nothing_that_it_acknowledged(folder: Path) -> None:
     """R2: and what it did not acknowledge is at most what it had asked for"""
     code = (
-        "import sys; from pathlib import Path; from tests.quota.test_processes import _acknowledge\n"
-        "_acknowledge(Path(sys.argv[1]))"
+        "import sys; from pathlib import Path\n"
+        "from tests.quota.test_processes import _acknowledge\n"
+        "_acknowledge(Path(sys.argv[1]))\n"
     )
     acknowledged = 0
     for _ in range(3):

@@ -1,6 +1,7 @@
 """Settings: flags, environment, file, defaults; nothing unknown (D7)."""
 
 import tomllib
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,17 @@ def test_the_file_can_be_named_by_the_environment(tmp_path: Path) -> None:
     file = written(tmp_path, "port = 7\n")["config"]
 
     assert read({}, {"SOCIETES_CONFIG": file, "OTHER": "1"}).port == 7
+
+
+def test_trusted_proxies_are_a_list_in_the_file_and_a_text_elsewhere(tmp_path: Path) -> None:
+    """D7"""
+    flags = written(tmp_path, 'trusted_proxies = ["192.0.2.1", "10.0.0.0/8"]\n')
+    networks = (ip_network("192.0.2.1"), ip_network("10.0.0.0/8"))
+
+    assert read(flags, {}).trusted_proxies == networks
+    assert read({"trusted_proxies": "192.0.2.1, 10.0.0.0/8"}, {}).trusted_proxies == networks
+    assert read(flags, {"SOCIETES_TRUSTED_PROXIES": "::1"}).trusted_proxies == (ip_network("::1"),)
+    assert read({}, {}).trusted_proxies == ()
 
 
 def test_limits_come_layer_by_layer(tmp_path: Path) -> None:
@@ -68,6 +80,9 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ('quota = "redis://h"', "redis://h"),
         ('base_url = "exemple.eu"', "http://"),
         ("port = = 1", "is not TOML"),
+        ('trusted_proxies = ["10.0.0.1/8"]', "host bits"),
+        ('trusted_proxies = ["proxy.exemple.eu"]', "proxy.exemple.eu"),
+        ("trusted_proxies = 1", "trusted_proxies = 1"),
     ],
 )
 def test_a_setting_that_is_unknown_or_wrong_is_named(tmp_path: Path, text: str, named: str) -> None:
@@ -90,7 +105,12 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
-    config = Config(data=Path('a "b\\c'), base_url="https://exemple.eu", debit=Debit(free=9))
+    config = Config(
+        data=Path('a "b\\c'),
+        base_url="https://exemple.eu",
+        trusted_proxies=(ip_network("10.0.0.0/8"), ip_network("::1")),
+        debit=Debit(free=9),
+    )
 
     printed = to_toml(config)
 
