@@ -12,6 +12,7 @@ never synced is not opened again after a power cut.
 import contextlib
 import hashlib
 import os
+import shutil
 import stat
 import struct
 from collections.abc import Callable
@@ -30,6 +31,7 @@ MAP_SIZE: Final = 64 << 20  # about 700 000 callers of a day; a fuller file is e
 READERS: Final = 1024
 
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+_STATE: Final = "state"  # beside the file: the STATE folder that it belongs to
 _LOOKED_AT: Final = 2
 
 # Row: kind and digest of who -> when the bucket is full (ns since 1970), or day and its count.
@@ -156,14 +158,27 @@ def _digest(who: str) -> bytes:
 
 def _place(folder: Path, memory: Path) -> Path:
     """A folder of ours alone: in memory, else beside the state, for this boot only."""
-    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
-    place = memory / f"societes-debit-{os.getuid()}-{name}"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    state = str(folder.resolve())
+    family = f"societes-debit-{os.getuid()}-"
+    place = memory / f"{family}{hashlib.sha256(state.encode()).hexdigest()[:16]}"
     if memory.is_dir() and os.access(memory, os.W_OK) and _is_ours(place):
+        (place / _STATE).write_text(state, encoding="utf-8")
+        for other in memory.glob(f"{family}*"):
+            _remove_if_left_behind(other)
         return place
     boot = _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else "boot"
     place = folder / f"debit-{boot}"
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    place.mkdir(exist_ok=True, mode=0o700)
     return place
+
+
+def _remove_if_left_behind(place: Path) -> None:
+    """Memory is not swept: give back what belongs to a STATE folder that was deleted."""
+    # Another worker may be doing the same.
+    with contextlib.suppress(OSError):
+        if not Path((place / _STATE).read_text(encoding="utf-8")).exists():
+            shutil.rmtree(place)
 
 
 def _is_ours(place: Path) -> bool:

@@ -1,7 +1,7 @@
 """Headers that stand on answers whatever the route: cross-origin access, safety, request ids."""
 
-import re
 import random
+import re
 from typing import Final
 
 from serve.routes import ALLOW, open_to_all

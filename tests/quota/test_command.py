@@ -6,50 +6,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from quota.__main__ import main
 from quota.lmdb_store import LmdbStore
+from tests.quota.command import Command
 from tests.quota.small import NOON
-
-Capture = pytest.CaptureFixture[str]
-
-
-class Command:
-    """`python -m quota --state STATE …`, and what it printed."""
-
-    def __init__(self, state: Path, capture: Capture) -> None:
-        self.state = state
-        self._capture = capture
-
-    def __call__(self, *words: str) -> str:
-        assert main(["--state", str(self.state), *words]) == 0
-        return self._capture.readouterr().out
-
-    def json(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
-
-    def fails(self, *words: str, code: int) -> str:
-        try:
-            assert main(["--state", str(self.state), *words]) == code
-        except SystemExit as stop:
-            assert stop.code == code
-        printed = self._capture.readouterr()
-        assert not printed.out
-        return printed.err
-
-
-@pytest.fixture
-def quota(tmp_path: Path, capsys: Capture) -> Command:
-    return Command(tmp_path / "état", capsys)
-
-
-@pytest.fixture
-def account(quota: Command) -> str:
-    name: str = quota.json("account", "create", "--plan", "data", "--api-tool")["account"]
-    return name
 
 
 @pytest.mark.parametrize(
@@ -214,99 +176,3 @@ def _python(code: str, *words: str) -> "subprocess.Popen[str]":
         text=True,
         env=os.environ | {"PYTHONPATH": str(Path.cwd())},
     )
-
-
-# -- wrong use, and what fails -----------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["account", "create", "--plan", "visiteur"], "'visiteur'"),
-        (["account", "create", "--plan", "platine"], "'platine'"),
-        (["account", "create", "--plan", "free", "--api-tool"], "--api-tool cannot be had"),
-        (["account", "create"], "--plan"),
-        (["account", "create", "--plan", "carte", "--modules", "Bourse!"], "'Bourse!'"),
-        (["credits", "add", "a_", "0"], "at least 1"),
-        (["credits", "add", "a_", "-5"], "-5"),
-        (["credits", "add", "a_", "1.5"], "'1.5'"),
-        (["compact", "--keep-months", "x"], "'x'"),
-        (["cle", "create"], "'cle'"),
-        ([], "COMMAND"),
-    ],
-)
-def test_wrong_use_names_the_value_and_makes_nothing(
-    quota: Command, words: list[str], said: str
-) -> None:
-    assert said in quota.fails(*words, code=2)
-    assert not quota.state.exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["account", "show", "a_nobody"], "'a_nobody'"),
-        (["account", "set-plan", "a_nobody", "--plan", "free"], "'a_nobody'"),
-        (["key", "create", "a_nobody"], "'a_nobody'"),
-        (["key", "list", "a_nobody"], "'a_nobody'"),
-        (["key", "revoke", "k_none"], "'k_none'"),
-        (["credits", "add", "a_nobody", "5"], "'a_nobody'"),
-        (["usage", "a_nobody"], "'a_nobody'"),
-    ],
-)
-def test_what_fails_is_said_in_one_line(
-    quota: Command, account: str, words: list[str], said: str
-) -> None:
-    error = quota.fails(*words, code=1)
-
-    assert said in error
-    assert error.startswith("quota: ")
-    assert len(error.splitlines()) == 1
-
-
-def test_the_cap_of_keys_is_said_with_its_remedy(quota: Command, account: str) -> None:
-    made = [quota.json("key", "create", account)["key_id"] for _ in range(3)]
-
-    error = quota.fails("key", "create", account, code=1)
-
-    assert "allows 3" in error
-    assert any(f"key revoke {key}" in error for key in made)
-
-
-def test_a_folder_without_a_store_is_named_and_stays_as_it_is(quota: Command) -> None:
-    assert "account create" in quota.fails("account", "list", code=1)
-    assert not quota.state.exists()
-
-
-def test_the_state_folder_may_be_a_variable(
-    quota: Command, account: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.setenv("SOCIETES_STATE", str(quota.state))
-
-    assert main(["account", "show", account, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["account"] == account
-
-
-def test_without_a_state_folder_nothing_is_done(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.delenv("SOCIETES_STATE", raising=False)
-
-    with pytest.raises(SystemExit, match="2"):
-        main(["account", "list"])
-    assert "--state" in capsys.readouterr().err
-
-
-COMMANDS = [
-    [], ["account", "create"], ["account", "show"], ["account", "list"], ["account", "set-plan"],
-    ["key", "create"], ["key", "list"], ["key", "revoke"], ["credits", "add"], ["usage"],
-    ["compact"], ["backup"],
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("words", COMMANDS)
-def test_every_command_has_help_with_an_example(capsys: Capture, words: list[str]) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        main([*words, "--help"])
-
-    assert "example: python -m quota --state demo-data/state" in capsys.readouterr().out

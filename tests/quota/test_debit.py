@@ -79,9 +79,11 @@ def test_a_clock_that_was_ahead_makes_nobody_wait_more_than_a_minute() -> None:
 
 # -- the file ----------------------------------------------------------------------
 
+# Each test has a folder instead of /dev/shm, which nobody would sweep.
+
 
 def test_a_minutes_worth_is_allowed_and_then_one_at_a_time(tmp_path: Path) -> None:
-    debit = Debit(tmp_path)
+    debit = Debit(tmp_path, memory=tmp_path)
 
     allowed = [debit.allow("ip:192.0.2.7", 60, NOW).seconds == 0 for _ in range(70)]
 
@@ -93,7 +95,7 @@ def test_a_minutes_worth_is_allowed_and_then_one_at_a_time(tmp_path: Path) -> No
 
 
 def test_a_day_ends_at_midnight_utc(tmp_path: Path) -> None:
-    debit = Debit(tmp_path)
+    debit = Debit(tmp_path, memory=tmp_path)
     today = [debit.day("2001:db8::/64", 3, NOW) for _ in range(5)]
     tomorrow = [debit.day("2001:db8::/64", 3, NOW + 60) for _ in range(5)]
     back = debit.day("2001:db8::/64", 3, NOW + 59)
@@ -106,7 +108,7 @@ def test_a_day_ends_at_midnight_utc(tmp_path: Path) -> None:
 
 
 def _ask(folder: Path, calls: int) -> int:
-    debit = Debit(folder)
+    debit = Debit(folder, memory=folder)
     allowed = sum(debit.allow("a_0000000000aA", 100, NOW).seconds == 0 for _ in range(calls))
     debit.close()
     return allowed
@@ -118,7 +120,7 @@ def test_the_workers_of_a_host_share_the_buckets(tmp_path: Path) -> None:
 
 
 def test_two_state_folders_share_nothing(tmp_path: Path) -> None:
-    one, other = Debit(tmp_path / "one"), Debit(tmp_path / "other")
+    one, other = (Debit(tmp_path / name, memory=tmp_path) for name in ("one", "other"))
     one.allow("a", 1, NOW)
 
     assert other.allow("a", 1, NOW).seconds == 0
@@ -127,7 +129,7 @@ def test_two_state_folders_share_nothing(tmp_path: Path) -> None:
 
 
 def test_what_says_nothing_any_more_is_forgotten(tmp_path: Path) -> None:
-    debit = Debit(tmp_path)
+    debit = Debit(tmp_path, memory=tmp_path)
     for number in range(1_000):
         debit.allow(f"ip:{number}", 60, NOW)
         debit.day(f"ip:{number}", 9, NOW)
@@ -142,7 +144,7 @@ def test_what_says_nothing_any_more_is_forgotten(tmp_path: Path) -> None:
 
 
 def test_what_still_counts_is_not_forgotten(tmp_path: Path) -> None:
-    debit = Debit(tmp_path)
+    debit = Debit(tmp_path, memory=tmp_path)
     for number in range(200):
         debit.day(f"ip:{number}", 1, NOW)
     for _ in range(2_000):
@@ -153,7 +155,7 @@ def test_what_still_counts_is_not_forgotten(tmp_path: Path) -> None:
 
 
 def test_a_full_file_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) -> None:
-    debit = Debit(tmp_path, map_size=128 << 10)
+    debit = Debit(tmp_path, memory=tmp_path, map_size=128 << 10)
 
     waits = [debit.day(f"ip:{number}", 1, NOW) for number in range(5_000)]
 
@@ -167,7 +169,7 @@ def test_a_full_file_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) -> 
 
 
 def test_a_file_that_cannot_be_written_limits_nobody_and_is_opened_anew(tmp_path: Path) -> None:
-    debit = Debit(tmp_path)
+    debit = Debit(tmp_path, memory=tmp_path)
     debit.allow("a", 1, NOW)
     debit._env.close()
 
@@ -181,9 +183,23 @@ def test_who_called_cannot_be_read_from_the_file(tmp_path: Path) -> None:
     debit.allow("192.0.2.77", 60, NOW)
     debit.close()
 
-    (place,) = [path for path in tmp_path.iterdir() if path.is_dir()]
+    (place,) = tmp_path.glob("societes-debit-*")
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     assert b"192.0.2.77" not in (place / "debit.lmdb").read_bytes()
+
+
+def test_the_memory_of_a_state_folder_that_is_gone_is_given_back(tmp_path: Path) -> None:
+    for name in ("gone", "kept"):
+        Debit(tmp_path / name, memory=tmp_path).close()
+    (tmp_path / "gone").rmdir()
+
+    Debit(tmp_path / "new", memory=tmp_path).close()
+
+    places = tmp_path.glob("societes-debit-*/state")
+    assert {place.read_text(encoding="utf-8") for place in places} == {
+        str(tmp_path / "kept"),
+        str(tmp_path / "new"),
+    }
 
 
 def test_without_memory_the_file_lies_in_the_state_folder_for_this_boot(tmp_path: Path) -> None:

@@ -1,0 +1,18 @@
+"""A command on a STATE folder of the test, and an account in it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.quota.command import Capture, Command
+
+
+@pytest.fixture
+def quota(tmp_path: Path, capsys: Capture) -> Command:
+    return Command(tmp_path / "état", capsys)
+
+
+@pytest.fixture
+def account(quota: Command) -> str:
+    name: str = quota.json("account", "create", "--plan", "data", "--api-tool")["account"]
+    return name
