@@ -43,15 +43,18 @@ def load(packed: bytes) -> tuple[Cell, ...]:
     return tuple(Cell(*values) for values in msgpack.unpackb(packed))
 
 
-def chosen(cells: Sequence[Cell], query: Query) -> list[Cell]:
+def chosen(cells: Sequence[Cell], query: Query) -> Sequence[Cell]:
     """The cells within the sectors and sub-sectors of `query`, in layout order."""
-    found: Iterable[Cell] = cells
     if query.secteurs:
-        found = (cell for cell in found if cell.secteur in query.secteurs)
+        cells = [cell for cell in cells if cell.secteur in query.secteurs]
     if query.sous_secteurs is not None:
-        groups = query.sous_secteurs
-        found = (cell for cell in found if cell.sous_secteur in groups)
-    return list(found)
+        cells = [cell for cell in cells if cell.sous_secteur in query.sous_secteurs]
+    return cells
+
+
+def size(cells: Iterable[Cell]) -> int:
+    """How many rows the cells have."""
+    return sum(cell.stop - cell.start for cell in cells)
 
 
 def spans(cells: Iterable[Cell]) -> list[Span]:

@@ -7,7 +7,7 @@ conditions are tests on them. The number of matches is exact whichever path is t
 condition is all there is, it is known without listing anything.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import cells, idents, orders, words
-from shards.cells import Cell, Span
+from shards.cells import Cell
 from shards.format import COLUMNS, TOP_ROWS
 from shards.orders import Rows
 from shards.query import Query
@@ -29,6 +29,8 @@ Mask = NDArray[np.bool_]
 # this many times more a row than ranking (measured: tests/bench/RESULTS.md).
 WALK_COST: Final = 4
 WALK_ROWS: Final = 4_096
+
+_NO_ROWS: Final[Rows] = np.empty(0, dtype=np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +53,16 @@ class Matches:
 def select(shard: Shard, query: Query) -> Matches:
     """The companies of `shard` that match `query`, whose countries are not looked at."""
     chosen = cells.chosen(shard.cells, query)
+    size = cells.size(chosen) if len(chosen) < len(shard.cells) else shard.rows
     conditions = _filters(shard, query)
     if not conditions:
-        return _scope_matches(shard, query, chosen)
+        return Matches(size, lambda count: _first(shard, query.tri, chosen, count))
     if len(chosen) < len(shard.cells):
-        conditions.append(_scope(shard, chosen))
+        conditions.append(_scope(shard, chosen, size))
     conditions.sort(key=lambda condition: condition.size)
     path, *others = conditions
     if not path.size:
-        return Matches(0, lambda count: np.empty(0, dtype=np.uint32))
+        return Matches(0, lambda count: _NO_ROWS)
     rows = path.rows()
     for condition in others:
         rows = rows[condition.test(rows)]
@@ -149,45 +152,32 @@ def _with_website(shard: Shard) -> _Condition:
     return _Condition(int(np.count_nonzero(column)), rows, lambda rows: column[rows] != 0)
 
 
-def _scope(shard: Shard, chosen: list[Cell]) -> _Condition:
-    """Rows of the chosen cells."""
-    ranges = cells.spans(chosen)
+def _scope(shard: Shard, chosen: Sequence[Cell], size: int) -> _Condition:
+    """Rows of the chosen cells, which have `size` of them."""
     inside = np.zeros(len(shard.cells), dtype=bool)
     inside[[shard.cells.index(cell) for cell in chosen]] = True
     column = shard.column("cell")
-    return _Condition(_length(ranges), lambda: _listed(ranges), lambda rows: inside[column[rows]])
+    return _Condition(size, lambda: _listed(chosen), lambda rows: inside[column[rows]])
 
 
-def _listed(ranges: list[Span]) -> Rows:
-    parts = [np.arange(span.start, span.stop, dtype=np.uint32) for span in ranges]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint32)
-
-
-def _length(ranges: list[Span]) -> int:
-    return sum(span.stop - span.start for span in ranges)
+def _listed(chosen: Sequence[Cell]) -> Rows:
+    parts = [np.arange(*span, dtype=np.uint32) for span in cells.spans(chosen)]
+    return np.concatenate(parts) if parts else _NO_ROWS
 
 
 # -- pages -----------------------------------------------------------------------------
 
 
-def _scope_matches(shard: Shard, query: Query, chosen: list[Cell]) -> Matches:
-    """A query of sectors only: counts are known, and so are the first rows of each place."""
-    total = _length(cells.spans(chosen))
-
-    def first(count: int) -> Rows:
-        if len(chosen) == len(shard.cells):
-            return shard.order(query.tri)[:count]
-        assert count <= TOP_ROWS, f"a page of {count} rows is deeper than the lists of the shard"
-        heads = [shard.top(place, query.tri)[:count] for place in _places(shard, chosen)]
-        return _ranked(shard, query.tri, np.concatenate(heads), count) if heads else _NO_ROWS
-
-    return Matches(total, first)
+def _first(shard: Shard, tri: str, chosen: Sequence[Cell], count: int) -> Rows:
+    """The first rows of whole cells: the build has listed them for each place."""
+    if len(chosen) == len(shard.cells):
+        return shard.order(tri)[:count]
+    assert count <= TOP_ROWS, f"a page of {count} rows is deeper than the lists of the shard"
+    heads = [shard.top(place, tri)[:count] for place in _places(shard, chosen)]
+    return _ranked(shard, tri, np.concatenate(heads), count) if heads else _NO_ROWS
 
 
-_NO_ROWS: Final[Rows] = np.empty(0, dtype=np.uint32)
-
-
-def _places(shard: Shard, chosen: list[Cell]) -> list[str]:
+def _places(shard: Shard, chosen: Sequence[Cell]) -> list[str]:
     """The fewest places of `top` that make up `chosen`: whole sectors, else single cells."""
     by_sector: dict[str, list[Cell]] = {}
     for cell in chosen:
