@@ -184,6 +184,15 @@ class Environment:
         return StoreUnavailable(f"{self._path}: {error}; {remedy}")
 
 
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
 def damage_of(path: Path) -> str:
     """What LMDB's offline checker finds wrong with a file, which it reads without opening it."""
     try:
@@ -218,11 +227,7 @@ def _create(path: Path, map_size: int) -> None:
             os.link(partial, path)
     finally:
         partial.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync(path.parent)
 
 
 def _check_version(env: lmdb.Environment, path: Path) -> None:

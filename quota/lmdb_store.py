@@ -14,7 +14,7 @@ from pathlib import Path
 
 from quota import exports, keys, ledger, registry
 from quota.accounts import Account, Key
-from quota.environment import MAP_SIZE, Environment, damage_of
+from quota.environment import MAP_SIZE, Environment, damage_of, sync
 from quota.errors import NotAllowedError, StoreUnavailable
 from quota.periods import utc
 from quota.plans import Plan
@@ -174,7 +174,7 @@ class LmdbStore:
         if damage := damage_of(unfinished):
             raise StoreUnavailable(f"{unfinished} is not a whole copy: {damage}")
         unfinished.rename(target)
-        _sync_folder(target.parent)
+        sync(target.parent)
 
     def close(self) -> None:
         self._writer.close()
@@ -183,11 +183,3 @@ class LmdbStore:
 
 def _iso(now: datetime) -> str:
     return utc(now).isoformat(timespec="seconds")
-
-
-def _sync_folder(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
