@@ -56,6 +56,10 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: 
     """What argparse cannot see: no state folder, none of ours, a tool that the plan has not."""
     if options.state is None:
         parser.error("--state STATE is missing; it is the folder that `serve --state` has too")
+    if "named_plan" in options:
+        if (options.plan is None) == (options.named_plan is None):
+            parser.error("give one plan: `account set-plan ACCOUNT PLAN`")
+        options.plan = options.plan or options.named_plan
     if "plan" in options:
         try:
             check_plan(options.plan, bool(options.api_tool), plans)
@@ -140,11 +144,13 @@ def _account_commands(nouns: "_Commands", slugs: Sequence[str]) -> None:
     _verb(nouns, "list", commands.list_accounts, "all organisations", "account list --json")
     change = _verb(
         nouns, "set-plan", commands.set_plan, "another plan, from now on",
-        "account set-plan a_0000000000aA --plan corporate --api-tool",
+        "account set-plan a_0000000000aA corporate --api-tool",
     )  # fmt: skip
     change.add_argument("account", metavar="ACCOUNT")
+    change.add_argument("plan", metavar="PLAN", type=_one_of(slugs), nargs="?", default=None)
+    change.add_argument("--plan", dest="named_plan", choices=slugs, help="the same, by name")
+    create.add_argument("--plan", required=True, choices=slugs)
     for parser in (create, change):
-        parser.add_argument("--plan", required=True, choices=slugs)
         parser.add_argument("--modules", type=_modules, metavar="A,B", help="of a custom plan")
         parser.add_argument(
             "--api-tool",
@@ -152,6 +158,18 @@ def _account_commands(nouns: "_Commands", slugs: Sequence[str]) -> None:
             default=None,
             help="the API tool, where it is an option; without it keys are served as free",
         )
+
+
+def _one_of(slugs: Sequence[str]) -> Callable[[str], str]:
+    """A plan by its slug. Not `choices`: argparse would hold an absent value to them, too."""
+
+    def plan(text: str) -> str:
+        if text not in slugs:
+            known = ", ".join(slugs)
+            raise argparse.ArgumentTypeError(f"{text!r} is no plan of an account; one of {known}")
+        return text
+
+    return plan
 
 
 def _key_commands(nouns: "_Commands") -> None:

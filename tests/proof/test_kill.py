@@ -19,6 +19,7 @@ import pytest
 
 from quota.lmdb_store import LmdbStore
 from quota.plans import load
+from tests.serve.processes import children
 from tests.world import company, publish
 
 pytestmark = pytest.mark.slow
@@ -48,8 +49,7 @@ class Server:
     pid: int
 
     def workers(self) -> list[int]:
-        listed = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        return [pid for pid in map(int, listed) if b"spawn_main" in _command(pid)]
+        return sorted(children(self.pid))
 
 
 @pytest.fixture
@@ -145,10 +145,3 @@ async def _all_there(server: Server) -> None:
     while len(server.workers()) < WORKERS:
         assert time.monotonic() < deadline, "a killed worker was not replaced"
         await asyncio.sleep(0.01)
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""

@@ -83,3 +83,16 @@ def eventually(claim: Callable[[], bool]) -> bool:
             pass
         time.sleep(0.05)
     return False
+
+
+def children(parent: int) -> set[int]:
+    """The serving processes of a parent: multiprocessing's own tracker is none."""
+    pids = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return {int(pid) for pid in pids if b"spawn_main" in _command(pid)}
+
+
+def _command(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it ended meanwhile
+        return b""

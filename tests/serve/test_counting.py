@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from quota.lmdb_store import LmdbStore
 from tests.serve import world
 from tests.serve.client import PLANS, Customer
-from tests.serve.processes import ask, eventually, line_of, log, started, stop
+from tests.serve.processes import ask, children, eventually, line_of, log, started, stop
 from tests.world import company
 
 SEARCH = "/api/v1/societes?limit=1"
@@ -170,6 +171,24 @@ def test_no_key_is_anywhere_but_with_its_owner(data: Path) -> None:
         for file in sorted(data.parent.rglob("*")):
             if file.is_file():
                 assert part.encode() not in file.read_bytes(), file
+
+
+def test_no_key_is_in_what_a_crash_leaves(data: Path) -> None:
+    """A11: a worker that aborts tells where it was, not for whom"""
+    customer = customer_of(data, "data")
+    environment = {**WIDE, "PYTHONFAULTHANDLER": "1"}
+    with started(data, "--workers", "2", environment=environment) as process:
+        address = line_of(process)
+        for _ in range(20):
+            ask(address, SEARCH, customer.headers)
+        victim, _ = children(process.pid)
+        os.kill(victim, signal.SIGABRT)
+        assert eventually(lambda: len(children(process.pid) - {victim}) == 2)
+        _, stderr = stop(process)
+
+    assert "Fatal Python error: Aborted" in stderr
+    for part in (customer.key, customer.key[9:25], customer.key[-10:]):
+        assert part not in stderr
 
 
 def test_midnight_and_the_end_of_a_month_on_the_real_clock(data: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from shards import generations
 from tests.serve import world
-from tests.serve.processes import ROOT, ask, eventually, line_of, log, started, stop
+from tests.serve.processes import ROOT, ask, children, eventually, line_of, log, started, stop
 
 
 @pytest.fixture
@@ -183,13 +183,6 @@ def repair(data: Path, generation: str) -> None:
 def readies(address: str) -> set[str]:
     """The generations that several connections, and so several workers, are answered from."""
     return {str(orjson.loads(ask(address, "/readyz")[1])["generation"]) for _ in range(16)}
-
-
-def children(parent: int) -> set[int]:
-    """The serving processes of a parent: multiprocessing's own tracker is none."""
-    pids = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    commands = {int(pid): Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids}
-    return {pid for pid, command in commands.items() if b"spawn_main" in command}
 
 
 def alive(pid: int) -> bool:
