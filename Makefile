@@ -92,7 +92,7 @@ golden: $(READY) ## rewrite tests/golden; read the diff, then run the tests
 lock: $(READY) ## write requirements.lock again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
+	  --no-header --output-file requirements.lock
 
 clean:    ## remove what can be made again, .venv excepted
 	rm -rf $(DEMO) build tests/bench/results .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
