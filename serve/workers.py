@@ -111,13 +111,32 @@ def _keep(
                 _log.error("worker %s ended with %s, starting another", worker.process.pid, code)
                 worker.pipe.close()
                 time.sleep(_PAUSE_SECONDS if not worker.ready else 0)
-                workers[place] = _start(config, port)
+                workers[place] = _start_again(config, port)
             elif worker.pipe in happened:
-                worker.pipe.recv()
-                worker.ready = True
+                worker.ready = _says_ready(worker)
         if not announced and all(worker.ready for worker in workers):
             announced = True
             ready()
+
+
+def _start_again(config: Config, port: int) -> _Worker:
+    """A worker in the place of a dead one, however often it takes."""
+    while True:
+        try:
+            return _start(config, port)
+        except OSError as error:  # it was killed before it could read what to do
+            _log.error("a worker could not be started, trying again: %s", error)
+            time.sleep(_PAUSE_SECONDS)
+
+
+def _says_ready(worker: _Worker) -> bool:
+    """What came through the pipe of a worker that starts: its word, or its end."""
+    try:
+        return bool(worker.pipe.recv())
+    except (EOFError, OSError):
+        # Its end of the pipe closes before it is gone: its sentinel tells the rest.
+        worker.process.join(_PAUSE_SECONDS)
+        return False
 
 
 def _told_to_stop(signals: int, workers: list[_Worker]) -> bool:

@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing import get_context
 from pathlib import Path
 
 import orjson
 import pytest
 
+from serve import workers
 from shards import generations
 from tests.serve import world
 from tests.serve.processes import ROOT, ask, children, eventually, line_of, log, started, stop
@@ -94,6 +96,20 @@ def test_a_worker_that_dies_is_replaced(data: Path) -> None:
         _, stderr = stop(process)
 
     assert any("starting another" in str(line["event"]) for line in log(stderr))
+
+
+def test_a_worker_that_dies_as_it_starts_does_not_end_its_parent() -> None:
+    """Its end of the pipe closes before it is gone: that is no word, and no error"""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=time.sleep, args=(0,))
+    process.start()
+    theirs.close()
+    worker = workers._Worker(process, ours)
+
+    assert not workers._says_ready(worker)
+    assert process.exitcode == 0
+    ours.close()
 
 
 def test_workers_do_not_outlive_their_parent(data: Path) -> None:
