@@ -5,7 +5,8 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from quota.environment import FILE, damage_of
 from quota.errors import StoreUnavailable
 from quota.lmdb_store import LmdbStore
 from quota.plans import load
+from tests import world
 from tests.proof.tools import need
 from tests.proof.writer import ACCOUNTS, COST, LIMIT, NOW, account_of
+from tests.serve.processes import ask, line_of, started, stop
 
 pytestmark = pytest.mark.slow
 
@@ -61,6 +64,39 @@ def test_a_full_disk_stops_debits_but_not_reads_and_room_cures_it(small_disk: Pa
     assert not damage_of(small_disk / FILE)
 
 
+def test_a_server_with_a_full_disk_answers_503_to_debits_only_and_resumes(
+    small_disk: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """G9"""
+    data = tmp_path_factory.mktemp("served") / "data"
+    world.publish(data, [world.company("EE", str(i), f"Ä {i}") for i in range(4_000)])
+    state = small_disk / "state"
+    store = LmdbStore(state)
+    plans, now = load(), datetime.now(UTC)
+    account = store.create_account("integral", plans, now).result()
+    key = {"Authorization": f"Bearer {store.create_key(account.id, plans, now).result()[1]}"}
+    limits = {f"SOCIETES_DEBIT_{plan}": "1000000" for plan in ("INTEGRAL", "VISITEUR")}
+
+    with started(data, "--state", str(state), environment=limits) as server:
+        address = line_of(server)
+        filler = small_disk / "filler"
+        with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+            while True:
+                file.write(bytes(4_096))
+        answered = _charged_until_refused(address, key)
+        used = store.usage(account.id, plans["integral"], now).credits.used
+
+        assert answered[-1] == 503
+        assert used == COST * (len(answered) - 1)
+        assert ask(address, "/api/v1/societes?pays=EE")[0] == 200  # a visitor
+        assert ask(address, "/api/v1/compte", key)[0] == 200  # a read
+
+        filler.unlink()
+        assert ask(address, "/api/v1/societes/EE/3999", key)[0] == 200
+        stop(server)
+    store.close()
+
+
 def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: Path) -> None:
     fiu_run = need("fiu-run", "fiu-utils")
     command = [sys.executable, "-m", "tests.proof.writer", str(tmp_path / "state"), "3", "3000"]
@@ -99,6 +135,14 @@ def _child(pid: int) -> int:
     time.sleep(0.2)
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return int(children[0]) if children else pid
+
+
+def _charged_until_refused(address: str, key: Mapping[str, str]) -> list[int]:
+    """The status of one full record after the other, up to the first that is not 200."""
+    found: list[int] = []
+    while not found or found[-1] == 200:
+        found.append(ask(address, f"/api/v1/societes/EE/{len(found)}", key)[0])
+    return found
 
 
 def _charge(store: LmdbStore, company: int) -> None:
