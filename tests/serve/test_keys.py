@@ -45,8 +45,8 @@ def test_all_that_is_no_key_is_refused_alike(served: Served, revoked: str, path:
     unknown = keys.make(lambda below: below - 1)
     bad = [
         f"Bearer {revoked}", f"Bearer {unknown}", f"Bearer {good[:-1]}", f"Bearer {good}x",
-        f"Bearer {good[:-1]}{'1' if good[-1] == '0' else '0'}", f"Basic {good}", f"Token {good}", good,
-        f"Bearer {good} {good}", f"Bearer {good},", "Bearer", "Bearer ", "", "Bearer é",
+        f"Bearer {good[:-1]}{'1' if good[-1] == '0' else '0'}", f"Basic {good}", f"Token {good}",
+        good, f"Bearer {good} {good}", f"Bearer {good},", "Bearer", "Bearer ", "", "Bearer é",
         f"Bearer {good.upper()}",
     ]  # fmt: skip
 
