@@ -7,6 +7,8 @@ conditions are tests on them. The number of matches is exact whichever path is t
 condition is all there is, it is known without listing anything.
 """
 
+import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from shards import cells, idents, orders, words
 from shards.cells import Cell
-from shards.format import COLUMNS, TOP_ROWS
+from shards.format import TOP_ROWS
 from shards.orders import Rows
 from shards.query import Query
 from shards.reader import Shard
@@ -110,37 +112,20 @@ def _between(shard: Shard, tri: str, least: float | None, most: float | None) ->
     column, order = shard.column(name), shard.order(tri)
     low = -np.inf if least is None else float(least)
     high = np.inf if most is None else float(most)
-    # The order descends: greatest first, nulls last.
-    start = _first_place(shard.rows, lambda place: _value(name, column[order[place]]) <= high)
-    stop = _first_place(shard.rows, lambda place: _value(name, column[order[place]]) < low)
-    stop = min(stop, _first_place(shard.rows, lambda place: _is_null(name, column[order[place]])))
+
+    def key(place: int) -> float:
+        return float(shard.keys(tri, order[place : place + 1])[0])
+
+    # Keys ascend as values descend, and a null is +inf: past the greatest number there is.
+    places = range(shard.rows)
+    start = bisect_left(places, -high, key=key)
+    stop = bisect_right(places, min(-low, sys.float_info.max), key=key)
 
     def test(rows: Rows) -> Mask:
         values = column[rows]
         return (values >= low) & (values <= high) & ~orders.is_null(name, values)
 
     return _Condition(max(0, stop - start), lambda: order[start:stop], test)
-
-
-def _first_place(count: int, holds: Callable[[int], bool]) -> int:
-    """The first of 0 … count - 1 for which `holds`, as for all after it; `count` if none."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _is_null(name: str, value: np.generic) -> bool:
-    return bool(orders.is_null(name, np.array([value], dtype=COLUMNS[name]))[0])
-
-
-def _value(name: str, value: np.generic) -> float:
-    """A value as a number that descends as its order does: a null is below everything."""
-    return -np.inf if _is_null(name, value) else float(value)
 
 
 def _with_website(shard: Shard) -> _Condition:
