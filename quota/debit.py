@@ -1,9 +1,10 @@
 """Burst limits (contract D7), shared by the workers of a host. Never for billing.
 
 One LMDB file in memory (/dev/shm) that is never synced: it dies with the machine, and by then
-every bucket is full again. It must not stop the service: when the file cannot be written, calls
-are allowed. Who calls is kept as a digest only. Each call looks at two other rows and deletes those
-that say nothing any more, so that the file holds no more than the callers of today.
+every bucket is full again. It must not stop the service: when the file cannot be written, or a
+process that is stopped keeps it from the others, calls are allowed. Who calls is kept as a digest
+only. Each call looks at two other rows and deletes those that say nothing any more, so that the
+file holds no more than the callers of today.
 
 Where /dev/shm is absent it lies in the state folder, under the name of this boot: a file that was
 never synced is not opened again after a power cut.
@@ -11,10 +12,12 @@ never synced is not opened again after a power cut.
 
 import contextlib
 import hashlib
+import logging
 import os
 import shutil
 import stat
 import struct
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
@@ -23,12 +26,17 @@ import lmdb
 
 from quota import bucket
 from quota.bucket import Wait
+from quota.turn import Turn
 
 T = TypeVar("T")
 
 MEMORY: Final = Path("/dev/shm")
 MAP_SIZE: Final = 64 << 20  # about 700 000 callers of a day; a fuller file is emptied
 READERS: Final = 1024
+
+# A change takes microseconds: who waits longer for his turn waits for a process that is stopped.
+PATIENCE_S: Final = 5.0
+PAUSE_S: Final = 30.0  # until it is tried again; calls go unlimited meanwhile
 
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 _STATE: Final = "state"  # beside the file: the STATE folder that it belongs to
@@ -40,6 +48,8 @@ _DAY: Final = b"d"
 _FULL_AT: Final = struct.Struct(">Q")
 _COUNT: Final = struct.Struct(">II")
 _DIGEST: Final = 16
+
+_log: Final = logging.getLogger("quota.debit")
 
 _FREE: Final = Wait(0.0, 0, 0.0)
 
@@ -56,7 +66,9 @@ class Debit:
         self._path = _place(folder, memory) / "debit.lmdb"
         self._map_size = map_size
         self._cursor = b""
+        self._paused_until = 0.0
         self._env = self._open()
+        self._turn = Turn(self._path)
 
     def allow(self, who: str, per_minute: int, now: float) -> Wait:
         """One call of `who`, of which `per_minute` (>= 1) are allowed; a refused one is free."""
@@ -94,16 +106,22 @@ class Debit:
 
     def close(self) -> None:
         self._env.close()
+        self._turn.close()
 
     # -- the file ------------------------------------------------------------------
 
     def _write(self, change: "Callable[[lmdb.Transaction[bytes]], Wait]") -> Wait:
+        if time.monotonic() < self._paused_until:
+            return _FREE
         try:
-            with self._env.begin(write=True) as txn:
+            with self._turn.held(PATIENCE_S), self._env.begin(write=True) as txn:
                 return change(txn)
         except lmdb.MapFullError:
             self._try(self._empty)
-        except lmdb.Error:
+        except TimeoutError as error:
+            _log.error("bursts are not limited for %d s: %s", PAUSE_S, error)
+            self._paused_until = time.monotonic() + PAUSE_S
+        except (lmdb.Error, OSError):
             self._try(self._reopen)
         return _FREE
 
@@ -113,12 +131,14 @@ class Debit:
             cure()
 
     def _empty(self) -> None:
-        with self._env.begin(write=True) as txn:
+        with self._turn.held(PATIENCE_S), self._env.begin(write=True) as txn:
             txn.drop(self._env.open_db(txn=txn), delete=False)
 
     def _reopen(self) -> None:
         self._env.close()
         self._env = self._open()
+        before, self._turn = self._turn, Turn(self._path)
+        before.close()
 
     def _open(self) -> lmdb.Environment:
         return lmdb.open(

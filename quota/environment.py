@@ -2,7 +2,8 @@
 
 Default durable mode and nothing faster: every other mode loses or corrupts on a power cut, and
 `writemap` dies of a full disk. What stays true: a group is committed and synced, or none of it is;
-one process has the file open once; it is opened after the process was made, never inherited.
+one process has the file open once; it is opened after the process was made, never inherited;
+who writes has the turn (`turn.py`), so that nobody waits for LMDB's own mutex.
 
 A read is a transaction of its own, so that it sees what other processes committed before it, and
 none is held for longer than a call: the pages of an open one can never be used again.
@@ -22,6 +23,7 @@ from lmdb.verify import VerifyError, verify
 from quota import format
 from quota.errors import QuotaError, StoreUnavailable, WrongStoreError
 from quota.transaction import Reading
+from quota.turn import Turn
 from quota.writer import Wish
 
 T = TypeVar("T")
@@ -68,9 +70,10 @@ class Environment:
         self._lock = threading.Lock()
         self._checked = time.monotonic()
         self._env: lmdb.Environment | None = None
+        self._turn: Turn | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._env = self._open()
+            self._open()
         except (lmdb.Error, OSError) as error:
             raise self._unavailable(error) from error
 
@@ -106,10 +109,12 @@ class Environment:
             self.rest()
         outcomes: list[Any] = []
         try:
-            with self._opened().begin(write=True) as txn:
+            env = self._opened()
+            assert self._turn
+            with self._turn.held(), env.begin(write=True) as txn:
                 rows = Rows(txn)
                 outcomes = [_outcome(wish, rows) for wish in wishes]
-        except (lmdb.Error, StoreUnavailable) as error:
+        except (lmdb.Error, OSError, StoreUnavailable) as error:
             self._cure(error)
             return [self._unavailable(error) for _ in wishes]
         return outcomes
@@ -117,7 +122,8 @@ class Environment:
     def rest(self) -> None:
         """Free the reader slots of processes that died; called now and then."""
         self._checked = time.monotonic()
-        with self._lock, contextlib.suppress(lmdb.Error):
+        # Where it is not open, the next write says so.
+        with self._lock, contextlib.suppress(lmdb.Error, StoreUnavailable):
             self._check_readers()
 
     def _cure(self, error: Exception) -> None:
@@ -125,12 +131,10 @@ class Environment:
         with self._lock:
             if isinstance(error, lmdb.MapFullError):
                 return
-            if self._env is not None:
-                self._env.close()
-                self._env = None
+            self._shut()
             # Else the next group tries again.
             with contextlib.suppress(lmdb.Error, OSError):
-                self._env = self._open()
+                self._open()
 
     # -- the file ------------------------------------------------------------------
 
@@ -144,14 +148,20 @@ class Environment:
 
     def close(self) -> None:
         with self._lock:
-            if self._env is not None:
-                self._env.close()
-                self._env = None
+            self._shut()
 
-    def _open(self) -> lmdb.Environment:
+    def _shut(self) -> None:
+        if self._env is not None:
+            self._env.close()
+            self._env = None
+        if self._turn is not None:
+            self._turn.close()
+            self._turn = None
+
+    def _open(self) -> None:
         if not self._path.exists():
             _create(self._path, self._map_size)
-        env = lmdb.open(
+        self._env = lmdb.open(
             str(self._path),
             subdir=False,
             map_size=self._map_size,
@@ -160,12 +170,12 @@ class Environment:
             mode=0o600,
         )
         try:
-            env.reader_check()
-            _check_version(env, self._path)
+            self._turn = Turn(self._path)
+            self._check_readers()
+            _check_version(self._env, self._path)
         except BaseException:
-            env.close()
+            self._shut()
             raise
-        return env
 
     def _opened(self) -> lmdb.Environment:
         if self._env is None:

@@ -59,6 +59,9 @@ class LmdbStore:
 
         return self._environment.read(look)
 
+    def calls(self, account: str, limit: int, now: datetime) -> Meter:
+        return self._environment.read(lambda txn: ledger.calls(txn, account, limit, now))
+
     def account(self, account: str) -> Account:
         return self._environment.read(lambda txn: registry.account_of(txn, account))
 

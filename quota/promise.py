@@ -3,15 +3,24 @@
 It is a `concurrent.futures.Future` with two shortcuts for an event loop that waits for hundreds at
 a time: `await promise` needs no `asyncio.wrap_future`, and `settle` wakes each loop once for a
 whole group. To wake a loop costs a system call, and would cost one for each future that is wrapped.
+
+A coroutine does not wait for ever: not for a disk that does not answer, and not for a process that
+is stopped in the middle of a write. It gives the promise up, and what was not begun is not done.
 """
 
 import asyncio
+import contextlib
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from concurrent.futures import Future, InvalidStateError
+from typing import Any, Final, TypeVar
+
+from quota.errors import StoreUnavailable
 
 T = TypeVar("T")
+
+# A commit takes milliseconds. Less than a worker has to finish once it is told to stop.
+PATIENCE_S: Final = 10.0
 
 Waiter = asyncio.Future[None]
 Asleep = tuple[asyncio.AbstractEventLoop, Waiter]
@@ -33,15 +42,34 @@ class Promise(Future[T]):
                 waiter = loop.create_future()
                 self._awaited.append((loop, waiter))
         if waiter is not None:
-            yield from waiter
+            alarm = loop.call_later(PATIENCE_S, self._give_up, waiter)
+            try:
+                yield from waiter
+            finally:
+                alarm.cancel()
         return self.result()
+
+    def _give_up(self, waiter: Waiter) -> None:
+        if waiter.done():
+            return
+        told = "nothing was counted" if self.cancel() else "it may be counted nevertheless"
+        if self.done() and not self.cancelled():  # just now: it is not woken yet
+            waiter.set_result(None)
+        else:
+            waiter.set_exception(StoreUnavailable(f"no write was done in {PATIENCE_S:g} s; {told}"))
+
+    def begin(self) -> bool:
+        """From now on it cannot be given up; False: it was, and is not to be done."""
+        return self.set_running_or_notify_cancel()
 
     def settle(self, outcome: T | BaseException) -> Sequence[Asleep]:
         """Give the outcome, and return who must still be woken."""
-        if isinstance(outcome, BaseException):
-            self.set_exception(outcome)
-        else:
-            self.set_result(outcome)
+        # One that was given up has nobody left to tell.
+        with contextlib.suppress(InvalidStateError):
+            if isinstance(outcome, BaseException):
+                self.set_exception(outcome)
+            else:
+                self.set_result(outcome)
         return self._awaited
 
 

@@ -33,6 +33,10 @@ class Store(Protocol):
         """All counters of an account, under the limits of `plan`."""
         ...
 
+    def calls(self, account: str, limit: int, now: datetime) -> Meter:
+        """The calls of the day as they stand: the part of `usage` that every answer tells."""
+        ...
+
     def account(self, account: str) -> Account:
         """The account of this id; UnknownError where there is none."""
         ...

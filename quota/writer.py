@@ -4,7 +4,8 @@ A synced commit takes milliseconds on a disk, whatever is in it. So the thread t
 does it in the order of the queue within one transaction, and answers after the commit; meanwhile
 the next group gathers. No answer is given before its group is on the disk.
 
-A wish that the ledger refuses (QuotaError) has changed nothing and fails alone. When the commit
+A wish that the ledger refuses (QuotaError) has changed nothing and fails alone; one whose promise
+was given up before the transaction came to it is left out. When the commit
 fails, all of the group fail and nothing of it was written.
 """
 
@@ -120,7 +121,11 @@ class Writer:
         # Whatever happens in there, nobody waits for ever.
         outcomes: Sequence[Any] = [StoreUnavailable(_LOST.format(len(group)))] * len(group)
         try:
-            outcomes = self._commit([wish for wish, _ in group])
+            outcomes = self._commit([_unless_given_up(*waiting) for waiting in group])
         finally:
             promises = [promise for _, promise in group]
             settle(zip(promises, outcomes, strict=True))
+
+
+def _unless_given_up(wish: Wish, promise: Promise[Any]) -> Wish:
+    return lambda txn: wish(txn) if promise.begin() else None

@@ -26,7 +26,7 @@ def look(folder: Path) -> dict[str, object]:
     try:
         usages = [store.usage(account, plan, NOW) for account in ACCOUNTS]
         # It must take writes again, too.
-        store.take("later", 1, datetime(2026, 11, 22, tzinfo=UTC)).result()
+        store.take("later", 1, datetime(2026, 11, 22, tzinfo=UTC)).result(30)
     finally:
         store.close()
     return {"calls": [u.calls.used for u in usages], "credits": [u.credits.used for u in usages]}

@@ -16,7 +16,7 @@ from quota.errors import StoreUnavailable
 from quota.lmdb_store import LmdbStore
 from quota.plans import load
 from tests import world
-from tests.proof.tools import need
+from tests.proof.tools import need, next_line
 from tests.proof.writer import ACCOUNTS, COST, LIMIT, NOW, account_of
 from tests.serve.processes import ask, line_of, started, stop
 
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PLAN = load()["data"]
+WAIT_S = 30.0
 
 
 @pytest.fixture
@@ -32,13 +33,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     mount = need("mount", "mount")
     done = subprocess.run(
         [mount, "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)],
-        capture_output=True, text=True, check=False,
+        capture_output=True, text=True, check=False, timeout=WAIT_S,
     )  # fmt: skip
     if done.returncode:
         told = f"a small disk cannot be mounted: {done.stderr.strip()}"
         pytest.fail(told) if os.environ.get("CI") and os.geteuid() == 0 else pytest.skip(told)
     yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)
+    subprocess.run(["umount", str(tmp_path)], check=True, timeout=WAIT_S)
 
 
 def test_a_full_disk_stops_debits_but_not_reads_and_room_cures_it(small_disk: Path) -> None:
@@ -56,7 +57,7 @@ def test_a_full_disk_stops_debits_but_not_reads_and_room_cures_it(small_disk: Pa
             _charge(store, company)
     assert _used(store) == charged
 
-    subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
+    subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True, timeout=WAIT_S)
     for company in range(charged, charged + 100):
         _charge(store, company)
     assert _used(store) == charged + 100
@@ -103,17 +104,19 @@ def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: P
     with subprocess.Popen(
         [fiu_run, "-x", *command], cwd=ROOT, text=True, stdout=subprocess.PIPE
     ) as writer:
-        assert writer.stdout
-        first = writer.stdout.readline()  # faults begin once Python has started
+        first = next_line(writer, WAIT_S)  # faults begin once Python has started
         child = _child(writer.pid)
         for fault in (
             "enable_random name=posix/io/rw/pwrite,probability=0.03,failinfo=28",
             "enable_random name=posix/io/rw/pwritev,probability=0.03,failinfo=28",
             "enable_random name=posix/io/sync/fdatasync,probability=0.05,failinfo=5",
         ):
-            subprocess.run(["fiu-ctrl", "-c", fault, str(child)], check=True)
-        told = [first, *writer.stdout]
-        assert writer.wait(timeout=120) == 0
+            subprocess.run(["fiu-ctrl", "-c", fault, str(child)], check=True, timeout=WAIT_S)
+        try:
+            told = [first, *writer.communicate(timeout=120)[0].splitlines()]
+        finally:
+            writer.kill()
+        assert writer.returncode == 0
     acked = [int(line.split()[1]) for line in told if line.startswith("ack")]
     failed = [int(line.split()[1]) for line in told if line.startswith("fail")]
 
@@ -124,7 +127,7 @@ def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: P
     for company in random.Random(5).sample(acked, 500):
         _, charge = store.take_and_charge(
             account_of(company), LIMIT, f"EE:{company}", COST, LIMIT, NOW
-        ).result()
+        ).result(WAIT_S)
         assert charge
         assert charge.outcome == "already", f"company {company} was acknowledged and is not there"
     store.close()
@@ -147,7 +150,7 @@ def _charged_until_refused(address: str, key: Mapping[str, str]) -> list[int]:
 
 def _charge(store: LmdbStore, company: int) -> None:
     promise = store.take_and_charge(ACCOUNTS[0], LIMIT, f"EE:{company}", COST, LIMIT, NOW)
-    _, charge = promise.result()
+    _, charge = promise.result(WAIT_S)
     assert charge
     assert charge.outcome == "charged"
 

@@ -5,13 +5,16 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,18 +22,28 @@ import pytest
 
 from quota.lmdb_store import LmdbStore
 from quota.plans import load
+from tests.proof.hang import report
+from tests.proof.tools import next_line
 from tests.serve.processes import children
 from tests.world import company, publish
-
-pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 4
 ROUNDS = int(os.environ.get("PROOF_ROUNDS", "200"))
+ROUNDS_SECONDS = 180.0 * max(1.0, ROUNDS / 200)  # a slow machine makes fewer
+FEWEST = min(20, ROUNDS)
+
+# Beside the rounds: to start, to stop, and to wait once for a server that hangs.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(ROUNDS_SECONDS + 200)]
+
+# Longer than the server may take to say that it cannot count (quota/promise.py).
+ANSWER_SECONDS = 30.0
+START_SECONDS = 120.0
 COMPANIES = 60
 COST = 5
 PLANS = load()
 FREE = PLANS["free"]
+LISTENING = "0A"  # in /proc/net/tcp
 ANSWER = re.compile(rb"HTTP/1.1 (\d+) .*?\r\n\r\n", re.DOTALL)
 
 
@@ -62,12 +75,17 @@ def server(tmp_path: Path) -> Iterator[Server]:
         "--config", str(tmp_path / "serve.toml"),
     ]  # fmt: skip
     with subprocess.Popen(
-        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        assert process.stdout
-        yield Server(process.stdout.readline().strip(), process.pid)
-        process.terminate()
-        assert process.wait(timeout=30) == 0
+        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            yield Server(next_line(process, START_SECONDS).strip(), process.pid)
+            process.terminate()
+            assert process.wait(timeout=30) == 0
+        finally:
+            # A worker that hangs does not see that its parent is gone.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_no_charge_is_lost_or_doubled_and_no_limit_passed_when_workers_are_killed(
@@ -77,11 +95,14 @@ def test_no_charge_is_lost_or_doubled_and_no_limit_passed_when_workers_are_kille
     chance = random.Random(9)
     store = LmdbStore(tmp_path / "state")
     lost = 0
-    for _ in range(ROUNDS):
+    until = time.monotonic() + ROUNDS_SECONDS
+    for number in range(ROUNDS):
+        if number >= FEWEST and time.monotonic() > until:
+            break
         now = datetime.now(UTC)
-        account = store.create_account("free", PLANS, now).result()
-        _, key = store.create_key(account.id, PLANS, now).result()
-        told = asyncio.run(_round(server, key, chance))
+        account = store.create_account("free", PLANS, now).result(ANSWER_SECONDS)
+        _, key = store.create_key(account.id, PLANS, now).result(ANSWER_SECONDS)
+        told = asyncio.run(_round(server, key, chance, busy=number % 2 == 0))
         usage = store.usage(account.id, FREE, now)
         lost += told.lost
 
@@ -96,10 +117,13 @@ def test_no_charge_is_lost_or_doubled_and_no_limit_passed_when_workers_are_kille
     assert lost, "no request was ever cut off: the kills came too late to prove anything"
 
 
-async def _round(server: Server, key: str, chance: random.Random) -> Told:
-    """All companies asked for at once, a worker killed meanwhile, then all asked for again."""
+async def _round(server: Server, key: str, chance: random.Random, *, busy: bool) -> Told:
+    """All companies asked for at once, a worker killed meanwhile, then some asked for again.
+
+    `busy`: each worker serves when one is killed; else it may hit one that is starting.
+    """
     told = Told()
-    await _all_there(server)
+    await _all_there(server, listening=busy)
     asking = [_ask(server, key, str(i), told) for i in range(COMPANIES)]
     await asyncio.gather(_kill(server, chance), *asking)
     await asyncio.gather(*(_ask(server, key, str(i), told) for i in range(0, COMPANIES, 6)))
@@ -109,17 +133,12 @@ async def _round(server: Server, key: str, chance: random.Random) -> Told:
 async def _ask(server: Server, key: str, identifier: str, told: Told) -> None:
     """One request on a connection of its own. A client library would ask again by itself when it
     is cut off, and nothing would be seen to be lost."""
-    address = urlsplit(server.address)
-    try:
-        reader, writer = await asyncio.open_connection(address.hostname, address.port)
-        writer.write(
-            f"GET /api/v1/societes/EE/{identifier} HTTP/1.1\r\nHost: {address.netloc}\r\n"
-            f"Authorization: Bearer {key}\r\nConnection: close\r\n\r\n".encode()
-        )
-        answer = await reader.read()
-        writer.close()
-    except ConnectionError:
-        answer = b""
+    host = urlsplit(server.address).netloc
+    answer = await _answer(
+        server,
+        f"GET /api/v1/societes/EE/{identifier} HTTP/1.1\r\nHost: {host}\r\n"
+        f"Authorization: Bearer {key}\r\nConnection: close\r\n\r\n".encode(),
+    )
     whole = ANSWER.match(answer)
     if whole is None or len(answer) < whole.end() + int(_header(answer, b"Content-Length")):
         told.lost += 1
@@ -127,6 +146,33 @@ async def _ask(server: Server, key: str, identifier: str, told: Told) -> None:
     assert whole[1] in (b"200", b"402", b"429"), whole[1]
     told.calls += whole[1] != b"429"
     told.debits[identifier] += int(_header(answer, b"X-Credits-Debites"))
+
+
+async def _answer(server: Server, request: bytes) -> bytes:
+    """All that comes back, nothing if the connection is cut; it fails if the server says nothing.
+
+    A server that keeps a connection and never answers is what a kill must not lead to.
+    """
+    loop = asyncio.get_running_loop()
+    address = urlsplit(server.address)
+    assert address.port
+    answer = b""
+    with socket.socket() as connection:
+        connection.setblocking(False)
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await loop.sock_connect(connection, (address.hostname, address.port))
+                await loop.sock_sendall(connection, request)
+                while piece := await loop.sock_recv(connection, 65_536):
+                    answer += piece
+        except TimeoutError:
+            client = connection.getsockname()[1]
+            doing = report(server.pid, server.workers(), address.port, client)
+            told = f"no answer in {ANSWER_SECONDS:g} s, only {answer!r}\n{doing}"
+            raise AssertionError(told) from None
+        except ConnectionError:
+            return b""
+    return answer
 
 
 def _header(answer: bytes, name: bytes) -> bytes:
@@ -139,9 +185,23 @@ async def _kill(server: Server, chance: random.Random) -> None:
     os.kill(chance.choice(server.workers()), signal.SIGKILL)
 
 
-async def _all_there(server: Server) -> None:
-    """Wait until the killed worker has been replaced, for half a minute at most."""
-    deadline = time.monotonic() + 30
-    while len(server.workers()) < WORKERS:
-        assert time.monotonic() < deadline, "a killed worker was not replaced"
+async def _all_there(server: Server, *, listening: bool) -> None:
+    """Wait until the killed worker has been replaced, for START_SECONDS at most."""
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        there, ready = len(server.workers()), _listening(server)
+        if there == WORKERS and (ready == WORKERS or not listening):
+            return
+        told = f"{there} of {WORKERS} workers are there and {ready} listen"
+        assert time.monotonic() < deadline, f"a killed worker was not replaced: {told}"
         await asyncio.sleep(0.01)
+
+
+def _listening(server: Server) -> int:
+    """How many workers accept connections."""
+    port = f":{urlsplit(server.address).port:04X}"
+    with Path("/proc/net/tcp").open() as rows:
+        next(rows)
+        # Those that listen come first.
+        sockets = takewhile(lambda row: row[3] == LISTENING, map(str.split, rows))
+        return sum(row[1].endswith(port) for row in sockets)

@@ -16,7 +16,7 @@ import pytest
 from quota.environment import FILE
 from tests.proof import powercut
 from tests.proof.powercut import Ack, Disk, Event, Named
-from tests.proof.tools import need
+from tests.proof.tools import need, next_line
 from tests.proof.writer import ACCOUNTS, COST, account_of
 
 pytestmark = pytest.mark.slow
@@ -76,7 +76,7 @@ def _record(tmp_path: Path, *options: str) -> list[Event]:
     ]
     done = subprocess.run(
         [strace, *powercut.ARGUMENTS, "-o", str(log), *command],
-        cwd=ROOT, capture_output=True, text=True, check=False,
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     happened = powercut.events(log, state / FILE)
@@ -143,10 +143,9 @@ class Look:
 
     def __call__(self, folder: Path) -> dict[str, list[int]] | None:
         assert self._process.stdin
-        assert self._process.stdout
         self._process.stdin.write(f"{folder}\n")
         self._process.stdin.flush()
-        answer = self._process.stdout.readline()
+        answer = next_line(self._process, 60)
         if not answer:
             self.stop()
             self._process = self._start()

@@ -37,7 +37,7 @@ def main(state: Path, seed: int, count: int, *, sync: bool) -> None:
         ]
         for i, future in zip(group, waiting, strict=True):
             try:
-                meter, charge = future.result()
+                meter, charge = future.result(60)
             except StoreUnavailable:
                 os.write(1, f"fail {i}\n".encode())
                 continue

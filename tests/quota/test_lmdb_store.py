@@ -1,7 +1,9 @@
 """The store over real LMDB: the same machine as the ledger's, and what only a file can do wrong."""
 
+import asyncio
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from quota.environment import FILE
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError, WrongStoreError
 from quota.lmdb_store import LmdbStore
 from quota.results import Reservation
+from quota.turn import Turn
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.small import NOON, PLANS
 
@@ -50,6 +53,23 @@ def test_what_was_promised_is_there_after_it_was_opened_again(tmp_path: Path) ->
     assert again.identify(text) == account.result()
     assert again.usage(account.result().id, PLANS["data"], NOON).calls.used == 1
     again.close()
+
+
+def test_a_call_that_could_not_be_written_in_time_is_not_counted_later(
+    store: LmdbStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process is stopped in the middle of a write"""
+    monkeypatch.setattr("quota.promise.PATIENCE_S", 0.05)
+
+    async def ask() -> None:
+        await store.take("a_", 9, NOON)
+
+    with closing(Turn(tmp_path / FILE)) as stopped:
+        with stopped.held(), pytest.raises(StoreUnavailable, match="nothing was counted"):
+            asyncio.run(ask())
+        after = store.take("a_", 9, NOON).result(10)
+
+    assert after.used == 1
 
 
 def test_what_was_asked_for_before_close_is_done(store: LmdbStore) -> None:

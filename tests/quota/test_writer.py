@@ -3,6 +3,7 @@
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -210,6 +211,72 @@ def test_a_request_that_is_gone_disturbs_nobody() -> None:
         gone.cancel()
         settle([(promise, 7) for promise in promises])
         return await stays
+
+    assert asyncio.run(main()) == 7
+
+
+def awaited(promise: Promise[Any]) -> Any:
+    async def main() -> Any:
+        return await promise
+
+    return asyncio.run(main())
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quota.promise.PATIENCE_S", 0.05)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_nobody_waits_for_any_more_is_not_done() -> None:
+    """A client never waits for ever, and is told the truth: nothing was counted"""
+    done: list[str] = []
+    begins = threading.Event()
+
+    def commit(wishes: Sequence[Wish]) -> list[Any]:
+        begins.wait(10)
+        return [wish(NOTHING) for wish in wishes]
+
+    writer = Writer(commit, lambda: None)
+
+    with pytest.raises(StoreUnavailable, match="nothing was counted"):
+        awaited(writer.submit(lambda txn: done.append("too late")))
+    begins.set()
+    writer.submit(lambda txn: done.append("good")).result(10)
+    writer.close()
+
+    assert done == ["good"]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_was_begun_may_be_done_and_says_so() -> None:
+    disk = Disk()
+    disk.through.clear()
+    writer = Writer(disk.commit, lambda: None)
+    promise = writer.submit(constant(7))
+    disk.reached.acquire()
+
+    with pytest.raises(StoreUnavailable, match="may be counted"):
+        awaited(promise)
+    disk.through.set()
+    writer.close()
+
+    assert promise.result(10) == 7
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_answer_that_comes_at_the_last_moment_counts() -> None:
+    promise: Promise[int] = Promise()
+
+    async def main() -> int:
+        async def one() -> int:
+            return await promise
+
+        task = asyncio.ensure_future(one())
+        await asyncio.sleep(0)
+        settle([(promise, 7)])
+        time.sleep(0.1)  # the loop is busy: the alarm and the answer are due together
+        return await task
 
     assert asyncio.run(main()) == 7
 

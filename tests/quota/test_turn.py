@@ -1,0 +1,204 @@
+"""The turn to write: one at a time, nobody forgotten when one that waits is killed."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import lmdb
+import pytest
+
+import quota.debit
+from quota.bucket import Wait
+from quota.debit import Debit
+from quota.environment import FILE, Environment
+from quota.turn import Turn
+
+ROOT = Path(__file__).parents[2]
+MEMORY = Path("/dev/shm")
+WAITING_S = 20.0
+
+Process = subprocess.Popen[str]
+Change = Callable[[], object]
+Write = Callable[[Change], object]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "Ä.lmdb"
+    path.touch()
+    return path
+
+
+@contextmanager
+def running(*arguments: object) -> Iterator[Process]:
+    """A process of this module, which says "open" once it is."""
+    command = [sys.executable, "-m", "tests.quota.test_turn", *map(str, arguments)]
+    with subprocess.Popen(
+        command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            assert said(process) == "open"
+            yield process
+        finally:
+            process.kill()
+
+
+def said(process: Process) -> str:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+def tell(process: Process, line: object) -> None:
+    assert process.stdin
+    process.stdin.write(f"{line}\n")
+    process.stdin.flush()
+
+
+# -- two files, one killed ---------------------------------------------------------
+
+
+@pytest.mark.skipif(not os.access(MEMORY, os.W_OK), reason="a commit must not sleep: no /dev/shm")
+@pytest.mark.parametrize("kind", ["debit", "store"])
+def test_who_waits_behind_a_killed_process_gets_its_turn(kind: str) -> None:
+    """One writes, a second and a third wait. The second is killed; before it runs again (it shares
+    the CPU of the first and does not push in: SCHED_BATCH), the first ends and begins anew. A
+    wake-up that went to the dead one alone would leave the third asleep for ever.
+    """
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=MEMORY))
+        first = stack.enter_context(running("first", kind, folder))
+        assert said(first) == "writing"
+        second = stack.enter_context(running("patient", kind, folder))
+        asleep(second)
+        third = stack.enter_context(running("last", kind, folder))
+        asleep(third)
+
+        tell(first, second.pid)
+        second.wait(WAITING_S)
+        tell(first, "go on")
+        first.wait(WAITING_S)
+
+        assert ended(third), "the third process was forgotten"
+        assert said(third) == "done"
+
+
+def asleep(process: Process) -> None:
+    """Wait until it waits, or looks again and again whether it may go on."""
+    found = ""
+    while found.count("S") < 5 and len(found) < 100:
+        found += Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2][0]
+        time.sleep(0.02)
+    assert process.poll() is None, "it was not kept from writing"
+
+
+def ended(process: Process) -> bool:
+    try:
+        return process.wait(WAITING_S) == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def main(role: str, kind: str, folder: str) -> None:
+    """What `running` runs."""
+    write = _store(Path(folder)) if kind == "store" else _debit(Path(folder))
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    if role == "patient":
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    print("open", flush=True)  # noqa: T201 - the test reads it
+    if role == "first":
+        write(_kill)
+        write(sys.stdin.readline)
+    else:
+        write(str)
+        print("done", flush=True)  # noqa: T201
+
+
+def _kill() -> None:
+    print("writing", flush=True)  # noqa: T201
+    os.kill(int(sys.stdin.readline()), 9)
+
+
+def _store(folder: Path) -> Write:
+    environment = Environment(folder, 1 << 20)
+    return lambda change: environment.write([lambda txn: (txn.put(b"x", b""), change())])
+
+
+def _debit(folder: Path) -> Write:
+    quota.debit.PATIENCE_S = 60.0  # type: ignore[misc]
+    debit = Debit(folder, memory=folder)
+
+    def write(change: Change) -> Wait:
+        def do(txn: "lmdb.Transaction[bytes]") -> Wait:
+            txn.put(b"x", b"")
+            change()
+            return Wait(0.0, 0, 0.0)
+
+        return debit._write(do)
+
+    return write
+
+
+# -- the turn ----------------------------------------------------------------------
+
+
+def test_one_has_the_turn_and_others_are_told_after_their_patience(file: Path) -> None:
+    with closing(Turn(file)) as ours, closing(Turn(file)) as theirs:
+        with ours.held(), pytest.raises(TimeoutError, match=r"Ä\.lmdb.*0\.05 s"), theirs.held(0.05):
+            pass
+        with theirs.held(0.05):
+            pass
+
+
+def test_the_turn_is_given_back_whatever_happens(file: Path) -> None:
+    with closing(Turn(file)) as ours, closing(Turn(file)) as theirs:
+        with pytest.raises(ZeroDivisionError), ours.held():
+            raise ZeroDivisionError
+
+        with theirs.held(0), pytest.raises(TimeoutError), ours.held(0):
+            pass
+        with ours.held(0):
+            pass
+
+
+def test_the_turn_of_a_killed_process_is_free(tmp_path: Path) -> None:
+    with running("first", "store", tmp_path) as process, closing(Turn(tmp_path / FILE)) as turn:
+        assert said(process) == "writing"
+        with pytest.raises(TimeoutError), turn.held(0.05):
+            pass
+
+        process.kill()
+
+        with turn.held(WAITING_S):
+            pass
+
+
+# -- who does not get it -----------------------------------------------------------
+
+
+def test_a_stopped_process_stops_no_other_from_answering_bursts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """D7 fails open: one call waits, those after it do not"""
+    monkeypatch.setattr("quota.debit.PATIENCE_S", 0.05)
+    now = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
+    with closing(Debit(tmp_path, memory=tmp_path)) as debit:
+        debit.allow("a", 1, now)
+        (path,) = tmp_path.glob("societes-debit-*/debit.lmdb")
+        with closing(Turn(path)) as stopped, stopped.held():
+            waits = [debit.allow("a", 1, now) for _ in range(100)]
+        monkeypatch.setattr(debit, "_paused_until", 0.0)
+
+        assert not any(wait.seconds for wait in waits)
+        assert len(caplog.records) == 1
+        assert "stopped" in caplog.text
+        assert debit.allow("a", 1, now).seconds > 0
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
