@@ -11,14 +11,16 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline import build, importing, quality
+from pipeline import build, importing, memory, quality
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.registers import REGISTERS
 from pipeline.rejected import MOST
+from pipeline.synth import writing
 from shards.errors import ShardError
 
 _EXAMPLE_IMPORT = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
+_EXAMPLE_SYNTH = "example: python -m pipeline synth --companies 100000 --seed 1 --out input/synth"
 _EXAMPLE_BUILD = "example: python -m pipeline build --input input/ee input/uk --out data"
 
 
@@ -26,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     asked = _parser().parse_args(arguments)
     try:
-        return _import(asked) if asked.command == "import" else _build(asked)
+        return _COMMANDS[asked.command](asked)
     except (BuildError, InputError, ShardError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
     except pl.exceptions.ComputeError as error:
@@ -49,20 +51,40 @@ def _build(asked: argparse.Namespace) -> int:
         out=asked.out,
         pays=asked.pays,
         jobs=asked.jobs,
+        memory=asked.memory,
         force=asked.force,
         max_rejected=asked.max_rejected,
     )
     built = build.run(options)
+    if built.resumed:
+        print(f"taken from an interrupted build: {' '.join(built.resumed)}")
     for line in quality.table(built.pays, built.hors_pays):
         print(line)
     print(f"published {built.generation} in {asked.out}")
     return 0
 
 
+def _synth(asked: argparse.Namespace) -> int:
+    options = writing.Options(
+        companies=asked.companies,
+        seed=asked.seed,
+        out=asked.out,
+        comptes=asked.comptes,
+        jobs=asked.jobs,
+    )
+    written = writing.run(options)
+    print(f"{written.companies} companies, {written.lines} statement lines in {asked.out}")
+    return 0
+
+
+_COMMANDS = {"import": _import, "synth": _synth, "build": _build}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m pipeline", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     _import_parser(commands.add_parser("import", help="published files -> canonical Parquet"))
+    _synth_parser(commands.add_parser("synth", help="synthetic canonical Parquet, at any scale"))
     _build_parser(commands.add_parser("build", help="canonical Parquet -> a published generation"))
     return parser
 
@@ -74,6 +96,25 @@ def _import_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="input of a build")
 
 
+def _synth_parser(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLE_SYNTH
+    parser.add_argument("--companies", metavar="N", required=True, type=_whole, help="in all")
+    parser.add_argument(
+        "--seed", metavar="S", required=True, type=_whole, help="the same seed, the same bytes"
+    )
+    parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="input of a build")
+    parser.add_argument(
+        "--comptes",
+        metavar="F",
+        type=_share,
+        default=0.0,
+        help="share of the companies that have statements (default 0)",
+    )
+    parser.add_argument(
+        "--jobs", metavar="N", type=_positive, help="processes (default: one a processor)"
+    )
+
+
 def _build_parser(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLE_BUILD
     parser.add_argument(
@@ -83,7 +124,16 @@ def _build_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pays", type=_countries, help="rebuild only these (EE,UK), keep the others as published"
     )
-    parser.add_argument("--jobs", metavar="N", type=_positive, help="processes (default: all)")
+    parser.add_argument(
+        "--jobs", metavar="N", type=_positive, help="processes (default: one a processor)"
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="GIB",
+        type=_gibibytes,
+        help="of all processes together (default: half of what is available): bounds how many"
+        " countries are built at once and how many rows are held",
+    )
     parser.add_argument(
         "--max-rejected",
         metavar="SHARE",
@@ -111,6 +161,24 @@ def _positive(value: str) -> int:
     if not value.isascii() or not value.isdigit() or int(value) < 1:
         raise argparse.ArgumentTypeError(f"{value!r} is no number of processes; write 1 or more")
     return int(value)
+
+
+def _whole(value: str) -> int:
+    if not value.isascii() or not value.isdigit():
+        raise argparse.ArgumentTypeError(f"{value!r} is no whole number; write 0 or more, as 1000")
+    return int(value)
+
+
+def _gibibytes(value: str) -> int:
+    try:
+        found = int(float(value) * memory.GIB)
+    except (ValueError, OverflowError):
+        found = 0
+    if found <= 0:
+        raise argparse.ArgumentTypeError(
+            f"{value!r} is no amount of memory; write GiB, as 6 or 1.5"
+        )
+    return found
 
 
 def _share(value: str) -> float:

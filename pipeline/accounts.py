@@ -76,19 +76,28 @@ def contradictions(lines: pl.LazyFrame) -> int:
     return int(alike.select(pl.col("len").sum()).collect(engine="streaming").item())
 
 
-def attach(companies: pl.LazyFrame, lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
-    """Fill years, turnover, headcount, total assets and capital from the kept `lines`."""
-    joined = companies.join(_years(lines), on="id", how="left")
+def facts(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
+    """What the kept `lines` say of each company that has some: its years, and a figure a role."""
     figures = _figures(lines, seeds)
+    joined = _years(lines)
     for role in ROLES:
         joined = joined.join(_of_role(figures, role), on="id", how="left")
-    filled = joined.with_columns(
-        pl.col("n_exercices").is_not_null().alias(PRESENT),
-        *_fill_turnover(),
-        *_fill_assets(),
-        *_fill_capital(),
-        _fill_staff(),
-    ).drop(*(f"{role}_{part}" for role in ROLES for part in _PARTS))
+    return joined
+
+
+def attach(companies: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
+    """Fill years, turnover, headcount, total assets and capital from the `facts`."""
+    filled = (
+        companies.join(facts, on="id", how="left")
+        .with_columns(
+            pl.col("n_exercices").is_not_null().alias(PRESENT),
+            *_fill_turnover(),
+            *_fill_assets(),
+            *_fill_capital(),
+            _fill_staff(),
+        )
+        .drop(*(f"{role}_{part}" for role in ROLES for part in _PARTS))
+    )
     return _years_of_figures(filled)
 
 

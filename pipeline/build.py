@@ -1,61 +1,61 @@
-"""Build: canonical Parquet becomes a published generation. The stages stand in `_country`.
+"""Build: canonical Parquet becomes a published generation.
 
-Each country is a task of its own, from its rows in the input to its shard, so that memory is
-bounded by the largest country and tasks run in processes (spawned: Polars does not survive a fork).
-The same input gives the same bytes, whatever the number of processes and the order of files.
-Nothing is published before everything is whole; a build that fails or dies leaves what is published
-as it was.
+Each country is a task of its own (country.py), from its rows in the input to its shard, so that
+tasks run in processes and a build that was interrupted goes on with the countries that are left.
+The same input gives the same bytes, whatever the number of processes, the memory, the order of
+files, and how often it was interrupted. Nothing is published before everything is whole; a build
+that fails or dies leaves what is published as it was.
 """
 
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
 
 import polars as pl
 
+from pipeline import country as countries
 from pipeline import (
-    accounts,
-    checks,
-    derived,
-    duplicates,
     emit,
-    identifiers,
     jobs,
+    memory,
     money,
     previous,
     quality,
+    receipts,
     rejected,
-    rows,
-    score,
     sectors,
     sources,
-    text,
+    workshop,
 )
 from pipeline import seeds as tables
-from pipeline.canonical import COMPANIES, COMPTES
+from pipeline.canonical import COMPANIES
+from pipeline.country import Tables, Task
 from pipeline.errors import BuildError
 from pipeline.quality import Quality
+from pipeline.receipts import Country
 from pipeline.rejected import NO_COUNTRY, NOWHERE, REASON
 from pipeline.seeds import Seeds
+from pipeline.sources import Survey
+from pipeline.workshop import Workshop
 from shards import generations, reference
-from shards.record import FIELDS
-from shards.reference import Cell
-
-_WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL)
+from shards.manifest import Source
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a build is asked. `pays` None means all countries; `jobs` None, as many as pay off."""
+    """What a build is asked.
+
+    `pays` None means all countries; `jobs` None, as many processes as pay off; `memory`, in bytes,
+    None, half of what is available.
+    """
 
     inputs: tuple[Path, ...]
     out: Path
     pays: tuple[str, ...] | None = None
     jobs: int | None = None
+    memory: int | None = None
     force: bool = False
     max_rejected: float = rejected.MOST
     seeds: Path = tables.SEEDS
@@ -63,217 +63,146 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A published generation and its report."""
+    """A published generation and its report; `resumed` countries an interrupted build had done."""
 
     generation: str
     pays: Mapping[str, Quality]
     hors_pays: Quality
+    resumed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
-    """What the stages look up, made once for all countries."""
+class _Input:
+    """What is known of the input before it is read."""
 
-    seeds: Seeds
-    rates: pl.DataFrame
-    nace: pl.DataFrame
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One country to build: plain values, so that it can be sent to another process."""
-
-    iso2: str
-    rows: int
-    options: Options
-    tables: Tables
-    staged: Path
-    work: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Country:
-    """What came of a task, beside the shard."""
-
-    iso2: str
-    cells: tuple[Cell, ...]
-    quality: Quality
+    companies: Survey
+    comptes: Survey
+    digests: Mapping[Path, Source]
 
 
 def run(options: Options) -> Built:
     """Build and publish a generation.
 
     Raises:
-        BuildError: the input, a table or the share of rejected rows forbids it.
+        BuildError: the input, a table, the share of rejected rows or the memory forbids it; or
+            another build is under way.
         InputError: a file of the input is not canonical.
         ShardError: a gate of the publication is closed.
     """
     seeds = tables.read(options.seeds)
-    known = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
     sources.check(options.inputs)
     wanted = _wanted(options.pays, seeds)
-    kept = [country.iso2 for country in seeds.pays if country.iso2 not in wanted]
+    kept = [pays.iso2 for pays in seeds.pays if pays.iso2 not in wanted]
     old = previous.read(options.out) if kept else None
-    with _staged(options.out) as (staged, work):
-        elsewhere = _elsewhere(options, seeds)
-        built = {c.iso2: c for c in _countries(options, known, wanted, staged, work)}
-        counts = {iso2: country.cells for iso2, country in built.items()}
-        qualities = {iso2: country.quality for iso2, country in built.items()}
-        found = sources.digests(options.inputs)
-        if old:
-            previous.keep(old, kept, staged)
-            counts |= {iso2: old.counts[iso2] for iso2 in kept}
-            qualities |= {iso2: old.qualities[iso2] for iso2 in kept}
-            found = previous.sources(old, found)
-        lists = emit.reference(seeds, counts)
-        (staged / generations.REFERENCE).write_bytes(reference.dump(lists))
-        (staged / generations.QUALITY).write_bytes(quality.dump(qualities, elsewhere))
-        generation = generations.publish(options.out, staged, sources=found, force=options.force)
-    return Built(generation, qualities, elsewhere)
+    with workshop.opened(options.out) as shop:
+        given = _read(options.inputs)
+        elsewhere = _elsewhere(options, seeds, given)
+        built, resumed = _countries(options, seeds, wanted, given, shop)
+        counts = {country.iso2: country.cells for country in built}
+        qualities = {country.iso2: country.quality for country in built}
+        files = {generations.shard_name(country.iso2): country.file for country in built}
+        found = list(given.digests.values())
+        with _staged(options.out) as staged:
+            for name in files:
+                previous.link(shop.done / name, staged / name)
+            if old:
+                files |= previous.keep(old, kept, staged)
+                counts |= {iso2: old.counts[iso2] for iso2 in kept}
+                qualities |= {iso2: old.qualities[iso2] for iso2 in kept}
+                found = previous.sources(old, found)
+            lists = emit.reference(seeds, counts)
+            (staged / generations.REFERENCE).write_bytes(reference.dump(lists))
+            (staged / generations.QUALITY).write_bytes(quality.dump(qualities, elsewhere))
+            generation = generations.publish(
+                options.out, staged, sources=found, known=files, force=options.force
+            )
+    return Built(generation, qualities, elsewhere, resumed)
 
 
-def _country(task: Task) -> Country:
-    """All stages of one country, in order."""
-    if not task.options.inputs:
-        return _empty(task)
-    iso2, options = task.iso2, task.options
-    seeds, rates, nace = task.tables.seeds, task.tables.rates, task.tables.nace
-    pays = seeds.country(iso2)
-
-    # Rows: clean, mark the bad ones, set them apart.
-    companies = sources.of_country(sources.companies(options.inputs), iso2)
-    marked = _stored(
-        companies.pipe(text.clean).pipe(money.unsigned_zeros).pipe(rejected.mark),
-        task.work / f"{iso2}.companies.parquet",
+def _read(inputs: tuple[Path, ...]) -> _Input:
+    return _Input(
+        sources.survey(inputs, "companies"),
+        sources.survey(inputs, "comptes"),
+        sources.digests(inputs),
     )
-    refused = _set_apart(task, marked)
-    good = marked.filter(pl.col(REASON).is_null()).drop(REASON)
-    duplicates.refuse(good, iso2, sources.files(options.inputs, "companies"))
-
-    # Statement lines: those of good rows, once, of the last years.
-    comptes = sources.of_country(sources.comptes(options.inputs), iso2)
-    judged = _stored(
-        comptes.pipe(text.clean).pipe(money.unsigned_zeros).pipe(accounts.mark, good),
-        task.work / f"{iso2}.judged.parquet",
-    )
-    distinct = _stored(accounts.distinct(judged), task.work / f"{iso2}.distinct.parquet")
-    lines = _stored(accounts.recent(distinct), task.work / f"{iso2}.lines.parquet")
-    became = _account(task, judged, distinct, lines)
-
-    # Columns: each stage adds its own.
-    finished = (
-        good.pipe(accounts.attach, lines, seeds)
-        .pipe(checks.columns, "accounts", there=["n_exercices", "exercice_min", "exercice_max"])
-        .pipe(money.turnover, rates)
-        .pipe(money.capital, rates)
-        .pipe(checks.columns, "money", there=[money.CAPITAL, money.UNCONVERTED], gone=["taux"])
-        .pipe(sectors.attach, nace, sectors.outside(seeds, iso2))
-        .pipe(checks.columns, "sectors", there=_WORKING, gone=["nace_version"])
-        .pipe(identifiers.link, pays)
-        .pipe(derived.attach)
-        .pipe(score.attach)
-        .pipe(checks.columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
-        .pipe(rows.in_layout)
-        .collect(engine="streaming")
-    )
-    frame = checks.rows(finished, "the stages", task.rows - sum(refused.values()))
-
-    emit.shard(task.staged, iso2, frame, lines)
-    report = Quality(
-        lues=task.rows,
-        rejetees=refused,
-        **quality.of_frame(frame),
-        **became,
-        **asdict(identifiers.conformity(frame["id"], pays)),
-    )
-    return Country(iso2, emit.cells(frame), report)
 
 
-def _empty(task: Task) -> Country:
-    """A country of which the input says nothing: what the stages would make of no row, at once."""
-    rejected.file(task.options.out, task.iso2).unlink(missing_ok=True)
-    emit.shard(task.staged, task.iso2, rows.EMPTY, pl.LazyFrame(schema=dict(COMPTES)))
-    return Country(task.iso2, (), Quality(renseignees=dict.fromkeys(quality.SHARES, 0)))
-
-
-def _stored(frame: pl.LazyFrame, path: Path) -> pl.LazyFrame:
-    """`frame` computed once, in bounded memory, and read again as often as wanted."""
-    frame.sink_parquet(path, compression="lz4")
-    return pl.scan_parquet(path)
-
-
-def _set_apart(task: Task, marked: pl.LazyFrame) -> dict[str, int]:
-    """Write the rejected rows; stop if they are too many. Return how many each reason took."""
-    refused = rejected.reasons(marked)
-    path = rejected.file(task.options.out, task.iso2)
-    rejected.write(marked, list(COMPANIES), path)
-    most = task.options.max_rejected
-    rejected.refuse_too_many(task.iso2, "rows", task.rows, refused, most, path)
-    return refused
-
-
-def _account(
-    task: Task, judged: pl.LazyFrame, distinct: pl.LazyFrame, lines: pl.LazyFrame
-) -> dict[str, Any]:
-    """What became of the statement lines, as arguments of Quality; stop if too many are bad."""
-    reasons = rejected.reasons(judged)
-    bad = {name: count for name, count in reasons.items() if name != accounts.NO_COMPANY}
-    read, good, kept = rejected.count(judged), rejected.count(distinct), rejected.count(lines)
-    most = task.options.max_rejected
-    rejected.refuse_too_many(task.iso2, "statement lines", read, bad, most, "comptes/")
-    left_out = {
-        **reasons,
-        accounts.COPY: read - sum(reasons.values()) - good,
-        accounts.TOO_OLD: good - kept,
-    }
-    return {
-        "lignes_lues": read,
-        "lignes_gardees": kept,
-        "lignes_ecartees": {name: count for name, count in left_out.items() if count},
-        "lignes_contradictoires": accounts.contradictions(lines),
-    }
-
-
-def _elsewhere(options: Options, seeds: Seeds) -> Quality:
+def _elsewhere(options: Options, seeds: Seeds, given: _Input) -> Quality:
     """Set apart the rows of no known country; stop if they are too many of the whole input."""
-    known = [country.iso2 for country in seeds.pays]
-    everything = sources.companies(options.inputs)
-    companies = sources.of_no_country(everything, known)
-    marked = companies.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
-    lost = rejected.reasons(marked)
+    known = [pays.iso2 for pays in seeds.pays]
+    rows, lines = _strangers(given.companies, known), _strangers(given.comptes, known)
+    holding = [path for path, held in given.companies.items() if not held.keys() <= set(known)]
+    marked = sources.of_no_country(holding, "companies", known)
     path = rejected.file(options.out, NOWHERE)
-    rejected.write(marked, list(COMPANIES), path)
-    total = rejected.count(everything)
-    named = {f"pays {iso2!r}": count for iso2, count in sources.survey(companies).items()}
+    rejected.write(marked.with_columns(pl.lit(NO_COUNTRY).alias(REASON)), list(COMPANIES), path)
+    total = sum(sources.totals(given.companies).values())
+    named = {f"pays {iso2!r}": count for iso2, count in rows.items()}
     rejected.refuse_too_many(NOWHERE, "rows", total, named, options.max_rejected, path)
-    lines = rejected.count(sources.of_no_country(sources.comptes(options.inputs), known))
     return Quality(
-        lues=sum(lost.values()),
-        rejetees=lost,
-        lignes_lues=lines,
-        lignes_ecartees={NO_COUNTRY: lines} if lines else {},
+        lues=sum(rows.values()),
+        rejetees={NO_COUNTRY: sum(rows.values())} if rows else {},
+        lignes_lues=sum(lines.values()),
+        lignes_ecartees={NO_COUNTRY: sum(lines.values())} if lines else {},
     )
+
+
+def _strangers(survey: Survey, known: Iterable[str]) -> dict[str, int]:
+    return {iso2: n for iso2, n in sources.totals(survey).items() if iso2 not in known}
 
 
 def _countries(
-    options: Options, known: Tables, wanted: list[str], staged: Path, work: Path
-) -> list[Country]:
-    """Every wanted country, the largest first; one without a row in the input is built empty."""
-    present = sources.survey(sources.companies(options.inputs))
-    stated = sources.survey(sources.comptes(options.inputs))
-    nothing = replace(options, inputs=())
-    tasks = [
-        Task(
-            iso2,
-            present.get(iso2, 0),
-            options if iso2 in present or iso2 in stated else nothing,
-            known,
-            staged,
-            work,
-        )
-        for iso2 in sorted(wanted, key=lambda iso2: (-present.get(iso2, 0), iso2))
+    options: Options, seeds: Seeds, wanted: Iterable[str], given: _Input, shop: Workshop
+) -> tuple[list[Country], tuple[str, ...]]:
+    """Every wanted country, and which of them an interrupted build had done."""
+    totals = sources.totals(given.companies)
+    sizes = {iso2: totals.get(iso2, 0) for iso2 in wanted}
+    count = jobs.number(options.jobs, list(sizes.values()))
+    limit = options.memory or memory.default()
+    known = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
+    shared = [
+        receipts.folder_digest(options.seeds, "*.csv"),
+        f"max_rejected {options.max_rejected}",
     ]
-    return jobs.run(_country, tasks, options.jobs)
+    tasks = [
+        _task(iso2, options, known, given, shop, shared, memory.batch(limit, count))
+        for iso2 in sorted(sizes, key=lambda iso2: (-sizes[iso2], iso2))
+    ]
+    receipts.clear(shop.done, {task.iso2 for task in tasks})
+    found = [receipts.find(task.done, task.iso2, task.key, task.rejected) for task in tasks]
+    done = [country for country in found if country]
+    left = [task for task, country in zip(tasks, found, strict=True) if not country]
+    large = jobs.run(countries.build, [task for task in left if task.rows], count, limit)
+    # A country without a company is not worth a process.
+    small = jobs.run(countries.build, [task for task in left if not task.rows], 1, limit)
+    return [*done, *large, *small], tuple(sorted(country.iso2 for country in done))
+
+
+def _task(
+    iso2: str,
+    options: Options,
+    known: Tables,
+    given: _Input,
+    shop: Workshop,
+    shared: Iterable[str],
+    batch: int,
+) -> Task:
+    companies, comptes = sources.parts(given.companies, iso2), sources.parts(given.comptes, iso2)
+    inputs = [
+        sorted(given.digests[part.path].blake3 for part in held) for held in (companies, comptes)
+    ]
+    return Task(
+        iso2=iso2,
+        companies=companies,
+        comptes=comptes,
+        tables=known,
+        max_rejected=options.max_rejected,
+        out=options.out,
+        done=shop.done,
+        work=shop.work / iso2,
+        key=receipts.key(iso2, *shared, *(str(names) for names in inputs)),
+        batch=batch,
+        memory=memory.need(sum(part.rows for part in companies), batch),
+    )
 
 
 def _wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
@@ -289,11 +218,10 @@ def _wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
 
 
 @contextmanager
-def _staged(out: Path) -> Iterator[tuple[Path, Path]]:
-    """A folder for the files to be, and one for work; neither outlives the build."""
+def _staged(out: Path) -> Iterator[Path]:
+    """A folder for the files of the generation to be, which does not outlive the build."""
     staged = generations.staging(out)
     try:
-        with tempfile.TemporaryDirectory(prefix=f"{staged.name}-", dir=out) as work:
-            yield staged, Path(work)
+        yield staged
     finally:
         shutil.rmtree(staged, ignore_errors=True)

@@ -78,6 +78,11 @@ COMPTES: Final[Schema] = MappingProxyType(
 )
 COMPTES_REQUIRED: Final = frozenset(COMPTES) - {"devise", "ordre"}
 
+# Folder of an input -> what its files hold, and which columns must be there.
+TABLES: Final = MappingProxyType(
+    {"companies": (COMPANIES, COMPANIES_REQUIRED), "comptes": (COMPTES, COMPTES_REQUIRED)}
+)
+
 ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
 
 
@@ -85,22 +90,19 @@ class InputError(BuildError):
     """An input that cannot be used: the message names the file, the value and the remedy."""
 
 
-def scan_companies(folder: Path) -> pl.LazyFrame:
-    """Every company of `<folder>/companies/**/*.parquet`, in COMPANIES' columns, order and types.
-
-    Raises:
-        InputError: no file; an unknown column, a missing required one, or a column of another type.
-    """
-    return _scan(folder / "companies", COMPANIES, COMPANIES_REQUIRED, may_be_absent=False)
-
-
-def scan_comptes(folder: Path) -> pl.LazyFrame:
-    """Every statement line of `<folder>/comptes/**/*.parquet`; no file is no line.
+def scan(file: Path, table: str) -> pl.LazyFrame:
+    """The rows of a Parquet file of `table`, in its canonical columns, their order and types.
 
     Raises:
         InputError: an unknown column, a missing required one, or a column of another type.
     """
-    return _scan(folder / "comptes", COMPTES, COMPTES_REQUIRED, may_be_absent=True)
+    expected, required = TABLES[table]
+    frame = pl.scan_parquet(file, hive_partitioning=False)
+    found = frame.collect_schema()
+    check(found, expected, required, file)
+    return frame.select(
+        _column(name, dtype, found.get(name)).alias(name) for name, dtype in expected.items()
+    )
 
 
 def check(found: Schema, expected: Schema, required: frozenset[str], where: object) -> None:
@@ -125,28 +127,6 @@ def check(found: Schema, expected: Schema, required: frozenset[str], where: obje
         raise InputError(f"{where}: required column {', '.join(missing)} is missing; add it")
     if mistyped:
         raise InputError(f"{where}: {'; '.join(mistyped)}; cast it before writing the file")
-
-
-def _scan(
-    folder: Path, expected: Schema, required: frozenset[str], *, may_be_absent: bool
-) -> pl.LazyFrame:
-    files = sorted(folder.rglob("*.parquet"))
-    if not files and not may_be_absent:
-        raise InputError(
-            f"{folder} holds no .parquet file; make one with `python -m pipeline import`"
-        )
-    frames = [_canonical(file, expected, required) for file in files]
-    # An empty frame in front: concat needs one, and it fixes the types when there is no file.
-    return pl.concat([pl.LazyFrame(schema=dict(expected)), *frames])
-
-
-def _canonical(file: Path, expected: Schema, required: frozenset[str]) -> pl.LazyFrame:
-    frame = pl.scan_parquet(file, hive_partitioning=False)
-    found = frame.collect_schema()
-    check(found, expected, required, file)
-    return frame.select(
-        _column(name, dtype, found.get(name)).alias(name) for name, dtype in expected.items()
-    )
 
 
 def _column(name: str, expected: pl.DataType, found: pl.DataType | None) -> pl.Expr:

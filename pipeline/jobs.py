@@ -1,85 +1,188 @@
-"""Tasks in processes: the same results in the same order, whatever their number.
+"""Tasks in processes, within a number of processes and an amount of memory.
 
-Processes are spawned, never forked, because Polars deadlocks after a fork; each gets its share of
-the threads. A task is plain values in, plain values out, and files by path in between. One job
-means no process at all.
+Processes are spawned, never forked, because Polars deadlocks after a fork; each has one task and
+ends with it, so that what a task took is given back; each gets its share of the threads. A task is
+plain values in, plain values out, and files by path in between. One job means no process at all.
+The results are the same, in the same order, whatever the number of processes.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
-from typing import Final, Protocol, TypeVar
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.process import BaseProcess
+from multiprocessing.sharedctypes import Synchronized
+from threading import Thread
+from typing import Final, NoReturn, Protocol, TypeVar
 
 from tqdm import tqdm
 
+from pipeline import memory
 from pipeline.errors import BuildError
 
 # A process takes about a second to start: below this many rows it is not worth it.
 WORTH_PROCESSES: Final = 100_000
 _THREADS: Final = "POLARS_MAX_THREADS"
+_GLANCE: Final = 0.5  # seconds between two looks at how far the tasks are
+
+Progress = Callable[[float], None]  # is told how many more rows are done, parts of rows included
 
 
 class Sized(Protocol):
-    """A task that knows how many rows it has."""
+    """A task that knows its name, how many rows it has, and how many bytes of memory it takes."""
+
+    @property
+    def iso2(self) -> str: ...
 
     @property
     def rows(self) -> int: ...
+
+    @property
+    def memory(self) -> int: ...
 
 
 T = TypeVar("T", bound=Sized)
 R = TypeVar("R")
 
 
-def run(function: Callable[[T], R], tasks: Sequence[T], jobs: int | None) -> list[R]:
-    """The results of `function` over `tasks`, in their order, `jobs` at once.
+def run(
+    function: Callable[[T, Progress], R],
+    tasks: Sequence[T],
+    jobs: int,
+    limit: int,
+) -> list[R]:
+    """The results of `function` over `tasks`, in their order.
 
     Args:
-        jobs: None means one a processor, or one in all where the work is small.
+        jobs: how many run at once, at most (`number` gives a good one).
+        limit: bytes of memory that those which run at once may take together.
 
     Raises:
-        BuildError: a process died.
-        Any error of `function`: the first in the order of the tasks; what has not begun is dropped.
+        BuildError: a task takes more than `limit`, or a process died.
+        Any error of `function`: the first that happened; what has not begun is dropped.
     """
-    wanted = _jobs(tasks, jobs)
-    if wanted == 1:
-        return list(_shown(map(function, tasks), tasks))
-    with (
-        _threads(max(1, _processors() // wanted)),
-        ProcessPoolExecutor(wanted, mp_context=get_context("spawn")) as pool,
-    ):
-        futures = [pool.submit(function, task) for task in tasks]
-        try:
-            return list(_shown((future.result() for future in futures), tasks))
-        except BrokenProcessPool as error:
-            raise BuildError(
-                f"one of {wanted} processes died, for want of memory perhaps; try a smaller --jobs"
-            ) from error
-        finally:
-            pool.shutdown(cancel_futures=True)
+    _refuse_too_large(tasks, limit)
+    with tqdm(
+        total=sum(task.rows for task in tasks),
+        unit=" rows",
+        unit_scale=True,
+        delay=2,
+        disable=None,
+    ) as bar:
+        if jobs == 1:
+            return [function(task, lambda rows: _show(bar, rows)) for task in tasks]
+        with _threads(max(1, _processors() // jobs)):
+            return _side_by_side(function, tasks, jobs, limit, bar)
 
 
-def _jobs(tasks: Sequence[Sized], jobs: int | None) -> int:
-    busy = sum(task.rows > 0 for task in tasks)
+def number(jobs: int | None, rows: Sequence[int]) -> int:
+    """How many processes for tasks of so many `rows`; `jobs` None means as many as pay off."""
+    busy = sum(count > 0 for count in rows)
     if jobs is None:
-        small = sum(task.rows for task in tasks) < WORTH_PROCESSES
-        jobs = 1 if small else _processors()
+        jobs = 1 if sum(rows) < WORTH_PROCESSES else _processors()
     return max(1, min(jobs, busy))
+
+
+def _refuse_too_large(tasks: Sequence[Sized], limit: int) -> None:
+    for task in tasks:
+        if task.memory > limit:
+            raise BuildError(
+                f"{task.iso2} takes {task.memory / memory.GIB:.1f} GiB of memory, "
+                f"{limit / memory.GIB:.1f} are allowed; "
+                f"give --memory {-(-task.memory * 10 // memory.GIB) / 10}"
+            )
 
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _shown(results: Iterable[R], tasks: Sequence[Sized]) -> Iterator[R]:
-    """`results`, with a bar on a terminal once the work has taken two seconds."""
-    total = sum(task.rows for task in tasks)
-    with tqdm(total=total, unit=" rows", unit_scale=True, delay=2, disable=None) as bar:
-        for task, result in zip(tasks, results, strict=True):
-            bar.update(task.rows)
-            yield result
+def _side_by_side(
+    function: Callable[[T, Progress], R],
+    tasks: Sequence[T],
+    jobs: int,
+    limit: int,
+    bar: "tqdm[NoReturn]",
+) -> list[R]:
+    context = get_context("spawn")
+    done = context.Value("d", 0.0)
+    pool = ProcessPoolExecutor(
+        jobs, context, initializer=_begin, initargs=(done,), max_tasks_per_child=1
+    )
+    found: dict[int, R] = {}
+    running: dict[Future[R], int] = {}
+    waiting = list(range(len(tasks)))
+    try:
+        while waiting or running:
+            for place in admitted(tasks, waiting, list(running.values()), jobs, limit):
+                waiting.remove(place)
+                running[pool.submit(_call, function, tasks[place])] = place
+            finished, _ = wait(running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+            _show(bar, done.value - bar.n)
+            for future in finished:
+                found[running.pop(future)] = future.result()
+    except BrokenProcessPool as error:
+        raise BuildError(
+            f"one of {jobs} processes died, for want of memory perhaps; "
+            "try a smaller --jobs or --memory"
+        ) from error
+    except KeyboardInterrupt:
+        for process in active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return [found[place] for place in range(len(tasks))]
+
+
+def _show(bar: "tqdm[NoReturn]", rows: float) -> None:
+    bar.update(rows)
+
+
+def admitted(
+    tasks: Sequence[Sized], waiting: Sequence[int], running: Sequence[int], jobs: int, limit: int
+) -> Iterator[int]:
+    """The tasks that may begin beside those which are running: the first ones that fit."""
+    free = limit - sum(tasks[place].memory for place in running)
+    left = jobs - len(running)
+    for place in waiting:
+        if left and tasks[place].memory <= free:
+            free -= tasks[place].memory
+            left -= 1
+            yield place
+
+
+# -- in a process of its own -----------------------------------------------------------
+
+_done: "Synchronized[float] | None" = None
+
+
+def _begin(done: "Synchronized[float]") -> None:
+    """Share the count of rows; leave Ctrl-C to the parent, and end when the parent is no more."""
+    global _done
+    _done = done
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+    Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)
+
+
+def _call(function: Callable[[T, Progress], R], task: T) -> R:
+    return function(task, _progressed)
+
+
+def _progressed(rows: float) -> None:
+    assert _done is not None
+    with _done.get_lock():
+        _done.value += rows
 
 
 @contextmanager

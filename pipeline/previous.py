@@ -14,7 +14,7 @@ from pipeline import quality
 from pipeline.errors import BuildError
 from pipeline.quality import Quality
 from shards import generations, manifest, reference
-from shards.manifest import Manifest, Source
+from shards.manifest import File, Manifest, Source
 from shards.reference import Cell
 
 
@@ -52,21 +52,24 @@ def read(data: Path) -> Previous:
     )
 
 
-def keep(previous: Previous, countries: Iterable[str], staged: Path) -> None:
-    """Put the shards of `countries` into the folder `staged`, unchanged.
+def keep(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str, File]:
+    """Put the shards of `countries` into the folder `staged`, unchanged; return their digests.
 
     Raises:
         BuildError: the generation lacks one of them, or its file is not that of the manifest.
     """
+    kept = {}
     for iso2 in countries:
         name = generations.shard_name(iso2)
         known = previous.manifest.files.get(name)
-        if known is None or manifest.digest(previous.folder / name).blake3 != known.blake3:
+        if known is None or manifest.digest(previous.folder / name) != known:
             raise BuildError(
                 f"{previous.folder / name} is missing or not the file of its manifest; "
                 "build all countries, without --pays"
             )
-        _link(previous.folder / name, staged / name)
+        link(previous.folder / name, staged / name)
+        kept[name] = known
+    return kept
 
 
 def sources(previous: Previous, new: Iterable[Source]) -> list[Source]:
@@ -76,7 +79,8 @@ def sources(previous: Previous, new: Iterable[Source]) -> list[Source]:
     return found + [source for source in previous.manifest.sources if source.path not in names]
 
 
-def _link(old: Path, new: Path) -> None:
+def link(old: Path, new: Path) -> None:
+    """Let `new` be the same file as `old`, or a copy where there are no hard links."""
     try:
         os.link(old, new)
     except OSError:  # a file system without hard links

@@ -4,7 +4,7 @@ It is part of the generation (`quality.json`) and printed when a build ends. It 
 few examples, no time and no path, so that the same input gives the same report.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
@@ -46,8 +46,8 @@ class Quality:
     cles_fausses: int = 0
 
 
-def of_frame(frame: pl.DataFrame) -> dict[str, Any]:
-    """What the finished rows of a country tell, as arguments of Quality."""
+def of_frame(frame: pl.DataFrame) -> Quality:
+    """What some finished rows of a country tell; `total` adds several of these up."""
     unknown = frame.filter(pl.col(sectors.OUTSIDE) == sectors.UNKNOWN)
     contacts = pl.any_horizontal(pl.col(name).is_not_null() for name in _CONTACTS)
     known = frame.select(
@@ -55,18 +55,20 @@ def of_frame(frame: pl.DataFrame) -> dict[str, Any]:
         comptes=pl.col(accounts.PRESENT).sum(),
         contacts=contacts.sum(),
     )
-    commonest = tally(unknown, sectors.PUBLISHED)
-    return {
-        "gardees": frame.height,
-        "renseignees": known.row(0, named=True),
-        "sans_secteur": tally(frame, sectors.OUTSIDE),
-        "codes_inconnus": dict(
-            sorted(commonest.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES]
-        ),
-        "secteurs_devines": int(frame[sectors.GUESSED].sum()),
-        "sans_conversion": tally(frame, money.UNCONVERTED),
-        "textes_coupes": int(frame[text.CUT].sum()),
-    }
+    return Quality(
+        gardees=frame.height,
+        renseignees=known.row(0, named=True),
+        sans_secteur=tally(frame, sectors.OUTSIDE),
+        codes_inconnus=tally(unknown, sectors.PUBLISHED),
+        secteurs_devines=int(frame[sectors.GUESSED].sum()),
+        sans_conversion=tally(frame, money.UNCONVERTED),
+        textes_coupes=int(frame[text.CUT].sum()),
+    )
+
+
+def commonest(counts: Counts) -> Counts:
+    """The highest counts, of which a report gives examples."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES])
 
 
 def tally(frame: pl.DataFrame, column: str) -> dict[str, int]:
@@ -130,7 +132,7 @@ def table(countries: Mapping[str, Quality], elsewhere: Quality) -> list[str]:
     return body
 
 
-def total(qualities: Any) -> Quality:
+def total(qualities: Iterable[Quality]) -> Quality:
     """The sum of all countries."""
     summed: dict[str, Any] = {}
     for quality in qualities:

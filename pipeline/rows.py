@@ -1,83 +1,112 @@
-"""From a country's finished frame to what a shard stores: columns, records, statement arrays.
+"""From a country in layout order to what a shard stores: columns, records, statement arrays.
 
-The frame is in layout order, and a row of it is a row of the shard. Records are made in batches, so
-that only a few thousand companies are Python objects at a time.
+A row of the layout is a row of the shard. Texts and numbers go from Polars to NumPy without being
+Python objects; records are rendered by Polars, a block at a time, to the very bytes that
+`record.encode` gives (orjson and Polars write JSON alike: shortest floats, the same escapes).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
 from itertools import groupby
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import orjson
 import polars as pl
+from numpy.typing import NDArray
 
+from pipeline import runs
 from pipeline.canonical import ETATS
+from pipeline.layout import HAS_SITE
 from pipeline.money import CAPITAL
+from pipeline.runs import Run
 from pipeline.sectors import DIVISION, GROUP
 from shards import record
-from shards.format import EFFECTIF_NULL
+from shards.format import DATE_NULL, EFFECTIF_NULL
+from shards.texts import END, Texts
 from shards.writer import Columns
 
 # Contract E5, in the order of its object.
 LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
-_BATCH: Final = 4_096
-# No company, in the columns and types that are read below.
-EMPTY: Final = pl.DataFrame(
-    schema={
-        **dict.fromkeys((*record.FIELDS, DIVISION, GROUP), pl.String),
-        **dict.fromkeys(("ca_eur", CAPITAL), pl.Float64),
-        **dict.fromkeys(("effectif", "score"), pl.Int64),
-    }
-)
-
-
-def in_layout(companies: pl.LazyFrame) -> pl.LazyFrame:
-    """Companies of one country in layout order: text sorts by its UTF-8 bytes, nulls come last."""
-    return companies.sort(
-        DIVISION, GROUP, "ca_eur", "id", descending=[False, False, True, False], nulls_last=True
-    )
+# Digits of a date, yyyymmdd.
+_DATE_DIGITS: Final = 8
 
 
 def columns(frame: pl.DataFrame) -> Columns:
-    """What is searched and sorted, an entry a row."""
+    """What is searched and sorted, an entry a row; `frame` is in layout order."""
     return Columns(
-        ids=frame["id"].to_list(),
-        noms=frame["nom"].to_list(),
-        secteurs=_few(frame[DIVISION]),
-        sous_secteurs=_few(frame[GROUP]),
-        ca_eur=frame["ca_eur"].fill_null(np.nan).to_numpy(),
-        effectif=frame["effectif"].fill_null(EFFECTIF_NULL).cast(pl.Int32).to_numpy(),
-        dates=_few(frame["date_creation"]),
-        capital_eur=frame[CAPITAL].fill_null(np.nan).to_numpy(),
-        score=frame["score"].cast(pl.Int16).to_numpy(),
-        site_web=frame["site_web"].is_not_null().to_numpy(),
+        ids=texts(frame["id"]),
+        noms=texts(frame["nom"]),
+        cells=cells(frame),
+        ca_eur=_numbers(frame["ca_eur"].fill_null(np.nan), np.float64),
+        effectif=_numbers(frame["effectif"].fill_null(EFFECTIF_NULL), np.int32),
+        dates=_numbers(dates(frame["date_creation"]), np.int32),
+        capital_eur=_numbers(frame[CAPITAL].fill_null(np.nan), np.float64),
+        score=_numbers(frame["score"], np.int16),
+        site_web=_numbers(frame[HAS_SITE], np.bool_),
     )
 
 
-def _few(texts: pl.Series) -> list[str | None]:
-    """The values of a column that repeats a few: each value is one object, not one a row."""
-    seen: dict[str | None, str | None] = {}
-    return [seen.setdefault(text, text) for text in texts]
+def cells(frame: pl.DataFrame) -> tuple[tuple[str | None, str | None, int], ...]:
+    """How many companies each sub-sector of each sector has, in layout order."""
+    counted = frame.group_by(DIVISION, GROUP).len().sort(DIVISION, GROUP, nulls_last=True)
+    return tuple(counted.iter_rows())
 
 
-def records(frame: pl.DataFrame) -> Callable[[range], Iterator[bytes]]:
-    """A function that gives the stored bytes of a range of rows, as the writer asks for them."""
-    fields = frame.select(record.FIELDS)
+def texts(values: pl.Series) -> Texts:
+    """A column of texts, none of them null, as bytes and starts.
 
-    def of(wanted: range) -> Iterator[bytes]:
-        for start in range(0, len(wanted), _BATCH):
-            batch = wanted[start : start + _BATCH]
-            part = fields[batch.start : batch.stop : batch.step]
-            yield from map(record.encode, part.iter_rows(named=True))
+    >>> texts(pl.Series(["ab", "", "é"])).data.tobytes()
+    b'ab\\n\\n\\xc3\\xa9\\n'
+    """
+    ended = pl.select(pl.concat_str(values, pl.lit(END.decode()))).to_series()
+    stored = ended.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, starts, data = stored.buffers()
+    offsets = np.frombuffer(starts, dtype=np.int64)[: len(values) + 1]
+    return Texts(memoryview(data or b"")[: offsets[-1]], offsets.astype(np.uint32))
 
-    return of
+
+def dates(values: pl.Series) -> pl.Series:
+    """Dates as `orders.date_key` numbers them: yyyymmdd, 0 for a part that is not known."""
+    digits = values.str.replace_all("-", "", literal=True).str.pad_end(_DATE_DIGITS, "0")
+    return digits.cast(pl.Int32).fill_null(DATE_NULL)
 
 
-def statements(frame: pl.DataFrame, lines: pl.LazyFrame) -> Iterator[tuple[int, bytes]]:
-    """Row and JSON array of its statement lines, rows ascending (contract E5)."""
-    place = frame.select("id").with_row_index("row").lazy()
+def _numbers(values: pl.Series, dtype: type[np.generic]) -> NDArray[Any]:
+    return np.ascontiguousarray(values.to_numpy(), dtype=dtype)
+
+
+# -- records -------------------------------------------------------------------------
+
+
+def lines(companies: pl.DataFrame) -> Iterator[bytes]:
+    """Companies as lines of JSON, in blocks that make a run."""
+    for part in companies.select(record.FIELDS).iter_slices(runs.BLOCK):
+        stream = BytesIO()
+        part.write_ndjson(stream)
+        yield stream.getvalue()
+
+
+def records(found: Sequence[Run], order: NDArray[np.uint32]) -> Callable[[range], Iterator[bytes]]:
+    """A function that gives the stored bytes of a range of rows, as the writer asks for them.
+
+    Args:
+        order: for each row, the number of its company in the runs.
+    """
+    return lambda rows: map(record.cut, runs.read(found, order[rows.start : rows.stop : rows.step]))
+
+
+# -- statements ----------------------------------------------------------------------
+
+
+def statements(ids: pl.Series, lines: pl.LazyFrame) -> Iterator[tuple[int, bytes]]:
+    """Row and JSON array of its statement lines, rows ascending (contract E5).
+
+    Args:
+        ids: the identifiers, in layout order.
+    """
+    place = pl.LazyFrame({"id": ids}).with_row_index("row")
     rank = pl.col("etat").replace_strict(list(ETATS), range(len(ETATS)), return_dtype=pl.Int8)
     order = ("row", "exercice", "rang", "ordre", "code", "libelle", "valeur", "devise")
     found = (

@@ -77,7 +77,7 @@ def read(folder: Path = SEEDS) -> Seeds:
         SeedError: a table is missing or empty, lacks a column, or does not hold 25 countries and
             84 sectors.
     """
-    tables = {name: _table(folder / f"{name}.csv", columns) for name, columns in COLUMNS.items()}
+    tables = {name: table(folder / f"{name}.csv", columns) for name, columns in COLUMNS.items()}
     names = [field.name for field in fields(Country)]
     try:
         pays = tuple(Country(**{name: row[name] for name in names}) for row in tables["pays"])
@@ -90,7 +90,12 @@ def read(folder: Path = SEEDS) -> Seeds:
     return Seeds(pays, tables)
 
 
-def _table(path: Path, columns: tuple[str, ...]) -> Table:
+def table(path: Path, columns: tuple[str, ...]) -> Table:
+    """The rows of one table.
+
+    Raises:
+        SeedError: it is missing, empty, no CSV, or lacks one of `columns`.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = tuple(csv.DictReader(file))

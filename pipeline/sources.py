@@ -1,24 +1,34 @@
-"""The input folders of a build: what is in them, country by country.
+"""The input folders of a build: which files there are, and which country's rows are in them.
 
 Several folders are one input; the order in which they are named, and the names of folders, change
-nothing. A folder may hold companies, statement lines or both. Frames are scans: nothing is read
-until a stage asks, and then only the rows of one country.
+nothing. A folder may hold companies, statement lines or both. The country of every row is counted
+once, file by file, before anything else is read; a country's stages then open only the files that
+hold some of its rows, a piece at a time.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
+from blake3 import blake3
 
 from pipeline import canonical
+from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
-from shards import manifest
 from shards.manifest import Source
 
 # What else a country is called in the input (§1: GB is accepted).
 SPELLINGS: Final = {"GB": "UK"}
-TABLES: Final = ("companies", "comptes")
+
+Survey = Mapping[Path, Mapping[str, int]]  # rows by file and country, "" for the rows without one
+
+
+class Part(NamedTuple):
+    """A file of the input, and how many rows of a country it holds."""
+
+    path: Path
+    rows: int
 
 
 def check(inputs: Sequence[Path]) -> None:
@@ -49,29 +59,52 @@ def files(inputs: Iterable[Path], table: str) -> list[Path]:
     return [path for folder in inputs for path in _parquet(folder, table)]
 
 
-def digests(inputs: Iterable[Path]) -> list[Source]:
+def digests(inputs: Iterable[Path]) -> dict[Path, Source]:
     """Name, size and digest of every file of the input."""
-    found = (path for table in TABLES for path in files(inputs, table))
-    return [_source(path) for path in found]
+    return {path: _source(path) for table in TABLES for path in files(inputs, table)}
 
 
-def companies(inputs: Sequence[Path]) -> pl.LazyFrame:
-    """Every company of the input, canonical.
-
-    Raises:
-        InputError: a column that is unknown, missing or of another type.
-    """
-    folders = [folder for folder in inputs if _parquet(folder, "companies")]
-    return _together(canonical.COMPANIES, [canonical.scan_companies(f) for f in folders])
-
-
-def comptes(inputs: Sequence[Path]) -> pl.LazyFrame:
-    """Every statement line of the input, canonical.
+def survey(inputs: Iterable[Path], table: str) -> Survey:
+    """How many rows of each country every file of `table` holds.
 
     Raises:
         InputError: a column that is unknown, missing or of another type.
     """
-    return _together(canonical.COMPTES, [canonical.scan_comptes(folder) for folder in inputs])
+    return {path: _countries(path, table) for path in files(inputs, table)}
+
+
+def parts(survey: Survey, iso2: str) -> tuple[Part, ...]:
+    """The files that hold rows of a country."""
+    return tuple(Part(path, held[iso2]) for path, held in survey.items() if iso2 in held)
+
+
+def totals(survey: Survey) -> dict[str, int]:
+    """How many rows each country has, in all files."""
+    found: dict[str, int] = {}
+    for held in survey.values():
+        for iso2, rows in held.items():
+            found[iso2] = found.get(iso2, 0) + rows
+    return dict(sorted(found.items()))
+
+
+def pieces(held: Iterable[Part], table: str, iso2: str, most: int) -> Iterator[pl.LazyFrame]:
+    """The rows of a country, at most `most` at a time; one empty piece where there is none."""
+    found = False
+    for path, _ in held:
+        rows = canonical.scan(path, table)
+        height = _height(path)
+        alike = -(-height // -(-height // most)) if height else most  # pieces of one size
+        for start in range(0, height, alike):
+            found = True
+            yield of_country(rows.slice(start, alike), iso2)
+    if not found:
+        yield pl.LazyFrame(schema=dict(TABLES[table][0]))
+
+
+def together(held: Iterable[Part], table: str, iso2: str) -> pl.LazyFrame:
+    """All rows of a country, as one scan."""
+    none = pl.LazyFrame(schema=dict(TABLES[table][0]))
+    return of_country(pl.concat([none, *(canonical.scan(path, table) for path, _ in held)]), iso2)
 
 
 def of_country(frame: pl.LazyFrame, iso2: str) -> pl.LazyFrame:
@@ -80,27 +113,28 @@ def of_country(frame: pl.LazyFrame, iso2: str) -> pl.LazyFrame:
     return frame.filter(pl.col("iso2").is_in(spelt)).with_columns(iso2=pl.lit(iso2))
 
 
-def of_no_country(frame: pl.LazyFrame, known: Iterable[str]) -> pl.LazyFrame:
-    """The rows whose country is not one of `known`."""
+def of_no_country(paths: Iterable[Path], table: str, known: Iterable[str]) -> pl.LazyFrame:
+    """The rows of these files whose country is not one of `known`."""
+    none = pl.LazyFrame(schema=dict(TABLES[table][0]))
+    rows = pl.concat([none, *(canonical.scan(path, table) for path in paths)])
     spelt = [*known, *SPELLINGS]
-    return frame.filter(~pl.col("iso2").is_in(spelt).fill_null(False))
-
-
-def survey(frame: pl.LazyFrame) -> dict[str, int]:
-    """How many rows each country has; "" for the rows without one."""
-    country = pl.col("iso2").replace(SPELLINGS).fill_null("")
-    found = frame.group_by(country).len().sort("iso2").collect(engine="streaming")
-    return dict(found.iter_rows())
+    return rows.filter(~pl.col("iso2").is_in(spelt).fill_null(False))
 
 
 def _parquet(folder: Path, table: str) -> list[Path]:
     return sorted((folder / table).rglob("*.parquet"))
 
 
-def _together(schema: canonical.Schema, frames: Iterable[pl.LazyFrame]) -> pl.LazyFrame:
-    return pl.concat([pl.LazyFrame(schema=dict(schema)), *frames])
+def _countries(path: Path, table: str) -> dict[str, int]:
+    country = pl.col("iso2").replace(SPELLINGS).fill_null("")
+    found = canonical.scan(path, table).group_by(country).len().sort("iso2")
+    return dict(found.collect(engine="streaming").iter_rows())
+
+
+def _height(path: Path) -> int:
+    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
 def _source(path: Path) -> Source:
-    file = manifest.digest(path)
-    return Source(path.name, file.size, file.blake3)
+    digest = blake3(max_threads=blake3.AUTO).update_mmap(path)
+    return Source(path.name, path.stat().st_size, digest.hexdigest())

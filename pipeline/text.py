@@ -38,6 +38,10 @@ CAPS: Final[Mapping[str, int]] = MappingProxyType(
 )
 WHOLE_OR_NULL: Final = frozenset({"site_web", "domaine", "email", "telephone", "url_registre"})
 _CONTROL: Final = r"[\p{Cc}\p{Zl}\p{Zp}]+"
+# A text that holds only these, no blank at an end, is clean as it is: NFC leaves these letters
+# alone, whatever stands beside them. Most texts are such, and are neither normalised nor copied.
+_TIDY: Final = r"\x20-\x7e\u00a1-\u02ff\u0388-\u03ff\u0400-\u0482\u048a-\u052f"
+_UNTIDY: Final = rf"[^{_TIDY}]|^ | $|^$"
 
 
 def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -53,15 +57,28 @@ def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _tidy(name: str) -> pl.Expr:
-    text = pl.col(name).str.normalize("NFC")
-    if name != "id":
-        text = text.str.replace_all(_CONTROL, " ")
-    text = text.str.strip_chars()
-    return pl.when(text != "").then(text).alias(name)
+    kept_inside = name == "id"
+    return pl.col(name).map_batches(
+        lambda texts: _tidied(texts, kept_inside), return_dtype=pl.String, is_elementwise=True
+    )
+
+
+def _tidied(texts: pl.Series, kept_inside: bool) -> pl.Series:
+    """`texts`, of which the untidy ones are cleaned."""
+    untidy = texts.str.contains(_UNTIDY).arg_true()
+    if untidy.is_empty():
+        return texts
+    found = pl.col(texts.name).str.normalize("NFC")
+    if not kept_inside:
+        found = found.str.replace_all(_CONTROL, " ")
+    found = found.str.strip_chars()
+    cleaned = texts.gather(untidy).to_frame().select(pl.when(found != "").then(found))
+    return texts.scatter(untidy, cleaned.to_series())
 
 
 def _capped(name: str) -> pl.Expr:
     text, cap = pl.col(name), CAPS[name]
     if name in WHOLE_OR_NULL:
         return pl.when(text.str.len_chars() <= cap).then(text).alias(name)
-    return text.str.head(cap).str.strip_chars_end().alias(name)
+    cut = text.str.head(cap).str.strip_chars_end()
+    return pl.when(text.str.len_chars() <= cap).then(text).otherwise(cut).alias(name)

@@ -2,11 +2,13 @@
 
 A public list is an Answer at once. A search or a record is first a Work: a request that has been
 understood, whose parameters are right, and which may now cost something (D5); `metered.py` runs it.
+
+These are tuples: a frozen dataclass takes four times as long to make, and a request makes several.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from serve.caller import Caller
 from serve.edition import Edition
@@ -16,9 +18,10 @@ from serve.params import Pairs
 
 NO_STORE: Final = {"Cache-Control": "no-store"}
 
+_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+
+class Ask(NamedTuple):
     """A request. `segments` are the variable parts of its path, decoded.
 
     `if_none_match` is None for a caller whose key was refused: a 401 has no tag.
@@ -34,27 +37,25 @@ class Ask:
     head: bool = False  # only the headers are wanted: as GET, but never credits (G1, D1)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """`outcome`: what became of the counters, for the log; "" where none was asked."""
 
     status: int
     body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = _NO_HEADERS
     outcome: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """A search or a record that may be done.
 
     `tag` is None where there is nothing to have a tag. `company` ("EE/10000018") is charged for
     before `run` may be sent; where it cannot be charged, `preview` makes the body from the error.
     """
 
-    run: Callable[[], Answer]
+    run: Callable[[], Awaitable[Answer]]
     tag: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = _NO_HEADERS
     company: str | None = None
     preview: Callable[[ApiError], bytes] | None = None
 

@@ -7,8 +7,8 @@ Here, and in serve/connection.py below HTTP itself, is all that knows aiohttp. T
 functions of an Ask and an Edition, so this is a low-level `web.Server` with one handler instead of
 an Application: nine paths need no framework, and the order above stays visible.
 
-A search is made on the event loop, not in a thread: it takes about a millisecond, a hop to a thread
-a tenth of one, and the loop of another worker is free meanwhile.
+A search is made on the event loop where it takes a millisecond or two, for a hop to a thread takes
+a tenth of one; a dear one is made aside (serve/edition.py), and the loop answers others meanwhile.
 """
 
 import logging
@@ -21,21 +21,23 @@ from aiohttp import web
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
-from serve import addresses, errors, metered, meters, params, refusal
+from serve import addresses, errors, metered, meters, params, refusal, target
 from serve.answer import NO_STORE, Answer, Ask, of_error
 from serve.caller import Caller, identify
 from serve.config import Debit, Network
 from serve.counters import Counters
 from serve.errors import ApiError
 from serve.gate import Gate, Limiter
-from serve.headers import PREFLIGHT, common, request_id
+from serve.headers import PREFLIGHT, request_id
 from serve.metered import Counting
 from serve.meters import Left
 from serve.metrics import CONTENT_TYPE, REFUSALS, Metrics
 from serve.offer import offers
 from serve.published import Published
-from serve.routes import ALLOW, METHODS, Path, resolve
-from serve.trace import TRACE, Trace
+from serve.reply import Reply
+from serve.routes import ALLOW, METHODS, Path
+from serve.target import Target
+from serve.trace import Trace
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Clock = Callable[[], datetime]
@@ -91,21 +93,24 @@ def make_handler(site: Site) -> Handler:
     """The handler of every request that could be read."""
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        trace = request[TRACE] = Trace(request_id(request.headers.get("X-Request-Id")))
+        raw = request.raw_path
+        # A proxy may send a whole URL, of which only the end is ours (RFC 9112 §3.2.2).
+        asked = target.read(raw if raw.startswith("/") else str(request.rel_url))
+        trace = Trace(request_id(request.headers.get("X-Request-Id")), asked.path)
         trace.address = request.remote
         try:
-            answer = await _answer(site, request, trace)
+            answer = await _answer(site, request, asked, trace)
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
             answer = of_error(errors.erreur_interne(trace.request_id))
-        return _response(answer, request, trace)
+        return Reply(answer, trace, opened=asked.opened)
 
     return handle
 
 
-async def _answer(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
+async def _answer(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
     try:
-        answer = await _of_path(site, request, trace)
+        answer = await _of_path(site, request, asked, trace)
         trace.quota = answer.outcome
         return answer
     except ApiError as error:
@@ -118,12 +123,11 @@ async def _answer(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
         return of_error(errors.indisponible(errors.NO_COUNTERS))
 
 
-async def _of_path(site: Site, request: web.BaseRequest, trace: Trace) -> Answer:
+async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
     """The answer of whatever the path leads to; ApiError if it leads to none."""
-    found = resolve(request.rel_url.raw_path)
-    if found is None:
+    path = asked.route
+    if path is None:
         raise errors.route_inconnue()
-    path, segments = found
     trace.route = path.name
     if request.method == "OPTIONS":
         return Answer(204, b"", {"Allow": ALLOW, **PREFLIGHT})
@@ -133,9 +137,9 @@ async def _of_path(site: Site, request: web.BaseRequest, trace: Trace) -> Answer
         forwarded = request.headers.getall("X-Forwarded-For", [])
         trace.address = addresses.caller(request.remote, forwarded, site.trusted)
     if path.keyed:
-        return await _keyed(site, request, path, segments, trace)
+        return await _keyed(site, request, path, asked, trace)
     if path.route:
-        return _list(site, request, path, trace)
+        return _list(site, request, path, asked, trace)
     if path.check:
         return path.check(site.published.generation)
     published = site.published
@@ -143,7 +147,7 @@ async def _of_path(site: Site, request: web.BaseRequest, trace: Trace) -> Answer
     return Answer(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 
-def _list(site: Site, request: web.BaseRequest, path: Path, trace: Trace) -> Answer:
+def _list(site: Site, request: web.BaseRequest, path: Path, asked: Target, trace: Trace) -> Answer:
     assert path.route
     site.gate.lists(trace.address, site.now())
     # A list is public: a key, good or bad, changes nothing there (A2).
@@ -151,11 +155,11 @@ def _list(site: Site, request: web.BaseRequest, path: Path, trace: Trace) -> Ans
     trace.plan = visitor.plan.slug
     with site.published.lease() as edition:
         trace.generation = edition.id
-        return path.route(_ask(site, request, (), visitor, trace), edition)
+        return path.route(_ask(site, request, asked, visitor, trace), edition)
 
 
 async def _keyed(
-    site: Site, request: web.BaseRequest, path: Path, segments: tuple[str, ...], trace: Trace
+    site: Site, request: web.BaseRequest, path: Path, asked: Target, trace: Trace
 ) -> Answer:
     """A search, a record or the account: what depends on who calls."""
     now = site.now()
@@ -168,18 +172,18 @@ async def _keyed(
         counting = _counting(site, caller, left, now)
         if counting is None:
             raise errors.compte_requis(refused=caller.refused)
-        return path.account(_ask(site, request, segments, caller, trace), counting)
+        return path.account(_ask(site, request, asked, caller, trace), counting)
     assert path.work
     with site.published.lease() as edition:
         trace.generation = edition.id
         try:
-            ask = _ask(site, request, segments, caller, trace)
+            ask = _ask(site, request, asked, caller, trace)
             work = path.work(ask, edition)
             counting = _counting(site, caller, left, now)
             if counting is not None:
                 return await metered.identified(work, ask, counting)
             told = meters.visitor(site.gate.terms[caller.plan.slug], left, now)
-            answer = metered.unmetered(work, ask, told)
+            answer = await metered.unmetered(work, ask, told)
         except ApiError as error:
             if caller.refused:
                 raise refusal.instead_of(error) from error
@@ -209,14 +213,14 @@ def _counting(site: Site, caller: Caller, left: Left, now: datetime) -> Counting
 def _ask(
     site: Site,
     request: web.BaseRequest,
-    segments: tuple[str, ...],
+    asked: Target,
     caller: Caller,
     trace: Trace,
 ) -> Ask:
-    trace.pairs = params.pairs(request.rel_url.raw_query_string)
+    trace.pairs = params.pairs(asked.query)
     return Ask(
-        path=request.rel_url.raw_path,
-        segments=segments,
+        path=asked.path,
+        segments=asked.segments,
         pairs=trace.pairs,
         caller=caller,
         offer=site.offers[caller.plan.slug],
@@ -229,13 +233,3 @@ def _ask(
 def _if_none_match(request: web.BaseRequest) -> str | None:
     # A header that was sent twice means both lines (RFC 9110 §5.3).
     return ", ".join(request.headers.getall("If-None-Match", [])) or None
-
-
-def _response(answer: Answer, request: web.BaseRequest, trace: Trace) -> web.Response:
-    headers = common(request.rel_url.raw_path, trace.request_id)
-    headers.update(answer.headers)
-    if trace.generation:
-        headers["X-Donnees-Version"] = trace.generation
-    if not answer.body:
-        del headers["Content-Type"]
-    return web.Response(status=answer.status, body=answer.body or None, headers=headers)

@@ -7,7 +7,7 @@ that was revoked from one that never was. After this file all ask the plan, neve
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from quota.accounts import Account
 from quota.effective import effective
@@ -15,8 +15,7 @@ from quota.plans import Plan
 from serve.rights import VISITOR
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """The effective plan of a request; `refused`: it came with a key that is not valid."""
 
     plan: Plan
@@ -59,8 +58,9 @@ def token(header: str) -> str | None:
     >>> token("bearer  abc"), token("Bearer"), token("Basic abc"), token("Bearer a b")
     ('abc', None, None, None)
     """
-    parts = header.split(" ")
-    words = [part for part in parts if part]
+    words = header.split(" ")
+    if len(words) != 2:  # several blanks are one
+        words = [word for word in words if word]
     if len(words) != 2 or words[0].lower() != "bearer":
         return None
     return words[1]

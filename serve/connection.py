@@ -17,10 +17,11 @@ from serve import errors
 from serve.addresses import truncated
 from serve.answer import of_error
 from serve.app import Handler
-from serve.headers import CORS, common, request_id
-from serve.log import line, query_fields, to_stderr
+from serve.headers import request_id
+from serve.log import Gathered, line, query_fields
 from serve.metrics import Metrics
-from serve.trace import TRACE, Trace
+from serve.reply import Reply
+from serve.trace import Trace
 
 # 84 sector labels come near aiohttp's own limit of 8 190 (contract F4).
 LONGEST_LINE: Final = 64 * 1024
@@ -32,15 +33,15 @@ _log: Final = logging.getLogger("serve.connection")
 
 
 def make_server(
-    handler: Handler, metrics: Metrics, write: Callable[[bytes], None] = to_stderr
+    handler: Handler, metrics: Metrics, write: Callable[[bytes], None] | None = None
 ) -> web.Server:
-    """The protocol factory of a listening socket; `write` gets the line of each request.
+    """The protocol factory of a listening socket; `write` gets the line of each request (stderr).
 
     These lines do not go through `logging`, which takes as long as the rest of a 304.
     """
     return _Server(
         handler,
-        access_log_class=_access_log(metrics, write),
+        access_log_class=_access_log(metrics, write or Gathered()),
         access_log=_log,
         max_line_size=LONGEST_LINE,
         keepalive_timeout=KEEPALIVE_SECONDS,
@@ -59,7 +60,7 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        trace = request[TRACE] = Trace(request_id(None))
+        trace = Trace(request_id(None), request.rel_url.raw_path)
         trace.address = request.remote
         if status >= 500:
             # Not the routes, which serve/app.py guards: the answer itself could not be written.
@@ -70,10 +71,7 @@ class _Connection(web.RequestHandler):
         else:
             why = "ce n'est pas du HTTP/1.1 lisible"
             answer = of_error(errors.parametre_invalide("requête", why))
-        headers = common(request.rel_url.raw_path, trace.request_id) | CORS | dict(answer.headers)
-        response = web.Response(status=answer.status, body=answer.body, headers=headers)
-        response.force_close()
-        return response
+        return Reply(answer, trace, opened=True, last=True)
 
 
 class _Server(web.Server):
@@ -92,7 +90,8 @@ def _access_log(metrics: Metrics, write: Callable[[bytes], None]) -> type[Abstra
         """One line a request (contract G11), and its figures (G10), once it has been answered."""
 
         def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:
-            trace = request[TRACE]
+            assert isinstance(response, Reply)  # whatever is answered, it is made here or in app
+            trace = response.trace
             seconds = trace.seconds
             metrics.request(trace.route, trace.plan, response.status, trace.quota, seconds)
             write(line("info", "request", _fields(request, response, trace, seconds)))
@@ -105,7 +104,7 @@ def _fields(
 ) -> dict[str, Any]:
     return {
         "method": request.method,
-        "path": request.rel_url.raw_path[:2_000],
+        "path": trace.path[:2_000],
         "route": trace.route,
         "query": query_fields(trace.pairs),
         "status": response.status,

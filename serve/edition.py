@@ -1,10 +1,16 @@
-"""A generation as the server holds it: open shards, and the words that callers may use for them."""
+"""A generation as the server holds it: open shards, and the words that callers may use for them.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+With it lives what follows from it and from nothing else: searches that were understood, the bodies
+of the public lists, and the threads that read its shards.
+"""
+
+import asyncio
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from serve import names, params
 from serve.names import Names
@@ -14,9 +20,19 @@ from shards.generations import Generation
 from shards.reader import Shard
 from shards.reference import Reference
 
+T = TypeVar("T")
+
 # Searches that are remembered, if their values are short: a few megabytes at most.
 _REMEMBERED: Final = 1_024
 _LONGEST: Final = 200
+
+# Bodies of public lists that are kept: the common scopes, some 15 kB each.
+_DOCUMENTS: Final = 64
+
+# A search that may take longer is made in a thread, so that the others do not wait for it. More
+# threads than that would only take Python's lock from the event loop.
+DEAR_MICROSECONDS: Final = 2_000.0
+THREADS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +42,8 @@ class Edition:
     generation: Generation
     names: Names
     _read: Callable[[tuple[tuple[str, str], ...]], Search]
+    _documents: dict[Hashable, bytes] = field(default_factory=dict)
+    _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
 
     @property
     def id(self) -> str:
@@ -49,7 +67,35 @@ class Edition:
             return params.search(pairs, self.names)
         return self._read(tuple(pairs))
 
+    def document(self, what: Hashable, make: Callable[[], bytes]) -> bytes:
+        """The body that `what` determines, made once and kept while there is room."""
+        body = self._documents.get(what)
+        if body is None:
+            body = make()
+            if len(self._documents) < _DOCUMENTS:
+                self._documents[what] = body
+        return body
+
+    async def aside(self, cost: float, make: Callable[[], T]) -> T:
+        """What `make` returns; made in a thread where its `cost`, in microseconds, is dear.
+
+        Who is cancelled still waits for the thread, which nothing can stop: the lease of whoever
+        calls must not end while it reads.
+        """
+        if cost < DEAR_MICROSECONDS:
+            return make()
+        made = asyncio.get_running_loop().run_in_executor(self._threads, make)
+        try:
+            return await asyncio.shield(made)
+        finally:
+            while not made.done():
+                try:
+                    await asyncio.wait([made])
+                except asyncio.CancelledError:
+                    continue
+
     def close(self) -> None:
+        self._threads.shutdown()
         self.generation.close()
 
 

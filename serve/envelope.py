@@ -47,7 +47,11 @@ def search(caller: Caller, offer: bytes, asked: Window, total: int, rows: Sequen
         offer,
         _JSON[rights.apercu(plan)],
     )
-    return b"".join((head, b",".join(rows), b"]}"))
+    # Head and end go with the first row and the last, so that the page is copied once.
+    pieces = list(rows) or [b""]
+    pieces[0] = head + pieces[0]
+    pieces[-1] += b"]}"
+    return b",".join(pieces)
 
 
 def record(caller: Caller, offer: bytes, societe: bytes, comptes: bytes | None) -> bytes:

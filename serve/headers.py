@@ -1,10 +1,17 @@
-"""Headers that stand on answers whatever the route: cross-origin access, safety, request ids."""
+"""Headers that stand on answers whatever the route: cross-origin access, safety, request ids.
+
+Most of a head is the same for every answer of a kind, so it is written once (`first_lines`); a few
+lines are left to write for each.
+"""
 
 import random
 import re
+from collections.abc import Mapping
+from functools import lru_cache
+from http import HTTPStatus
 from typing import Final
 
-from serve.routes import ALLOW, open_to_all
+from serve.routes import ALLOW
 
 JSON: Final = "application/json; charset=utf-8"
 
@@ -36,16 +43,32 @@ PREFLIGHT: Final = {
     "Access-Control-Max-Age": "86400",
 }
 
-_CLOSED: Final = {"Content-Type": JSON, **SAFE}
-_OPEN: Final = {**_CLOSED, **CORS}
-
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 
 
-def common(path: str, request_id: str) -> dict[str, str]:
-    """The headers of every answer to `path`, to which a route adds its own."""
-    always = _OPEN if open_to_all(path) else _CLOSED
-    return {**always, "X-Request-Id": request_id}
+@lru_cache(maxsize=256)
+def first_lines(status: int, kind: str, *, opened: bool) -> str:
+    """The status line and the headers of every answer of a kind, each with its line end.
+
+    Args:
+        kind: the Content-Type, or "" where there is no body.
+        opened: a browser of any origin may read it (G2).
+    """
+    given = {"Content-Type": kind} if kind else {}
+    always = {**given, **SAFE, **(CORS if opened else {})}
+    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines(always)}"
+
+
+def lines(headers: Mapping[str, str]) -> str:
+    """Header lines, each with its line end.
+
+    Raises:
+        ValueError: a value would begin a line of its own.
+    """
+    text = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    if text.count("\n") != len(headers) or text.count("\r") != len(headers):
+        raise ValueError(f"a header holds a line end: {headers!r}")
+    return text
 
 
 def request_id(given: str | None) -> str:

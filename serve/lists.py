@@ -5,7 +5,7 @@ the same for every caller: a key is not even looked at (A2), and any cache may k
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -97,10 +97,11 @@ def _cells(reference: Reference, scope: Scope) -> Iterable[Cell]:
 
 
 def _cached(
-    ask: Ask, edition: Edition, what: tuple[object, ...], document: Callable[[], Document]
+    ask: Ask, edition: Edition, what: tuple[Hashable, ...], document: Callable[[], Document]
 ) -> Answer:
     tag = etag(edition.id, *what)
     headers = {"ETag": tag, **_CACHED}
     if matches(ask.if_none_match, tag):
         return not_modified(headers)
-    return Answer(200, orjson.dumps(document()), headers)
+    body = edition.document(what, lambda: orjson.dumps(document()))
+    return Answer(200, body, headers)

@@ -5,6 +5,7 @@ line passes `redact`, and the value of a parameter that the API does not know is
 since it may be a key put in the URL by mistake (A5). Addresses are cut to /24 or /48.
 """
 
+import asyncio
 import logging
 import os
 import re
@@ -22,6 +23,7 @@ _SECRET: Final = re.compile(r"(soc_live_|Bearer\s+)[^\s\"'\\&;,]+", re.IGNORECAS
 _LONGEST: Final = 500  # characters of one logged value
 
 _STDERR: Final = 2
+_PAGE: Final = 4_096
 _AS_A_LINE: Final = orjson.OPT_APPEND_NEWLINE
 
 
@@ -59,9 +61,31 @@ def line(level: str, event: str, fields: Mapping[str, Any]) -> bytes:
     return text
 
 
-def to_stderr(text: bytes) -> None:
-    """Write a line at once and whole: up to a page, no other process writes into its middle."""
-    os.write(_STDERR, text)
+class Gathered:
+    """Writes lines to stderr, in order: those of one turn of the event loop together.
+
+    A write takes as long as making its line. Whole lines are written, of a page at most: so far no
+    other process writes into their middle (POSIX, pipes). A process that is killed loses the lines
+    of its last turn; one that ends has had another turn.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+
+    def __call__(self, line: bytes) -> None:
+        if not self._lines:
+            asyncio.get_running_loop().call_soon(self._write)
+        self._lines.append(line)
+
+    def _write(self) -> None:
+        page = b""
+        for line in self._lines:
+            if page and len(page) + len(line) > _PAGE:
+                os.write(_STDERR, page)
+                page = b""
+            page += line
+        os.write(_STDERR, page)
+        self._lines.clear()
 
 
 class JsonLines(logging.Formatter):

@@ -8,9 +8,8 @@ company was not paid for this month (D13); a HEAD brings no statements, so it co
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from quota.accounts import Account
 from quota.plans import Plan
@@ -25,8 +24,7 @@ from serve.meters import Headers, Left, Terms
 RECORD_CREDITS: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Counting:
+class Counting(NamedTuple):
     """An identified call and what it is counted in."""
 
     store: Store
@@ -37,7 +35,7 @@ class Counting:
     now: datetime
 
 
-def unmetered(work: Work, ask: Ask, headers: Headers) -> Answer:
+async def unmetered(work: Work, ask: Ask, headers: Headers) -> Answer:
     """A visitor's search or preview; `headers` are the meters of a visitor (A10, D14).
 
     Raises:
@@ -46,7 +44,7 @@ def unmetered(work: Work, ask: Ask, headers: Headers) -> Answer:
     if work.is_known(ask):
         return not_modified({**work.headers, **headers})
     try:
-        answer = work.run()
+        answer = await work.run()
     except ApiError as error:
         error.headers |= headers
         raise
@@ -70,9 +68,13 @@ async def identified(work: Work, ask: Ask, counting: Counting) -> Answer:
 
 def standing(plan: Plan, counting: Counting, *, with_credits: bool = False) -> Headers:
     """The meters as they stand, for an answer that costs nothing."""
-    usage = counting.store.usage(counting.account.id, plan, counting.now)
-    headers = meters.calls(counting.terms, usage.calls, counting.left, counting.now)
-    return {**headers, **_credits(0, usage.credits.left)} if with_credits else headers
+    store, account, now = counting.store, counting.account.id, counting.now
+    if not with_credits:
+        meter = store.calls(account, plan.appels_api_par_jour, now)
+        return meters.calls(counting.terms, meter, counting.left, now)
+    usage = store.usage(account, plan, now)
+    headers = meters.calls(counting.terms, usage.calls, counting.left, now)
+    return {**headers, **_credits(0, usage.credits.left)}
 
 
 async def _call(work: Work, ask: Ask, counting: Counting) -> Answer:
@@ -81,7 +83,7 @@ async def _call(work: Work, ask: Ask, counting: Counting) -> Answer:
     taken = store.take(account, ask.caller.plan.appels_api_par_jour, now)
     answer: Answer | None = None
     try:
-        answer = _run(work)
+        answer = await _run(work)
     finally:
         # Also when the search failed: whether there is a call to give back is known only then.
         meter = await taken
@@ -98,7 +100,7 @@ async def _call(work: Work, ask: Ask, counting: Counting) -> Answer:
 async def _record(work: Work, company: str, ask: Ask, counting: Counting) -> Answer:
     """A full record: a call, and credits where the company was not paid for this month."""
     plan = ask.caller.plan
-    full = _run(work)
+    full = await _run(work)
     meter, charge = await counting.store.take_and_charge(
         counting.account.id,
         plan.appels_api_par_jour,
@@ -125,10 +127,10 @@ def _preview(work: Work, charge: Charge, headers: Headers) -> Answer:
     return Answer(error.status, work.preview(error), {**NO_STORE, **located, **headers}, error.code)
 
 
-def _run(work: Work) -> Answer:
+async def _run(work: Work) -> Answer:
     """The answer, which may be that there is no such company."""
     try:
-        return work.run()
+        return await work.run()
     except ApiError as error:
         return of_error(error)
 

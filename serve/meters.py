@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quota.plans import Plan
 from quota.results import Meter
@@ -34,8 +34,7 @@ class Terms:
     fixed: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(NamedTuple):
     """What the burst limits leave after this request; `jour` is counted there only for visitors."""
 
     minute: int

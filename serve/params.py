@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 from serve import errors
 from serve.names import Names
 from serve.numbers import decimal, integer
+from serve.remembering import remembering
 from serve.suggest import suggestions
 from shards.query import DEEPEST, ORDERS, Query
 from shards.text import fold
@@ -62,11 +63,16 @@ def pairs(raw: str) -> Pairs:
         ApiError: 400 `parametre_invalide`: the text is not UTF-8.
     """
     try:
-        raw.encode()  # bytes that were not UTF-8 arrive as lone surrogates
-        return parse_qsl(raw, keep_blank_values=True, errors="strict")
+        return _pairs(raw)
     except UnicodeError as error:
         why = "le texte n'est pas de l'UTF-8 encodé en %XX"
         raise errors.parametre_invalide("chaîne de requête", why) from error
+
+
+@remembering
+def _pairs(raw: str) -> Pairs:
+    raw.encode()  # bytes that were not UTF-8 arrive as lone surrogates
+    return tuple(parse_qsl(raw, keep_blank_values=True, errors="strict"))
 
 
 def search(given: Pairs, names: Names) -> Search:

@@ -13,8 +13,7 @@ but the comparison, so there is no lock.
 
 import asyncio
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -37,19 +36,29 @@ _REFUSED: Final = (ShardError, OSError, ValueError, TypeError, KeyError)
 
 
 class _Lent:
-    """An open edition and how many requests are using it."""
+    """An open edition and how many requests are using it; `with` is a lease of it."""
+
+    __slots__ = ("edition", "retired", "users")
 
     def __init__(self, edition: Edition) -> None:
         self.edition = edition
         self.users = 0
         self.retired = False
 
+    def __enter__(self) -> Edition:
+        self.users += 1
+        return self.edition
+
+    def __exit__(self, *_: object) -> None:
+        self.users -= 1
+        self._close_if_done()
+
     def retire(self) -> None:
         """Close the edition, now or when its last user is done."""
         self.retired = True
-        self.close_if_done()
+        self._close_if_done()
 
-    def close_if_done(self) -> None:
+    def _close_if_done(self) -> None:
         if self.retired and not self.users:
             self.edition.close()
 
@@ -74,22 +83,15 @@ class Published:
         """When the generation being served was published, or None."""
         return self._since
 
-    @contextmanager
-    def lease(self) -> Iterator[Edition]:
+    def lease(self) -> AbstractContextManager[Edition]:
         """The edition to answer a request from; it stays open until the lease ends.
 
         Raises:
             ApiError: 503 `indisponible`: there is none yet (G9).
         """
-        lent = self._lent
-        if lent is None:
+        if self._lent is None:
             raise errors.indisponible(errors.NO_GENERATION)
-        lent.users += 1
-        try:
-            yield lent.edition
-        finally:
-            lent.users -= 1
-            lent.close_if_done()
+        return self._lent
 
     def start(self) -> None:
         """Open what is published, if anything is."""

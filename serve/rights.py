@@ -4,24 +4,21 @@
 passes the plan's cap, so that paging is no way around it (§8.2 rule 2).
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from quota.plans import Plan
 
 VISITOR: Final = "visiteur"
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """The rows a caller may ask for: at most `limit` (>= 0) from `offset` (echoed as it is)."""
 
     limit: int
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """How much of `total` the plan lets see, in the words of §2.2."""
 
     visibles: int

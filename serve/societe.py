@@ -36,7 +36,7 @@ def societe(ask: Ask, edition: Edition) -> Work:
     tag = etag(edition.id, plan.slug, caller.souscrit, ask.offer, company)
     headers = {"ETag": tag, **PRIVATE, "Content-Location": _location(company)}
 
-    def run() -> Answer:
+    async def run() -> Answer:
         known = shard.record(row, coordonnees=plan.coordonnees)
         comptes = shard.comptes(row) if plan.etats_financiers else None
         return Answer(200, envelope.record(caller, ask.offer, known, comptes), headers)
@@ -48,7 +48,7 @@ def societe(ask: Ask, edition: Edition) -> Work:
     return Work(run, tag, headers, company if plan.etats_financiers else None, preview)
 
 
-def _absent(iso2: str, identifier: str) -> Answer:
+async def _absent(iso2: str, identifier: str) -> Answer:
     raise errors.societe_introuvable(iso2, identifier)
 
 

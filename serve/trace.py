@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Final
-
-from aiohttp import web
 
 from serve.params import Pairs
 
@@ -12,6 +9,7 @@ from serve.params import Pairs
 @dataclass(slots=True)
 class Trace:
     request_id: str
+    path: str
     route: str | None = None
     plan: str | None = None
     generation: str | None = None
@@ -27,6 +25,3 @@ class Trace:
     def seconds(self) -> float:
         """How long the request has taken so far."""
         return perf_counter() - self.started
-
-
-TRACE: Final = web.RequestKey("TRACE", Trace)

@@ -5,22 +5,27 @@ is a range of row numbers, a sector a few neighbouring cells, and a count is a s
 a cell the companies without a turnover come last: `with_ca` ends those that have one.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgpack
-
-from shards.query import Query
+import numpy as np
+from numpy.typing import NDArray
 
 
 class Cell(NamedTuple):
-    """Rows [start, stop) of one sector and sub-sector (NACE division and group, None: none)."""
+    """Rows [start, stop) of one sector and sub-sector (NACE division and group, None: none).
+
+    Rows [start, with_ca) have a turnover; `with_site` of all its rows have a website.
+    """
 
     secteur: str | None
     sous_secteur: str | None
     start: int
     with_ca: int
     stop: int
+    with_site: int
 
     @property
     def place(self) -> str:
@@ -35,6 +40,98 @@ class Span(NamedTuple):
     stop: int
 
 
+class Part(NamedTuple):
+    """Neighbouring cells [first, end): one cell or a whole sector, with its sums."""
+
+    place: str  # its name in keys of `top`
+    first: int
+    end: int
+    start: int
+    stop: int
+    with_ca: int
+    with_site: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The parts that some sectors and sub-sectors choose, in layout order."""
+
+    parts: Sequence[Part]
+    size: int
+    with_ca: int
+    with_site: int
+
+    def spans(self) -> list[Span]:
+        """The rows as the fewest ranges."""
+        found: list[Span] = []
+        for part in self.parts:
+            if found and found[-1].stop == part.start:
+                found[-1] = Span(found[-1].start, part.stop)
+            else:
+                found.append(Span(part.start, part.stop))
+        return found
+
+    def cells(self) -> list[int]:
+        """The cells, by their place in the layout."""
+        return [index for part in self.parts for index in range(part.first, part.end)]
+
+    def mask(self, count: int) -> NDArray[np.bool_]:
+        """Which of the `count` cells of the layout are chosen."""
+        chosen = np.zeros(count, dtype=bool)
+        for part in self.parts:
+            chosen[part.first : part.end] = True
+        return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The cells of a shard, and where each sector and sub-sector is among them."""
+
+    cells: tuple[Cell, ...]
+    starts: NDArray[np.int64]  # of each cell
+    ends: NDArray[np.int64]  # of its rows with a turnover
+    single: tuple[Part, ...]  # each cell by itself
+    sectors: Mapping[str, Part]  # those that have a sector
+    groups: Mapping[str, Sequence[int]]  # sub-sector -> cells
+    whole: Scope
+
+    def scope(self, secteurs: Sequence[str], sous_secteurs: Sequence[str] | None) -> Scope:
+        """What these sectors (none given: all; else ascending) and sub-sectors choose."""
+        if sous_secteurs is None:
+            if not secteurs:
+                return self.whole
+            return _scope([self.sectors[code] for code in secteurs if code in self.sectors])
+        chosen = {index for group in sous_secteurs for index in self.groups.get(group, ())}
+        if secteurs:
+            chosen = {index for index in chosen if self.cells[index].secteur in secteurs}
+        return _scope([self.single[index] for index in sorted(chosen)])
+
+
+def layout(cells: Sequence[Cell]) -> Layout:
+    """Find the sectors and sub-sectors of `cells`."""
+    single = tuple(_part(cell.place, cells, at, at + 1) for at, cell in enumerate(cells))
+    bounds: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
+    for index, cell in enumerate(cells):
+        bounds.setdefault(cell.secteur or "-", []).append(index)
+        if cell.sous_secteur is not None:
+            groups.setdefault(cell.sous_secteur, []).append(index)
+    sectors = {
+        code: _part(code, cells, held[0], held[-1] + 1) for code, held in bounds.items()
+    }  # fmt: skip
+    whole = _scope(list(sectors.values()))
+    sectors.pop("-", None)  # no sector that can be asked for
+    return Layout(
+        tuple(cells),
+        np.array([cell.start for cell in cells], dtype=np.int64),
+        np.array([cell.with_ca for cell in cells], dtype=np.int64),
+        single,
+        sectors,
+        groups,
+        whole,
+    )
+
+
 def dump(cells: Sequence[Cell]) -> bytes:
     return bytes(msgpack.packb([tuple(cell) for cell in cells]))
 
@@ -43,30 +140,18 @@ def load(packed: bytes) -> tuple[Cell, ...]:
     return tuple(Cell(*values) for values in msgpack.unpackb(packed))
 
 
-def chosen(cells: Sequence[Cell], query: Query) -> Sequence[Cell]:
-    """The cells within the sectors and sub-sectors of `query`, in layout order."""
-    if query.secteurs:
-        cells = [cell for cell in cells if cell.secteur in query.secteurs]
-    if query.sous_secteurs is not None:
-        cells = [cell for cell in cells if cell.sous_secteur in query.sous_secteurs]
-    return cells
+def _part(place: str, cells: Sequence[Cell], first: int, end: int) -> Part:
+    held = cells[first:end]
+    return Part(
+        place, first, end, held[0].start, held[-1].stop,
+        sum(cell.with_ca - cell.start for cell in held), sum(cell.with_site for cell in held),
+    )  # fmt: skip
 
 
-def size(cells: Iterable[Cell]) -> int:
-    """How many rows the cells have."""
-    return sum(cell.stop - cell.start for cell in cells)
-
-
-def spans(cells: Iterable[Cell]) -> list[Span]:
-    """The rows of `cells` as the fewest ranges.
-
-    >>> spans([Cell("62", "62.0", 0, 2, 5), Cell("63", "63.1", 5, 5, 9)])
-    [Span(start=0, stop=9)]
-    """
-    found: list[Span] = []
-    for cell in cells:
-        if found and found[-1].stop == cell.start:
-            found[-1] = Span(found[-1].start, cell.stop)
-        else:
-            found.append(Span(cell.start, cell.stop))
-    return found
+def _scope(parts: Sequence[Part]) -> Scope:
+    return Scope(
+        parts,
+        sum(part.stop - part.start for part in parts),
+        sum(part.with_ca for part in parts),
+        sum(part.with_site for part in parts),
+    )

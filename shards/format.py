@@ -11,44 +11,68 @@ from shards.errors import WrongFormatError
 from shards.query import DEEPEST
 
 MAGIC: Final = b"societes-shard"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 
 META: Final = b"meta"  # what the shard says of itself: header, cells, compression dictionary
-COLUMN: Final = b"column"  # a value a row, by column name
+KEY: Final = b"key"  # what an order compares, a value a row, by `tri`
+COLUMN: Final = b"column"  # what conditions test, a value a row
 ORDER: Final = b"order"  # rows in the order of a `tri`
 RANK: Final = b"rank"  # the inverse of an order: the place of each row
+SORTED: Final = b"sorted"  # keys and facts along an order, for bounds
+WEBSITE: Final = b"website"  # places in an order of the rows with a website
 TOP: Final = b"top"  # the first rows of each order in a sector or a cell
-NAME: Final = b"name"  # folded names, by row
+NAME: Final = b"name"  # folded names as numbers of words, by row
 WORD: Final = b"word"  # the words of the folded names, and which rows hold them
 HEAVY: Final = b"heavy"  # rows of the word parts that too many rows hold
+JUNCTION: Final = b"junction"  # rows by the two characters on either side of a blank
 IDENT: Final = b"ident"  # folded identifiers, sorted, and their rows
+PREFIX: Final = b"prefix"  # rows of the identifier prefixes that too many rows have
 RECORD: Final = b"record"  # row -> one company, compressed
 COMPTES: Final = b"comptes"  # row -> its statement lines, compressed
-TABLES: Final = (META, COLUMN, ORDER, RANK, TOP, NAME, WORD, HEAVY, IDENT, RECORD, COMPTES)
+TABLES: Final = (
+    META, KEY, COLUMN, ORDER, RANK, SORTED, WEBSITE, TOP, NAME, WORD, HEAVY, JUNCTION, IDENT,
+    PREFIX, RECORD, COMPTES,
+)  # fmt: skip
 
 HEADER: Final = b"header"
 CELLS: Final = b"cells"
 DICTIONARY: Final = b"dictionary"
+FACTS: Final = b"facts"
+CELL: Final = b"cell"
+HEADCOUNTS: Final = b"headcounts"
+HEADCOUNT_PLACES: Final = b"headcount_places"
 
 # Little-endian: the machines this runs on read them in place (NumPy dtype strings).
 U4: Final = "<u4"
-COLUMNS: Final = {
-    "ca_eur": "<f8",  # euros; NaN is null
-    "capital_eur": "<f8",  # euros, for the order capital_desc only; NaN is null
-    "effectif": "<i4",  # persons; EFFECTIF_NULL is null
-    "date_creation": "<i4",  # yyyymmdd, 00 for what is not known; 0 is null
-    "score": "<i2",  # 0 to 100
-    "site_web": "|u1",  # 1: a website is declared
-    "cell": "<u2",  # index in `cells`
+U8: Final = "<u8"
+CELL_TYPE: Final = "<u2"
+HEADCOUNT_TYPE: Final = "<i4"
+# A key ascends in its order, so it is the negated value; a null is NaN or the greatest integer.
+# `ca_asc` compares the negated key of `ca_desc`, `nom` compares texts: neither is stored.
+KEYS: Final = {
+    "ca_desc": "<f8",  # euros
+    "capital_desc": "<f8",  # euros
+    "effectif_desc": "<i4",  # persons
+    "recent": "<i4",  # yyyymmdd, 00 for what is not known
+    "score": "<i2",  # 0 to 100, never null
 }
+# What a headcount or a date is where it is null, before it is negated.
 EFFECTIF_NULL: Final = -(2**31)
+DATE_NULL: Final = 0
 
 # A list of `top` is never read past the deepest page; a longer one would be dead weight.
 TOP_ROWS: Final = DEEPEST
-# A `q` whose words occur more often than this in the shard has its rows listed in `heavy`.
-HEAVY_POSTINGS: Final = 4_096
 # Suffixes of words are sorted by this many bytes; a longer `q` is looked up by its first ones.
 SUFFIX_BYTES: Final = 24
+# Of every so many suffixes and identifiers the first 8 bytes are kept as a number, to find a
+# place among millions without touching them.
+SAMPLED: Final = 16
+
+# Row sets that are united by the build: those of more than a share of the rows.
+HEAVY_SHARE: Final = 32
+HEAVY_LEAST: Final = 1_024
+LIST: Final = 0  # kinds of a row set: row numbers, or a bit a row
+BITS: Final = 1
 
 ZSTD_LEVEL: Final = 3
 
@@ -98,3 +122,26 @@ def top_key(place: str, tri: str) -> bytes:
     b'62/62.0 nom'
     """
     return f"{place} {tri}".encode()
+
+
+def heavy_size(rows: int) -> int:
+    """A set of more rows than this, in a shard of `rows`, is united by the build."""
+    return max(HEAVY_LEAST, rows // HEAVY_SHARE)
+
+
+def facts_type(headcounts: int) -> str:
+    """The type of `facts` where so many distinct headcounts occur.
+
+    >>> facts_type(300), facts_type(40_000)
+    ('<u2', '<u4')
+    """
+    return "<u2" if headcounts < 1 << 15 else "<u4"
+
+
+def website_bit(facts: str) -> int:
+    """The bit of a website in facts of this type: the highest.
+
+    >>> hex(website_bit("<u2"))
+    '0x8000'
+    """
+    return 1 << (8 * int(facts[2]) - 1)

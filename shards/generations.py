@@ -5,7 +5,8 @@
     DATA/4f6a…/reference.json       countries, sectors, sub-sectors and their counts
     DATA/4f6a…/quality.json         the report of the build
     DATA/4f6a…/FR.shard …           one shard a country
-    DATA/.partial-…                 a build that is under way, or that died
+    DATA/.partial-…                 a generation that is being put together, or whose build died
+    DATA/.building                  countries that are done, of a build under way or that died
 
 A generation is whole or absent: it grows under another name and gets its own by one rename, and
 CURRENT is replaced by another. Whoever reads CURRENT finds all files of what it names.
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Final, Self
 
 import orjson
@@ -27,7 +28,7 @@ from shards import canary
 from shards import manifest as manifests
 from shards import reference as references
 from shards.errors import CorruptError, GenerationError
-from shards.manifest import Manifest, Source
+from shards.manifest import File, Manifest, Source
 from shards.reader import Shard
 from shards.reference import Reference
 
@@ -177,13 +178,23 @@ def staging(data: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=data))
 
 
-def publish(data: Path, staged: Path, *, sources: Sequence[Source], force: bool = False) -> str:
+def publish(
+    data: Path,
+    staged: Path,
+    *,
+    sources: Sequence[Source],
+    known: Mapping[str, File] = MappingProxyType({}),
+    force: bool = False,
+) -> str:
     """Check the files in `staged`, make them a generation and the published one; return its name.
 
     The gates: every shard opens and holds what `reference.json` counts, a sample of searches is
     answered rightly, and no country has less than LEAST_SHARE of what the published generation has
     of it; `force` lets the last one pass, and the manifest says so. Publishing what is published
     already changes nothing.
+
+    Args:
+        known: the digests of files whose maker has just taken them.
 
     Raises:
         GenerationError: if a gate is closed. What was published stays so.
@@ -195,7 +206,10 @@ def publish(data: Path, staged: Path, *, sources: Sequence[Source], force: bool 
     if losses and not force:
         raise GenerationError(f"{'; '.join(losses)}. --force publishes it all the same")
     manifest = manifests.make(
-        files={path.name: manifests.digest(path) for path in sorted(staged.iterdir())},
+        files={
+            path.name: known.get(path.name) or manifests.digest(path)
+            for path in sorted(staged.iterdir())
+        },
         sources=sources,
         counts=counts,
         secteurs=_by_sector(reference),

@@ -49,7 +49,7 @@ def _overview(shard: Shard) -> Iterator[str]:
     size = shard.path.stat().st_size
     yield f"{shard.path}: format {format.FORMAT_VERSION}, {shard.iso2}, {shard.rows:,} companies"
     each = f", {size / shard.rows:.0f} a company" if shard.rows else ""
-    yield f"{size:,} bytes{each}; {len(shard.cells)} cells"
+    yield f"{size:,} bytes{each}; {len(shard.layout.cells)} cells"
     yield ""
     yield f"{'table':<10}{'entries':>12}{'bytes':>16}{'a company':>12}"
     for table in format.TABLES:

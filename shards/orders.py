@@ -1,47 +1,53 @@
 """The seven orders of `tri` (§4.4), as keys to compare and as permutations of rows.
 
-Every order but `nom` is a number: the key is the value, negated where the order descends, and
-+inf for a null, which is last in both directions (contract B27). Ties go by identifier within a
-country and by country across them (B28), so an order is total and a page never depends on chance.
-All the values are integers below 2**53 or floats: one kind of key, float64, holds each exactly.
+Every order but `nom` is a number: the key is the value, negated where the order descends, and a
+null is the greatest key there is, so that it is last in both directions (contract B27). Ties go by
+identifier within a country and by country across them (B28), so an order is total and a page never
+depends on chance. `nom` compares texts: shards/vocabulary.py sorts them.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.format import EFFECTIF_NULL
-
-Keys = NDArray[np.float64]
+Keys = NDArray[Any]  # float64, NaN for null, or a signed integer, its greatest for null
 Rows = NDArray[np.uint32]
 
-# tri -> column and sign (contract B30 to B32); `nom` has no column, its key is a text (B29).
-COLUMN_OF: Final = {
-    "ca_desc": ("ca_eur", -1.0),
-    "ca_asc": ("ca_eur", 1.0),
-    "effectif_desc": ("effectif", -1.0),
-    "recent": ("date_creation", -1.0),
-    "capital_desc": ("capital_eur", -1.0),
-    "score": ("score", -1.0),
+# tri -> the key that is stored, and what it is multiplied by (contract B30 to B32). The two orders
+# of turnover share one: they differ in their sign, and in nothing else but their ties.
+KEY_OF: Final = {
+    "ca_desc": ("ca_desc", 1),
+    "ca_asc": ("ca_desc", -1),
+    "effectif_desc": ("effectif_desc", 1),
+    "recent": ("recent", 1),
+    "capital_desc": ("capital_desc", 1),
+    "score": ("score", 1),
 }
 
 
-def is_null(column: str, values: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Which of the stored `values` of `column` stand for null."""
-    if column in ("ca_eur", "capital_eur"):
-        return np.isnan(values.astype(np.float64, copy=False))
-    null = {"effectif": EFFECTIF_NULL, "date_creation": 0}.get(column)
-    if null is None:
-        return np.zeros(len(values), dtype=bool)
-    return np.asarray(values == null)
+def descending(values: NDArray[Any], dtype: str, null: int | None = None) -> Keys:
+    """The key of an order that begins with the greatest of `values`.
+
+    Args:
+        null: what stands for null among integers; NaN does among floats.
+
+    >>> descending(np.array([3, 0, 7]), "<i2", null=0).tolist()
+    [-3, 32767, -7]
+    """
+    if np.dtype(dtype).kind == "f":
+        return np.asarray(np.negative(values), dtype=dtype)
+    keys = -values.astype(np.int64)
+    if null is not None:
+        keys[values == null] = np.iinfo(dtype).max
+    return keys.astype(dtype)
 
 
-def keys(tri: str, values: NDArray[np.generic]) -> Keys:
-    """What the order `tri` compares, ascending, from the stored values of its column."""
-    column, sign = COLUMN_OF[tri]
-    return np.where(is_null(column, values), np.inf, values.astype(np.float64) * sign)
+def is_null(keys: Keys) -> NDArray[np.bool_]:
+    """Which keys stand for null."""
+    if keys.dtype.kind == "f":
+        return np.isnan(keys)
+    return np.asarray(keys == np.iinfo(keys.dtype).max)
 
 
 def date_key(date: str | None) -> int:
@@ -53,25 +59,9 @@ def date_key(date: str | None) -> int:
     return int(date.replace("-", "").ljust(8, "0")) if date else 0
 
 
-def by_number(key: Keys, by_id: Rows) -> Rows:
-    """Rows by `key`, ties in the order of `by_id`."""
-    return by_id[np.argsort(key[by_id], kind="stable")]
-
-
-def by_name(folded: Sequence[str], noms: Sequence[str], by_id: Rows) -> Rows:
-    """Rows by folded name, then raw name, ties in the order of `by_id` (contract B29).
-
-    UTF-8 sorts as code points do, and no folded name holds the separator, so one byte string
-    compares as the pair would.
-    """
-    text = [f"{fold}\0{nom}".encode() for fold, nom in zip(folded, noms, strict=True)]
-    return np.array(sorted(by_id.tolist(), key=text.__getitem__), dtype=np.uint32)
-
-
-def by_identifier(ids: Sequence[str]) -> Rows:
-    """Rows by the bytes of their identifiers."""
-    encoded = [identifier.encode() for identifier in ids]
-    return np.array(sorted(range(len(ids)), key=encoded.__getitem__), dtype=np.uint32)
+def by_number(keys: Keys, by_id: Rows) -> Rows:
+    """Rows by key, ties in the order of `by_id`."""
+    return by_id[np.argsort(keys[by_id], kind="stable")]
 
 
 def ranks(order: Rows) -> Rows:

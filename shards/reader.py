@@ -1,32 +1,54 @@
-"""Reads one shard. Open once, share within a thread, never write.
+"""Reads one shard. Open once, share between threads, never write.
 
 Columns, orders and indexes are views of the file: the reader copies nothing, the page cache is the
 only cache. They live as long as the read transaction below, which lasts as long as the shard is
 open; that is safe because a published shard never changes. After `close` no view may be used.
-What costs nothing until asked for: nothing is read at open but the header and the cells.
+What costs nothing until asked for: nothing is read at open but the header.
+
+A read transaction serves one thread at a time, so every access to it is under a lock; a view, once
+given, needs none.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import lmdb
 import numpy as np
 import orjson
 import zstandard
 from numpy.typing import NDArray
-from pyroaring import BitMap
 
-from shards import cells, format, idents, orders, record
-from shards.cells import Cell
+from shards import cells, format, idents, orders, record, sets
+from shards.cells import Layout
 from shards.errors import CorruptError, WrongFormatError
 from shards.idents import Idents
-from shards.orders import Keys, Rows
+from shards.orders import Keys
+from shards.sampled import Sampled
+from shards.sets import Rows, RowSet
 from shards.text import fold_id
 from shards.texts import Interval, Texts
 from shards.words import Words
+
+# What is made once and kept until `close`.
+_KEPT: Final = (
+    "layout", "cell_of", "facts", "headcounts", "headcount_places", "turnover_keys",
+    "turnover_facts", "website_turnover", "website_headcount", "words", "idents",
+)  # fmt: skip
+
+
+class _Views(dict[str, NDArray[Any]]):
+    """Arrays by name, each asked of the file once: LMDB touches every page of what it gives."""
+
+    def __init__(self, load: Callable[[str], NDArray[Any]]) -> None:
+        self._load = load
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        view = self[name] = self._load(name)
+        return view
 
 
 class Shard:
@@ -38,7 +60,6 @@ class Shard:
 
     iso2: str
     rows: int
-    cells: tuple[Cell, ...]
 
     def __init__(self, path: Path) -> None:
         """Open the shard at `path`.
@@ -47,6 +68,7 @@ class Shard:
             WrongFormatError: if it is no shard, or one of another format version.
         """
         self.path = path
+        self._lock = Lock()
         try:
             self._env = lmdb.open(
                 str(path),
@@ -57,97 +79,168 @@ class Shard:
                 max_dbs=len(format.TABLES),
             )
             self._txn = self._env.begin(buffers=True)
-            self._tables = {
-                name: self._env.open_db(name, txn=self._txn, create=False) for name in format.TABLES
-            }
+            # The table that every version has: the version is told before another is missed.
+            self._tables = {format.META: self._table(format.META)}
+            self.iso2, self.rows = format.unpack_header(self._value(format.META, format.HEADER))
+            self._tables |= {name: self._table(name) for name in format.TABLES}
         except lmdb.Error as error:
             raise WrongFormatError(
                 f"{path} is not a shard ({error}); `python -m pipeline build` writes them"
             ) from error
-        self.iso2, self.rows = format.unpack_header(self._value(format.META, format.HEADER))
-        self.cells = cells.load(self._value(format.META, format.CELLS))
         dictionary = self._value(format.META, format.DICTIONARY)
-        self._decompress = zstandard.ZstdDecompressor(
+        self._records = zstandard.ZstdDecompressor(
             dict_data=zstandard.ZstdCompressionDict(dictionary) if dictionary else None
-        ).decompress
-        self._decompress_comptes = zstandard.ZstdDecompressor().decompress
-        self._views: dict[tuple[bytes, bytes], NDArray[Any]] = {}
+        )
+        self._comptes = zstandard.ZstdDecompressor()
+        self._orders = _Views(lambda tri: self._array(format.ORDER, tri, format.U4))
+        self._ranks = _Views(lambda tri: self._array(format.RANK, tri, format.U4))
+        self._keys = _Views(lambda tri: self._array(format.KEY, tri, format.KEYS[tri]))
+        self._heavy: dict[Interval, RowSet] = {}
 
     # -- companies -----------------------------------------------------------------
 
     def record(self, row: int, *, coordonnees: bool) -> bytes:
         """The JSON object of a company; its contact fields are null without `coordonnees`."""
-        packed = self._view(format.RECORD, format.row_key(row))
-        return record.decode(self._decompress(packed), coordonnees=coordonnees)
+        return self.records([row], coordonnees=coordonnees)[0]
+
+    def records(self, rows: Sequence[int], *, coordonnees: bool) -> list[bytes]:
+        """The JSON objects of several companies."""
+        return [record.decode(stored, coordonnees=coordonnees) for stored in self._stored(rows)]
 
     def company(self, row: int) -> dict[str, Any]:
         """A company as a dict of the fields of §2.1, contacts included: for people and checks."""
         company: dict[str, Any] = orjson.loads(self.record(row, coordonnees=True))
         return company
 
+    def names(self, rows: Sequence[int]) -> list[str]:
+        """The names of several companies, as they are shown."""
+        return [orjson.loads(known)["nom"] for known in self.records(rows, coordonnees=False)]
+
     def comptes(self, row: int) -> bytes | None:
         """The JSON array of a company's statement lines (contract E5), or None if it has none."""
-        packed = self._txn.get(format.row_key(row), db=self._tables[format.COMPTES])
-        return None if packed is None else bytes(self._decompress_comptes(packed))
+        with self._lock:
+            packed = self._txn.get(format.row_key(row), db=self._tables[format.COMPTES])
+            return None if packed is None else bytes(self._comptes.decompress(packed))
 
     def find(self, identifier: str) -> int | None:
         """The row of `identifier`: exactly, else by letters and digits if that is unique (E2)."""
         folded = fold_id(identifier)
-        alike = [int(row) for row in idents.equal_to(self.idents, folded)]
+        alike = idents.equal_to(self.idents, folded).tolist()
         for row in alike:
             if self.company(row)["id"] == identifier:
-                return row
-        return alike[0] if folded and len(alike) == 1 else None
+                return int(row)
+        return int(alike[0]) if folded and len(alike) == 1 else None
 
     # -- columns and orders ----------------------------------------------------------
 
-    def column(self, name: str) -> NDArray[Any]:
-        """The values of a column of `format.COLUMNS`, by row."""
-        return self._array(format.COLUMN, name.encode(), format.COLUMNS[name])
+    @cached_property
+    def layout(self) -> Layout:
+        """The cells, and where sectors and sub-sectors are among them."""
+        return cells.layout(cells.load(self._value(format.META, format.CELLS)))
+
+    @cached_property
+    def cell_of(self) -> NDArray[np.uint16]:
+        """The cell of each row."""
+        return self._array(format.COLUMN, "cell", format.CELL_TYPE)
+
+    @cached_property
+    def facts(self) -> NDArray[Any]:
+        """Code of the headcount and website bit of each row (FORMAT.md §7)."""
+        return self._array(format.COLUMN, "facts", format.facts_type(len(self.headcounts)))
+
+    @cached_property
+    def headcounts(self) -> NDArray[np.int32]:
+        """The distinct headcounts, ascending."""
+        return self._array(format.SORTED, "headcounts", format.HEADCOUNT_TYPE)
+
+    @cached_property
+    def headcount_places(self) -> Rows:
+        """Where each of them ends in `effectif_desc`; the next greater one ends where it begins."""
+        return self._array(format.SORTED, "headcount_places", format.U4)
+
+    @cached_property
+    def turnover_keys(self) -> NDArray[np.float64]:
+        """The keys along `ca_desc` that are not null."""
+        return self._array(format.SORTED, "ca_desc", format.KEYS["ca_desc"])
+
+    @cached_property
+    def turnover_facts(self) -> NDArray[Any]:
+        """The facts along `ca_desc`, as far as there are turnovers."""
+        return self._array(format.SORTED, "facts", format.facts_type(len(self.headcounts)))
+
+    @cached_property
+    def website_turnover(self) -> Rows:
+        """The places in `ca_desc` of the rows with a turnover and a website."""
+        return self._array(format.WEBSITE, "ca_desc", format.U4)
+
+    @cached_property
+    def website_headcount(self) -> Rows:
+        """The places in `effectif_desc` of the rows with a headcount and a website."""
+        return self._array(format.WEBSITE, "effectif_desc", format.U4)
+
+    def key(self, tri: str) -> Keys:
+        """What a stored order of `format.KEYS` compares, by row."""
+        return self._keys[tri]
 
     def keys(self, tri: str, rows: Rows) -> Keys:
         """What `tri` compares (any order but `nom`), for these rows."""
-        column, _ = orders.COLUMN_OF[tri]
-        return orders.keys(tri, self.column(column)[rows])
+        stored, sign = orders.KEY_OF[tri]
+        keys = self._keys[stored].take(rows)
+        return keys if sign > 0 else -keys
 
     def order(self, tri: str) -> Rows:
         """All rows in the order `tri`."""
-        return self._array(format.ORDER, tri.encode(), format.U4)
+        return self._orders[tri]
 
     def rank(self, tri: str) -> Rows:
         """The place of each row in the order `tri`."""
-        return self._array(format.RANK, tri.encode(), format.U4)
+        return self._ranks[tri]
 
     def top(self, place: str, tri: str) -> Rows:
         """The first rows of a sector (`62`) or a cell (`62/62.0`) in the order `tri`."""
-        return self._array(format.TOP, format.top_key(place, tri), format.U4)
+        return np.frombuffer(self._view(format.TOP, format.top_key(place, tri)), dtype=format.U4)
 
     # -- names and identifiers -------------------------------------------------------
 
     @cached_property
-    def names(self) -> Texts:
-        """Folded names, by row."""
-        return self._texts(format.NAME)
-
-    @cached_property
     def words(self) -> Words:
         """The index of the words of names."""
+        texts = self._texts(format.WORD)
         return Words(
-            self._texts(format.WORD),
-            self._array(format.WORD, b"suffixes", format.U4),
-            self._array(format.WORD, b"posting_starts", format.U4),
-            self._array(format.WORD, b"postings", format.U4),
+            texts,
+            Sampled(
+                texts.data,
+                self._array(format.WORD, "suffixes", format.U4),
+                self._array(format.WORD, "suffix_keys", format.U8),
+            ),
+            self._array(format.WORD, "posting_starts", format.U4),
+            self._array(format.WORD, "postings", format.U4),
+            self._array(format.NAME, "tokens", format.U4),
+            self._array(format.NAME, "starts", format.U4),
+            self.heavy,
+            lambda pair: self._set(format.JUNCTION, pair),
         )
 
     @cached_property
     def idents(self) -> Idents:
         """The index of identifiers."""
-        return Idents(self._texts(format.IDENT), self._array(format.IDENT, b"rows", format.U4))
+        texts = self._texts(format.IDENT)
+        keys = self._array(format.IDENT, "keys", format.U8)
+        return Idents(
+            Sampled(texts.data, texts.starts[:-1], keys),
+            self._array(format.IDENT, "rows", format.U4),
+            format.heavy_size(self.rows),
+            lambda prefix: self._set(format.PREFIX, prefix),
+        )
 
-    def heavy(self, interval: Interval) -> BitMap | None:
+    def heavy(self, interval: Interval) -> RowSet | None:
         """The rows of an interval of suffixes that is too heavy to unite during a search."""
-        packed = self._txn.get(format.interval_key(*interval), db=self._tables[format.HEAVY])
-        return None if packed is None else BitMap.deserialize(bytes(packed))
+        known = self._heavy.get(interval)
+        if known is None:
+            known = self._set(format.HEAVY, format.interval_key(*interval))
+            if known is not None:
+                self._heavy[interval] = known
+        return known
 
     # -- the file ----------------------------------------------------------------------
 
@@ -162,15 +255,16 @@ class Shard:
         return int(pages * stat["psize"])
 
     def items(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """All entries of a table, in their order in the file."""
+        """All entries of a table, in their order in the file; for one thread alone."""
         with self._txn.cursor(db=self._tables[table]) as cursor:
             for key, value in cursor:
                 yield bytes(key), bytes(value)
 
     def close(self) -> None:
         """Give the file back; nothing that this shard has lent may be used afterwards."""
-        self._views.clear()
-        for name in ("names", "words", "idents"):
+        for views in (self._orders, self._ranks, self._keys, self._heavy):
+            views.clear()
+        for name in _KEPT:
             self.__dict__.pop(name, None)
         self._txn.abort()
         self._env.close()
@@ -186,22 +280,37 @@ class Shard:
     ) -> None:
         self.close()
 
-    def _texts(self, table: bytes) -> Texts:
-        return Texts(self._view(table, b"data"), self._array(table, b"starts", format.U4))
+    def _stored(self, rows: Sequence[int]) -> list[bytes]:
+        """The records of `rows`: found at once, opened one by one (at once took longer)."""
+        decompress = self._records.decompress
+        keys = [format.row_key(row) for row in rows]
+        with self._lock, self._txn.cursor(db=self._tables[format.RECORD]) as cursor:
+            found = cursor.getmulti(keys)
+            if len(found) < len(keys):  # it leaves out what is not there
+                for key in keys:
+                    self._get(format.RECORD, key)
+            return [decompress(packed) for _, packed in found]
 
-    def _array(self, table: bytes, key: bytes, dtype: str) -> NDArray[Any]:
-        # py-lmdb touches every page of a value when asked for it: ask once (ARCHITECTURE.md).
-        known = self._views.get((table, key))
-        if known is None:
-            view = self._view(table, key)
-            known = np.frombuffer(view, dtype=dtype) if len(view) else np.empty(0, dtype=dtype)
-            self._views[table, key] = known
-        return known
+    def _texts(self, table: bytes) -> Texts:
+        return Texts(self._view(table, b"data"), self._array(table, "starts", format.U4))
+
+    def _set(self, table: bytes, key: bytes) -> RowSet | None:
+        with self._lock:
+            packed = self._txn.get(key, db=self._tables[table])
+        return None if packed is None else sets.unpack(packed, self.rows)
+
+    def _array(self, table: bytes, name: str, dtype: str) -> NDArray[Any]:
+        view = self._view(table, name.encode())
+        return np.frombuffer(view, dtype=dtype) if len(view) else np.empty(0, dtype=dtype)
 
     def _value(self, table: bytes, key: bytes) -> bytes:
         return bytes(self._view(table, key))
 
     def _view(self, table: bytes, key: bytes) -> memoryview:
+        with self._lock:
+            return self._get(table, key)
+
+    def _get(self, table: bytes, key: bytes) -> memoryview:
         view: memoryview | None = self._txn.get(key, db=self._tables[table])
         if view is None:
             raise CorruptError(
@@ -209,3 +318,6 @@ class Shard:
                 "run `python -m shards verify` and rebuild or fetch the file again"
             )
         return view
+
+    def _table(self, name: bytes) -> Any:
+        return self._env.open_db(name, txn=self._txn, create=False)

@@ -25,9 +25,9 @@ FIELDS: Final = (
 CONTACTS: Final = ("site_web", "domaine", "email", "telephone")
 
 _LENGTHS: Final = struct.Struct("<II")  # of head and of contacts; what is left is the tail
-_FIRST: Final = FIELDS.index(CONTACTS[0])
-_HEAD: Final = FIELDS[:_FIRST]
-_TAIL: Final = FIELDS[_FIRST + len(CONTACTS) :]
+# Where contacts and tail begin. No text of a company holds these bytes: its quotes are escaped.
+_CONTACTS: Final = f',"{CONTACTS[0]}":'.encode()
+_TAIL: Final = f',"{FIELDS[FIELDS.index(CONTACTS[-1]) + 1]}":'.encode()
 _NO_CONTACTS: Final = orjson.dumps(dict.fromkeys(CONTACTS))[1:-1]
 
 
@@ -37,10 +37,14 @@ def encode(company: Mapping[str, Any]) -> bytes:
     >>> encode({"iso2": "EE", "id": "1", "nom": "Ä"})[8:37].decode()
     '{"iso2":"EE","id":"1","nom":"'
     """
-    head = orjson.dumps({field: company.get(field) for field in _HEAD})[:-1] + b","
-    contacts = orjson.dumps({field: company.get(field) for field in CONTACTS})[1:-1]
-    tail = b"," + orjson.dumps({field: company.get(field) for field in _TAIL})[1:]
-    return _LENGTHS.pack(len(head), len(contacts)) + head + contacts + tail
+    return cut(orjson.dumps({field: company.get(field) for field in FIELDS}))
+
+
+def cut(whole: bytes) -> bytes:
+    """The stored bytes of a company whose JSON object, FIELDS in their order, is `whole`."""
+    tail = whole.rindex(_TAIL)
+    contacts = whole.rindex(_CONTACTS, 0, tail) + 1  # the head ends with the comma
+    return _LENGTHS.pack(contacts, tail - contacts) + whole
 
 
 def decode(stored: bytes, *, coordonnees: bool) -> bytes:

@@ -2,69 +2,54 @@
 
 The rows come in layout order; all else (orders, lists, indexes) is computed here, because the
 reader depends on each of them being right. The same input gives the same bytes: keys are appended
-in order, everything is sorted with a full key, and nothing asks for the time.
+in order, everything is sorted with a full key, and nothing asks for the time. A few thousand names
+or records are Python objects at a time, never all of them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Final
 
-import lmdb
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from shards import cells, format, idents, orders, texts, words
+from shards import cells, format, indexes, orders, vocabulary
 from shards.cells import Cell
 from shards.errors import OutOfOrderError
-from shards.orders import Rows
-from shards.query import ORDERS
-from shards.text import fold
+from shards.filling import Filling, filling
+from shards.orders import Keys, Rows
+from shards.texts import END, Texts
+from shards.vocabulary import Names
 
-# Address space, not disk: a sparse file grows to what is written. The largest country needs 4 GiB.
-_MAP_BYTES: Final = 1 << 36
 # A dictionary of zstd is trained on some rows; on fewer than this it would be longer than its gain.
 _SAMPLES: Final = 4_000
 FEWEST_SAMPLES: Final = 500
-_DICTIONARY_BYTES: Final = 64 << 10
+_DICTIONARY_BYTES: Final = 112 << 10
+# Rows compressed in one call.
+_BATCH: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """What is searched and sorted of one country: one entry a row, in layout order.
 
-    Layout order is `secteurs` (NACE divisions) ascending, `sous_secteurs` (groups) ascending,
-    `ca_eur` descending, `ids` ascending by UTF-8 bytes; nulls last. Amounts are euros with NaN for
-    null, headcounts persons with `format.EFFECTIF_NULL`, dates ISO text (contract C8).
+    Layout order is NACE division ascending, group ascending, `ca_eur` descending, `ids` ascending
+    by UTF-8 bytes; nulls last. Amounts are euros with NaN for null, headcounts persons with
+    `format.EFFECTIF_NULL`, dates numbers yyyymmdd (`orders.date_key`) with `format.DATE_NULL`.
     """
 
-    ids: Sequence[str]
-    noms: Sequence[str]
-    secteurs: Sequence[str | None]
-    sous_secteurs: Sequence[str | None]
+    ids: Texts
+    noms: Texts
+    cells: Sequence[tuple[str | None, str | None, int]]  # division, group, rows: in layout order
     ca_eur: NDArray[np.float64]
     effectif: NDArray[np.int32]
-    dates: Sequence[str | None]
+    dates: NDArray[np.int32]
     capital_eur: NDArray[np.float64]
     score: NDArray[np.int16]
     site_web: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """One LMDB table that is being filled, keys in ascending order."""
-
-    name: bytes
-    handle: Any
-    txn: lmdb.Transaction
-
-    def append(self, key: bytes, value: bytes | memoryview) -> None:
-        if not self.txn.put(key, value, db=self.handle, append=True):
-            raise OutOfOrderError(
-                f"table {self.name.decode()}: key {key.hex()} does not come after the one before"
-            )
 
 
 def write(
@@ -73,6 +58,7 @@ def write(
     columns: Columns,
     records: Callable[[range], Iterator[bytes]],
     comptes: Iterable[tuple[int, bytes]],
+    progress: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Write the shard of `iso2` to `path`.
 
@@ -81,190 +67,210 @@ def write(
             for a sample to train the compression on, then for all rows.
         comptes: row and JSON of its statement lines (contract E5), rows ascending; only those that
             have some.
+        progress: is told how many more rows have been written, now and then.
 
     Raises:
         OutOfOrderError: if the rows are not in layout order, or an identifier comes twice; `path`
             is then untouched.
     """
-    layout = _cells(columns)
-    partial = path.with_name(path.name + ".partial")
-    partial.unlink(missing_ok=True)
-    try:
-        with lmdb.open(
-            str(partial), subdir=False, lock=False, map_size=_MAP_BYTES, max_dbs=len(format.TABLES)
-        ) as env:
-            with env.begin(write=True) as txn:
-                tables = {
-                    name: _Table(name, env.open_db(name, txn=txn), txn) for name in format.TABLES
-                }
-                folded = [fold(nom) for nom in columns.noms]
-                _write_columns(tables, columns, layout, folded)
-                _write_names(tables, folded, columns.ids)
-                _write_rows(tables, iso2, len(columns.ids), layout, records, comptes)
-            env.sync(True)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    for name, found in (("ids", columns.ids), ("noms", columns.noms)):
+        _check_texts(name, found, len(columns.ca_eur))
+    by_id = _by_id(columns)
+    layout = _layout(columns, by_id)
+    with filling(path) as tables:
+        names = vocabulary.fold_names(columns.noms)
+        by_name = vocabulary.by_name(names, columns.noms, by_id)
+        _write_columns(tables, columns, layout, by_name, by_id)
+        _write_names(tables, names)
+        _write_identifiers(tables, columns.ids, by_id)
+        _write_rows(tables, iso2, layout, len(by_id), records, progress)
+        _write_comptes(tables, len(by_id), comptes)
 
 
-def _cells(columns: Columns) -> list[Cell]:
+def _check_texts(name: str, found: Texts, rows: int) -> None:
+    ends = np.frombuffer(found.data, dtype=np.uint8) == END[0]
+    if len(found) != rows or int(np.count_nonzero(ends)) != rows:
+        raise OutOfOrderError(
+            f"{name}: {len(found)} texts with {int(np.count_nonzero(ends))} ends of line for "
+            f"{rows} rows; give one text a row, none with a line break inside"
+        )
+
+
+def _by_id(columns: Columns) -> Rows:
+    """Rows by identifier, once each identifier is known to be the only one."""
+    found = vocabulary.by_identifier(columns.ids)
+    twice = np.flatnonzero(found.group[1:] == found.group[:-1])
+    if len(twice):
+        identifier = columns.ids[int(found.rows[twice[0]])].decode()
+        raise OutOfOrderError(f"identifier {identifier!r} comes twice; give each company once")
+    return found.rows
+
+
+def _layout(columns: Columns, by_id: Rows) -> list[Cell]:
     """The cells of the layout, once the rows are known to be in it."""
     found: list[Cell] = []
-    before: tuple[object, ...] = ()
-    ca_eur = columns.ca_eur.tolist()
-    for row, place in enumerate(zip(columns.secteurs, columns.sous_secteurs, strict=True)):
-        ca = ca_eur[row]
-        key = (*((code is None, code or "") for code in place), *_descending(ca))
-        key = (*key, columns.ids[row].encode())
-        if key <= before:
-            raise OutOfOrderError(
-                f"row {row} ({columns.ids[row]!r}) does not come after the row before it in layout "
-                "order; sort by sector, sub-sector, turnover descending, identifier, each once"
-            )
-        before = key
-        if not found or found[-1][:2] != place:
-            found.append(Cell(*place, row, row, row))
-        last = found[-1]
-        found[-1] = last._replace(stop=row + 1, with_ca=row + 1 if ca == ca else last.with_ca)
+    start = 0
+    for secteur, sous_secteur, rows in columns.cells:
+        stop = start + rows
+        part = slice(start, stop)
+        with_ca = start + int(np.count_nonzero(~np.isnan(columns.ca_eur[part])))
+        with_site = int(np.count_nonzero(columns.site_web[part]))
+        found.append(Cell(secteur, sous_secteur, start, with_ca, stop, with_site))
+        start = stop
+    if start != len(by_id) or any(_place(b) <= _place(a) for a, b in pairwise(found)):
+        raise OutOfOrderError(
+            f"the cells hold {start} rows of {len(by_id)}, or are not in order: each sector and "
+            "sub-sector once, ascending, none last"
+        )
+    _check_order(columns, by_id, [cell.start for cell in found])
     return found
 
 
-def _descending(ca: float) -> tuple[bool, float]:
-    return (False, -ca) if ca == ca else (True, 0.0)
+def _place(cell: Cell) -> tuple[bool, str, bool, str]:
+    secteur, sous_secteur = cell.secteur, cell.sous_secteur
+    return secteur is None, secteur or "", sous_secteur is None, sous_secteur or ""
+
+
+def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
+    """Within a cell: turnover descending, null last, then identifier."""
+    key = np.where(np.isnan(columns.ca_eur), np.inf, -columns.ca_eur)
+    place = orders.ranks(by_id)
+    later = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & (place[1:] > place[:-1]))
+    later[[start - 1 for start in starts if start]] = True
+    if not later.all():
+        row = int(np.argmin(later)) + 1
+        raise OutOfOrderError(
+            f"row {row} ({columns.ids[row].decode()!r}) does not come after the row before it in "
+            "layout order; sort by sector, sub-sector, turnover descending, identifier"
+        )
 
 
 def _write_columns(
-    tables: dict[bytes, _Table], columns: Columns, layout: Sequence[Cell], folded: Sequence[str]
+    tables: Filling, columns: Columns, layout: Sequence[Cell], by_name: Rows, by_id: Rows
 ) -> None:
-    """Columns, orders, ranks and the heads of the orders."""
-    stored: dict[str, NDArray[np.generic]] = {
-        "ca_eur": columns.ca_eur,
-        "capital_eur": columns.capital_eur,
-        "effectif": columns.effectif,
-        "date_creation": np.array([orders.date_key(date) for date in columns.dates], dtype="<i4"),
-        "score": columns.score,
-        "site_web": columns.site_web,
-        "cell": np.repeat(np.arange(len(layout)), [cell.stop - cell.start for cell in layout]),
-    }
-    for name in sorted(stored):
-        tables[format.COLUMN].append(name.encode(), _packed(stored[name], format.COLUMNS[name]))
-    heads: dict[bytes, Rows] = {}
-    for tri, order in sorted(_orders(columns, stored, folded).items()):
-        tables[format.ORDER].append(tri.encode(), _packed(order, format.U4))
-        tables[format.RANK].append(tri.encode(), _packed(orders.ranks(order), format.U4))
-        for place, rows in _heads(order, layout, stored["cell"]):
-            heads[format.top_key(place, tri)] = rows
-    for key in sorted(heads):
-        tables[format.TOP].append(key, _packed(heads[key], format.U4))
-
-
-def _orders(
-    columns: Columns, stored: dict[str, NDArray[np.generic]], folded: Sequence[str]
-) -> dict[str, Rows]:
-    by_id = orders.by_identifier(columns.ids)
-    found: dict[str, Rows] = {}
-    for tri in ORDERS:
-        if tri == "nom":
-            found[tri] = orders.by_name(folded, columns.noms, by_id)
-        else:
-            column, _ = orders.COLUMN_OF[tri]
-            found[tri] = orders.by_number(orders.keys(tri, stored[column]), by_id)
-    return found
-
-
-def _heads(
-    order: Rows, layout: Sequence[Cell], cell_of: NDArray[np.generic]
-) -> Iterator[tuple[str, Rows]]:
-    """The first rows of `order` in each cell and in each sector, with the key of the place."""
-    sectors = sorted({cell.secteur or "-" for cell in layout})
-    sector_of_cell = np.array(
-        [sectors.index(cell.secteur or "-") for cell in layout], dtype=np.int64
-    )
-    cell = cell_of[order].astype(np.int64)
-    yield from zip((c.place for c in layout), _first(order, cell, len(layout)), strict=True)
-    yield from zip(sectors, _first(order, sector_of_cell[cell], len(sectors)), strict=True)
-
-
-def _first(order: Rows, group: NDArray[np.int64], groups: int) -> Iterator[Rows]:
-    """The first TOP_ROWS rows of each group, in `order`."""
-    together = np.argsort(group, kind="stable")
-    bounds = np.searchsorted(group[together], np.arange(groups + 1))
-    for first, end in pairwise(bounds.tolist()):
-        yield order[together[first : min(end, first + format.TOP_ROWS)]]
-
-
-def _write_names(tables: dict[bytes, _Table], folded: Sequence[str], ids: Sequence[str]) -> None:
-    """Folded names, the index of their words, and identifiers."""
-    index = words.build(folded)
-    for table, parts in (
-        (format.NAME, _texts(texts.pack(folded))),
-        (
-            format.WORD,
-            {
-                "postings": index.postings,
-                "posting_starts": index.starts,
-                "suffixes": index.suffixes,
-                **_texts(index.words),
-            },
-        ),
+    """Keys, facts, orders, ranks and the lists made of them."""
+    keys = _keys(columns)
+    for tri in sorted(keys):
+        tables.append(format.KEY, tri.encode(), indexes.packed(keys[tri], format.KEYS[tri]))
+    facts = indexes.facts(columns.effectif, columns.site_web)
+    found = indexes.permutations(keys, by_name, by_id)
+    ranks = {tri: orders.ranks(order) for tri, order in found.items()}
+    for entries in (
+        indexes.columns(facts, layout),
+        indexes.orders_and_ranks(found, ranks),
+        indexes.bounds(keys, facts, found),
+        indexes.tops(found, ranks, layout),
     ):
-        for name in sorted(parts):
-            tables[table].append(name.encode(), _raw(parts[name]))
-    united = {
-        format.interval_key(*interval): rows for interval, rows in words.heavy(index, len(folded))
+        for entry in entries:
+            tables.append(*entry)
+
+
+def _keys(columns: Columns) -> dict[str, Keys]:
+    values: Mapping[str, tuple[NDArray[Any], int | None]] = {
+        "ca_desc": (columns.ca_eur, None),
+        "capital_desc": (columns.capital_eur, None),
+        "effectif_desc": (columns.effectif, format.EFFECTIF_NULL),
+        "recent": (columns.dates, format.DATE_NULL),
+        "score": (columns.score, None),
     }
-    for key in sorted(united):
-        united[key].run_optimize()
-        tables[format.HEAVY].append(key, united[key].serialize())
-    ident = idents.build(ids)
-    for name, part in sorted({"rows": ident.rows, **_texts(ident.folded)}.items()):
-        tables[format.IDENT].append(name.encode(), _raw(part))
+    return {
+        tri: orders.descending(found, format.KEYS[tri], null)
+        for tri, (found, null) in values.items()
+    }
 
 
-def _texts(packed: texts.Texts) -> dict[str, bytes | memoryview | NDArray[np.generic]]:
-    return {"data": packed.data, "starts": packed.starts}
+def _write_names(tables: Filling, names: Names) -> None:
+    """Folded names, the index of their words, and what of it is united beforehand."""
+    rows = len(names.starts) - 1
+    held = vocabulary.postings(names)
+    suffixes = vocabulary.suffixes(names.words)
+    parts: dict[bytes, dict[str, Any]] = {
+        format.NAME: {"tokens": names.tokens, "starts": names.starts},
+        format.WORD: {
+            "posting_starts": held.starts,
+            "postings": held.rows,
+            "suffix_keys": vocabulary.sampled(names.words.data, suffixes),
+            "suffixes": suffixes,
+            **_texts(names.words),
+        },
+    }
+    for table, values in parts.items():
+        _append_all(tables, table, values)
+    heavy = {
+        format.interval_key(*interval): value
+        for interval, value in vocabulary.heavy(names.words, suffixes, held, rows)
+    }
+    for key in sorted(heavy):
+        tables.append(format.HEAVY, key, heavy[key])
+    for key, value in vocabulary.junctions(names, rows):
+        tables.append(format.JUNCTION, key, value)
 
 
-def _raw(part: bytes | memoryview | NDArray[np.generic]) -> bytes | memoryview:
-    return _packed(part, format.U4) if isinstance(part, np.ndarray) else part
+def _write_identifiers(tables: Filling, ids: Texts, by_id: Rows) -> None:
+    folded = vocabulary.fold_ids(ids)
+    by_folded = by_id if folded is ids else vocabulary.by_identifier(folded).rows
+    ordered = vocabulary.gathered(folded, by_folded)
+    keys = vocabulary.sampled(ordered.data, ordered.starts[:-1])
+    _append_all(tables, format.IDENT, {"rows": by_folded, "keys": keys, **_texts(ordered)})
+    for prefix, value in vocabulary.prefixes(ordered, by_folded, len(by_folded)):
+        tables.append(format.PREFIX, prefix, value)
 
 
-def _packed(values: NDArray[np.generic], dtype: str) -> bytes:
-    return np.ascontiguousarray(values, dtype=dtype).tobytes()
+def _texts(found: Texts) -> dict[str, Any]:
+    return {"data": found.data, "starts": found.starts}
+
+
+def _append_all(tables: Filling, table: bytes, values: Mapping[str, Any]) -> None:
+    for name in sorted(values):
+        value = values[name]
+        raw = np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else value
+        tables.append(table, name.encode(), raw)
 
 
 def _write_rows(
-    tables: dict[bytes, _Table],
+    tables: Filling,
     iso2: str,
-    count: int,
     layout: Sequence[Cell],
+    count: int,
     records: Callable[[range], Iterator[bytes]],
-    comptes: Iterable[tuple[int, bytes]],
+    progress: Callable[[int], None],
 ) -> None:
-    """The companies and their statements, and last what the shard says of itself."""
+    """The companies, and what the shard says of itself."""
     dictionary = _train(list(records(range(0, count, max(1, count // _SAMPLES)))))
-    compress = zstandard.ZstdCompressor(
-        level=format.ZSTD_LEVEL,
-        dict_data=zstandard.ZstdCompressionDict(dictionary) if dictionary else None,
-        write_dict_id=False,
-    ).compress
+    for key, value in (
+        (format.CELLS, cells.dump(layout)),
+        (format.DICTIONARY, dictionary),
+        (format.HEADER, format.pack_header(format.Header(iso2, count))),
+    ):
+        tables.append(format.META, key, value)
+    given = records(range(count))
     written = 0
-    for written, stored in enumerate(records(range(count)), start=1):
-        tables[format.RECORD].append(format.row_key(written - 1), compress(stored))
+    compress = _compressor(dictionary)
+    while batch := list(islice(given, _BATCH)):
+        for row, stored in enumerate(batch, start=written):
+            tables.append(format.RECORD, format.row_key(row), compress(stored))
+        written += len(batch)
+        progress(len(batch))
     if written != count:
         raise OutOfOrderError(f"{written} records were given for {count} rows")
+
+
+def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
+    known = None
+    if dictionary:
+        known = zstandard.ZstdCompressionDict(dictionary)
+        known.precompute_compress(level=format.ZSTD_LEVEL)  # else it is read again for each row
+    return zstandard.ZstdCompressor(
+        level=format.ZSTD_LEVEL, dict_data=known, write_dict_id=False
+    ).compress
+
+
+def _write_comptes(tables: Filling, count: int, comptes: Iterable[tuple[int, bytes]]) -> None:
     plain = zstandard.ZstdCompressor(level=format.ZSTD_LEVEL)
     for row, lines in comptes:
         if row >= count:
             raise OutOfOrderError(f"statements were given for row {row} of {count} rows")
-        tables[format.COMPTES].append(format.row_key(row), plain.compress(lines))
-    meta = {
-        format.HEADER: format.pack_header(format.Header(iso2, count)),
-        format.CELLS: cells.dump(layout),
-        format.DICTIONARY: dictionary,
-    }
-    for key in sorted(meta):
-        tables[format.META].append(key, meta[key])
+        tables.append(format.COMPTES, format.row_key(row), plain.compress(lines))
 
 
 def _train(samples: Sequence[bytes]) -> bytes:

@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-from shards import cells, format
+import numpy as np
+
+from shards import cells, format, rowsets
 from shards.cells import Cell
 from shards.format import Header
 
@@ -17,13 +19,13 @@ def test_every_table_is_in_the_format_specification() -> None:
     assert re.findall(r"^\| `(\w+)` ", section, re.MULTILINE) == [t.decode() for t in format.TABLES]
 
 
-def test_every_column_is_in_the_format_specification() -> None:
+def test_every_key_is_in_the_format_specification() -> None:
     section = FORMAT_MD.split("## 8 ")[0].split("## 7 ")[1]
-    types = {"<f8": "f64", "<i4": "i32", "<i2": "i16", "|u1": "u8", "<u2": "u16"}
+    types = {"<f8": "f64", "<i4": "i32", "<i2": "i16"}
 
     documented = re.findall(r"^\| `(\w+)` \| (\w+) ", section, re.MULTILINE)
 
-    assert documented == [(name, types[dtype]) for name, dtype in format.COLUMNS.items()]
+    assert documented == [(name, types[dtype]) for name, dtype in format.KEYS.items()]
 
 
 def test_the_format_specification_is_of_the_version_that_the_code_writes() -> None:
@@ -32,13 +34,15 @@ def test_the_format_specification_is_of_the_version_that_the_code_writes() -> No
 
 
 def test_the_example_bytes_in_the_format_specification_are_what_the_code_writes() -> None:
-    layout = (Cell("62", "62.0", 0, 1, 2), Cell(None, None, 2, 2, 3))
+    layout = (Cell("62", "62.0", 0, 1, 2, 1), Cell(None, None, 2, 2, 3, 0))
 
     assert f"`{format.pack_header(Header('EE', 305_069)).hex(' ')}`" in FORMAT_MD
     assert f"`{cells.dump(layout).hex(' ')}`" in FORMAT_MD
+    assert f"`{rowsets.pack(np.array([1], dtype=np.uint32), 100).hex(' ')}`" in FORMAT_MD
 
 
 def test_the_limits_in_the_format_specification_are_those_of_the_code() -> None:
     assert f"first {format.TOP_ROWS:,} rows".replace(",", " ") in FORMAT_MD
-    assert f"more than {format.HEAVY_POSTINGS:,} postings" in FORMAT_MD
+    assert f"a {format.HEAVY_SHARE}nd of the rows, and than {format.HEAVY_LEAST:,}" in FORMAT_MD
+    assert f"every {format.SAMPLED}th suffix" in FORMAT_MD
     assert f"by the {format.SUFFIX_BYTES} bytes from there on" in FORMAT_MD

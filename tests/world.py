@@ -5,6 +5,7 @@ forms, ligatures, fullwidth letters, Greek, Cyrillic, Hebrew, emoji, names that 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ import numpy as np
 import orjson
 from hypothesis import strategies as st
 
-from shards import format, generations, record, writer
+from shards import format, generations, orders, record, texts, writer
 from shards import reference as references
 from shards.reference import Cell, Pays, Reference, Secteur, SousSecteur
 from shards.writer import Columns
@@ -122,14 +123,14 @@ def columns(rows: Sequence[Company]) -> Columns:
         return np.array([np.nan if c[field] is None else c[field] for c in rows], dtype=float)
 
     heads = [format.EFFECTIF_NULL if c["effectif"] is None else c["effectif"] for c in rows]
+    places = groupby(rows, key=lambda c: (c["division"], c["groupe"]))
     return Columns(
-        ids=[c["id"] for c in rows],
-        noms=[c["nom"] for c in rows],
-        secteurs=[c["division"] for c in rows],
-        sous_secteurs=[c["groupe"] for c in rows],
+        ids=texts.pack(c["id"] for c in rows),
+        noms=texts.pack(c["nom"] for c in rows),
+        cells=[(*place, len(list(part))) for place, part in places],
         ca_eur=amount("ca_eur"),
         effectif=np.array(heads, dtype=np.int32),
-        dates=[c["date_creation"] for c in rows],
+        dates=np.array([orders.date_key(c["date_creation"]) for c in rows], dtype=np.int32),
         capital_eur=amount("capital_eur"),
         score=np.array([c["score"] for c in rows], dtype=np.int16),
         site_web=np.array([c["site_web"] is not None for c in rows], dtype=bool),

@@ -17,7 +17,7 @@ def attached(*lines: Row, **fields: Any) -> dict[str, Any]:
     """The company of `fields` with what it takes from `lines`."""
     firm = companies(company("EE", "1", "Õun OÜ", **fields))
     kept = accounts.recent(accounts.distinct(accounts.mark(comptes(*lines), firm)))
-    return accounts.attach(firm, kept, SEEDS).collect().row(0, named=True)
+    return accounts.attach(firm, accounts.facts(kept, SEEDS)).collect().row(0, named=True)
 
 
 def reason(**fields: Any) -> str | None:
@@ -207,7 +207,7 @@ def test_no_company_is_lost_or_doubled_by_its_lines() -> None:
     firms = companies(company("EE", "1", "Ä"), company("EE", "2", "Ö"))
     lines = comptes(line("EE", "1", 2020), line("EE", "1", 2021), revenue(2021, 1.0)).drop("iso2")
 
-    found = accounts.attach(firms, lines, SEEDS).collect()
+    found = accounts.attach(firms, accounts.facts(lines, SEEDS)).collect()
 
     assert sorted(found["id"]) == ["1", "2"]
     assert found.filter(id="2")["total_actif_last"].item() is None

@@ -1,9 +1,5 @@
 """The build, end to end: small inputs, real Parquet, real shards, read back."""
 
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +12,7 @@ from hypothesis import strategies as st
 from pipeline import sources
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
+from pipeline.memory import GIB
 from shards import generations
 from shards.errors import GenerationError
 from shards.record import FIELDS
@@ -306,26 +303,6 @@ def test_a_build_that_fails_leaves_what_is_published_and_no_folder(tmp_path: Pat
     assert served(tmp_path, "EE")[0]["nom"] == "Ä"
 
 
-def test_a_build_that_is_killed_leaves_what_is_published(tmp_path: Path) -> None:
-    good = write(tmp_path / "good", [company("EE", "1", "Ä")])
-    many = write(tmp_path / "many", [company("EE", str(i), "Õun") for i in range(50_000)])
-    data = tmp_path / "data"
-    generation = run(tmp_path, good).generation
-    command = ["-m", "pipeline", "build", "--input", str(many), "--out", str(data), "--jobs", "1"]
-
-    with subprocess.Popen([sys.executable, *command], cwd=Path(__file__).parents[2]) as process:
-        while process.poll() is None and not list(data.glob(".partial-*/EE.shard.partial")):
-            time.sleep(0.005)
-        process.kill()
-
-    assert process.returncode == -signal.SIGKILL
-    assert generations.current(data) == generation
-    assert [row["nom"] for row in served(tmp_path, "EE")] == ["Ä"]
-    assert list(data.glob(".partial-*"))
-    run(tmp_path, good)
-    assert not list(data.glob(".partial-*"))
-
-
 def test_a_country_that_lost_companies_is_not_published_unless_forced(tmp_path: Path) -> None:
     """design.md §4: at least 98 % of the previous generation."""
     many = write(tmp_path / "many", [company("EE", str(i), "Ä") for i in range(100)])
@@ -383,6 +360,13 @@ def test_a_shard_that_went_bad_is_not_taken_over(tmp_path: Path) -> None:
 
     with pytest.raises(BuildError, match=r"UK\.shard is missing or not the file of its manifest"):
         run(tmp_path, source, pays=("EE",))
+
+
+def test_a_country_that_does_not_fit_into_the_memory_is_refused_by_name(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", [company("EE", "1", "Ä")])
+
+    with pytest.raises(BuildError, match=r"EE takes 0\.2 GiB of memory, 0\.1 are allowed"):
+        run(tmp_path, source, memory=GIB // 10)
 
 
 def test_an_unknown_country_in_pays_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import build
+from pipeline import country
 from pipeline.__main__ import main
 from shards import generations
 from tests.pipeline.inputs import company, write
@@ -60,6 +60,10 @@ def test_a_damaged_file_is_an_error_in_one_line(
         ["build", "--input", "in"],
         ["build", "--input", "in", "--out", "d", "--jobs", "0"],
         ["build", "--input", "in", "--out", "d", "--jobs", "x"],
+        ["build", "--input", "in", "--out", "d", "--memory", "0"],
+        ["build", "--input", "in", "--out", "d", "--memory", "x"],
+        ["build", "--input", "in", "--out", "d", "--memory", "inf"],
+        ["build", "--input", "in", "--out", "d", "--memory", "nan"],
         ["build", "--input", "in", "--out", "d", "--max-rejected", "2"],
         ["build", "--input", "in", "--out", "d", "--max-rejected", "nan"],
         ["build", "--input", "in", "--out", "d", "--pays", ","],
@@ -88,11 +92,11 @@ def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -
 def test_an_interrupted_build_publishes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(_: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     source = write(tmp_path / "in", [company("EE", "1", "Ä")])
-    monkeypatch.setattr(build, "_country", interrupt)
+    monkeypatch.setattr(country, "build", interrupt)
 
     code = main(["build", "--input", str(source), "--out", str(tmp_path / "data")])
 

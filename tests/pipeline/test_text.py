@@ -1,5 +1,6 @@
 """Text, cleaned: one Unicode form, nothing that cannot be printed, nothing empty."""
 
+import re
 import unicodedata
 
 import polars as pl
@@ -33,6 +34,24 @@ def test_text_is_composed_trimmed_and_printable(
     published: str | None, expected: str | None
 ) -> None:
     assert cleaned(published) == expected
+
+
+def test_what_is_taken_for_tidy_is_left_alone_by_every_rule() -> None:
+    """Alone and beside any other: no letter of it joins the one before (NFC), none is a blank."""
+    tidy = [chr(c) for c in range(0x600) if re.fullmatch(f"[{text._TIDY}]", chr(c))]
+    seconds = {
+        unicodedata.normalize("NFD", chr(c))[1:2]
+        for c in range(0x30000)
+        if not 0xAC00 <= c < 0xD7B0
+    }
+
+    assert {"A", "é", "ł", "Ψ", "Ж"} <= set(tidy)
+    assert not seconds & set(tidy)
+    for letter in tidy:
+        assert unicodedata.normalize("NFC", letter) == letter
+        assert not unicodedata.combining(letter)
+        assert unicodedata.category(letter) not in ("Cc", "Zl", "Zp")
+        assert letter == " " or not letter.isspace()
 
 
 def test_the_inside_of_an_identifier_is_left_alone() -> None:

@@ -189,11 +189,11 @@ def test_an_empty_sub_sector_is_the_whole_sector() -> None:
 
 
 def test_a_query_string_is_percent_decoded_utf_8() -> None:
-    assert params.pairs("q=Orl%C3%A9ans+fils&&pays=&x") == [
+    assert params.pairs("q=Orl%C3%A9ans+fils&&pays=&x") == (
         ("q", "Orléans fils"),
         ("pays", ""),
         ("x", ""),
-    ]
+    )
 
 
 @pytest.mark.parametrize("raw", ["q=%FF", "%E9=1", "q=%ED%A0%80", "q=\udce9"])

@@ -137,7 +137,7 @@ def test_an_answer_that_fails_gives_its_call_back(
         raise RuntimeError("broken search")
 
     with monkeypatch.context() as patched:
-        patched.setattr(societes, "search", broken)
+        patched.setattr(societes, "prepare", broken)
         reply = faulty.ask(SEARCH, headers=customer.headers)
 
     assert (reply.status, reply.code) == (500, "erreur_interne")

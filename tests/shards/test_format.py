@@ -8,19 +8,19 @@ from shards.cells import Cell
 from shards.errors import WrongFormatError
 from shards.format import Header
 
-GOLDEN_HEADER = b"societes-shard" + b"\x00\x01" + b"EE" + b"\x00\x00\x00\x00\x00\x04\xa7\xad"
+GOLDEN_HEADER = b"societes-shard" + b"\x00\x02" + b"EE" + b"\x00\x00\x00\x00\x00\x04\xa7\xad"
 
 
-def test_header_bytes_have_not_changed_since_format_1() -> None:
+def test_header_bytes_have_not_changed_since_format_2() -> None:
     assert format.pack_header(Header("EE", 305_069)) == GOLDEN_HEADER
     assert format.unpack_header(GOLDEN_HEADER) == Header("EE", 305_069)
 
 
 def test_a_header_of_another_version_names_both_versions() -> None:
-    newer = GOLDEN_HEADER.replace(b"\x00\x01", b"\x00\x02", 1)
+    older = GOLDEN_HEADER.replace(b"\x00\x02", b"\x00\x01", 1)
 
-    with pytest.raises(WrongFormatError, match="format 2, this code reads 1"):
-        format.unpack_header(newer)
+    with pytest.raises(WrongFormatError, match="format 1, this code reads 2"):
+        format.unpack_header(older)
 
 
 @pytest.mark.parametrize("packed", [b"", b"PK\x03\x04" * 7, GOLDEN_HEADER[:-1]])
@@ -36,7 +36,11 @@ def test_keys_of_rows_sort_as_rows_do() -> None:
 
 
 def test_cells_come_back_as_they_were() -> None:
-    layout = (Cell("62", "62.0", 0, 2, 5), Cell("62", None, 5, 5, 6), Cell(None, None, 6, 7, 9))
+    layout = (
+        Cell("62", "62.0", 0, 2, 5, 4),
+        Cell("62", None, 5, 5, 6, 0),
+        Cell(None, None, 6, 7, 9, 1),
+    )
 
     assert cells.load(cells.dump(layout)) == layout
     assert [cell.place for cell in layout] == ["62/62.0", "62/-", "-/-"]

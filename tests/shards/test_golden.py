@@ -1,4 +1,4 @@
-"""Format 1, entry by entry: keys and values of a small shard as they were when it was promised."""
+"""Format 2, entry by entry: keys and values of a small shard as they were when it was promised."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ FOUND = [
 ]  # fmt: skip
 
 
-def test_every_entry_of_a_shard_is_as_in_format_1(tmp_path: Path) -> None:
+def test_every_entry_of_a_shard_is_as_in_format_2(tmp_path: Path) -> None:
     write_shard(tmp_path / "EE.shard", "EE", FOUND, comptes={"10000024": LINES})
 
     with Shard(tmp_path / "EE.shard") as shard:
@@ -34,7 +34,7 @@ def test_every_entry_of_a_shard_is_as_in_format_1(tmp_path: Path) -> None:
 
 
 def _key(table: bytes, key: bytes) -> str:
-    binary = table in (format.RECORD, format.COMPTES, format.HEAVY)
+    binary = table in (format.RECORD, format.COMPTES)
     return key.hex() if binary else key.decode()
 
 

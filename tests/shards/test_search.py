@@ -1,8 +1,8 @@
 """The fast search against the slow one (tests/oracle.py): totals, rows, order, every page."""
 
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +10,22 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shards import select, words, writer
+from shards import across, arrays, conditions, format, merge, pages, paths, rowsets, writer
+from shards.conditions import Conditions
 from shards.query import ORDERS, Query
+from shards.question import Question
 from shards.reader import Shard
 from shards.search import search
 from tests import oracle
 from tests.world import COUNTRIES, GROUPS, LABELS, PIECES, Company, companies, company, write_shard
 
 parts = st.sampled_from(PIECES) | st.text("abcdefot ée.1290é", min_size=1, max_size=4)
+blanks = st.lists(st.sampled_from(("a", "b", "ab", "Ψ", "ё", "oe", "0")), min_size=2, max_size=4)
 
 # Each drawn alone or with one or two others: a search with all of them at once finds nothing, and
 # proves little.
+Tuning = Mapping[tuple[Any, str], Any]
+
 FILTERS = ("pays", "secteurs", "sous_secteurs", "q", "ca", "effectif", "site_web", "avec_ca")
 
 
@@ -49,11 +54,11 @@ def _words(draw: st.DrawFn, found: Sequence[Company]) -> str:
     """A part of a name or of an identifier, or any text."""
     existing = draw(st.integers(0, 3))
     if not found or not existing:
-        return draw(parts)
+        return draw(parts | blanks.map(" ".join))
     company = draw(st.sampled_from(found))
     text: str = company["id" if existing == 1 else "nom"]
     start = draw(st.integers(0, len(text) - 1))
-    return text[start : start + draw(st.integers(1, 12))]
+    return text[start : start + draw(st.integers(1, 30))]
 
 
 @st.composite
@@ -67,26 +72,66 @@ def _range(draw: st.DrawFn, found: Sequence[Company], field: str, name: str) -> 
     return least | ({f"{name}_max": high} if sides != "min" else {})
 
 
-@pytest.mark.parametrize("shortcuts", ["as at scale", "taken whenever possible"])
-def test_search_answers_as_the_oracle_does(shortcuts: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if shortcuts == "taken whenever possible":
-        # What only large shards do by themselves: united lists, walks, intersections, dictionaries.
-        monkeypatch.setattr(words, "HEAVY_POSTINGS", 0)
-        monkeypatch.setattr(words, "FEW", 0)
-        monkeypatch.setattr(select, "WALK_COST", 0)
-        monkeypatch.setattr(select, "WALK_ROWS", 2)
-        monkeypatch.setattr(writer, "FEWEST_SAMPLES", 12)
+@contextmanager
+def _tuned(tuning: Tuning) -> Iterator[None]:
+    """Estimates and thresholds as in `tuning`: what only large shards do, small ones do, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        for (module, name), value in tuning.items():
+            patch.setattr(module, name, value)
+        yield
 
-    @given(companies().flatmap(lambda c: st.tuples(st.just(c), st.lists(queries(c), max_size=12))))
-    def check(case: tuple[list[Company], list[Query]]) -> None:
-        found, asked = case
-        with World(found) as world:
-            for query in asked:
-                expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
 
-                assert world.pages(query, 4) == (len(expected), expected)
+def _nth_path(number: int) -> Any:
+    """Takes one of the access paths, whatever its cost."""
 
-    check()
+    def chosen(shard: Shard, question: Question, asked: Conditions) -> paths.Path:
+        ways = list(paths._paths(shard, question, asked))
+        return ways[number % len(ways)]
+
+    return chosen
+
+
+# None of these may change an answer. The first are known to the build, the others to the search.
+TUNINGS: st.SearchStrategy[Tuning] = st.fixed_dictionaries(
+    {
+        (format, "HEAVY_LEAST"): st.sampled_from((0, 1, 3)),
+        (format, "HEAVY_SHARE"): st.just(2**31),
+        (rowsets, "_DENSE"): st.sampled_from((0, 3, 32)),
+        (writer, "FEWEST_SAMPLES"): st.just(12),
+    },
+    optional={
+        (paths, "cheapest"): st.builds(_nth_path, st.integers(0, 2)),
+        (paths, "SPAN"): st.sampled_from((0, 10**9)),
+        (pages, "RANKING"): st.sampled_from((0, 10**9)),
+        (pages, "WALKING"): st.sampled_from((0.1, 10**9)),
+        (pages, "STARTING"): st.just(0),
+        (pages, "_LEAST_BLOCK"): st.just(1),
+        (pages, "_LARGEST_BLOCK"): st.just(2),
+        (pages, "HEAD"): st.sampled_from((0, 10**9)),
+        (merge, "SPARE"): st.just(1),
+        (merge, "SHARES"): st.just(0),
+        (across, "FEW"): st.just(0),
+        (across, "BATCH"): st.just(2),
+        (arrays, "_FEW"): st.just(1),
+        (conditions, "_TOGETHER"): st.just(1),
+        (conditions, "_BLOCK"): st.just(2),
+    },
+)
+
+
+@given(
+    companies().flatmap(lambda c: st.tuples(st.just(c), st.lists(queries(c), max_size=12))),
+    st.just({}) | TUNINGS,
+)
+def test_search_answers_as_the_oracle_does(
+    case: tuple[list[Company], list[Query]], tuning: Tuning
+) -> None:
+    found, asked = case
+    with _tuned(tuning), World(found) as world:
+        for query in asked:
+            expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
+
+            assert world.pages(query, 4) == (len(expected), expected)
 
 
 @given(companies(), st.sampled_from(ORDERS), st.integers(1, 9))
@@ -140,7 +185,7 @@ def test_a_long_word_is_found_by_any_long_part_of_it(
     length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """B15: words are sorted by 24 bytes, but compared by all."""
-    monkeypatch.setattr(words, "HEAVY_POSTINGS", 0)
+    monkeypatch.setattr(format, "HEAVY_LEAST", 0)
     alike = "донаудампфшиффартс"  # two bytes a letter
     found = [company("EE", str(i), alike + "ё" * i + "я" * 20 + str(i % 3)) for i in range(9)]
     queries = [Query(q=c["nom"][start : start + length]) for c in found for start in range(4)]

@@ -1,22 +1,36 @@
 """Each invariant of FORMAT.md §9, broken by hand in a real shard: `verify` names what is wrong."""
 
+import struct
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import lmdb
 import numpy as np
+import orjson
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shards import cells, format, generations, record, verify
+from shards import cells, format, generations, record, rowsets, verify
 from shards.cells import Cell
 from shards.errors import CorruptError
 from shards.reader import Shard
-from tests.world import company, publish
+from tests.world import Company, companies, company, publish, write_shard
 
 FOUND = [
-    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, effectif=5),
-    company("EE", "2", "Lab OÜ", division="62", groupe="62.0", ca_eur=1.0),
+    company(
+        "EE",
+        "1",
+        "Ännchen OÜ",
+        division="62",
+        groupe="62.0",
+        ca_eur=1e6,
+        effectif=5,
+        site_web="https://a.ee",
+    ),
+    company("EE", "2", "Lab OÜ", division="62", groupe="62.0", ca_eur=1.0, effectif=6),
     company("EE", "3", "Żabka", division="62", groupe="62.0", ca_eur=1.0),
     company("EE", "4", "Орёл", division="47", groupe="47.1"),
 ]
@@ -47,32 +61,76 @@ def other_record(**fields: object) -> Break:
     return lambda _: zstandard.ZstdCompressor().compress(stored)
 
 
+def one_cell(start: int, with_ca: int, stop: int, with_site: int) -> Break:
+    cell = Cell("47", "47.1", start, with_ca, stop, with_site)
+    return lambda _: cells.dump([cell])
+
+
+def two_cells(first: str, second: str, with_site: int) -> Break:
+    found = [Cell(first, None, 0, 0, 1, 0), Cell(second, None, 1, 4, 4, with_site)]
+    return lambda _: cells.dump(found)
+
+
+def odd_record() -> bytes:
+    company = orjson.dumps({**dict.fromkeys(record.FIELDS), "iso2": "EE", "id": "4", "nom": "Орёл",
+                            "score": 0, "more": 1})  # fmt: skip
+    return zstandard.ZstdCompressor().compress(struct.pack("<II", len(company), 0) + company)
+
+
 ROW = format.row_key(0)
 
 
 @pytest.mark.parametrize(
     ("table", "key", "change", "fault"),
     [
-        (format.COLUMN, b"score", lambda v: v[:-2], "column score has 3 values for 4 rows"),
+        (format.KEY, b"score", lambda v: v[:-2], "key score has 3 values for 4 rows"),
+        (format.KEY, b"ca_desc", swapped("<f8", 1, 2), "turnovers of cell"),
+        (format.KEY, b"ca_desc", put("<f8", 0, -3.0), "has other turnovers than up to row"),
+        (format.KEY, b"ca_desc", put("<f8", 1, -2e6), "key ca_desc has other values"),
+        (format.KEY, b"effectif_desc", put("<i4", 1, 6), "key effectif_desc has other values"),
+        (format.KEY, b"recent", put("<i4", 1, 6), "key recent has other values"),
+        (format.KEY, b"score", put("<i2", 1, 6), "key score has other values"),
+        (format.KEY, b"capital_desc", put("<f8", 0, 6), "order capital_desc does not follow"),
         (format.COLUMN, b"cell", put("<u2", 0, 1), "says that it is in another one"),
-        (format.COLUMN, b"ca_eur", swapped("<f8", 1, 2), "turnovers of cell"),
-        (format.COLUMN, b"ca_eur", put("<f8", 0, 3.0), "has a turnover after row"),
-        (format.COLUMN, b"effectif", put("<i4", 1, 6), "other values in its columns"),
-        (format.COLUMN, b"site_web", put("|u1", 0, 1), "other values in its columns"),
+        (format.COLUMN, b"facts", put("<u2", 1, 2), "facts have other headcounts"),
+        (format.COLUMN, b"facts", put("<u2", 1, 1), "facts have other websites"),
+        (format.COLUMN, b"facts", lambda v: v + v, "facts has 8 values for 4 rows"),
+        (format.SORTED, b"headcounts", put("<i4", 0, 7), "the headcounts do not ascend"),
+        (format.SORTED, b"headcounts", put("<i4", 0, 4), "facts have other headcounts"),
+        (format.SORTED, b"headcount_places", put("<u4", 0, 1), "places of the headcounts"),
+        (format.SORTED, b"ca_desc", put("<f8", 0, 0.0), "sorted turnovers"),
+        (format.SORTED, b"facts", put("<u2", 0, 0), "facts along ca_desc"),
+        (format.WEBSITE, b"ca_desc", lambda _: b"", "websites along ca_desc"),
+        (format.WEBSITE, b"effectif_desc", put("<u4", 0, 0), "websites along effectif_desc"),
         (format.ORDER, b"ca_desc", put("<u4", 0, 0), "does not hold each row once"),
         (format.ORDER, b"ca_asc", swapped("<u4", 0, 3), "is not the inverse of its order"),
         (format.RANK, b"score", swapped("<u4"), "rank score is not the inverse"),
         (format.TOP, b"62 nom", swapped("<u4"), "list of 62 in order nom is not the head"),
         (format.TOP, b"62/62.0 recent", lambda v: v[:-4], "list of 62/62.0 in order recent"),
-        (format.META, b"cells", lambda _: cells.dump([Cell("47", "47.1", 0, 0, 1)]), "cells end"),
-        (format.META, b"cells", lambda _: cells.dump([Cell("47", "47.1", 1, 2, 4)]), "was next"),
+        (format.META, b"cells", one_cell(0, 0, 1, 0), "cells end"),
+        (format.META, b"cells", one_cell(1, 2, 4, 0), "was next"),
+        (format.META, b"cells", two_cells("62", "47", 1), "the cells are not in order"),
+        (format.META, b"cells", two_cells("62", "99", 0), "has not 0 websites"),
         (format.RECORD, ROW, other_record(nom="Orel"), "the folded name of row 0"),
         (format.RECORD, ROW, other_record(iso2="FR"), "row 0 is of FR"),
         (format.RECORD, ROW, other_record(id="5"), "the identifiers are not those"),
+        (format.RECORD, ROW, lambda _: odd_record(), "does not have the fields"),
         (format.IDENT, b"data", lambda v: v.replace(b"4", b"5"), "the identifiers are not those"),
-        (format.NAME, b"data", lambda v: v.replace(b"lab", b"bal"), "the folded name of row"),
-        (format.WORD, b"data", lambda v: v.replace(b"lab", b"bal"), "the words"),
-        (format.WORD, b"postings", swapped("<u4"), "the words of row"),
+        (format.IDENT, b"rows", put("<u4", 0, 0), "the identifiers do not name each row"),
+        (format.IDENT, b"keys", put("<u8", 0, 1), "the keys of the identifiers"),
+        (format.NAME, b"tokens", swapped("<u4", 0, 1), "the folded name of row"),
+        (format.NAME, b"tokens", put("<u4", 0, 99), "a word that does not exist"),
+        (format.WORD, b"data", lambda v: v.replace(b"lab", b"bal"), "the folded name of row"),
+        (format.WORD, b"postings", swapped("<u4"), "the postings are not"),
+        (format.WORD, b"posting_starts", put("<u4", 1, 0), "the starts of the postings"),
+        (format.WORD, b"starts", put("<u4", 1, 4), "the folded name of row"),
+        (format.WORD, b"suffixes", put("<u4", 0, 1), "are not the characters of the words"),
+        (format.WORD, b"suffixes", swapped("<u4"), "the suffixes do not ascend"),
+        (format.WORD, b"suffix_keys", put("<u8", 0, 1), "the keys of the suffixes"),
+        (format.JUNCTION, b"no", lambda _: b"\0" * 8, "b'no' of junction is not that"),
+        (format.JUNCTION, b"zz", lambda _: b"\0" * 8, "b'zz' of junction should not be there"),
+        (format.HEAVY, b"zz", lambda _: b"\0" * 8, "b'zz' of heavy should not be there"),
+        (format.PREFIX, b"zz", lambda _: b"\0" * 8, "b'zz' of prefix should not be there"),
         (format.COMPTES, format.row_key(4), lambda _: b"[]", "statements of a row that does not"),
     ],
 )
@@ -97,3 +155,18 @@ def test_counts_of_the_lists_that_are_not_those_of_the_cells_are_a_fault(tmp_pat
 
         with pytest.raises(CorruptError, match="not those that reference"):
             verify.verify(generation)
+
+
+@pytest.mark.parametrize("least", [0, 1, 1_024])
+def test_what_the_writer_writes_is_right(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(format, "HEAVY_LEAST", least)
+
+    @given(companies(), st.booleans())
+    def check(found: list[Company], bits: bool) -> None:
+        with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rowsets, "_DENSE", 32 if bits else 0)
+            write_shard(Path(folder) / "EE", "EE", found)
+            with Shard(Path(folder) / "EE") as shard:
+                verify.check(shard)
+
+    check()

@@ -1,0 +1,118 @@
+"""Receipts: which countries of an interrupted build are done, and still what would be built now.
+
+When the shard of a country is whole, a receipt is put beside it: what came of the country, the
+digests of its files, and a key, the digest of all that they depend on. A later build takes the
+shard if its own key is the same and no byte has changed, so what it publishes is what an
+uninterrupted build would publish. A receipt that does not fit is thrown away with its shard.
+"""
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+from unicodedata import unidata_version
+
+import orjson
+from blake3 import blake3
+
+from pipeline.quality import Quality
+from shards import generations, manifest
+from shards.format import FORMAT_VERSION
+from shards.manifest import File
+from shards.reference import Cell
+
+# Beside the code of the project, what decides the bytes of a shard.
+_LIBRARIES: Final = ("blake3", "lmdb", "msgpack", "numpy", "orjson", "polars", "zstandard")
+_ROOMS: Final = ("pipeline", "shards")
+
+
+@dataclass(frozen=True, slots=True)
+class Country:
+    """What came of a country: its cells in layout order, its report, the digests of its shard."""
+
+    iso2: str
+    cells: tuple[Cell, ...]
+    quality: Quality
+    file: File
+
+
+def key(iso2: str, *parts: str) -> str:
+    """The digest of all that the shard of a country depends on: the code, and `parts`."""
+    return blake3(
+        orjson.dumps([iso2, FORMAT_VERSION, unidata_version, _code(), *parts])
+    ).hexdigest()
+
+
+def folder_digest(folder: Path, pattern: str) -> str:
+    """The digest of the files of a folder, their names included."""
+    found = sorted(folder.rglob(pattern))
+    return _digest((str(path.relative_to(folder)).encode(), path.read_bytes()) for path in found)
+
+
+def put(done: Path, country: Country, key: str, rejected: Path) -> None:
+    """Say that a country is done: its shard is in `done`, whole and synced."""
+    receipt = {"key": key, "rejetees": _file_digest(rejected), **asdict(country)}
+    path = _path(done, country.iso2)
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as stream:
+        stream.write(orjson.dumps(receipt))
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(path)
+
+
+def find(done: Path, iso2: str, key: str, rejected: Path) -> Country | None:
+    """What came of a country, if its shard is there and is what would be built.
+
+    `rejected` is its file of rejected rows, which must still be the one of that build.
+    """
+    path, shard = _path(done, iso2), done / generations.shard_name(iso2)
+    try:
+        receipt: dict[str, Any] = orjson.loads(path.read_bytes())
+        country = Country(
+            iso2,
+            tuple(Cell(**cell) for cell in receipt["cells"]),
+            Quality(**receipt["quality"]),
+            File(**receipt["file"]),
+        )
+        known = (receipt["key"], receipt["rejetees"], country.file)
+        if known == (key, _file_digest(rejected), manifest.digest(shard)):
+            return country
+    except (FileNotFoundError, KeyError, TypeError, ValueError):
+        pass  # cut off before it was whole, or of another version: as good as none
+    path.unlink(missing_ok=True)
+    shard.unlink(missing_ok=True)
+    return None
+
+
+def clear(done: Path, wanted: Collection[str]) -> None:
+    """Throw away what is done of countries that nobody asks for now."""
+    for path in done.iterdir():
+        if path.stem not in wanted:
+            path.unlink()
+
+
+@cache
+def _code() -> str:
+    root = Path(__file__).parents[1]
+    own = [folder_digest(root / room, "*.py") for room in _ROOMS]
+    return " ".join([*own, *(f"{name} {version(name)}" for name in _LIBRARIES)])
+
+
+def _path(done: Path, iso2: str) -> Path:
+    return done / f"{iso2}.json"
+
+
+def _file_digest(path: Path) -> str | None:
+    return _digest([(b"", path.read_bytes())]) if path.exists() else None
+
+
+def _digest(named: Iterable[tuple[bytes, bytes]]) -> str:
+    found = blake3()
+    for name, content in named:
+        for part in (name, content):
+            found.update(len(part).to_bytes(8, "big") + part)
+    return found.hexdigest()

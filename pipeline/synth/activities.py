@@ -1,0 +1,86 @@
+"""Activity codes: divisions by weight, classes within them, in the notations that registers use."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.random import Generator
+
+from pipeline.seeds import Seeds, Table
+from pipeline.synth.draws import Choice, choice, some, where
+
+_ABSENT: Final = 0.05  # companies without a code
+_LABELLED: Final = 0.5  # with the activity in words
+_UNVERSIONED: Final = 0.2  # of the codes of Rev. 2
+# As precise as a class, a group, a division of Rev. 2; a class of Rev. 2.1.
+_LEVELS: Final = choice(["classe", "groupe", "division", "rev21"], [91.5, 4, 1.5, 3])
+_REV21: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Classes by weight; `texts` has every class at each of _LEVELS, one list after the other."""
+
+    classes: Choice
+    texts: pl.Series
+    labels: pl.Series
+
+
+class Coder:
+    """The classes of NACE with their weights, to be written as a country does."""
+
+    def __init__(self, base: Seeds, weights: Table, naf: Table) -> None:
+        self._rows = base.tables["nace_classes"]
+        self._naf = {row["code_nace"]: row["code_naf"] for row in reversed(naf)}
+        crosswalk = reversed(base.tables["nace_crosswalk"])
+        self._rev21 = {row["nace_rev2"]: row["nace_rev21"] for row in crosswalk}
+        of_division = {row["nace_division"]: float(row["poids"]) for row in weights}
+        self._weights = self._spread(of_division)
+
+    def _spread(self, of_division: Mapping[str, float]) -> list[float]:
+        """The weight of a division over its classes, the first of them the commonest."""
+        ranks: dict[str, int] = {}
+        shares = []
+        for row in self._rows:
+            rank = ranks[row["division"]] = ranks.get(row["division"], 0) + 1
+            shares.append(1 / rank)
+        sums = dict.fromkeys(ranks, 0.0)
+        for row, share in zip(self._rows, shares, strict=True):
+            sums[row["division"]] += share
+        return [
+            of_division.get(row["division"], 0.0) * share / sums[row["division"]]
+            for row, share in zip(self._rows, shares, strict=True)
+        ]
+
+    def written(self, notation: str, *, french: bool) -> Codes:
+        """The codes in a notation of `seeds/profils.csv`: `naf`, `cinq`, `nu` or `pointe`."""
+        codes = [row["code"] for row in self._rows]
+        bare = [code.replace(".", "") for code in codes]
+        written = {
+            "naf": [self._naf[code] for code in codes],
+            "cinq": [code + "0" for code in bare],
+            "nu": bare,
+            "pointe": codes,
+        }[notation]
+        groups = [row["group"] for row in self._rows]
+        divisions = [row["division"] for row in self._rows]
+        rev21 = [self._rev21[code] for code in codes]
+        labels = [row["label_fr" if french else "label_en"] for row in self._rows]
+        texts = pl.Series(written + groups + divisions + rev21)
+        return Codes(choice(codes, self._weights), texts, pl.Series(labels))
+
+
+def drawn(codes: Codes, rng: Generator, count: int) -> dict[str, pl.Series]:
+    """`nace_code`, `nace_version` and `activite`."""
+    places = codes.classes.places(rng, count)
+    levels = _LEVELS.places(rng, count)
+    known = ~some(rng, count, _ABSENT)
+    versioned = known & ((levels == _REV21) | ~some(rng, count, _UNVERSIONED))
+    versions = pl.Series(["2", "2.1"])[(levels == _REV21).astype(np.int64)]
+    return {
+        "nace_code": where(known, codes.texts[levels * len(codes.labels) + places]),
+        "nace_version": where(versioned, versions),
+        "activite": where(known & some(rng, count, _LABELLED), codes.labels[places]),
+    }

@@ -1,0 +1,67 @@
+"""One chunk of a country: its companies, and the statement lines of some of them, as frames."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from pipeline.canonical import COMPANIES
+from pipeline.synth import activities, contacts, figures, identifiers, names, places, statements
+from pipeline.synth.draws import generator, some, where
+from pipeline.synth.lexicon import Profile, World
+
+_DESCRIBED: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Rows `start` … `start + rows` - 1 of the `total` of a country; `number` counts its chunks."""
+
+    iso2: str
+    number: int
+    start: int
+    rows: int
+    total: int
+    seed: int
+    comptes: float  # share of the companies with statements
+
+
+def companies(chunk: Chunk, world: World) -> pl.DataFrame:
+    """The companies, in the order of the canonical schema; what is not drawn is left out."""
+    profile = world.profile(chunk.iso2)
+    draw = {
+        subject: generator(chunk.seed, profile.place, chunk.number, subject)
+        for subject in ("names", "activities", "places", "figures", "contacts")
+    }
+    rows = np.arange(chunk.start, chunk.start + chunk.rows)
+    bodies, named = names.drawn(profile, world.gabarits, draw["names"], chunk.rows)
+    columns = {
+        "iso2": pl.repeat(chunk.iso2, chunk.rows, eager=True),
+        "id": identifiers.ids(
+            chunk.iso2, profile.segments, rows, chunk.total, _shift(chunk.seed, profile)
+        ),
+        **named,
+        "statut": profile.statuts.draw(draw["figures"], chunk.rows),
+        **activities.drawn(profile.codes, draw["activities"], chunk.rows),
+        **places.drawn(profile, draw["places"], chunk.rows),
+        **figures.drawn(profile, draw["figures"], chunk.rows),
+        **contacts.drawn(profile, bodies, draw["contacts"]),
+    }
+    columns["description"] = where(
+        some(draw["contacts"], chunk.rows, _DESCRIBED), columns["activite"]
+    )
+    return pl.DataFrame({name: columns[name] for name in COMPANIES if name in columns})
+
+
+def lines(chunk: Chunk, part: int, companies: pl.DataFrame, world: World) -> pl.DataFrame:
+    """The statement lines of the share `chunk.comptes` of `companies`, part `part` of the chunk."""
+    profile = world.profile(chunk.iso2)
+    rng = generator(chunk.seed, profile.place, chunk.number, "statements", part)
+    kept = companies.filter(pl.Series(some(rng, companies.height, chunk.comptes)))
+    return statements.drawn(kept, profile, world.lines, rng)
+
+
+def _shift(seed: int, profile: Profile) -> int:
+    """Where the identifiers of a country begin; the same in all its chunks."""
+    return int(generator(seed, profile.place, 0, "identifiers").integers(0, 2**31))

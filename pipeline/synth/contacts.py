@@ -1,0 +1,61 @@
+"""Contacts: a website and an address of the name's own domain, a telephone of the country."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.random import Generator
+
+from pipeline.synth.draws import Choice, Mask, choice, joined, shaped, some, where
+from pipeline.synth.lexicon import Profile
+
+_SITE: Final = 0.14
+_EMAIL: Final = 0.08
+_TELEPHONE: Final = 0.09
+_DOMAIN: Final = 0.3  # of the companies with a site: the domain is given, too
+_LONGEST: Final = 40  # a label of a domain has at most 63
+_BEFORE: Final[Choice] = choice(
+    ["https://www.", "http://www.", "www.", "https://", ""], [45, 25, 15, 12, 3]
+)
+_BOX: Final[Choice] = choice(
+    ["info@", "contact@", "office@", "mail@", "bureau@"], [50, 25, 12, 9, 4]
+)
+_OTHER_DOMAINS: Final = ("com", "eu")
+# What decomposition leaves: letters with a stroke, ligatures, Cyrillic.
+_LATIN: Final[Mapping[str, str]] = {
+    "ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "þ": "th", "ı": "i",
+    **dict(zip("абвгдезийклмнопрстуфхъьыэ", "abvgdeziyklmnoprstufhayye", strict=True)),
+    "ж": "zh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "sht", "ю": "yu", "я": "ya",
+}  # fmt: skip
+
+
+def drawn(profile: Profile, bodies: pl.Series, rng: Generator) -> dict[str, pl.Series]:
+    """`site_web`, `domaine`, `email` and `telephone` of companies by their name without form."""
+    count = len(bodies)
+    site, email = some(rng, count, _SITE), some(rng, count, _EMAIL)
+    domains = _domains(profile, bodies, site | email, rng)
+    numbered = some(rng, count, _TELEPHONE)
+    return {
+        "site_web": where(site, joined([_BEFORE.draw(rng, count), domains])),
+        "domaine": where(site & some(rng, count, _DOMAIN), domains),
+        "email": where(email, joined([_BOX.draw(rng, count), domains])),
+        "telephone": where(numbered, shaped(profile.telephone, rng, count)),
+    }
+
+
+def _domains(profile: Profile, bodies: pl.Series, wanted: Mask, rng: Generator) -> pl.Series:
+    """A domain for the wanted rows, null for others and for names without a Latin letter."""
+    ends = choice([profile.domaine, *_OTHER_DOMAINS], [70, 25, 5]).draw(rng, len(bodies))
+    chosen = pl.Series(np.flatnonzero(wanted))
+    labels = (
+        bodies[chosen]
+        .str.to_lowercase()
+        .str.normalize("NFKD")
+        .str.replace_many(list(_LATIN), list(_LATIN.values()))
+        .str.replace_all(r"[^a-z0-9]+", "")
+        .str.head(_LONGEST)
+        .replace("", None)
+    )
+    rank = where(wanted, np.cumsum(wanted) - 1)
+    return joined([labels.gather(rank), ".", ends])

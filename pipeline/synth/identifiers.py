@@ -1,0 +1,149 @@
+"""Identifiers of a register: unique by construction, of its format, with its check digit.
+
+A country's rows are dealt to the segments of `seeds/identifiants.csv` (prefix, range, share), and
+inside a segment a number is reached by an affine permutation of its range. So two rows never share
+an identifier, no row needs to know of another, and prefixes of every length have every selectivity.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from pipeline.errors import BuildError
+from pipeline.seeds import Row
+from pipeline.synth.draws import Indices, by_group, joined, padded
+from pipeline.synth.keys import GAPPED, PER_TEN, RULES, valid_stems
+
+_GOLDEN: Final = 0.6180339887498949
+# Spanish control characters of organisations that have a letter instead of a digit.
+_SPANISH_LETTERS: Final = pl.Series(list("JABCDEFGHI"))
+_SPANISH_LETTERED: Final = frozenset("NPQRSW")
+# The rule of the Austrian check letter is not published; these are the letters in use.
+_AUSTRIAN_LETTERS: Final = pl.Series(list("abdfghikmpstvwxyz"))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Numbers `bas` to `haut` of `largeur` digits (0: as many as it takes) after `debut`."""
+
+    debut: str
+    bas: int
+    haut: int
+    largeur: int
+    fin: str
+    poids: float
+
+    @property
+    def size(self) -> int:
+        return self.haut - self.bas + 1
+
+
+def segments(rows: Sequence[Row], iso2: str) -> tuple[Segment, ...]:
+    """The segments of a country; where stems lack a check digit, counted in nines of ten."""
+    found = tuple(
+        Segment(
+            row["debut"],
+            int(row["bas"]),
+            int(row["haut"]),
+            int(row["largeur"]),
+            row["fin"],
+            float(row["poids"]),
+        )
+        for row in rows
+    )
+    if iso2 not in GAPPED:
+        return found
+    return tuple(
+        Segment(
+            part.debut,
+            part.bas // 10 * PER_TEN,
+            (part.haut + 1) // 10 * PER_TEN - 1,
+            part.largeur,
+            part.fin,
+            part.poids,
+        )
+        for part in found
+    )
+
+
+def dealt(parts: Sequence[Segment], total: int, iso2: str) -> Indices:
+    """How many of `total` identifiers each segment gives: by weight, never more than it has.
+
+    Raises:
+        BuildError: the register has fewer identifiers than that.
+    """
+    sizes = np.array([part.size for part in parts], dtype=np.int64)
+    if total > sizes.sum():
+        raise BuildError(
+            f"{total} companies of {iso2} are more than the {sizes.sum()} identifiers of "
+            "seeds/identifiants.csv; ask for fewer --companies or add a range there"
+        )
+    weights = np.array([part.poids for part in parts])
+    bounds = np.round(np.cumsum(weights) / weights.sum() * total).astype(np.int64)
+    counts: Indices = np.minimum(np.diff(bounds, prepend=0), sizes)
+    for place in range(len(parts)):  # what a full segment could not give, the first with room do
+        counts[place] += min(total - counts.sum(), sizes[place] - counts[place])
+    return counts
+
+
+def ids(iso2: str, parts: Sequence[Segment], rows: Indices, total: int, shift: int) -> pl.Series:
+    """The identifiers of `rows` (numbers below `total`) of a country.
+
+    Args:
+        shift: any number; another gives other identifiers to the same rows.
+    """
+    ends = np.cumsum(dealt(parts, total, iso2))
+    places = _permuted(rows, total, shift)
+    of_segment = np.searchsorted(ends, places, side="right")
+
+    def make(segment: int, at: Indices) -> pl.Series:
+        first = ends[segment - 1] if segment else 0
+        return _written(iso2, parts[segment], places[at] - first, shift)
+
+    return by_group(of_segment, make)
+
+
+def _written(iso2: str, part: Segment, inside: Indices, shift: int) -> pl.Series:
+    numbers = part.bas + _permuted(inside, part.size, shift)
+    rule = RULES.get(iso2)
+    digits = "".join(filter(str.isdigit, part.debut))
+    if rule is None:
+        text = joined([part.debut, padded(numbers, part.largeur), part.fin])
+        return joined([text, _AUSTRIAN_LETTERS[numbers * 5 % 17]]) if iso2 == "AT" else text
+    if iso2 in GAPPED:
+        head = int(digits or 0) * 10**part.largeur
+        stems = valid_stems(numbers + head // 10 * PER_TEN, rule)
+        numbers = stems - head
+    stems = _stems(digits, part, numbers)
+    return joined(
+        [part.debut, padded(numbers, part.largeur), part.fin, *_check(iso2, part, rule(stems))]
+    )
+
+
+def _stems(digits: str, part: Segment, numbers: Indices) -> Indices:
+    whole = int(digits or 0) * 10**part.largeur + numbers
+    stems: Indices = whole * 10 ** len(part.fin) + int(part.fin or 0)
+    return stems
+
+
+def _check(iso2: str, part: Segment, checks: Indices) -> Sequence[str | pl.Series]:
+    if iso2 == "ES" and part.debut[0] in _SPANISH_LETTERED:
+        return [_SPANISH_LETTERS[checks]]
+    return [_BEFORE_CHECK.get(iso2, ""), padded(checks, _CHECK_WIDTH.get(iso2, 1))]
+
+
+_BEFORE_CHECK: Final[Mapping[str, str]] = {"FI": "-"}
+_CHECK_WIDTH: Final[Mapping[str, int]] = {"BE": 2}
+
+
+def _permuted(numbers: Indices, size: int, shift: int) -> Indices:
+    """An affine permutation of 0 … size - 1, applied to `numbers`."""
+    step = max(1, int(size * _GOLDEN))
+    while gcd(step, size) != 1:
+        step += 1
+    permuted: Indices = (numbers * step + shift % size) % size
+    return permuted

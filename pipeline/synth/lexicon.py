@@ -1,0 +1,223 @@
+"""What the tables of `seeds/` say about a country, ready to be drawn from.
+
+Read once a process. A country's profile holds its languages, forms, towns, states, activity codes
+and shares; a language's lexicon its words by rank (the first of the table is the commonest) and the
+fragments of which rare words are made.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Final
+from unicodedata import normalize
+
+import polars as pl
+
+from pipeline import seeds
+from pipeline.errors import SeedError
+from pipeline.money import EURO
+from pipeline.seeds import Row, Seeds, Table
+from pipeline.synth import activities, identifiers
+from pipeline.synth.draws import Choice, choice, zipf
+
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "vocabulaire": ("langue", "genre", "mot"),
+    "gabarits": ("gabarit", "poids"),
+    "langues": ("iso2", "langue", "poids"),
+    "formes": ("iso2", "forme", "nom", "poids"),
+    "statuts": ("iso2", "statut", "poids"),
+    "villes": ("iso2", "ville", "code_postal", "region", "poids"),
+    "identifiants": ("iso2", "debut", "bas", "haut", "largeur", "fin", "poids"),
+    "poids_secteurs": ("nace_division", "poids"),
+    "profils": ("iso2", "majuscules", "chiffre_affaires", "rue", "telephone", "domaine", "capital"),
+    "naf": ("code_naf", "code_nace"),
+    "frc": ("etat", "code", "libelle", "ordre"),
+}
+YEARS: Final = (2025, 2024, 2023, 2022, 2021)  # fiscal years, the newest first
+_VOWELS: Final = frozenset("aeiouyøæœаъоуеиюяαεηιουω")
+_SLOPE: Final = 0.9  # of the rank of a common word
+_FLAT: Final = 0.5  # of the rank of a surname
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Words of a language, capitalised; `starts`, `middles` and `ends` make rare words."""
+
+    courant: Choice
+    nom: Choice
+    starts: pl.Series
+    middles: pl.Series
+    ends: pl.Series
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A country. `devises` and `taux` (units for one euro) are of YEARS, in their order."""
+
+    iso2: str
+    place: int  # in pays.csv: part of the seed
+    synthetic_n: int
+    languages: Choice
+    lexicons: tuple[Lexicon, ...]
+    forms: Choice
+    before: pl.Series  # what stands before and after the name, a form
+    after: pl.Series
+    statuts: Choice
+    villes: Choice
+    codes_postaux: tuple[str, ...]
+    regions: pl.Series
+    codes: activities.Codes
+    segments: tuple[identifiers.Segment, ...]
+    majuscules: float
+    avec_ca: float
+    rue: str
+    telephone: str
+    domaine: str
+    capital: float
+    devise: str
+    devises: tuple[str, ...]
+    taux: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Every country, the patterns of names, and the labels of statement lines."""
+
+    profiles: tuple[Profile, ...]
+    gabarits: Choice
+    lines: Mapping[tuple[str, str], Row]  # by (etat, code)
+
+    def profile(self, iso2: str) -> Profile:
+        return next(profile for profile in self.profiles if profile.iso2 == iso2)
+
+
+@cache
+def world() -> World:
+    """The tables, read and made ready.
+
+    Raises:
+        SeedError: a table is missing or cannot be used.
+    """
+    base = seeds.read()
+    tables = {
+        name: seeds.table(seeds.SEEDS / f"{name}.csv", columns) for name, columns in COLUMNS.items()
+    }
+    lexicons = _lexicons(tables["vocabulaire"])
+    codes = activities.Coder(base, tables["poids_secteurs"], tables["naf"])
+    profiles = tuple(
+        _profile(place, row, base, tables, lexicons, codes)
+        for place, row in enumerate(base.tables["pays"])
+    )
+    patterns = tables["gabarits"]
+    gabarits = choice([row["gabarit"] for row in patterns], _weights(patterns))
+    lines = {(row["etat"], row["code"]): row for row in tables["frc"]}
+    return World(profiles, gabarits, lines)
+
+
+def _lexicons(words: Table) -> dict[str, Lexicon]:
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in words:
+        of_language = found.setdefault(row["langue"], {"courant": [], "nom": []})
+        of_language[row["genre"]].append(row["mot"])
+    return {language: _lexicon(**genres) for language, genres in found.items()}
+
+
+def _lexicon(courant: list[str], nom: list[str]) -> Lexicon:
+    """Rare words begin as one word and end as another, so that they look like the language."""
+    starts, middles, ends = [], [], []
+    for word in filter(str.isalpha, courant + nom):
+        begins = [place for place in range(1, len(word)) if _opens(word, place)]
+        starts += [word[:place].capitalize() for place in begins[:2]]
+        middles += [word[place:end] for place, end in pairwise(begins)]
+        ends += [word[place:] for place in begins[-2:]]
+    return Lexicon(
+        zipf([word.capitalize() for word in courant], _SLOPE),
+        zipf([word.capitalize() for word in nom], _FLAT),
+        *(pl.Series(list(dict.fromkeys(parts))) for parts in (starts, middles, ends)),
+    )
+
+
+def _opens(word: str, place: int) -> bool:
+    """Whether a syllable begins there: a consonant between two vowels, or after one."""
+    before, after = (normalize("NFKD", word[at])[0] in _VOWELS for at in (place - 1, place))
+    return before and not after
+
+
+def _profile(
+    place: int,
+    pays: Row,
+    base: Seeds,
+    tables: Mapping[str, Table],
+    lexicons: Mapping[str, Lexicon],
+    codes: activities.Coder,
+) -> Profile:
+    iso2 = pays["iso2"]
+    own = {name: of_country(name, tables[name], iso2) for name in _BY_COUNTRY}
+    row, forms, towns = own["profils"][0], own["formes"], own["villes"]
+    languages = [line["langue"] for line in own["langues"]]
+    cut = [line["nom"].partition("{}") for line in forms]
+    devises = tuple(_devise(row, pays["devise"], year) for year in YEARS)
+    return Profile(
+        iso2=iso2,
+        place=place,
+        synthetic_n=int(pays["synthetic_n"]),
+        languages=choice(languages, _weights(own["langues"])),
+        lexicons=tuple(lexicons[language] for language in languages),
+        forms=choice([line["forme"] for line in forms], _weights(forms)),
+        before=pl.Series([before for before, _, _ in cut]),
+        after=pl.Series([after for _, _, after in cut]),
+        statuts=choice([line["statut"] for line in own["statuts"]], _weights(own["statuts"])),
+        villes=choice([line["ville"] for line in towns], _weights(towns)),
+        codes_postaux=tuple(line["code_postal"] for line in towns),
+        regions=pl.Series([line["region"] for line in towns]),
+        codes=codes.written(row["notation"], french=languages[0] == "fr"),
+        segments=identifiers.segments(own["identifiants"], iso2),
+        majuscules=float(row["majuscules"]),
+        avec_ca=float(row["chiffre_affaires"]),
+        rue=row["rue"],
+        telephone=row["telephone"],
+        domaine=row["domaine"],
+        capital=float(row["capital"]),
+        devise=pays["devise"],
+        devises=devises,
+        taux=tuple(rate(base, devise, year) for devise, year in zip(devises, YEARS, strict=True)),
+    )
+
+
+_BY_COUNTRY: Final = ("profils", "langues", "formes", "statuts", "villes", "identifiants")
+
+
+def of_country(name: str, table: Table, iso2: str) -> Sequence[Row]:
+    """The rows of a country.
+
+    Raises:
+        SeedError: there is none.
+    """
+    rows = [row for row in table if row["iso2"] == iso2]
+    if not rows:
+        raise SeedError(f"{name}.csv has no row for {iso2}; add one")
+    return rows
+
+
+def _weights(rows: Sequence[Row]) -> list[float]:
+    return [float(row["poids"]) for row in rows]
+
+
+def _devise(row: Row, devise: str, year: int) -> str:
+    """The currency of accounts of a year: the one before the euro, until it was given up."""
+    return row["ancienne_devise"] if row["jusqu_en"] and year <= int(row["jusqu_en"]) else devise
+
+
+def rate(base: Seeds, devise: str, year: int) -> float:
+    """Units of a currency for one euro.
+
+    Raises:
+        SeedError: the table has no such currency and year.
+    """
+    if devise == EURO:
+        return 1.0
+    for row in base.tables["taux"]:
+        if row["devise"] == devise and row["annee"] == str(year):
+            return float(row["taux"])
+    raise SeedError(f"taux.csv has no {devise} of {year}; run `python seeds/make_taux.py`")

@@ -1,0 +1,185 @@
+"""The first of the matching rows of one shard, in an order.
+
+Their number is known before. Where the conditions are a stretch of the very order, the rows stand
+there. Else either the order is walked until enough rows have met the conditions, or all matches
+are ranked: walking is cheap where many match, ranking where few do. A walk that finds less than
+was to be expected gives up when it has cost as much as ranking.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from shards import conditions, paths
+from shards.arrays import where
+from shards.cells import Scope
+from shards.conditions import Conditions
+from shards.format import TOP_ROWS
+from shards.paths import Found
+from shards.question import Question
+from shards.reader import Shard
+from shards.sets import EMPTY, Listed, Rows
+from shards.texts import Interval
+
+# Nanoseconds, measured on 2.8 million rows; only their ratios matter.
+RANKING: Final = 5.0  # a match: its rank, and a part in finding the least ones
+WALKING: Final = 6.0  # a row that is walked over
+STARTING: Final = 8_000  # a walk
+HEAD: Final = 2_000  # a list of `top`, whatever its size
+
+# A walk goes on by blocks: of as many rows as may suffice, then of twice as many each time.
+_LEAST_BLOCK: Final = 64
+_LARGEST_BLOCK: Final = 1 << 15
+
+
+def first(shard: Shard, question: Question, asked: Conditions, found: Found, count: int) -> Rows:
+    """The first `count` rows that match, or all if there are fewer."""
+    count = min(count, found.total)
+    if not count:
+        return EMPTY.rows()
+    direct = _direct(shard, question, asked, count)
+    if direct is not None:
+        return direct
+    stretch = _stretch(shard, question.tri, asked)
+    ranking = STARTING + found.cost + RANKING * found.total
+    expected = count * (stretch.end - stretch.first) / found.total
+    if STARTING + WALKING * expected < ranking and not isinstance(asked.named, Listed):
+        budget = int(max(ranking / WALKING, 2 * expected))
+        walked = _walk(shard, question.tri, asked, stretch, count, int(expected), budget)
+        if walked is not None:
+            return walked
+    return _ranked(shard, question.tri, found.rows(), count)
+
+
+# -- without looking at a row -------------------------------------------------------------
+
+
+def _direct(shard: Shard, question: Question, asked: Conditions, count: int) -> Rows | None:
+    """The first rows where they stand in a list of the shard, None where they do not."""
+    tri, order = question.tri, shard.order(question.tri)
+    if asked.named is not None:
+        return None
+    if asked.scope is not None:
+        if asked.turnover is None and asked.facts is None:
+            return _heads(shard, tri, asked.scope, count)
+        if tri == "ca_desc" and asked.facts is None:
+            return _fronts(shard, question, asked, count)
+        return None
+    if asked.headcount is None and tri in ("ca_desc", "ca_asc"):
+        if asked.website:
+            return _with_site(shard.website_turnover, asked.turnover, tri, order, count)
+        start = _stretch(shard, tri, asked).first
+        return order[start : start + count]
+    if asked.turnover is None and tri == "effectif_desc":
+        if asked.website:
+            return _with_site(shard.website_headcount, asked.headcount, tri, order, count)
+        start = asked.headcount.first if asked.headcount else 0
+        return order[start : start + count]
+    if asked.turnover is None and asked.facts is None:
+        return order[:count]
+    return None
+
+
+def _with_site(
+    places: Rows, within: Interval | None, tri: str, order: Rows, count: int
+) -> Rows | None:
+    """By the list of places with a website, as far as it goes: nulls are not in it."""
+    if tri == "ca_asc":
+        return None
+    start = 0 if within is None else conditions.website_interval(places, within).first
+    chosen = places[start : start + count]
+    return order.take(chosen) if len(chosen) == count else None
+
+
+def _heads(shard: Shard, tri: str, scope: Scope, count: int) -> Rows | None:
+    """From the lists that the build has made of each sector and cell."""
+    assert count <= TOP_ROWS, f"a page of {count} rows is deeper than the lists of the shard"
+    walk = STARTING + WALKING * count * shard.rows / scope.size
+    if (HEAD + paths.LISTING * count) * len(scope.parts) > walk:
+        return None
+    heads = [shard.top(part.place, tri)[:count] for part in scope.parts]
+    if len(heads) == 1:
+        return heads[0]
+    return _ranked(shard, tri, np.concatenate(heads), count)
+
+
+def _fronts(shard: Shard, question: Question, asked: Conditions, count: int) -> Rows:
+    """In a cell turnover descends, so the first rows of each range are the first of it."""
+    ranges = conditions.spans(shard, asked, question)
+    fronts = [np.arange(r.start, min(r.stop, r.start + count), dtype=np.uint32) for r in ranges]
+    return _ranked(shard, question.tri, np.concatenate(fronts), count)
+
+
+def _stretch(shard: Shard, tri: str, asked: Conditions) -> Interval:
+    """The part of the order outside which no row matches."""
+    if asked.turnover is not None and tri == "ca_desc":
+        return asked.turnover
+    if asked.turnover is not None and tri == "ca_asc":
+        known = len(shard.turnover_keys)
+        return Interval(known - asked.turnover.end, known - asked.turnover.first)
+    if asked.headcount is not None and tri == "effectif_desc":
+        return asked.headcount
+    return Interval(0, shard.rows)
+
+
+# -- by looking at rows --------------------------------------------------------------------
+
+
+def _ranked(shard: Shard, tri: str, rows: Rows, count: int) -> Rows:
+    """The first of `rows`: the least ranks, and the rows that have them."""
+    ranks = shard.rank(tri).take(rows)
+    if len(ranks) > 4 * count:
+        ranks.partition(count)
+        ranks = ranks[:count]
+    ranks.sort()
+    return shard.order(tri).take(ranks[:count])
+
+
+def _walk(
+    shard: Shard,
+    tri: str,
+    asked: Conditions,
+    stretch: Interval,
+    count: int,
+    expected: int,
+    budget: int,
+) -> Rows | None:
+    """The first `count` matches of a stretch of the order; None if `budget` rows hold fewer."""
+    step = _step(shard, tri, asked)
+    found: list[Rows] = []
+    missing, start = count, stretch.first
+    block = max(_LEAST_BLOCK, expected + expected // 4)
+    while missing and start < stretch.end:
+        if start - stretch.first >= budget:
+            return None
+        block = min(block, _LARGEST_BLOCK)
+        end = min(start + block, stretch.end)
+        rows = step(start, end)
+        found.append(rows[:missing])
+        missing -= len(found[-1])
+        start, block = end, 2 * block
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def _step(shard: Shard, tri: str, asked: Conditions) -> Callable[[int, int], Rows]:
+    """What finds the matching rows between two places of the order."""
+    order = shard.order(tri)
+    met = asked.facts is None or (tri == "effectif_desc" and asked.headcount and not asked.website)
+    turnover = tri not in ("ca_desc", "ca_asc")
+    tests = paths.tests(shard, asked, facts=not met, turnover=turnover)
+    known = len(shard.turnover_keys) if tri == "ca_desc" and not met else 0
+    others = paths.tests(shard, asked, facts=False, turnover=turnover) if known else tests
+
+    def step(start: int, end: int) -> Rows:
+        rows = order[start:end]
+        if end <= known and asked.facts is not None:  # the facts lie in this very order
+            rows = rows.take(where(asked.facts.along(shard.turnover_facts[start:end])))
+            left = others
+        else:
+            left = tests
+        for test in left:
+            rows = rows.take(where(test(rows)))
+        return rows
+
+    return step

@@ -1,0 +1,68 @@
+"""Places in sorted bytes, of which every 16th is known by its first 8 bytes, as a number.
+
+A million places are searched by a binary search among the numbers, which lie close together, and
+four steps among the bytes themselves. Two lists are such: suffixes of words, identifiers.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards.format import SAMPLED
+from shards.texts import Interval
+
+_HEAD: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A text to be looked up, and the least and greatest numbers of what begins with it."""
+
+    text: bytes
+    low: np.uint64
+    high: np.uint64
+
+
+def sought(text: bytes) -> Sought:
+    """What is looked up in many shards, prepared once.
+
+    >>> hex(sought(b"ab").high)
+    '0x6162ffffffffffff'
+    """
+    head = text[:_HEAD]
+    low = int.from_bytes(head.ljust(_HEAD, b"\0"), "big")
+    return Sought(text, np.uint64(low), np.uint64(low | (1 << 8 * (_HEAD - len(head))) - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """`places` in `data`, sorted by the bytes from there on; `keys` are of places 0, 16, 32, …"""
+
+    data: memoryview | bytes
+    places: NDArray[np.uint32]
+    keys: NDArray[np.uint64]
+
+    def beginning_with(self, what: Sought) -> Interval:
+        """Which of `places` lie where the bytes of `what` begin."""
+        low = int(self.keys.searchsorted(what.low)) * SAMPLED
+        high = int(self.keys.searchsorted(what.high, side="right")) * SAMPLED
+        text, count = what.text, len(self.places)
+        if len(text) <= _HEAD:  # the numbers decide all but the last few places
+            first = self._below(text, low - SAMPLED + 1, min(low, count))
+            return Interval(first, self._below(text + b"\xff", max(first, high - SAMPLED + 1),
+                                               min(high, count)))  # fmt: skip
+        first = self._below(text, low - SAMPLED + 1, min(high, count))
+        return Interval(first, self._below(text + b"\xff", first, min(high, count)))
+
+    def _below(self, text: bytes, low: int, high: int) -> int:
+        """How many places come before `text`: at least `low`, at most `high`."""
+        data, places, length = self.data, self.places, len(text)
+
+        def at(index: int) -> bytes:
+            place = int(places[index])
+            return bytes(data[place : place + length])
+
+        return bisect_left(range(high), text, lo=max(0, low), key=at)

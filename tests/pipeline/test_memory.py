@@ -1,0 +1,45 @@
+"""How much memory a build may take, and what follows from it."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import memory
+from pipeline.memory import GIB
+
+
+@pytest.mark.parametrize(
+    ("machine", "container", "expected"),
+    [
+        ("MemTotal: 9 kB\nMemAvailable:    8388608 kB\n", "max\n", 4 * GIB),
+        ("MemAvailable:    8388608 kB\n", f"{3 * GIB}\n", 1.5 * GIB),
+        ("MemAvailable:    8388608 kB\n", None, 4 * GIB),
+        (None, None, 2 * GIB),
+    ],
+)
+def test_the_default_is_half_of_what_is_available(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    machine: str | None,
+    container: str | None,
+    expected: float,
+) -> None:
+    for name, text in (("_MACHINE", machine), ("_CONTAINER", container)):
+        path = tmp_path / name
+        if text is not None:
+            path.write_text(text)
+        monkeypatch.setattr(memory, name, path)
+
+    assert memory.default() == expected
+
+
+def test_less_memory_means_fewer_rows_at_once_within_limits() -> None:
+    assert memory.batch(64 * GIB, 2) == memory.MOST_ROWS
+    assert memory.batch(1, 2) == memory.FEWEST_ROWS
+    assert memory.FEWEST_ROWS < memory.batch(GIB, 2) < memory.batch(2 * GIB, 2) < memory.MOST_ROWS
+
+
+def test_a_country_needs_memory_for_its_companies_and_for_its_rows() -> None:
+    assert memory.need(0, 1000) == memory.PROCESS
+    assert memory.need(10, 1000) == memory.PROCESS + 10 * (memory.COMPANY + memory.ROW)
+    assert memory.need(5000, 1000) == (memory.PROCESS + 5000 * memory.COMPANY + 1000 * memory.ROW)

@@ -1,0 +1,59 @@
+"""The input of a build: which files hold which country, and its rows a piece at a time."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pipeline import sources
+from pipeline.sources import Part
+from tests.pipeline.inputs import company, line, write
+
+ROWS = [company("GB", "1", "Ł"), company("EE", "1", "Ä"), company(None, "2", "Ö")]
+
+
+def test_the_rows_of_each_country_are_counted_file_by_file(tmp_path: Path) -> None:
+    first = write(tmp_path / "a", [*ROWS, company("UK", "2", "Ü")], [line("EE", "1", 2020)])
+    second = write(tmp_path / "b", [company("UK", "3", "É")], name="z")
+
+    found = sources.survey([first, second], "companies")
+
+    one, two = sources.files([first, second], "companies")
+    assert found == {one: {"UK": 2, "EE": 1, "": 1}, two: {"UK": 1}}
+    assert sources.totals(found) == {"": 1, "EE": 1, "UK": 3}
+    assert sources.parts(found, "UK") == (Part(one, 2), Part(two, 1))
+    assert sources.parts(found, "FR") == ()
+    assert sources.survey([first, second], "comptes") == {
+        first / "comptes" / "part.parquet": {"EE": 1}
+    }
+
+
+@pytest.mark.parametrize("most", [1, 2, 100])
+def test_pieces_are_all_rows_of_the_country_in_order_and_of_no_other(
+    tmp_path: Path, most: int
+) -> None:
+    rows = [company(("GB", "UK", "FR")[n % 3], str(n), "Łódź") for n in range(7)]
+    folder = write(tmp_path, rows)
+    held = sources.parts(sources.survey([folder], "companies"), "UK")
+
+    pieces = [piece.collect() for piece in sources.pieces(held, "companies", "UK", most)]
+
+    assert max(piece.height for piece in pieces) <= most
+    assert pl.concat(pieces)["id"].to_list() == ["0", "1", "3", "4", "6"]
+    assert set(pl.concat(pieces)["iso2"]) == {"UK"}
+    assert sources.together(held, "companies", "UK").collect().equals(pl.concat(pieces))
+
+
+def test_a_country_without_a_file_is_one_empty_piece() -> None:
+    (piece,) = sources.pieces((), "companies", "EE", 10)
+
+    assert piece.collect().height == 0
+
+
+def test_the_digest_of_a_file_does_not_depend_on_its_folder(tmp_path: Path) -> None:
+    folders = [write(tmp_path / name, ROWS) for name in ("a", "b")]
+
+    (one, two) = sources.digests(folders).values()
+
+    assert one == two
+    assert one.size == (folders[0] / "companies" / "part.parquet").stat().st_size
