@@ -7,10 +7,12 @@
 
 PYTHON    ?= python3
 DEMO_PORT ?= 8080
+COMPANIES ?= 200000
 
 BIN   := .venv/bin
 PY    := $(BIN)/python
 READY := .venv/.stamp
+BENCH := .venv/.bench-stamp
 DEMO  := demo-data
 BUILT := $(DEMO)/.stamp
 KEYS  := $(DEMO)/keys.txt
@@ -79,8 +81,12 @@ types: $(READY) ## mypy, strict
 layers: $(READY) ## who may import whom (ARCHITECTURE.md)
 	@$(BIN)/lint-imports
 
-bench: $(READY) ## tests/bench: one question each, figures with the machine
-	@$(PY) -m tests.bench
+bench: $(BENCH) ## COMPANIES (200000) made, built, searched beside DuckDB, SQLite and tantivy
+	@$(PY) -m tests.bench --companies $(COMPANIES)
+
+$(BENCH): requirements-bench.lock $(READY)
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
+	@touch $@
 
 # -- what is written by a command and kept ---------------------------------------------------------
 
@@ -89,10 +95,12 @@ golden: $(READY) ## rewrite tests/golden; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
 	@git --no-pager diff --stat -- tests/golden
 
-lock: $(READY) ## write requirements.lock again from pyproject.toml
+lock: $(READY) ## write requirements.lock and requirements-bench.lock again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
 	  --no-header --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
+	  --no-header --output-file requirements-bench.lock
 
 clean:    ## remove what can be made again, .venv excepted
-	rm -rf $(DEMO) build tests/bench/results .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(DEMO) build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

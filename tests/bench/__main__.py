@@ -1,86 +1,119 @@
-"""`python -m tests.bench --real FOLDER`: import, build and search real register files, measured.
+"""`python -m tests.bench`: makes companies, builds them, and asks us and others the same searches.
 
-One run gives one section of RESULTS.md: time and peak memory of each command, bytes a company, and
-ten searches beside SQLite on the same companies (composite indexes and an FTS5 trigram table, what
-a competent user would set up). Totals are compared each time: a fast wrong answer is no figure.
-FOLDER has `ee/` and `uk/` with files as published; without it the excerpts of `seeds/` are taken.
+One run makes WORK/input and WORK/data (or takes --data), loads the peers with the same companies,
+asks all of them the same fixed, random and absurd searches in turn, and stops at the first answer
+that differs. Tables, figures and a picture go to tests/bench/results/<date>-<companies>/.
+
+    python -m tests.bench --companies 200000
+    python -m tests.bench load --data DATA --work DIR --peers sqlite      beforehand, what is slow
+    python -m tests.bench growth A/figures.json B/figures.json C/figures.json
 """
 
 import argparse
 import os
 import platform
+import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
-from shards import generations
-from tests.bench import searches
+from tests.bench import data as making
+from tests.bench import figures as known
+from tests.bench import growth, tables
+from tests.bench.candidate import Candidate
+from tests.bench.cold import cold, touch
+from tests.bench.compare import compare
+from tests.bench.data import Made
+from tests.bench.figures import Figures, PeerFigures
+from tests.bench.peers import loading, peer
+from tests.bench.peers.companies import Companies
+from tests.bench.processes import ROOT, Cost, size
+from tests.bench.questions import absurd, fixed, mix, values
 
-ROOT = Path(__file__).parents[2]
+RESULTS: Final = ROOT / "tests" / "bench" / "results"
+_WORK: Final = Path(tempfile.gettempdir()) / "societes-bench"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--real", type=Path, default=ROOT / "seeds" / "raw")
-    parser.add_argument("--runs", type=int, default=200, help="repetitions of each search")
-    options = parser.parse_args(arguments)
-    print(f"## {datetime.now(UTC):%Y-%m-%d}, commit {_commit()}\n")
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
-          f"{_memory() / 2**30:.0f} GiB, Python {platform.python_version()}; "
-          f"input `{options.real.name}`\n")  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        data = _build(options.real, Path(folder))
-        _sizes(data)
-        searches.report(data, Path(folder), options.runs)
+    asked = _parser().parse_args(arguments)
+    if asked.command == "growth":
+        print(growth.markdown([known.load(path) for path in asked.figures]), end="")
+        return 0
+    names = [name for name in asked.peers if peer.installed(name)]
+    if missing := set(asked.peers) - set(names):
+        print(f"not installed, left out: {', '.join(sorted(missing))}", file=sys.stderr)
+    asked.work.mkdir(parents=True, exist_ok=True)
+    if asked.command == "load":
+        loading.load(asked.data, asked.work, names)
+        return 0
+    found = _measured(asked, names)
+    print(tables.markdown(found), end="")
+    print(f"\nin {_kept(found, asked.results)}", file=sys.stderr)
+    if not asked.keep:
+        making.clear(asked.work)
     return 0
 
 
-def _build(real: Path, folder: Path) -> Path:
-    """Run the commands of the README on the files in `real`; return the DATA folder."""
-    files = {
-        "ee": sorted((real / "ee").glob("*.zip")),
-        "uk-basic": sorted((real / "uk").glob("BasicCompanyData*.zip")),
-        "uk-accounts": sorted((real / "uk").glob("Accounts_Bulk_Data*.zip")),
-    }
-    print("| command | seconds | peak memory, MiB |\n| --- | --: | --: |")
-    for source, paths in files.items():
-        _measured(f"import {source}", "import", source, *map(str, paths), "--out", f"{folder}/in")
-    data = folder / "data"
-    for jobs in (1, os.cpu_count() or 1):
-        _measured(
-            f"build --jobs {jobs}", "build", "--input", f"{folder}/in", "--out",
-            str(folder / f"data-{jobs}"), "--jobs", str(jobs),
-        )  # fmt: skip
-        data = folder / f"data-{jobs}"
-    return data
+def _measured(asked: argparse.Namespace, names: Sequence[str]) -> Figures:
+    made = _made(asked)
+    costs = loading.load(made.data, asked.work, names)
+    chance = random.Random(asked.seed)
+    with Candidate(made.data) as candidate:
+        sample = values.sample(candidate.generation, chance)
+        files, companies = candidate.files, candidate.companies
+    of_each = fixed.questions(sample)
+    asked_cold = cold(made.data, files, of_each)
+    touch(files)
+    questions = [
+        *of_each,
+        *mix.questions(sample, chance, asked.searches),
+        *absurd.questions(sample),
+    ]
+    place = loading.place(made.data, asked.work)
+    with Candidate(made.data) as candidate, ExitStack() as stack:
+        peers = {name: stack.enter_context(closing(_connected(place, name))) for name in names}
+        results = compare(candidate, peers, questions, chance, asked.limit, asked.rounds)
+    return Figures(
+        date=f"{datetime.now(UTC):%Y-%m-%d}", commit=_commit(), machine=_machine(),
+        companies=companies, seed=asked.seed, limit=asked.limit, bytes=making.size(made.data),
+        made=made.costs, peers={name: _peer(place, name, costs[name]) for name in names},
+        cold=asked_cold, results=results,
+    )  # fmt: skip
 
 
-def _measured(name: str, *arguments: str) -> None:
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *arguments], cwd=ROOT, stdout=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{name} failed with {process.returncode}")
-    # ru_maxrss covers the command itself; its worker processes are shown by quality.json.
-    print(f"| `{name}` | {time.perf_counter() - start:.1f} | {usage.ru_maxrss / 1024:.0f} |")
+def _made(asked: argparse.Namespace) -> Made:
+    if asked.data:
+        return Made(asked.data, {})
+    if asked.input:
+        return making.given(asked.work, asked.input)
+    return making.synthetic(asked.work, asked.companies, asked.seed)
 
 
-def _sizes(data: Path) -> None:
-    name = generations.current(data)
-    assert name is not None
-    with generations.load(data, name) as generation:
-        print("\n| shard | companies | bytes | bytes a company |\n| --- | --: | --: | --: |")
-        for iso2, shard in generation.shards.items():
-            if shard.rows:
-                size = shard.path.stat().st_size
-                print(f"| {iso2} | {shard.rows:,} | {size:,} | {size / shard.rows:.0f} |")
+def _connected(place: Path, name: str) -> peer.Peer:
+    return peer.engine(name).connect(Companies(place / loading.COMPANIES), place / name)
+
+
+def _peer(place: Path, name: str, cost: Cost) -> PeerFigures:
+    return PeerFigures(peer.engine(name).version(), cost, size(place / name))
+
+
+def _kept(found: Figures, results: Path) -> Path:
+    """Write tables, figures and, where matplotlib is installed, the picture."""
+    folder = results / f"{found.date}-{found.companies}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "figures.json").write_bytes(known.dump(found))
+    (folder / "tables.md").write_text(tables.markdown(found))
+    if find_spec("matplotlib"):
+        from tests.bench import plot  # heavy, and not installed everywhere
+
+        plot.draw(found, folder / "latency.svg")
+    return folder
 
 
 def _commit() -> str:
@@ -88,8 +121,54 @@ def _commit() -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
-def _memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+def _machine() -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB, "
+        f"Python {platform.python_version()}"
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command="compare")
+    parser.add_argument("--companies", metavar="N", type=int, default=200_000)
+    parser.add_argument("--seed", metavar="S", type=int, default=1)
+    parser.add_argument("--searches", metavar="N", type=int, default=20, help="random, a class")
+    parser.add_argument("--limit", metavar="SECONDS", type=float, default=30.0,
+                        help="that a peer may take, else it is left out of the class")  # fmt: skip
+    parser.add_argument("--rounds", metavar="N", type=int, default=20, help="of our own searches")
+    parser.add_argument("--input", metavar="DIR", type=Path, help="canonical, instead of synthetic")
+    parser.add_argument("--results", metavar="DIR", type=Path, default=RESULTS)
+    parser.add_argument("--keep", action="store_true", help="leave WORK as it is for another run")
+    _common(parser, required=False)
+    commands = parser.add_subparsers(dest="command")
+    loads = commands.add_parser("load", help="only load peers with a built DATA")
+    _common(loads, required=True)
+    runs = commands.add_parser("growth", help="how cost grows: several runs beside each other")
+    runs.add_argument("figures", nargs="+", type=Path, help="figures.json of each")
+    return parser
+
+
+def _common(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    parser.add_argument(
+        "--data", metavar="DATA", type=Path, required=required, help="built already"
+    )
+    parser.add_argument("--work", metavar="DIR", type=Path, default=_WORK, help=f"default {_WORK}")
+    parser.add_argument("--peers", type=_names, default=list(peer.NEEDS), help="a,b; default all")
+
+
+def _names(text: str) -> list[str]:
+    names = [name for name in text.split(",") if name]
+    if unknown := set(names) - set(peer.NEEDS):
+        raise argparse.ArgumentTypeError(
+            f"{', '.join(sorted(unknown))} is no peer; known are {', '.join(peer.NEEDS)}"
+        )
+    return names
 
 
 if __name__ == "__main__":

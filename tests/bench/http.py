@@ -1,120 +1,170 @@
-"""`python -m tests.bench.http DATA`: requests a second with and without a key, and of bare aiohttp.
+"""`python -m tests.bench.http DATA`: requests a second, beside bare aiohttp, in one run.
 
-One worker, 64 connections of `wrk`, a few seconds each, all in one run. The measure is an aiohttp
-handler that sends fixed bytes of the same size; the goal is a share of that. The burst limits are
-lifted, and the account is the largest plan's: answers over its daily calls would be 429.
+64 connections of `wrk`, a few seconds each. The measure is an aiohttp handler that sends fixed
+bytes of the same size as a search of 50 rows; it is taken again before each row, so that a ratio is
+of neighbouring seconds. The burst limits are lifted, and accounts of the largest plan take turns:
+answers over its daily calls would be 429. One row asks for one search again and again, and one for
+more different ones than the server remembers: the difference is what remembering brings.
+
+Then what dear searches do to cheap ones beside them, and what several workers give.
 """
 
+import random
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import cycle, product
 from pathlib import Path
 from typing import Final
 
 from quota.lmdb_store import LmdbStore
 from quota.plans import load
+from shards.query import ORDERS
+from tests.bench.load import Rate, Request, Server, bare, measure, running
 
-SECONDS: Final = 3  # of a keyed search: within the 10 000 daily calls of the largest plan
-SEARCH: Final = "/api/v1/societes?pays=EE&tri=nom"
+SECONDS: Final = 3
+ACCOUNTS: Final = 64  # of 10 000 calls a day: two minutes at 5 000 a second
+DIFFERENT: Final = 5_000  # more than are remembered, whatever is remembered of them
+SEARCHES: Final = "/api/v1/societes"
+SEARCH: Final = f"{SEARCHES}?pays=EE&tri=nom"
+_LETTERS: Final = "abcdefghijklmnoprstuv"
 _LIMITS: Final = "[debit]\n" + "".join(
     f"{plan} = 100000000\n" for plan in ("integral", "visiteur", "visiteur_jour", "listes")
 )
-_BARE: Final = """
-import sys
-from aiohttp import web
-body = b"x" * int(sys.argv[1])
-async def answer(request): return web.Response(body=body, content_type="application/json")
-app = web.Application()
-app.router.add_get("/", answer)
-web.run_app(app, port=0, host="127.0.0.1", print=lambda text: print(text, flush=True),
-            access_log=None)
-"""
+
+Headers = Mapping[str, str]
+Case = tuple[str, Sequence[Request]]
 
 
 def main(data: Path) -> None:
-    plans, now = load(), datetime.now(UTC)
     with tempfile.TemporaryDirectory() as folder:
-        state, config = Path(folder, "state"), Path(folder, "serve.toml")
-        config.write_text(_LIMITS)
-        store = LmdbStore(state)
-        keys = []
-        for _ in range(3):
-            account = store.create_account("integral", plans, now).result().id
-            key = store.create_key(account, plans, now).result()[1]
-            keys.append({"Authorization": f"Bearer {key}"})
-        store.close()
-        command = [
-            sys.executable, "-m", "serve", "--data", str(data), "--state", str(state),
-            "--port", "0", "--config", str(config),
-        ]  # fmt: skip
-        with _running(command) as address:
-            _table(address, keys)
+        state, keys = Path(folder, "state"), _keys(Path(folder, "state"))
+        with _serving(data, state, workers=1) as server:
+            _one_worker(server, keys)
+            _beside_dear_ones(server)
+        with _serving(data, state, workers=2) as server:
+            _several_workers(server, keys)
 
 
-def _table(address: str, keys: Sequence[Mapping[str, str]]) -> None:
-    tag, size = _tag(address + SEARCH, keys[0])
-    company = _company(address)
-    visitor_tag, _ = _tag(address + SEARCH, {})
-    rows: tuple[tuple[str, str, Mapping[str, str]], ...] = (
-        ("keyed search, 50 rows, counted", SEARCH, keys[0]),
-        ("visitor search, 2 rows", SEARCH, {}),
-        ("keyed 304", SEARCH, {**keys[1], "If-None-Match": tag}),
-        ("visitor 304", SEARCH, {"If-None-Match": visitor_tag}),
-        ("keyed record, counted", company, keys[2]),
-        ("visitor record", company, {}),
+# -- the tables ----------------------------------------------------------------------
+
+
+def _one_worker(server: Server, keys: Sequence[Headers]) -> None:
+    cases, size = _cases(server.address, keys)
+    print(f"Ready after {server.ready:.2f} s. One worker; bare aiohttp sends {size:,} bytes.\n")
+    print("| what | requests/s | p99 ms | CPU µs each | bare: requests/s | CPU µs | "
+          "of bare | by CPU |\n| --- | --: | --: | --: | --: | --: | --: | --: |")  # fmt: skip
+    with running(bare(size)) as other:
+        for name, requests in cases:
+            base = measure(other, [Request("/", {})], seconds=SECONDS)
+            ours = measure(server, requests, seconds=SECONDS)
+            print(f"| {name} | {ours.each_second:,.0f} | {ours.p99:.1f} | {ours.cpu:.0f} | "
+                  f"{base.each_second:,.0f} | {base.cpu:.0f} | "
+                  f"{ours.each_second / base.each_second:.0%} | {base.cpu / ours.cpu:.0%} |",
+                  flush=True)  # fmt: skip
+    print(f"\nPrivate memory after all that: {server.private():.0f} MiB.\n")
+
+
+def _beside_dear_ones(server: Server) -> None:
+    """16 connections ask for cheap searches, alone and while 4 others ask for dear ones."""
+    chance = random.Random(1)
+    cheap = [Request(f"{SEARCHES}?pays=EE&limit=2&ca_min={number}", {}) for number in range(100)]
+    dear = [
+        Request(f"{SEARCHES}?q={chance.choice(_LETTERS)}+{chance.choice(_LETTERS)}", {})
+        for _ in range(200)
+    ]
+    alone = measure(server, cheap, seconds=SECONDS, connections=16)
+    beside: list[Rate] = []
+    thread = threading.Thread(
+        target=lambda: beside.append(measure(server, dear, seconds=SECONDS + 2, connections=4))
     )
-    with _running([sys.executable, "-u", "-c", _BARE, str(size)]) as bare:
-        measure = _wrk(bare + "/", {})
-    print(f"| what | requests/s | of bare aiohttp ({size:,} bytes: {measure:,.0f}/s) |")
-    print("| --- | --: | --: |")
-    for name, path, headers in rows:
-        rate = _wrk(address + path, headers)
-        print(f"| {name} | {rate:,.0f} | {rate / measure:.0%} |")
+    thread.start()
+    crowded = measure(server, cheap, seconds=SECONDS, connections=16)
+    thread.join()
+    print("| 16 connections of cheap searches | requests/s | p99 ms |\n| --- | --: | --: |")
+    print(f"| alone | {alone.each_second:,.0f} | {alone.p99:.1f} |")
+    print(f"| beside 4 connections of dear ones | {crowded.each_second:,.0f} | "
+          f"{crowded.p99:.1f} |")  # fmt: skip
+    print(f"| the dear ones | {beside[0].each_second:,.0f} | {beside[0].p99:.1f} |\n")
 
 
-def _wrk(url: str, headers: Mapping[str, str]) -> float:
-    given = [part for name, value in headers.items() for part in ("-H", f"{name}: {value}")]
-    done = subprocess.run(
-        ["wrk", "-t1", "-c64", f"-d{SECONDS}", *given, url],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    if "Non-2xx" in done.stdout and "If-None-Match" not in headers:
-        raise SystemExit(f"{url}: {done.stdout}")
-    found = re.search(r"Requests/sec: +([\d.]+)", done.stdout)
+def _several_workers(server: Server, keys: Sequence[Headers]) -> None:
+    print(f"Two workers, ready after {server.ready:.2f} s.\n")
+    print("| what | requests/s | p99 ms | CPU µs each |\n| --- | --: | --: | --: |")
+    for name, requests in _cases(server.address, keys)[0]:
+        rate = measure(server, requests, seconds=SECONDS)
+        print(f"| {name} | {rate.each_second:,.0f} | {rate.p99:.1f} | {rate.cpu:.0f} |", flush=True)
+    print(f"\nPrivate memory of the larger one: {server.private():.0f} MiB.")
+
+
+# -- what is asked -------------------------------------------------------------------
+
+
+def _cases(address: str, keys: Sequence[Headers]) -> tuple[Sequence[Case], int]:
+    """What is measured, and the bytes of a keyed search."""
+    tag, body = _tag(address + SEARCH, keys[0])
+    visitor_tag, _ = _tag(address + SEARCH, {})
+    found = re.search(rb'"iso2":"EE","id":"([^"]+)"', body)
     assert found
-    return float(found[1])
+    company = f"{SEARCHES}/EE/{found[1].decode()}"
+    return (
+        ("keyed search, 50 rows, counted", [Request(SEARCH, key) for key in keys]),
+        ("the same, all different", list(_different(keys))),
+        ("visitor search, 2 rows", [Request(SEARCH, {})]),
+        ("keyed 304", [Request(SEARCH, {**key, "If-None-Match": tag}) for key in keys]),
+        ("visitor 304", [Request(SEARCH, {"If-None-Match": visitor_tag})]),
+        ("keyed record, counted", [Request(company, key) for key in keys]),
+        ("visitor record", [Request(company, {})]),
+        ("countries", [Request("/api/v1/pays", {})]),
+    ), len(body)
 
 
-def _tag(url: str, headers: Mapping[str, str]) -> tuple[str, int]:
+def _different(keys: Sequence[Headers]) -> Iterator[Request]:
+    """Searches of 50 rows of one country, no two alike, in no order."""
+    pages = list(product(ORDERS, range(900)))
+    random.Random(2).shuffle(pages)
+    for (tri, offset), key in zip(pages[:DIFFERENT], cycle(keys), strict=False):
+        yield Request(f"{SEARCHES}?pays=EE&tri={tri}&offset={offset}", key)
+
+
+def _tag(url: str, headers: Headers) -> tuple[str, bytes]:
     with urllib.request.urlopen(urllib.request.Request(url, headers=dict(headers))) as answer:
-        return answer.headers["ETag"], len(answer.read())
+        return answer.headers["ETag"], answer.read()
 
 
-def _company(address: str) -> str:
-    with urllib.request.urlopen(address + SEARCH) as answer:
-        found = re.search(rb'"iso2":"EE","id":"(\w+)"', answer.read())
-    assert found
-    return f"/api/v1/societes/EE/{found[1].decode()}"
+# -- the servers ---------------------------------------------------------------------
+
+
+def _keys(state: Path) -> Sequence[Headers]:
+    """The headers of accounts of the largest plan, made in a new STATE folder."""
+    plans, now = load(), datetime.now(UTC)
+    store = LmdbStore(state)
+    made = [store.create_account("integral", plans, now) for _ in range(ACCOUNTS)]
+    keys = [store.create_key(one.result().id, plans, now) for one in made]
+    found = [{"Authorization": f"Bearer {one.result()[1]}"} for one in keys]
+    store.close()
+    return found
 
 
 @contextmanager
-def _running(command: list[str]) -> Iterator[str]:
-    """A server's address, from what it prints when it is ready."""
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout
-        found = None
-        while not found:
-            found = re.search(r"http://[\d.]+:\d+", process.stdout.readline())
-        yield found[0]
-        process.terminate()
+def _serving(data: Path, state: Path, *, workers: int) -> Iterator[Server]:
+    config = state.with_name("serve.toml")
+    config.write_text(_LIMITS)
+    command = [
+        sys.executable, "-m", "serve", "--data", str(data), "--state", str(state),
+        "--port", "0", "--config", str(config), "--workers", str(workers),
+    ]  # fmt: skip
+    with running(command) as server:
+        yield server
 
 
 if __name__ == "__main__":
+    if subprocess.run(["which", "wrk"], capture_output=True).returncode:
+        raise SystemExit("wrk is not installed; apt-get install wrk")
     main(Path(sys.argv[1]))

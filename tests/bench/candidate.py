@@ -1,0 +1,48 @@
+"""What the bench judges: a search of the published generation, as the server makes it."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from shards import generations
+from shards.search import search
+from tests.bench.questions.question import Answer, Question
+
+
+class Candidate:
+    """The published generation of a DATA folder, open."""
+
+    def __init__(self, data: Path) -> None:
+        name = generations.current(data)
+        if name is None:
+            raise SystemExit(f"{data} has no published generation; build one, or leave out --data")
+        self.generation = generations.load(data, name)
+        self.companies = sum(shard.rows for shard in self.generation.shards.values())
+
+    def search(self, question: Question) -> Answer:
+        """The exact total and the rows of the page as JSON."""
+        shards = self.generation.shards
+        page = search(shards, question.query, offset=question.offset, limit=question.limit)
+        wanted: dict[str, list[int]] = {}
+        for row in page.rows:
+            wanted.setdefault(row.iso2, []).append(row.row)
+        found = {
+            iso2: iter(shards[iso2].records(rows, coordonnees=True))
+            for iso2, rows in wanted.items()
+        }
+        return Answer(page.total, [next(found[row.iso2]) for row in page.rows])
+
+    @property
+    def files(self) -> list[Path]:
+        return [shard.path for shard in self.generation.shards.values()]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.generation.close()

@@ -1,0 +1,40 @@
+"""The first search after a reboot: nothing of the shards is in memory.
+
+Before each question the generation is opened anew, and the page cache told to forget the shards:
+the kernel keeps pages that a process has mapped, so nobody may have them open (a server on the
+same files spoils the figure). The time is of the search alone, not of opening.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.bench.candidate import Candidate
+from tests.bench.questions.question import Question
+
+
+def cold(data: Path, files: Sequence[Path], questions: Sequence[Question]) -> dict[str, float]:
+    """Milliseconds of each question, by its kind; the generation of `data` must be closed."""
+    found = {}
+    for question in questions:
+        for path in files:
+            _forget(path)
+        with Candidate(data) as candidate:
+            start = time.perf_counter()
+            candidate.search(question)
+            found[question.kind] = round((time.perf_counter() - start) * 1e3, 3)
+    return found
+
+
+def touch(files: Sequence[Path]) -> None:
+    """Read the files once, so that they are in memory as far as they fit."""
+    for path in files:
+        with path.open("rb", buffering=0) as file:
+            while file.read(1 << 24):
+                pass
+
+
+def _forget(path: Path) -> None:
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,0 +1,122 @@
+"""The same questions to the candidate and to every peer, in turn, in one process.
+
+Questions of all kinds are shuffled, so that no search profits from the one before. The first round
+touches what is needed and compares all answers, to the byte: any difference ends the run. The
+second measures all; later ones, the candidate alone, again in other orders. A peer that passes the
+limit is not asked the rest of that kind.
+"""
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tqdm import tqdm
+
+from tests.bench.candidate import Candidate
+from tests.bench.figures import NOT_EXPRESSIBLE, SLOW, Outcome, Result
+from tests.bench.peers.peer import NotExpressible, Peer, TooSlow
+from tests.bench.questions import absurd, fixed, mix
+from tests.bench.questions.question import Answer, Question
+from tests.bench.watchdog import Watchdog
+
+_OFTEN: Final = {fixed.TABLE: 6, mix.TABLE: 1, absurd.TABLE: 1}  # times a round
+_ONCE: Final = 1_000.0  # milliseconds; a peer that takes longer is not asked a second time
+
+
+def compare(
+    candidate: Candidate,
+    peers: Mapping[str, Peer],
+    questions: Sequence[Question],
+    chance: random.Random,
+    limit: float,
+    rounds: int,
+) -> list[Result]:
+    """Ask all; return a result a question, in their order.
+
+    Args:
+        limit: seconds that a peer may take for one search.
+        rounds: how often the candidate is asked everything, and the fixed ones more often.
+
+    Raises:
+        SystemExit: if an answer differs, naming the question and both totals.
+    """
+    results = {}
+    shuffled = chance.sample(range(len(questions)), len(questions))
+    with Watchdog() as watchdog:
+        referee = _Referee(peers, limit, watchdog)
+        for number in tqdm(shuffled, desc="comparing", disable=None):
+            results[number] = _compared(candidate, referee, questions[number])
+    often = [n for n, question in enumerate(questions) for _ in range(_OFTEN[question.table])]
+    for _ in range(rounds - 1):
+        for number in chance.sample(often, len(often)):
+            results[number].ours.append(_timed(candidate, questions[number]))
+    return [results[number] for number in range(len(questions))]
+
+
+def _compared(candidate: Candidate, referee: "_Referee", question: Question) -> Result:
+    """Everybody asked twice; the second time counts."""
+    answer = candidate.search(question)
+    first = referee.ask_all(question, answer)
+    ours = [_timed(candidate, question)]
+    second = referee.ask_all(question, answer, first)
+    return Result(question.table, question.kind, question.text, answer.total, ours, second)
+
+
+def _timed(candidate: Candidate, question: Question) -> float:
+    start = time.perf_counter()
+    candidate.search(question)
+    return round((time.perf_counter() - start) * 1e3, 4)
+
+
+class _Referee:
+    """Asks peers, holds them to the limit and to the candidate's answers."""
+
+    def __init__(self, peers: Mapping[str, Peer], limit: float, watchdog: Watchdog) -> None:
+        self._peers, self._limit, self._watchdog = peers, limit, watchdog
+        self._slow: set[tuple[str, str, str]] = set()
+
+    def ask_all(
+        self, question: Question, ours: Answer, before: Mapping[str, Outcome] | None = None
+    ) -> dict[str, Outcome]:
+        """Ask the peers; what is known `before` stays, unless a second time is worth it."""
+        found = dict(before or {})
+        for name in self._peers:
+            known = found.get(name)
+            if known is None or (known.ms is not None and known.ms < _ONCE):
+                found[name] = self._ask(name, question, ours)
+        return found
+
+    def _ask(self, name: str, question: Question, ours: Answer) -> Outcome:
+        over = Outcome(self._limit * 1e3, SLOW)
+        kind = (name, question.table, question.kind)
+        if kind in self._slow:
+            return over
+        start = time.perf_counter()
+        try:
+            with self._watchdog.watching(self._peers[name], self._limit):
+                theirs = self._peers[name].search(question)
+        except NotExpressible:
+            return Outcome(None, NOT_EXPRESSIBLE)
+        except TooSlow:
+            self._slow.add(kind)
+            return over
+        ms = (time.perf_counter() - start) * 1e3
+        _same(name, question, ours, theirs)
+        if ms > self._limit * 1e3:
+            self._slow.add(kind)
+        return Outcome(round(ms, 4))
+
+
+def _same(name: str, question: Question, ours: Answer, theirs: Answer) -> None:
+    """Raise SystemExit unless both answers are one."""
+    asked = f"{question.kind} ({question.text})"
+    if ours.total != theirs.total:
+        raise SystemExit(f"{asked}: the total is {ours.total} here, {theirs.total} in {name}")
+    if len(ours.rows) != len(theirs.rows):
+        raise SystemExit(f"{asked}: {len(ours.rows)} rows here, {len(theirs.rows)} in {name}")
+    for place, (mine, other) in enumerate(zip(ours.rows, theirs.rows, strict=True)):
+        if mine != other:
+            raise SystemExit(
+                f"{asked}: row {place} is {mine[:200]!r} here, {other[:200]!r} in {name}"
+            )

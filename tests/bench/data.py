@@ -1,0 +1,67 @@
+"""The generation that is measured: synthetic companies or given ones, made by the commands.
+
+    WORK/input-<companies>-<seed>/     what `pipeline synth` wrote
+    WORK/data-<name>/                  what `pipeline build` published
+    WORK/data-<name>.json              what both took; it appears last
+
+What is there is not made again.
+"""
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from shards import generations
+from tests.bench.processes import Cost, run
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A DATA folder, and what the commands took that made it; none are known of a given one."""
+
+    data: Path
+    costs: dict[str, Cost]
+
+
+def synthetic(work: Path, companies: int, seed: int) -> Made:
+    """Make `companies` companies and build them."""
+    name = f"{companies}-{seed}"
+    source, numbers = work / f"input-{name}", ("--companies", str(companies), "--seed", str(seed))
+    return _made(work, name, source, {"synth": (*numbers, "--out", str(source))})
+
+
+def given(work: Path, source: Path) -> Made:
+    """Build the canonical Parquet in the folder `source`."""
+    return _made(work, source.name, source.absolute(), {})
+
+
+def _made(work: Path, name: str, source: Path, before: dict[str, tuple[str, ...]]) -> Made:
+    data, figures = work / f"data-{name}", work / f"data-{name}.json"
+    if not figures.exists():
+        steps = {**before, "build": ("--input", str(source), "--out", str(data))}
+        costs = {
+            f"pipeline {step}": run([sys.executable, "-m", "pipeline", step, *options])
+            for step, options in steps.items()
+        }
+        figures.write_bytes(orjson.dumps(costs))
+    known = orjson.loads(figures.read_bytes())
+    return Made(data, {step: Cost(**cost) for step, cost in known.items()})
+
+
+def clear(work: Path) -> None:
+    """Take away what runs have made in `work`, and `work` if that was all."""
+    for made in ("input-*", "data-*", "peers-*"):
+        for path in work.glob(made):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if not any(work.iterdir()):
+        work.rmdir()
+
+
+def size(data: Path) -> int:
+    """Bytes of the published generation, manifest and lists included."""
+    name = generations.current(data)
+    assert name is not None
+    return sum(file.stat().st_size for file in (data / name).iterdir())

@@ -1,0 +1,165 @@
+"""Load on a server by `wrk`, and what it costs the server's processes.
+
+Requests a second depend on who else uses the machine; the processor time of a request hardly does.
+So both are measured, and compared with a bare aiohttp handler in the same seconds.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_UNITS: Final = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+
+# wrk asks for one prepared request after another; every connection shares the list.
+_SCRIPT: Final = """
+local prepared, last = {}, 0
+function init()
+  local asked = %s
+  for place, one in ipairs(asked) do prepared[place] = wrk.format("GET", one[1], one[2]) end
+end
+function request()
+  last = last %% #prepared + 1
+  return prepared[last]
+end
+"""
+_BARE: Final = """
+import sys
+from aiohttp import web
+body = b"x" * int(sys.argv[1])
+async def answer(request): return web.Response(body=body, content_type="application/json")
+app = web.Application()
+app.router.add_get("/", answer)
+web.run_app(app, port=0, host="127.0.0.1", print=lambda text: print(text, flush=True),
+            access_log=None)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A GET of a path, with headers."""
+
+    path: str
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Requests a second, milliseconds that 99 % of them took at most, processor µs of each."""
+
+    each_second: float
+    p99: float
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server. `ready`: seconds from its start to the line that says its address."""
+
+    address: str
+    pid: int
+    ready: float
+
+    def pids(self) -> list[int]:
+        """The processes that answer: the workers, or the server itself."""
+        found = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        names = {int(pid): Path(f"/proc/{pid}/cmdline").read_text() for pid in found}
+        return [pid for pid, name in names.items() if "spawn_main" in name] or [self.pid]
+
+    def private(self) -> float:
+        """Memory of its own of the largest process, in MiB: no page of a file is counted."""
+        return max(_dirty(pid) for pid in self.pids()) / 1024
+
+
+@contextmanager
+def running(command: Sequence[str]) -> Iterator[Server]:
+    """Run a server that prints its address when it is ready."""
+    start = time.perf_counter()
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout
+        found = None
+        while not found:
+            line = process.stdout.readline()
+            if not line:
+                raise SystemExit(f"{' '.join(command)} ended before it was ready")
+            found = re.search(r"http://[\d.]+:\d+", line)
+        try:
+            yield Server(found[0], process.pid, time.perf_counter() - start)
+        finally:
+            process.terminate()
+
+
+def bare(size: int) -> list[str]:
+    """The command of an aiohttp server that sends `size` bytes."""
+    return [sys.executable, "-u", "-c", _BARE, str(size)]
+
+
+def measure(
+    server: Server, requests: Sequence[Request], *, seconds: int, connections: int = 64
+) -> Rate:
+    """Ask for `requests` in turn.
+
+    Raises:
+        SystemExit: an answer was no 2xx or 304.
+    """
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write(_SCRIPT % _lua(requests))
+        script.flush()
+        before = _cpu(server)
+        done = subprocess.run(
+            ["wrk", "-t1", f"-c{connections}", f"-d{seconds}", "--latency", "-s", script.name,
+             server.address],
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        spent = _cpu(server) - before
+    if "Non-2xx" in done and not any("If-None-Match" in one.headers for one in requests):
+        raise SystemExit(f"{requests[0].path}: {done}")
+    number = int(_found(r"(\d+) requests in", done)[1])
+    p99 = _found(r"99%\s+([\d.]+)(us|ms|s)\b", done)
+    return Rate(
+        float(_found(r"Requests/sec: +([\d.]+)", done)[1]),
+        float(p99[1]) * _UNITS[p99[2]],
+        spent / max(1, number) * 1e6,
+    )
+
+
+def _lua(requests: Sequence[Request]) -> str:
+    def table(headers: Mapping[str, str]) -> str:
+        return ",".join(
+            f"[{json.dumps(name)}]={json.dumps(text)}" for name, text in headers.items()
+        )
+
+    asked = (f"{{{json.dumps(one.path)},{{{table(one.headers)}}}}}" for one in requests)
+    return f"{{{','.join(asked)}}}"
+
+
+def _found(pattern: str, text: str) -> re.Match[str]:
+    found = re.search(pattern, text)
+    assert found, text
+    return found
+
+
+def _cpu(server: Server) -> float:
+    """Seconds of processor time that the processes of a server have used."""
+    spent = 0
+    for pid in server.pids():
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        spent += int(fields[11]) + int(fields[12])
+    return spent / _TICKS
+
+
+def _dirty(pid: int) -> int:
+    """KiB that only this process has and that are on no disk."""
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(_found(r"Private_Dirty: +(\d+)", text)[1])

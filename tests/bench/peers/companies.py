@@ -1,0 +1,209 @@
+"""The companies of a generation as Parquet, once, for all peers to load from.
+
+    <folder>/dictionary         of the compressed records
+    <folder>/FR.parquet …       a country each, in the order of identifiers
+
+Every peer gets the fields that are searched and sorted by, and the whole record as JSON, compressed
+as the shards compress theirs: a row costs all candidates the same. `n` numbers the companies by
+country and identifier, which is how all orders break their ties (contract B28); `place_nom` and the
+like are places in the seven orders, for a peer that can sort by one number only.
+"""
+
+import functools
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+import orjson
+import polars as pl
+import zstandard
+from numpy.typing import NDArray
+
+from shards import generations
+from shards.generations import Generation
+from shards.query import ORDERS
+from shards.reader import Shard
+from shards.reference import Reference
+from shards.text import fold, fold_id
+
+_DICTIONARY: Final = "dictionary"
+_DICTIONARY_BYTES: Final = 112_640
+_SAMPLES: Final = 2_000  # records of a shard for the training
+_CHUNK: Final = 50_000  # rows; bounds the memory of Python objects
+_FIELDS: Final = {
+    "iso2": pl.String, "id": pl.String, "nom": pl.String, "ca_eur": pl.Float64,
+    "effectif": pl.Int64, "date_creation": pl.String, "score": pl.Int64, "site_web": pl.String,
+}  # fmt: skip
+# tri -> the column it sorts by, and whether the greatest is first.
+SORTED_BY: Final = {
+    "ca_desc": ("ca_eur", True),
+    "ca_asc": ("ca_eur", False),
+    "effectif_desc": ("effectif", True),
+    "recent": ("date_creation", True),
+    "capital_desc": ("capital_eur", True),
+    "score": ("score", True),
+}
+
+
+@dataclass(frozen=True)
+class Companies:
+    """The folder that `extract` has made."""
+
+    folder: Path
+
+    @property
+    def files(self) -> list[Path]:
+        """One a country, in the order of `n`."""
+        return sorted(self.folder.glob("*.parquet"))
+
+    def rows(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+        """All companies by `n`, some thousand at a time in memory."""
+        for path in self.files:
+            total = pl.scan_parquet(path).select(pl.len()).collect().item()
+            for start in range(0, total, _CHUNK):
+                chunk = pl.scan_parquet(path).slice(start, _CHUNK).select(columns).collect()
+                yield from chunk.iter_rows()
+
+    @cached_property
+    def _decompress(self) -> zstandard.ZstdDecompressor:
+        dictionary = zstandard.ZstdCompressionDict((self.folder / _DICTIONARY).read_bytes())
+        return zstandard.ZstdDecompressor(dict_data=dictionary)
+
+    def record(self, packed: bytes) -> bytes:
+        """The JSON of a company from its column `record`."""
+        return self._decompress.decompress(packed)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The codes of the labels that a record shows: NACE divisions, and groups of a sector."""
+
+    divisions: dict[str, str]
+    groupes: dict[tuple[str, str], str]
+
+    @classmethod
+    def of(cls, reference: Reference) -> Self:
+        labels = {secteur.code: secteur.secteur for secteur in reference.secteurs}
+        return cls(
+            {label: code for code, label in labels.items()},
+            {(labels[s.secteur], s.sous_secteur): s.code for s in reference.sous_secteurs},
+        )
+
+    def division(self, company: Mapping[str, Any]) -> str | None:
+        return self.divisions.get(company["secteur"])
+
+    def groupe(self, company: Mapping[str, Any]) -> str | None:
+        return self.groupes.get((company["secteur"], company["sous_secteur"]))
+
+
+def extract(data: Path, folder: Path, jobs: int = 2) -> Companies:
+    """Write the companies of the published generation of `data` to `folder`, if not there yet."""
+    if folder.exists():
+        return Companies(folder)
+    name = generations.current(data)
+    assert name is not None, f"{data} has no published generation; build one"
+    partial = folder.with_name(f"{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    with generations.load(data, name) as generation:
+        (partial / _DICTIONARY).write_bytes(_trained(generation))
+        paths = [shard.path for shard in generation.shards.values() if shard.rows]
+        codes = Codes.of(generation.reference)
+    # Polars has threads, which a forked process would lack.
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        greatest_first = sorted(paths, key=lambda path: -path.stat().st_size)
+        write = functools.partial(_country, folder=partial, codes=codes)
+        list(pool.map(write, greatest_first))
+    _number(Companies(partial))
+    partial.rename(folder)
+    return Companies(folder)
+
+
+def _trained(generation: Generation) -> bytes:
+    samples: list[bytes | bytearray | memoryview] = [
+        record
+        for shard in generation.shards.values()
+        for record in shard.records(_spread(shard.rows), coordonnees=True)
+    ]
+    try:
+        return zstandard.train_dictionary(_DICTIONARY_BYTES, samples).as_bytes()
+    except zstandard.ZstdError:  # too few samples
+        return b"".join(map(bytes, samples))[:_DICTIONARY_BYTES]
+
+
+def _spread(rows: int) -> list[int]:
+    """At most `_SAMPLES` rows, from everywhere in a shard."""
+    places = np.linspace(0, max(0, rows - 1), min(_SAMPLES, rows), dtype=int)
+    return [int(place) for place in places]
+
+
+def _country(path: Path, *, folder: Path, codes: Codes) -> None:
+    dictionary = zstandard.ZstdCompressionDict((folder / _DICTIONARY).read_bytes())
+    compress = zstandard.ZstdCompressor(dict_data=dictionary).compress
+    with Shard(path) as shard:
+        capital = -shard.keys("capital_desc", np.arange(shard.rows, dtype=np.uint32))
+        chunks = [
+            _frame(shard, range(start, min(start + _CHUNK, shard.rows)), codes, compress)
+            for start in range(0, shard.rows, _CHUNK)
+        ]
+        iso2 = shard.iso2
+    known = np.where(np.isfinite(capital), capital, np.nan)
+    frame = pl.concat(chunks).with_columns(
+        pl.Series("capital_eur", known, dtype=pl.Float64, nan_to_null=True)
+    )
+    frame.sort("id").write_parquet(folder / f"{iso2}.parquet", row_group_size=_CHUNK)
+
+
+def _frame(
+    shard: Shard, rows: range, codes: Codes, compress: Callable[[bytes], bytes]
+) -> pl.DataFrame:
+    """What the record of each row says; capital in euros is in no record."""
+    records = shard.records(rows, coordonnees=True)
+    found = [orjson.loads(record) for record in records]
+    return pl.DataFrame(
+        {
+            **{name: [company[name] for company in found] for name in _FIELDS},
+            "ident": [fold_id(company["id"]) for company in found],
+            "folded": [fold(company["nom"]) for company in found],
+            "division": [codes.division(company) for company in found],
+            "groupe": [codes.groupe(company) for company in found],
+            "record": [compress(record) for record in records],
+        },
+        schema_overrides={**_FIELDS, "division": pl.String, "groupe": pl.String},
+    ).with_columns(pl.col("site_web").is_not_null())
+
+
+def _number(companies: Companies) -> None:
+    """Add `n` and the place in each order, which only all countries together know."""
+    places = {f"place_{tri}": _places(companies, tri) for tri in ORDERS}
+    start = 0
+    for path in companies.files:
+        frame = pl.read_parquet(path)
+        span = slice(start, start + len(frame))
+        frame.with_columns(
+            pl.Series("n", np.arange(span.start, span.stop)),
+            *(pl.Series(name, values[span]) for name, values in places.items()),
+        ).write_parquet(path, row_group_size=_CHUNK)
+        start = span.stop
+
+
+def _places(companies: Companies, tri: str) -> NDArray[np.uint32]:
+    """The place of each company in the order `tri`, ties by `n`, nulls last."""
+    frame = pl.scan_parquet(companies.files)
+    if tri == "nom":
+        keys, descending = ["folded", "nom"], False
+    else:
+        column, descending = SORTED_BY[tri]
+        keys = [column]
+    order = frame.select(
+        pl.arg_sort_by(keys, descending=descending, nulls_last=True, maintain_order=True)
+    ).collect()
+    found = np.empty(len(order), dtype=np.uint32)
+    found[order.to_series().to_numpy()] = np.arange(len(order), dtype=np.uint32)
+    return found

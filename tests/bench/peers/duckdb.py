@@ -1,0 +1,76 @@
+"""DuckDB: one table, sorted by place and turnover, so that its zone maps skip what is elsewhere.
+
+Names are searched with `contains` on the folded ones: its FTS extension knows no substrings, and
+neither it nor an index of another kind can answer "name or identifier". Pages of up to a
+thousand rows fetch the records of the found rows only (late materialisation).
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from shards.query import DEEPEST
+from tests.bench.peers import sql
+from tests.bench.peers.companies import Companies
+from tests.bench.peers.peer import TooSlow
+from tests.bench.questions.question import Answer, Question
+
+_COLUMNS: Final = (
+    "n, iso2, ident, folded, division, groupe, ca_eur, effectif::INTEGER AS effectif, "
+    "date_creation, capital_eur, score::SMALLINT AS score, site_web, place_nom, record"
+)
+
+
+def version() -> str:
+    return str(duckdb.__version__)
+
+
+def load(companies: Companies, path: Path) -> None:
+    with duckdb.connect(str(path)) as database:
+        database.execute(
+            f"CREATE TABLE company AS SELECT {_COLUMNS} FROM read_parquet(?) "
+            "ORDER BY division, groupe, iso2, ca_eur DESC NULLS LAST",
+            [[str(file) for file in companies.files]],
+        )
+
+
+def connect(companies: Companies, path: Path) -> "DuckDB":
+    return DuckDB(companies, path)
+
+
+class DuckDB:
+    def __init__(self, companies: Companies, path: Path) -> None:
+        self._companies = companies
+        self._database = duckdb.connect(str(path), read_only=True)
+        self._database.execute(f"SET late_materialization_max_rows = {DEEPEST}")
+
+    def search(self, question: Question) -> Answer:
+        query = question.query
+        where = sql.filters(query)
+        if query.q is not None:
+            where &= sql.named(query.q, "contains(folded, ?)")
+        try:
+            total = self._all(f"SELECT count(*) FROM company WHERE {where.sql}", where)[0][0]
+            rows = (
+                []
+                if question.offset >= total
+                else self._all(
+                    f"SELECT record FROM company WHERE {where.sql} ORDER BY {sql.order(query.tri)} "
+                    f"LIMIT {question.limit} OFFSET {question.offset}",
+                    where,
+                )
+            )
+        except duckdb.InterruptException as error:
+            raise TooSlow from error
+        return Answer(total, [self._companies.record(packed) for (packed,) in rows])
+
+    def interrupt(self) -> None:
+        self._database.interrupt()
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _all(self, statement: str, where: sql.Condition) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self._database.execute(statement, where.values).fetchall()
+        return found

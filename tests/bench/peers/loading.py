@@ -1,0 +1,64 @@
+"""Loads peers into a folder, each in a process of its own, and remembers what that took.
+
+    WORK/peers-<generation>/companies/        the companies as Parquet, for all of them
+    WORK/peers-<generation>/sqlite            a peer's file or folder, as soon as it is whole
+    WORK/peers-<generation>/sqlite.json       what loading it took
+
+What is there is not made again, so that slow peers can be loaded beforehand, side by side.
+"""
+
+import fcntl
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from shards import generations
+from tests.bench.peers import peer
+from tests.bench.peers.companies import Companies, extract
+from tests.bench.processes import Cost, run
+
+COMPANIES: Final = "companies"
+
+
+def load(data: Path, work: Path, names: Sequence[str]) -> dict[str, Cost]:
+    """Load the peers `names` with the published generation of `data`; return what each took."""
+    if not names:
+        return {}
+    folder = place(data, work)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        extract(data, folder / COMPANIES)
+    return {name: _loaded(folder, name) for name in names}
+
+
+def place(data: Path, work: Path) -> Path:
+    """Where the peers of the published generation of `data` are."""
+    return work / f"peers-{generations.current(data)}"
+
+
+def _loaded(folder: Path, name: str) -> Cost:
+    figures = folder / f"{name}.json"
+    if not figures.exists():
+        command = [sys.executable, "-m", "tests.bench.peers.loading", str(folder), name]
+        cost = run(command)
+        figures.write_bytes(orjson.dumps(cost))
+    return Cost(**orjson.loads(figures.read_bytes()))
+
+
+def main(folder: Path, name: str) -> None:
+    """Load one peer; its file appears whole."""
+    partial = folder / f"{name}.partial"
+    if partial.is_dir():
+        shutil.rmtree(partial)
+    partial.unlink(missing_ok=True)
+    peer.engine(name).load(Companies(folder / COMPANIES), partial)
+    partial.rename(folder / name)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

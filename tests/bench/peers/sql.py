@@ -1,0 +1,82 @@
+"""The conditions and orders of a query in SQL, as far as the SQL engines agree on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shards.query import Query
+from shards.text import fold, fold_id
+from tests.bench.peers.companies import SORTED_BY
+
+_LAST: Final = chr(0x10FFFF)  # no identifier holds it: the end of a range of prefixes
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A piece of SQL with a value for each question mark."""
+
+    sql: str
+    values: tuple[Any, ...] = ()
+
+    def __and__(self, other: "Condition") -> "Condition":
+        return Condition(f"{self.sql} AND {other.sql}", (*self.values, *other.values))
+
+
+TRUE: Final = Condition("TRUE")
+NOBODY: Final = Condition("FALSE")
+
+
+def filters(query: Query) -> Condition:
+    """Every condition of `query` but its `q`."""
+    found = TRUE
+    if query.pays:
+        found &= _among("iso2", query.pays)
+    # A sub-sector belongs to one sector, and those of the query to the sectors of the query.
+    if query.sous_secteurs is not None:
+        found &= _among("groupe", query.sous_secteurs)
+    elif query.secteurs:
+        found &= _among("division", query.secteurs)
+    for column, least, most in (
+        ("ca_eur", query.ca_min, query.ca_max),
+        ("effectif", query.effectif_min, query.effectif_max),
+    ):
+        if least is not None:
+            found &= Condition(f"{column} >= ?", (least,))
+        if most is not None:
+            found &= Condition(f"{column} <= ?", (most,))
+    if query.avec_ca:
+        found &= Condition("ca_eur IS NOT NULL")
+    if query.site_web:
+        found &= Condition("site_web")
+    return found
+
+
+def named(q: str, contains: str) -> Condition:
+    """Names that contain `q`, identifiers that begin with it; `contains` is (name, q) in SQL."""
+    folded = fold(q)
+    if not folded:
+        return NOBODY
+    by_id = prefixed(q)
+    return Condition(f"({contains} OR {by_id.sql})", (folded, *by_id.values))
+
+
+def prefixed(q: str) -> Condition:
+    """Identifiers that begin with `q`, as a range that an index can find."""
+    prefix = fold_id(q)
+    return Condition("(ident >= ? AND ident < ?)", (prefix, prefix + _LAST))
+
+
+def order(tri: str) -> str:
+    """What to sort by; the last is unique."""
+    if tri == "nom":
+        return "place_nom"
+    column, descending = SORTED_BY[tri]
+    return f"{column} {'DESC' if descending else 'ASC'} NULLS LAST, n"
+
+
+def _among(column: str, values: Sequence[str]) -> Condition:
+    if not values:
+        return NOBODY
+    if len(values) == 1:
+        return Condition(f"{column} = ?", tuple(values))
+    return Condition(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))

@@ -1,0 +1,153 @@
+"""SQLite as Datasette serves it: composite indexes for orders and scopes, FTS5 trigrams for names.
+
+`n`, by which all orders break their ties, is the rowid and therefore the silent last column of
+every index. `q` of three and more characters is a phrase of trigrams, which FTS5 answers without
+reading a name (so the FTS table keeps none, and its detail must be full). Shorter ones read an
+index that holds nothing but identifier and name. Where so many match that the page is found sooner
+by walking the order than by sorting all hits, it is walked.
+"""
+
+import sqlite3
+from pathlib import Path
+from typing import Any, Final
+
+from shards.text import fold
+from tests.bench.peers import sql
+from tests.bench.peers.companies import SORTED_BY, Companies
+from tests.bench.peers.peer import TooSlow
+from tests.bench.peers.sql import Condition
+from tests.bench.questions.question import Answer, Question
+
+_COLUMNS: Final = [
+    "n", "iso2", "ident", "folded", "division", "groupe", "ca_eur", "effectif", "date_creation",
+    "capital_eur", "score", "site_web", "place_nom", "record",
+]  # fmt: skip
+_ORDERS: Final = (
+    "place_nom",
+    *(f"{column} {'DESC' if descending else 'ASC'}" for column, descending in SORTED_BY.values()),
+)
+_INDEXES: Final = (
+    *_ORDERS,
+    *(f"iso2, {order}" for order in _ORDERS),
+    *(f"division, {order}" for order in _ORDERS),
+    "iso2, division, ca_eur DESC", "groupe, ca_eur DESC", "iso2, groupe, ca_eur DESC",
+    "ident, folded",
+    "site_web, effectif, ca_eur", "site_web, ca_eur DESC, effectif",
+    "ca_eur, effectif, site_web, iso2, division",
+)  # fmt: skip
+_TRIGRAM: Final = 3
+_HITS: Final = (
+    "WITH hit(n) AS MATERIALIZED (SELECT rowid FROM names WHERE names MATCH ? "
+    "UNION SELECT n FROM company WHERE {}) "
+)
+
+
+def version() -> str:
+    return sqlite3.sqlite_version
+
+
+def load(companies: Companies, path: Path) -> None:
+    database = sqlite3.connect(path, isolation_level=None)
+    for pragma in ("journal_mode = off", "synchronous = off", "cache_size = -2000000",
+                   "temp_store = memory", "locking_mode = exclusive", "threads = 2"):  # fmt: skip
+        database.execute(f"PRAGMA {pragma}")
+    database.execute("BEGIN")
+    database.execute(f"CREATE TABLE company (n INTEGER PRIMARY KEY, {', '.join(_COLUMNS[1:])})")
+    places = ", ".join("?" * len(_COLUMNS))
+    database.executemany(f"INSERT INTO company VALUES ({places})", companies.rows(_COLUMNS))
+    for number, columns in enumerate(_INDEXES):
+        database.execute(f"CREATE INDEX company_{number} ON company ({columns})")
+    database.execute(
+        "CREATE VIRTUAL TABLE names USING fts5(folded, content='', columnsize=0, "
+        "tokenize='trigram case_sensitive 1')"
+    )
+    database.execute("INSERT INTO names(names, rank) VALUES ('hashsize', 200000000)")
+    database.execute("INSERT INTO names(rowid, folded) SELECT n, folded FROM company")
+    database.execute("COMMIT")
+    database.execute("INSERT INTO names(names) VALUES ('optimize')")
+    database.execute("ANALYZE")
+    database.close()
+
+
+def connect(companies: Companies, path: Path) -> "SQLite":
+    return SQLite(companies, path)
+
+
+class SQLite:
+    def __init__(self, companies: Companies, path: Path) -> None:
+        self._companies = companies
+        self._database = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+        for pragma in ("mmap_size = 30000000000", "cache_size = -500000", "temp_store = memory"):
+            self._database.execute(f"PRAGMA {pragma}")
+        self._rows = self._number(Condition("SELECT max(n) + 1 FROM company"))
+
+    def search(self, question: Question) -> Answer:
+        q = question.query.q
+        try:
+            if q is None:
+                return self._scanned(question, sql.filters(question.query))
+            if len(fold(q)) < _TRIGRAM:
+                return self._scanned(question, self._read(question))
+            return self._looked_up(question, q)
+        except sqlite3.OperationalError as error:
+            if str(error) != "interrupted":
+                raise
+            raise TooSlow from error
+
+    def interrupt(self) -> None:
+        self._database.interrupt()
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _read(self, question: Question) -> Condition:
+        """All conditions, the name read and not looked up."""
+        assert question.query.q is not None
+        return sql.filters(question.query) & sql.named(question.query.q, "instr(folded, ?)")
+
+    def _scanned(self, question: Question, where: Condition) -> Answer:
+        count = Condition(f"SELECT count(*) FROM company WHERE {where.sql}", where.values)
+        total = self._number(count)
+        return Answer(total, [] if question.offset >= total else self._page(question, where))
+
+    def _looked_up(self, question: Question, q: str) -> Answer:
+        where, by_id = sql.filters(question.query), sql.prefixed(q)
+        hits, values = _HITS.format(by_id.sql), (f'"{fold(q)}"', *by_id.values)
+        if where == sql.TRUE:
+            counted = Condition(f"{hits} SELECT count(*) FROM hit", values)
+        else:
+            counted = Condition(
+                f"{hits} SELECT count(*) FROM company WHERE n IN hit AND {where.sql}",
+                (*values, *where.values),
+            )
+        total = self._number(counted)
+        if question.offset >= total:
+            return Answer(total, [])
+        # Rows that are read until the page is full, if matches are spread evenly.
+        walked = (question.offset + question.limit) * self._rows / max(1, total)
+        if walked < total:
+            return Answer(total, self._page(question, self._read(question)))
+        among = Condition("n IN hit", ()) & where
+        return Answer(total, self._page(question, among, Condition(hits, values)))
+
+    def _page(
+        self,
+        question: Question,
+        where: Condition,
+        before: Condition = Condition(""),  # noqa: B008
+    ) -> list[bytes]:
+        found = self._database.execute(
+            f"{before.sql} SELECT record FROM company WHERE {where.sql} "
+            f"ORDER BY {_order(question.query.tri)} "
+            f"LIMIT {question.limit} OFFSET {question.offset}",
+            (*before.values, *where.values),
+        )
+        return [self._companies.record(packed) for (packed,) in found.fetchall()]
+
+    def _number(self, statement: Condition) -> Any:
+        return self._database.execute(statement.sql, statement.values).fetchone()[0]
+
+
+def _order(tri: str) -> str:
+    # Descending puts nulls last by itself; said explicitly, it would keep SQLite from its index.
+    return sql.order(tri).replace("DESC NULLS LAST", "DESC")

@@ -1,0 +1,184 @@
+"""tantivy: an inverted index with fast fields, the Rust library below several search servers.
+
+It has no substring search, so each length of `q` gets the field that answers it exactly: stretches
+of one to three characters are terms of an n-gram field; longer ones are a regular expression over
+the distinct words; with blanks inside, over a phrase of words. Prefixes of identifiers are
+n-grams from the start. It sorts by one fast field and puts nulls where it likes, so every order is
+a field that holds the place. What exceeds the expansions of a phrase is not expressible.
+"""
+
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+import tantivy
+from tantivy import FieldType, Occur, Query
+
+from shards import query as asked
+from shards.text import fold, fold_id
+from tests.bench.peers.companies import Companies
+from tests.bench.peers.peer import NotExpressible
+from tests.bench.questions.question import Answer, Question
+
+_GRAM: Final = 3
+_PREFIX: Final = 6
+_TERMS: Final = ("iso2", "division", "groupe")
+_PLACES: Final = tuple(f"place_{tri}" for tri in asked.ORDERS)
+_COLUMNS: Final = ["folded", "ident", *_TERMS, "ca_eur", "effectif", "site_web", *_PLACES, "record"]
+_HEAP: Final = 1_500_000_000
+
+
+def version() -> str:
+    return metadata.version("tantivy")
+
+
+def load(companies: Companies, path: Path) -> None:
+    path.mkdir()
+    index = _with_tokenizers(tantivy.Index(_schema(), path=str(path)))
+    writer = index.writer(_HEAP, 2)
+    for (
+        folded,
+        ident,
+        *terms,
+        ca,
+        effectif,
+        site,
+        p1,
+        p2,
+        p3,
+        p4,
+        p5,
+        p6,
+        p7,
+        record,
+    ) in companies.rows(_COLUMNS):
+        document = tantivy.Document()
+        document.add_text("gram", folded)
+        document.add_text("word", folded)
+        document.add_text("ident", ident)
+        document.add_text("prefix", ident)
+        for name, value in zip(_TERMS, terms, strict=True):
+            if value is not None:
+                document.add_text(name, value)
+        if ca is not None:
+            document.add_float("ca_eur", ca)
+        if effectif is not None:
+            document.add_integer("effectif", effectif)
+        document.add_boolean("site_web", site)
+        for name, place in zip(_PLACES, (p1, p2, p3, p4, p5, p6, p7), strict=True):
+            document.add_unsigned(name, place)
+        document.add_bytes("record", record)
+        writer.add_document(document)
+    writer.commit()
+    writer.wait_merging_threads()
+
+
+def connect(companies: Companies, path: Path) -> "Tantivy":
+    return Tantivy(companies, path)
+
+
+def _schema() -> Any:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("gram", tokenizer_name="gram", index_option="basic")
+    builder.add_text_field("word", tokenizer_name="word", index_option="position")
+    builder.add_text_field("ident", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("prefix", tokenizer_name="prefix", index_option="basic")
+    for name in _TERMS:
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_float_field("ca_eur", fast=True)
+    builder.add_integer_field("effectif", fast=True)
+    builder.add_boolean_field("site_web", indexed=True)
+    for name in _PLACES:
+        builder.add_unsigned_field(name, fast=True)
+    builder.add_bytes_field("record", stored=True)
+    return builder.build()
+
+
+def _with_tokenizers(index: Any) -> Any:
+    for name, tokenizer in (
+        ("gram", tantivy.Tokenizer.ngram(1, _GRAM)),
+        ("word", tantivy.Tokenizer.whitespace()),
+        ("prefix", tantivy.Tokenizer.ngram(1, _PREFIX, prefix_only=True)),
+    ):
+        index.register_tokenizer(name, tantivy.TextAnalyzerBuilder(tokenizer).build())
+    return index
+
+
+class Tantivy:
+    def __init__(self, companies: Companies, path: Path) -> None:
+        self._companies = companies
+        index = _with_tokenizers(tantivy.Index.open(str(path)))
+        self._schema, self._searcher = index.schema, index.searcher()
+
+    def search(self, question: Question) -> Answer:
+        wanted = self._query(question.query)
+        try:
+            found = self._searcher.search(
+                wanted,
+                question.limit,
+                count=True,
+                order_by_field=f"place_{question.query.tri}",
+                order=tantivy.Order.Asc,
+                offset=question.offset,
+            )
+        except ValueError as error:  # too many words match a part of the phrase
+            raise NotExpressible from error
+        packed = (self._searcher.doc(address)["record"][0] for _, address in found.hits)
+        return Answer(found.count, [self._companies.record(bytes(record)) for record in packed])
+
+    def interrupt(self) -> None:
+        """It cannot be interrupted."""
+
+    def close(self) -> None:
+        """It is closed when it is forgotten."""
+
+    def _query(self, query: asked.Query) -> Any:
+        parts = [
+            Query.term_set_query(self._schema, name, list(values))
+            for name, values in (("iso2", query.pays), ("division", query.secteurs))
+            if values
+        ]
+        if query.sous_secteurs is not None:
+            parts.append(Query.term_set_query(self._schema, "groupe", list(query.sous_secteurs)))
+        if query.ca_min is not None or query.ca_max is not None:
+            parts.append(self._range("ca_eur", FieldType.Float, query.ca_min, query.ca_max))
+        if query.effectif_min is not None or query.effectif_max is not None:
+            parts.append(
+                self._range("effectif", FieldType.Integer, query.effectif_min, query.effectif_max)
+            )
+        if query.avec_ca:
+            parts.append(Query.exists_query("ca_eur"))
+        if query.site_web:
+            parts.append(Query.term_query(self._schema, "site_web", True))
+        if query.q is not None:
+            parts.append(self._named(query.q))
+        if not parts:
+            return Query.all_query()
+        return Query.boolean_query([(Occur.Must, part) for part in parts])
+
+    def _range(self, name: str, kind: FieldType, least: Any, most: Any) -> Any:
+        return Query.range_query(self._schema, name, kind, least, most)
+
+    def _named(self, q: str) -> Any:
+        folded, prefix = fold(q), fold_id(q)
+        if not folded:
+            return Query.empty_query()
+        return Query.boolean_query([
+            (Occur.Should, self._by_name(folded)),
+            (Occur.Should, self._by_identifier(prefix)),
+        ])  # fmt: skip
+
+    def _by_name(self, folded: str) -> Any:
+        first, *middle = folded.split(" ")
+        if len(folded) <= _GRAM:
+            return Query.term_query(self._schema, "gram", folded)
+        if not middle:
+            return Query.regex_query(self._schema, "word", f".*{folded}.*")
+        *middle, last = middle
+        words = [f".*{first}", *middle, f"{last}.*"]
+        return Query.regex_phrase_query(self._schema, "word", words)
+
+    def _by_identifier(self, prefix: str) -> Any:
+        if len(prefix) <= _PREFIX:
+            return Query.term_query(self._schema, "prefix", prefix)
+        return Query.regex_query(self._schema, "ident", f"{prefix}.*")

@@ -1,0 +1,71 @@
+"""Commands that are measured: how long, how much memory all their processes held at once."""
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+_EVERY: Final = 0.1  # seconds between two looks at the processes
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a command took: wall seconds; bytes that its processes held at once, at most."""
+
+    seconds: float
+    peak: int
+
+
+def run(command: Sequence[str]) -> Cost:
+    """Run a command at the root of the project; SystemExit, with what it said, if it fails."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    peaks = [0]
+    ended = threading.Event()
+    watch = threading.Thread(target=_watch, args=(process.pid, peaks, ended))
+    watch.start()
+    _, said = process.communicate()
+    seconds = time.perf_counter() - start
+    ended.set()
+    watch.join()
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {said[-2000:]}")
+    return Cost(seconds, max(peaks))
+
+
+def size(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return path.stat().st_size
+
+
+def _watch(pid: int, peaks: list[int], ended: threading.Event) -> None:
+    while not ended.wait(_EVERY):
+        peaks.append(sum(_resident(member) for member in _tree(pid)))
+
+
+def _tree(pid: int) -> Iterable[int]:
+    yield pid
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                yield from _tree(int(child))
+    except OSError:  # it has ended meanwhile
+        return
+
+
+def _resident(pid: int) -> int:
+    """Bytes of memory of a process; pages that two processes share count twice."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except OSError:  # it has ended meanwhile
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,97 @@
+"""One representative a class: the searches of the first table of goals, chosen from the data.
+
+The representative is the heavy end of its class: the greatest places, bounds that pass many, a
+`q` of the frequency which the table of goals names.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from shards.query import Query
+from tests.bench.questions.question import Goal, Question
+from tests.bench.questions.values import Values, grams, of_share, quantile
+
+TABLE: Final = "fixed"
+# Milliseconds of p99 for each class.
+GOALS: Final[Mapping[str, Goal]] = {
+    name: Goal(p99=p99)
+    for name, p99 in (
+        ("everything, ca_desc", 1), ("one country", 1), ("country + sector", 1),
+        ("15 countries × 20 sectors", 1.5), ("sub-sector, all countries", 1.5),
+        ("all, sorted by name", 1), ("turnover range, all", 1), ("headcount range, all", 2),
+        ("turnover + headcount + website, all", 5), ("turnover range, sorted by name", 1.5),
+        ("offset 950", 1), ("limit 500", 3), ("`q` 1 letter", 3), ("`q` 2 letters", 3),
+        ("`q` 3 letters, frequent", 3), ("`q` 5 letters, frequent", 15),
+        ("`q` 10 letters, rare", 4), ("`q` with a blank inside", 5),
+        ("`q` + ranges + 5 countries + 10 sectors", 15), ("identifier prefix", 3),
+    )
+}  # fmt: skip
+# Of all names: how many hold the `q`, in the order of the classes above; and identifiers.
+_SHARES: Final = {1: 0.13, 2: 0.1, 3: 0.035, 5: 0.013, 10: 0.0001}
+_BLANK_SHARE: Final = 0.001
+_IDENT_SHARE: Final = 0.005
+
+
+def questions(values: Values) -> list[Question]:
+    """The searches of the table, in its order."""
+    asked = _queries(values)
+    assert asked.keys() == GOALS.keys()
+    pages: Mapping[str, Mapping[str, int]] = {
+        "offset 950": {"offset": 950},
+        "limit 500": {"limit": 500},
+    }
+    return [Question(TABLE, kind, query, **pages.get(kind, {})) for kind, query in asked.items()]
+
+
+def _queries(values: Values) -> dict[str, Query]:
+    country, sector = values.pays[:1], values.secteurs[:1]
+    group_sector, group = values.groupes[0]
+    turnover = Query(ca_min=quantile(values.ca, 0.3), ca_max=quantile(values.ca, 0.7))
+    staff = Query(effectif_min=quantile(values.effectif, 0.6))
+    middle = _q(values, 5)
+    return {
+        "everything, ca_desc": Query(),
+        "one country": Query(pays=country, tri="recent"),
+        "country + sector": Query(pays=country, secteurs=sector),
+        "15 countries × 20 sectors": Query(pays=values.pays[:15], secteurs=values.secteurs[:20]),
+        "sub-sector, all countries": Query(secteurs=(group_sector,), sous_secteurs=(group,)),
+        "all, sorted by name": Query(tri="nom"),
+        "turnover range, all": turnover,
+        "headcount range, all": replace(staff, tri="effectif_desc"),
+        "turnover + headcount + website, all": replace(
+            turnover, effectif_min=staff.effectif_min, site_web=True
+        ),
+        "turnover range, sorted by name": replace(turnover, tri="nom"),
+        "offset 950": Query(),
+        "limit 500": Query(),
+        "`q` 1 letter": Query(q=_q(values, 1)),
+        "`q` 2 letters": Query(q=_q(values, 2)),
+        "`q` 3 letters, frequent": Query(q=_q(values, 3)),
+        "`q` 5 letters, frequent": Query(q=middle),
+        "`q` 10 letters, rare": Query(q=_q(values, 10)),
+        "`q` with a blank inside": Query(q=_common(values.noms, (5, 7, 4), _BLANK_SHARE, True)),
+        "`q` + ranges + 5 countries + 10 sectors": replace(
+            turnover, q=middle, effectif_min=staff.effectif_min,
+            pays=values.pays[:5], secteurs=values.secteurs[:10],
+        ),
+        "identifier prefix": Query(q=_prefix(values.ids)),
+    }  # fmt: skip
+
+
+def _q(values: Values, length: int) -> str:
+    return _common(values.noms, (length,), _SHARES[length], False)
+
+
+def _common(noms: Sequence[str], lengths: Sequence[int], share: float, blank: bool) -> str:
+    """A stretch that about `share` of the names hold, of the first length that occurs at all."""
+    counts = (grams(noms, length, blank=blank) for length in lengths)
+    return next((found for c in counts if (found := of_share(c, len(noms), share))), "e o")
+
+
+def _prefix(ids: Sequence[str]) -> str:
+    """Three or four characters with which about `_IDENT_SHARE` of the identifiers begin."""
+    counts = grams((), 1, blank=False)
+    for length in (3, 4):
+        counts.update(text[:length] for text in ids if len(text) >= length)
+    return of_share(counts, len(ids), _IDENT_SHARE) or "123"

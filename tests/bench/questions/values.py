@@ -1,0 +1,110 @@
+"""What a generation holds, seen through a sample: the values from which questions are drawn.
+
+Places are exact (they come from the reference counts); amounts, words and identifiers are those of
+some thousand random companies, so that a value that is frequent in the base is drawn often, and
+one that is rare is drawn too.
+"""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from shards.generations import Generation
+from shards.text import fold, fold_id
+
+SAMPLE: Final = 20_000
+
+T = TypeVar("T", int, float)
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Places by falling number of companies; the rest is of the sample, amounts ascending."""
+
+    pays: tuple[str, ...]
+    secteurs: tuple[str, ...]
+    groupes: tuple[tuple[str, str], ...]  # sector and sub-sector
+    ca: tuple[float, ...]
+    effectif: tuple[int, ...]
+    noms: tuple[str, ...]  # folded, not empty
+    mots: tuple[str, ...]  # distinct words
+    ids: tuple[str, ...]  # folded
+
+
+def sample(generation: Generation, chance: random.Random, size: int = SAMPLE) -> Values:
+    """Values of the places and of at most `size` companies of a generation that is not empty."""
+    companies = []
+    shards = list(generation.shards.values())
+    rows = np.cumsum([shard.rows for shard in shards])
+    for place in sorted(chance.sample(range(int(rows[-1])), min(size, int(rows[-1])))):
+        number = int(np.searchsorted(rows, place, side="right"))
+        shard = shards[number]
+        companies.append(shard.company(place - int(rows[number]) + shard.rows))
+    noms = [folded for company in companies if (folded := fold(company["nom"]))]
+    return Values(
+        **_places(generation),
+        ca=_ascending(company["ca_eur"] for company in companies),
+        effectif=_ascending(company["effectif"] for company in companies),
+        noms=tuple(noms),
+        mots=tuple(sorted({word for nom in noms for word in nom.split()})),
+        ids=tuple(folded for company in companies if (folded := fold_id(company["id"]))),
+    )
+
+
+def quantile(ascending: Sequence[T], share: float) -> T | None:
+    """The value below which `share` of them lie; None where there are no values.
+
+    >>> quantile((1, 2, 3, 4), 0.5)
+    3
+    """
+    return ascending[min(int(share * len(ascending)), len(ascending) - 1)] if ascending else None
+
+
+def grams(texts: Iterable[str], length: int, *, blank: bool) -> Counter[str]:
+    """How many of `texts` hold each stretch of `length` characters, with or without a blank inside.
+
+    >>> grams(("ab ba", "ab"), 2, blank=False)
+    Counter({'ab': 2, 'ba': 1})
+    """
+    found: Counter[str] = Counter()
+    for text in texts:
+        parts = {text[start : start + length] for start in range(len(text) - length + 1)}
+        found.update(p for p in parts if p == p.strip() and (" " in p) == blank)
+    return found
+
+
+def of_share(counts: Counter[str], texts: int, share: float) -> str | None:
+    """The counted text which nearest to `share` of `texts` have; None if nothing was counted."""
+    return min(sorted(counts), key=lambda g: abs(math.log(counts[g] / texts / share)), default=None)
+
+
+def _places(generation: Generation) -> dict[str, Any]:
+    pays: Counter[str] = Counter()
+    secteurs: Counter[str] = Counter()
+    groupes: Counter[tuple[str, str]] = Counter()
+    for iso2, cells in generation.reference.counts.items():
+        for cell in cells:
+            pays[iso2] += cell.n
+            if cell.secteur:
+                secteurs[cell.secteur] += cell.n
+            if cell.secteur and cell.sous_secteur:
+                groupes[cell.secteur, cell.sous_secteur] += cell.n
+    return {
+        "pays": _most_first(pays),
+        "secteurs": _most_first(secteurs),
+        "groupes": _most_first(groupes),
+    }
+
+
+def _most_first(counts: Counter[K]) -> tuple[K, ...]:
+    return tuple(key for key, _ in counts.most_common())
+
+
+def _ascending(values: Iterable[T | None]) -> tuple[T, ...]:
+    return tuple(sorted(value for value in values if value is not None))

@@ -1,0 +1,51 @@
+"""Ends a search of a peer that takes too long, from one thread that costs the others nothing."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Final, Self
+
+from tests.bench.peers.peer import Peer
+
+_EVERY: Final = 0.05  # seconds between two looks at the clock
+
+
+class Watchdog:
+    """A thread that interrupts the watched peer, again and again until it has noticed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._watched: tuple[Peer, float] | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    @contextmanager
+    def watching(self, peer: Peer, seconds: float) -> Iterator[None]:
+        """Interrupt `peer` if the body takes longer."""
+        self._watched = (peer, time.monotonic() + seconds)
+        try:
+            yield
+        finally:
+            with self._lock:  # no interrupt is under way when the next search begins
+                self._watched = None
+
+    def _run(self) -> None:
+        while not self._ended.wait(_EVERY):
+            with self._lock:
+                if self._watched and time.monotonic() > self._watched[1]:
+                    self._watched[0].interrupt()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
