@@ -80,6 +80,11 @@ def _parser() -> argparse.ArgumentParser:
         "--trusted-proxies", metavar="NETWORKS",
         help="networks, with commas, whose X-Forwarded-For is believed (default none)",
     )  # fmt: skip
+    parser.add_argument("--makers", metavar="N", help="processes that make workbooks (default 2)")
+    parser.add_argument(
+        "--spool", metavar="DIR",
+        help="where workbooks grow until they are sent (default STATE/exports)",
+    )  # fmt: skip
     parser.add_argument("--config", metavar="FILE", help="settings in TOML")
     parser.add_argument("--print-config", action="store_true", help="show the settings and leave")
     return parser

@@ -26,7 +26,10 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Debit:
-    """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7)."""
+    """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7).
+
+    `exports`: of one organisation at once.
+    """
 
     visiteur: int = 60
     free: int = 60
@@ -37,6 +40,7 @@ class Debit:
     integral: int = 600
     listes: int = 300
     visiteur_jour: int = 1_000
+    exports: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class Config:
     quota: str = "lmdb"
     base_url: str = ""
     trusted_proxies: tuple[Network, ...] = ()
+    spool: Path | None = None  # STATE/exports where it is not set
+    makers: int = 2
     debit: Debit = field(default_factory=Debit)
 
 
@@ -223,4 +229,6 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "quota": _quota,
     "base_url": _base_url,
     "trusted_proxies": _networks,
+    "spool": _path,
+    "makers": _positive,
 }

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from xlsxwriter import Workbook
 from xlsxwriter.chart import Chart
+from xlsxwriter.exceptions import FileCreateError
 from xlsxwriter.format import Format
 
 from serve.workbook import styles, text
@@ -88,7 +89,10 @@ class Book:
         Raises:
             OSError: there is no room for it.
         """
-        self._workbook.close()
+        try:
+            self._workbook.close()
+        except FileCreateError as error:
+            raise OSError(f"the workbook cannot be written: {error}") from error
 
 
 class Sheet:
