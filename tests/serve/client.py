@@ -151,11 +151,13 @@ def serving(
     trusted: Sequence[Network] = (),
     now: Clock = lambda: datetime.now(UTC),
     opener: Callable[[Path], Store] = LmdbStore,
+    makers: int = 2,
 ) -> Iterator[Served]:
     """Serve what is published in `data` until the block ends.
 
     Args:
         opener: opens the store of the state folder; a test may put a broken one in its place.
+        makers: processes that make workbooks.
     """
     folder = state or Path(tempfile.mkdtemp(dir=data.parent))
     folder.mkdir(exist_ok=True)
@@ -166,10 +168,10 @@ def serving(
     thread.start()
     try:
         limiter = Limiter(folder, memory=folder)
-        makers = Makers(folder / "exports", 2)
         site = make_site(
             published, counters, limiter, PLANS,
-            debit=debit, base_url=base_url, trusted=trusted, now=now, makers=makers,
+            debit=debit, base_url=base_url, trusted=trusted, now=now,
+            makers=Makers(folder / "exports", makers),
         )  # fmt: skip
         lines: list[bytes] = []
         server = asyncio.run_coroutine_threadsafe(_start(site, lines.append), loop).result(20)
