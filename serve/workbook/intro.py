@@ -5,7 +5,8 @@ from typing import Final
 
 from serve.workbook import filters, scope
 from serve.workbook.content import Content
-from serve.workbook.sheet import Sheet, within
+from serve.workbook.links import within
+from serve.workbook.sheet import Sheet
 from serve.workbook.words import Words
 
 _LEGEND: Final = ("legend_bold", "legend_link", "legend_empty", "legend_money")

@@ -6,10 +6,9 @@ bottom and kept no longer than that (`constant_memory`): memory does not grow wi
 cell above the last one written is lost.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,12 +17,8 @@ from xlsxwriter.chart import Chart
 from xlsxwriter.exceptions import FileCreateError
 from xlsxwriter.format import Format
 
-from serve.workbook import styles, text
-
-# Excel's own limits: links of a sheet, and characters of the target of one.
-MOST_LINKS: Final = 65_530
-LONGEST_TARGET: Final = 2_079
-_PAGE: Final = re.compile(r"https?://[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
+from serve.workbook import links, styles, text
+from serve.workbook.rows import RowWorksheet
 
 _OPTIONS: Final = {
     "constant_memory": True,
@@ -40,11 +35,6 @@ _LINE_HEIGHT: Final = 13.5
 _ROW_HEIGHT: Final = 16
 _TITLE_HEIGHT: Final = 32
 _TALLEST: Final = 400.0
-
-# Day 0 of Excel's dates, as a Python ordinal. Excel counts a 29 February 1900, so its days before
-# the next one are others; these few, like all before, stay text.
-_EPOCH: Final = date(1899, 12, 30).toordinal()
-FIRST_DAY: Final = date(1900, 3, 1)
 
 
 @dataclass(slots=True)
@@ -73,7 +63,7 @@ class Book:
 
     def sheet(self, name: str, tab: str) -> "Sheet":
         """A new sheet after all others; `tab` is the colour of its tab."""
-        sheet = Sheet(self, name, self._workbook.add_worksheet(name))
+        sheet = Sheet(self, name, self._workbook.add_worksheet(name, RowWorksheet))
         sheet.raw.set_tab_color(tab)
         sheet.raw.hide_gridlines(2)
         sheet.raw.set_default_row(_ROW_HEIGHT)
@@ -109,41 +99,34 @@ class Sheet:
     def styles(self) -> styles.Styles:
         return self.book.styles
 
-    def text(self, row: int, col: int, value: str, style: Format) -> None:
-        """A text cell, whatever the text looks like."""
+    def fit(self, value: str) -> str:
+        """`value` as a cell can hold it; what is altered is counted."""
         fit = text.clean(value)
         if fit is not value:
             self.book.altered.texts += 1
+        return fit
+
+    def text(self, row: int, col: int, value: str, style: Format) -> None:
+        """A text cell, whatever the text looks like."""
+        fit = self.fit(value)
         if text.is_active(fit):
             style = self.styles.palette.quoted(style)
         self.raw.write_string(row, col, fit, style)
 
-    def date(self, row: int, col: int, value: str, style: Format) -> None:
-        """A real date where Excel has that day; else the text as it is (C8: `2015`, `2015-06`)."""
-        serial = _serial(value)
-        if serial is None:
-            self.text(row, col, value, self.styles.list_text)
-        else:
-            self.raw.write_number(row, col, serial, style)
+    def leads(self, row: int, col: int, target: str) -> bool:
+        """Let a cell lead to `target` (links.py); False where the sheet has all it may have."""
+        if self._links == links.MOST:
+            self.book.altered.links += 1
+            return False
+        self._links += 1
+        self.raw.add_link(row, col, target)
+        return True
 
     def link(self, row: int, col: int, target: str, shown: str, style: Format) -> None:
-        """A link to `target` (see `within` and `is_page`); plain text where no more may be made."""
-        if self._links == MOST_LINKS:
-            self.book.altered.links += 1
-            self.text(row, col, shown, self.styles.list_text)
-            return
-        self._links += 1
-        fit = text.clean(shown)
-        if text.is_active(fit):
-            style = self.styles.palette.quoted(style)
-        self.raw.write_url(row, col, target, style, fit)
-
-    def page(self, row: int, col: int, url: str, style: Format) -> None:
-        """A page of the web, as a link if it can be one."""
-        if is_page(url):
-            self.link(row, col, url, url, style)
-        else:
-            self.text(row, col, url, self.styles.list_text)
+        """A text that leads to `target`."""
+        if not self.leads(row, col, target):
+            style = self.styles.text
+        self.text(row, col, shown, style)
 
     def title(self, row: int, value: str) -> None:
         """What the sheet is about, in a row as high as that needs."""
@@ -156,10 +139,10 @@ class Sheet:
         for col in range(1, last + 1):
             self.raw.write_blank(row, col, None, self.styles.section)
 
-    def texts(self, row: int, values: Sequence[str], style: Format, col: int = 0) -> None:
-        """Text cells side by side."""
-        for place, value in enumerate(values, col):
-            self.text(row, place, value, style)
+    def texts(self, row: int, values: Iterable[str], style: Format) -> None:
+        """Text cells side by side, from the first column on."""
+        for col, value in enumerate(values):
+            self.text(row, col, value, style)
 
     def across(self, row: int, first: int, last: int, value: str, style: Format) -> None:
         """A text over the columns [first, last] of a row, as high as its lines need."""
@@ -189,41 +172,6 @@ class Sheet:
         raw.set_footer(f"&L&8{footer.replace('&', '&&')}&R&8&A   &P / &N")
 
 
-def within(name: str, cell: str = "A1") -> str:
-    """The target of a link to a cell of the sheet `name`.
-
-    >>> within("FR l'un")
-    "internal:'FR l''un'!A1"
-    """
-    doubled = name.replace("'", "''")
-    return f"internal:'{doubled}'!{cell}"
-
-
-def is_page(url: str) -> bool:
-    """Can `url` be the target of a link: http or https, spelt as RFC 3986 has it, short enough?
-
-    >>> is_page("https://ariregister.rik.ee/est/company/10000018"), is_page("http://a b")
-    (True, False)
-    """
-    return len(url) <= LONGEST_TARGET and _PAGE.fullmatch(url) is not None
-
-
 def naive(moment: datetime) -> datetime:
     """`moment` without its zone, to the second, as document properties are written."""
     return moment.replace(tzinfo=None, microsecond=0)
-
-
-def _serial(value: str) -> int | None:
-    """The number that Excel has for a day, or None.
-
-    >>> _serial("2026-11-21"), _serial("1864-05-04"), _serial("2015")
-    (46347, None, None)
-    """
-    try:
-        day = date.fromisoformat(value)
-    except ValueError:
-        return None
-    # `fromisoformat` reads other spellings too, such as weeks, which are no day of contract C8.
-    if day < FIRST_DAY or value[7:8] != "-":
-        return None
-    return day.toordinal() - _EPOCH

@@ -12,7 +12,8 @@ import orjson
 
 from serve.workbook import filters, tables
 from serve.workbook.content import AT, Content, Values
-from serve.workbook.sheet import Sheet, within
+from serve.workbook.links import within
+from serve.workbook.sheet import Sheet
 from serve.workbook.words import Words
 
 SECTIONS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
