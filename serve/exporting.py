@@ -42,9 +42,10 @@ async def answer(
         trace.pairs = await _pairs(request, target)
         wanted = params.export(trace.pairs, edition.names)
         cap = caller.plan.lignes_par_export
+        assert published.since  # something is published, for it is leased
         asked = Asked(
             folder=published.data / edition.id,
-            published=published.since or counting.now,
+            published=published.since,
             query=wanted.query,
             limit=min(wanted.limit or cap, cap),
             lang=wanted.lang,

@@ -16,7 +16,7 @@ from serve.workbook.asked import Asked, Made
 from serve.workbook.content import Content
 from serve.workbook.sheet import Book, Sheet, naive
 from serve.workbook.words import Words
-from shards import generations
+from shards.generations import Generation
 
 # The sheets around those of the companies, by the names of their words.
 FIXED: Final = ("intro", "scope", "countries", "sectors", "list", "contacts", "method", "log")
@@ -38,32 +38,32 @@ class _Watch:
         self.seconds[step], self.since = now - self.since, now
 
 
-def make(asked: Asked, path: Path, temporary: Path) -> Made:
+def make(asked: Asked, generation: Generation, path: Path, temporary: Path) -> Made:
     """Write the workbook of `asked` to `path`.
 
     Args:
+        generation: the one that is asked for, open.
         temporary: a folder for what is written before it is put together; emptied again.
 
     Raises:
         OSError: there is no room for it.
-        ShardError: the generation is gone, or damaged.
+        ShardError: the generation is damaged.
     """
     watch = _Watch()
-    with generations.load(asked.folder.parent, asked.folder.name) as generation:
-        found = content.find(generation, asked)
-        watch.note("searching")
-        known = content.read(generation, asked, found)
-        watch.note("reading")
-    _write(known, path, temporary, watch)
+    found = content.find(generation, asked)
+    watch.note("searching")
+    known = content.read(generation, asked, found)
+    watch.note("reading")
+    words = Words(asked.lang)
+    with Book(path, temporary, _properties(asked, words)) as book:
+        _write(book, known, words, watch)
+        book.close()
     return Made(len(known.rows), known.census.total, len(known.comptes))
 
 
-def _write(known: Content, path: Path, temporary: Path, watch: _Watch) -> None:
-    asked = known.asked
-    words = Words(asked.lang)
-    book = Book(path, temporary, _properties(asked, words))
+def _write(book: Book, known: Content, words: Words, watch: _Watch) -> None:
     comptes = known.sheets_of(words(name) for name in FIXED)
-    footer = f"{words('title')} · {words('version')} {asked.folder.name}"
+    footer = f"{words('title')} · {words('version')} {known.asked.folder.name}"
 
     def sheet(name: str, tab: str, write: Callable[[Sheet], None], across: int = 1) -> None:
         made = book.sheet(name, _TABS[tab])
@@ -82,7 +82,6 @@ def _write(known: Content, path: Path, temporary: Path, watch: _Watch) -> None:
     sheet(words("method"), "resources", lambda s: resources.methodology(s, known, words))
     watch.note("writing")
     sheet(words("log"), "resources", lambda s: resources.journal(s, known, words, watch.seconds))
-    book.close()
 
 
 def _properties(asked: Asked, words: Words) -> dict[str, object]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from xlsxwriter import Workbook
 from xlsxwriter.chart import Chart
@@ -60,10 +60,13 @@ class Book:
         self._workbook.set_size(2_400, 1_500)
         self.styles = styles.make(self._workbook)
         self.altered = Altered()
+        self._rows: list[RowWorksheet] = []
 
     def sheet(self, name: str, tab: str) -> "Sheet":
         """A new sheet after all others; `tab` is the colour of its tab."""
-        sheet = Sheet(self, name, self._workbook.add_worksheet(name, RowWorksheet))
+        raw = self._workbook.add_worksheet(name, RowWorksheet)
+        self._rows.append(raw)
+        sheet = Sheet(self, name, raw)
         sheet.raw.set_tab_color(tab)
         sheet.raw.hide_gridlines(2)
         sheet.raw.set_default_row(_ROW_HEIGHT)
@@ -83,6 +86,14 @@ class Book:
             self._workbook.close()
         except FileCreateError as error:
             raise OSError(f"the workbook cannot be written: {error}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Where it was not closed: the files of the rows, which nobody needs any more.
+        for raw in self._rows:
+            raw.drop_rows()
 
 
 class Sheet:

@@ -7,6 +7,7 @@ says; any other error ends it with its traceback, and the server starts another.
 
 import os
 import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -14,9 +15,14 @@ from typing import Final
 
 from serve.workbook import book
 from serve.workbook.asked import Asked, Made
+from shards import generations
 from shards.errors import ShardError
+from shards.generations import Generation
 
 NICENESS: Final = 10
+
+# After that without an order a generation is closed: it may have been removed meanwhile.
+IDLE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +41,47 @@ class Failed:
     why: str
 
 
+class Data:
+    """The generation that was asked for last, open: what was read of it need not be read again."""
+
+    def __init__(self) -> None:
+        self._open: Generation | None = None
+
+    def of(self, folder: Path) -> Generation:
+        """The generation in `folder`.
+
+        Raises:
+            ShardError: it is gone, or damaged.
+        """
+        if self._open is None or self._open.id != folder.name:
+            self.close()
+            self._open = generations.load(folder.parent, folder.name)
+        return self._open
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+
 def run(pipe: Connection) -> None:
     """Answer each Order with Made or Failed, until the pipe is closed."""
     # Ctrl-C goes to the whole group: the server decides when its workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
-    while True:
-        try:
+    data = Data()
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            if not pipe.poll(IDLE_SECONDS):
+                data.close()
             order: Order = pipe.recv()
-            pipe.send(answer(order))
-        except (EOFError, BrokenPipeError, ConnectionResetError):
-            return
+            pipe.send(answer(order, data))
 
 
-def answer(order: Order) -> Made | Failed:
+def answer(order: Order, data: Data) -> Made | Failed:
     """Make the workbook, or say why it could not be made."""
     try:
-        return book.make(order.asked, order.path, order.temporary)
+        generation = data.of(order.asked.folder)
+        return book.make(order.asked, generation, order.path, order.temporary)
     except (OSError, ShardError) as error:
         return Failed(f"{type(error).__name__}: {error}")

@@ -93,8 +93,12 @@ def _asked(data: Path, query: Query) -> Asked:
 
 
 def _ours(asked: Asked, path: Path, folder: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        book.make(asked, path, Path(temporary))
+    place = asked.folder
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as temporary,
+        generations.load(place.parent, place.name) as generation,
+    ):
+        book.make(asked, generation, path, Path(temporary))
 
 
 def _bare(sheets: Sheets, folder: Path) -> None:

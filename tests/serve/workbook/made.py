@@ -15,6 +15,7 @@ from openpyxl.workbook import Workbook
 from quota.plans import load
 from serve.workbook import book
 from serve.workbook.asked import Asked, Made
+from shards import generations
 from shards.query import Query
 from tests.serve import world
 from tests.serve.world import Lines
@@ -60,7 +61,8 @@ def make(wanted: Asked, folder: Path) -> File:
     """The workbook of `wanted`, in a new file of `folder`; nothing else may be left there."""
     temporary = Path(tempfile.mkdtemp(dir=folder))
     path = temporary.with_suffix(".xlsx")
-    made = book.make(wanted, path, temporary)
+    with generations.load(wanted.folder.parent, wanted.folder.name) as generation:
+        made = book.make(wanted, generation, path, temporary)
     assert not list(temporary.iterdir())
     return File(path, made)
 
