@@ -37,7 +37,6 @@ class Content:
     Attributes:
         places: of each row, the sector it is in.
         comptes: JSON of the statement lines of those rows that have a sheet, by row.
-        seconds: what each step took so far, for the Journal.
     """
 
     asked: Asked

@@ -34,6 +34,7 @@ from tests.bench.load import Request, Server, measure, running
 ROUNDS: Final = 5
 SECONDS: Final = 8
 EXPORTS: Final = 4
+_EVERY: Final = 0.02  # seconds between two looks at the memory of a process
 CHEAP: Final = [
     Request(f"/api/v1/societes?pays=EE&limit=2&ca_min={number}", {}) for number in range(100)
 ]
@@ -45,7 +46,8 @@ Sheets = Sequence[tuple[str, Sequence[Sequence[Any]]]]
 class Took(NamedTuple):
     """What a process took: seconds on the clock and of processor, and MiB at its peak.
 
-    `private`: of these, what is its own; the pages of the shards are everybody's.
+    `private`: of these, what is its own; the pages of the shards are everybody's, and nobody's when
+    they are needed elsewhere.
     """
 
     wall: float
@@ -136,9 +138,20 @@ def _in_a_process(work: Any, *arguments: Any) -> Took:
     ours, theirs = context.Pipe()
     process = context.Process(target=_measured, args=(theirs, work, arguments))
     process.start()
-    took: Took = ours.recv()
+    private = 0.0
+    while not ours.poll(_EVERY):
+        private = max(private, _mib(process.pid, "RssAnon"))
+    wall, cpu, peak = ours.recv()
     process.join()
-    return took
+    return Took(wall, cpu, peak, private)
+
+
+def _mib(pid: int | str | None, name: str) -> float:
+    """A line of the kernel's status of a process, in MiB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) / 1024
+    return 0.0  # it has just ended
 
 
 def _measured(pipe: Any, work: Any, arguments: Sequence[Any]) -> None:
@@ -146,10 +159,7 @@ def _measured(pipe: Any, work: Any, arguments: Sequence[Any]) -> None:
     work(*arguments)
     spent = time.perf_counter() - wall, time.process_time() - cpu
     # Not ru_maxrss, which begins with what the parent had.
-    lines = Path("/proc/self/status").read_text().splitlines()
-    status = dict(line.split(":", 1) for line in lines)
-    peak, shared = (int(status[name].split()[0]) / 1024 for name in ("VmHWM", "RssFile"))
-    pipe.send(Took(*spent, peak, peak - shared))
+    pipe.send((*spent, _mib("self", "VmHWM")))
 
 
 # -- a server ----------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         300,
     )
     assert (limits.data, limits.carte, limits.corporate, limits.marches) == (120, 120, 300, 300)
-    assert limits.integral == 600
+    assert (limits.integral, limits.exports) == (600, 2)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,9 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ("port = 70000", "65535"),
         ('port = "http"', "'http'"),
         ("workers = 0", "workers = 0"),
+        ("makers = 0", "makers = 0"),
+        ("spool = 1", "spool = 1"),
+        ("[debit]\nexports = 0", "at least 1"),
         ("host = 1", "host = 1"),
         ('quota = "redis://h"', "redis://h"),
         ('base_url = "exemple.eu"', "http://"),
@@ -109,6 +112,7 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
         data=Path('a "b\\c'),
         base_url="https://exemple.eu",
         trusted_proxies=(ip_network("10.0.0.0/8"), ip_network("::1")),
+        spool=Path("a b"),
         debit=Debit(free=9),
     )
 
