@@ -9,12 +9,12 @@ for more. A raw name is read only where folded names are equal.
 from collections.abc import Callable, Sequence
 from heapq import merge
 from itertools import groupby, islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shards import words
+from shards.orders import Keys
 from shards.reader import Shard
 from shards.sets import Rows
 
@@ -60,8 +60,12 @@ def page(sources: Sequence[Source], tri: str, *, offset: int, limit: int) -> tup
         for source in sources
     ]
     heads = [source.first(number) for source, number in zip(sources, asked, strict=True)]
+    shards = [source.shard for source in sources]
+    compared = [_compared(shard, tri, rows) for shard, rows in zip(shards, heads, strict=True)]
     while True:
-        places = _merged(sources, heads, tri, count)
+        places = (
+            _by_name(shards, heads, compared, count) if tri == "nom" else _by_key(compared, count)
+        )
         last = {(source, asked[source] - 1) for source in range(len(sources))}
         short = [source for source, index in last.intersection(places)
                  if asked[source] < min(count, sources[source].total)]  # fmt: skip
@@ -70,33 +74,39 @@ def page(sources: Sequence[Source], tri: str, *, offset: int, limit: int) -> tup
         for source in short:
             asked[source] = min(2 * asked[source], count, sources[source].total)
             heads[source] = sources[source].first(asked[source])
+            compared[source] = _compared(shards[source], tri, heads[source])
     return tuple(
         Row(sources[source].shard.iso2, int(heads[source][index]))
         for source, index in places[offset:]
     )
 
 
-def _merged(sources: Sequence[Source], heads: Sequence[Rows], tri: str, count: int) -> list[_Place]:
-    """The first `count` places of all heads together."""
-    shards = [source.shard for source in sources]
-    if tri == "nom":
-        return _by_name(shards, heads, count)
-    keys = np.concatenate(
-        [shard.keys(tri, rows) for shard, rows in zip(shards, heads, strict=True)]
-    )
-    starts = np.cumsum([0, *(len(rows) for rows in heads)])
+def _compared(shard: Shard, tri: str, rows: Rows) -> Any:
+    """What rows are merged by: folded names, or keys."""
+    return words.folded_names(shard.words, rows) if tri == "nom" else shard.keys(tri, rows)
+
+
+def _by_key(compared: Sequence[Keys], count: int) -> list[_Place]:
+    """The first `count` places of all heads together, by their keys."""
+    starts = np.cumsum([0, *map(len, compared)])
     # Stable: equal keys stay in the order of countries, and within one as the shard gave them.
-    chosen: NDArray[np.intp] = np.argsort(keys, kind="stable")[:count]
+    chosen = np.argsort(np.concatenate(compared), kind="stable")[:count]
     owners = starts.searchsorted(chosen, side="right") - 1
     indexes = chosen - starts[owners]
     return list(map(_Place, owners.tolist(), indexes.tolist()))
 
 
-def _by_name(shards: Sequence[Shard], heads: Sequence[Rows], count: int) -> list[_Place]:
+def _by_name(
+    shards: Sequence[Shard],
+    heads: Sequence[Rows],
+    compared: Sequence[Sequence[bytes]],
+    count: int,
+) -> list[_Place]:
+    """The first `count` places of all heads together, by their names."""
     names = sorted(
         (folded, source, index)
-        for source, (shard, rows) in enumerate(zip(shards, heads, strict=True))
-        for index, folded in enumerate(words.folded_names(shard.words, rows))
+        for source, held in enumerate(compared)
+        for index, folded in enumerate(held)
     )
     places: list[_Place] = []
     for _, alike in groupby(names, key=lambda name: name[0]):

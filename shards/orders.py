@@ -11,6 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from shards.query import ORDERS
+
 Keys = NDArray[Any]  # float64, NaN for null, or a signed integer, its greatest for null
 Rows = NDArray[np.uint32]
 
@@ -24,6 +26,8 @@ KEY_OF: Final = {
     "capital_desc": ("capital_desc", 1),
     "score": ("score", 1),
 }
+# The orders in which the place of a row is stored; that in `ca_asc` follows from `ca_desc`.
+RANKED: Final = frozenset(ORDERS) - {"ca_asc"}
 
 
 def descending(values: NDArray[Any], dtype: str, null: int | None = None) -> Keys:

@@ -6,7 +6,7 @@ four steps among the bytes themselves. Two lists are such: suffixes of words, id
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,23 @@ from shards.format import SAMPLED
 from shards.texts import Interval
 
 _HEAD: Final = 8
+
+
+class Even:
+    """The places 0, width, 2 × width, …: where texts of one length begin. Nothing is stored."""
+
+    def __init__(self, width: int, count: int) -> None:
+        self._places = range(0, width * count, width)
+
+    def __getitem__(self, index: int) -> int:
+        return self._places[index]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def array(self) -> NDArray[np.uint32]:
+        """All places: for checks, it takes the memory that this class saves."""
+        return np.array(self._places, dtype=np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +54,15 @@ def sought(text: bytes) -> Sought:
     return Sought(text, np.uint64(low), np.uint64(low | (1 << 8 * (_HEAD - len(head))) - 1))
 
 
+P = TypeVar("P", NDArray[np.uint32], Even)
+
+
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(Generic[P]):
     """`places` in `data`, sorted by the bytes from there on; `keys` are of places 0, 16, 32, …"""
 
     data: memoryview | bytes
-    places: NDArray[np.uint32]
+    places: P
     keys: NDArray[np.uint64]
 
     def beginning_with(self, what: Sought) -> Interval:
