@@ -5,7 +5,7 @@ of the public lists, and the threads that read its shards.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,8 +17,8 @@ from serve.names import Names
 from serve.params import Pairs, Search
 from shards import generations
 from shards.generations import Generation
-from shards.reader import Shard
 from shards.reference import Reference
+from shards.search import Base
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Edition:
         return self.generation.reference
 
     @property
-    def shards(self) -> Mapping[str, Shard]:
+    def shards(self) -> Base:
         return self.generation.shards
 
     def search(self, pairs: Pairs) -> Search:

@@ -41,7 +41,7 @@ def first(shard: Shard, question: Question, asked: Conditions, found: Found, cou
     if direct is not None:
         return direct
     stretch = _stretch(shard, question.tri, asked)
-    by_rank = STARTING + found.cost + RANKING * found.total
+    by_rank = STARTING + found.cost() + RANKING * found.total
     expected = count * (stretch.end - stretch.first) / found.total
     each = WALKING + (paths.IN_LIST if isinstance(asked.named, Listed) else 0.0)
     if STARTING + each * expected < by_rank:

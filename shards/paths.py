@@ -42,7 +42,7 @@ class Found:
 
     total: int
     rows: Callable[[], Rows]
-    cost: float
+    cost: Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,12 @@ class Path:
     run: Callable[[], Found]
 
 
-NOTHING: Final = Found(0, EMPTY.rows, 0.0)
+def free() -> float:
+    """The cost of what is listed already."""
+    return 0.0
+
+
+NOTHING: Final = Found(0, EMPTY.rows, free)
 
 
 def cheapest(shard: Shard, asked: Conditions) -> Path:
@@ -122,7 +127,7 @@ def _listing(
         left = rows()
         for test in tests(shard, asked, facts=facts, turnover=turnover, named=named):
             left = left.take(where(test(left)))
-        return Found(len(left), lambda: left, 0.0)
+        return Found(len(left), lambda: left, free)
 
     return Path(CALL + each * size, run)
 
@@ -166,7 +171,7 @@ def _along(order: Rows, first: int, mask: Mask) -> Found:
         return order[first : first + len(mask)].take(where(mask))
 
     total = int(np.count_nonzero(mask))
-    return Found(total, rows, LISTING * len(mask))
+    return Found(total, rows, lambda: LISTING * len(mask))
 
 
 def _by_headcount(shard: Shard, asked: Conditions) -> Path:
@@ -203,10 +208,10 @@ def _counted(shard: Shard, asked: Conditions) -> Found:
     """Ranges in which all rows match, or those of a `q`, which its bits tell word by word."""
     spans = conditions.spans(shard, asked)
     if asked.named is None:
-        return Found(spans.size, lambda: _listed(spans), LISTING * spans.size)
+        return Found(spans.size, lambda: _listed(spans), lambda: LISTING * spans.size)
     assert isinstance(asked.named, Bits)
     total = asked.named.within(*spans)
-    return Found(total, lambda: _masked(shard, asked, spans).rows(), ALONG * spans.size)
+    return Found(total, lambda: _masked(shard, asked, spans).rows(), lambda: ALONG * spans.size)
 
 
 def _in_spans(shard: Shard, asked: Conditions) -> Found:
@@ -232,7 +237,9 @@ def _masked(shard: Shard, asked: Conditions, spans: Spans) -> Found:
         found = [where(mask) + span.start for span, mask in masks]
         return np.concatenate(found).astype(np.uint32)
 
-    return Found(sum(int(np.count_nonzero(mask)) for _, mask in masks), rows, LISTING * size)
+    return Found(
+        sum(int(np.count_nonzero(mask)) for _, mask in masks), rows, lambda: LISTING * size
+    )
 
 
 def _mask(shard: Shard, asked: Conditions, span: Span) -> Mask:

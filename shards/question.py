@@ -46,6 +46,12 @@ class Question:
     headcount: tuple[np.int32, np.int32] | None
     site_web: bool
 
+    @property
+    def is_open(self) -> bool:
+        """Whether every company matches."""
+        asked = (self.sous_secteurs, self.named, self.turnover, self.headcount)
+        return not self.secteurs and not self.site_web and asked == (None, None, None, None)
+
 
 def ask(query: Query) -> Question | None:
     """The question of `query`; None where nothing can match (B9, B16, crossed bounds)."""

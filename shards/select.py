@@ -46,10 +46,15 @@ def plan(shard: Shard, question: Question) -> Plan:
     if question.named is not None:
         return _named_plan(shard, question, asked, question.named)
     total = counted(shard, asked)
-    path = paths.cheapest(shard, asked)
     if total is None:
+        path = paths.cheapest(shard, asked)
         return Plan(_PLAIN + path.cost / 1e3, lambda: _matches(shard, question, asked, path.run()))
-    found = Found(total, lambda: path.run().rows(), path.cost)
+    # How they would be listed is only thought of when a page needs it.
+    found = Found(
+        total,
+        lambda: paths.cheapest(shard, asked).run().rows(),
+        lambda: paths.cheapest(shard, asked).cost,
+    )
     return Plan(_PLAIN, lambda: _matches(shard, question, asked, found))
 
 
@@ -113,8 +118,10 @@ def _with_names(
     return _matches(shard, question, asked, path.run())
 
 
-def _listing(found: RowSet) -> float:
-    return 0.0 if isinstance(found, sets.Listed) else found.count * paths.LISTING
+def _listing(found: RowSet) -> Callable[[], float]:
+    if isinstance(found, sets.Listed):
+        return paths.free
+    return lambda: found.count * paths.LISTING
 
 
 def _matches(shard: Shard, question: Question, asked: Conditions, found: Found) -> Matches:

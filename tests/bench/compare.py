@@ -6,6 +6,7 @@ second measures all; later ones, the candidate alone, again in other orders. A p
 limit is not asked the rest of that kind.
 """
 
+import gc
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -41,6 +42,8 @@ def compare(
     Raises:
         SystemExit: if an answer differs, naming the question and both totals.
     """
+    gc.collect()
+    gc.freeze()  # what lives as long as the run is not gone through again within somebody's search
     results = {}
     shuffled = chance.sample(range(len(questions)), len(questions))
     with Watchdog() as watchdog:

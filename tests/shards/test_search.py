@@ -14,7 +14,7 @@ from shards import across, arrays, conditions, format, merge, pages, paths, rows
 from shards.conditions import Conditions
 from shards.query import ORDERS, Query
 from shards.reader import Shard
-from shards.search import search
+from shards.search import Base, search
 from tests import oracle
 from tests.world import COUNTRIES, GROUPS, LABELS, PIECES, Company, companies, company, write_shard
 
@@ -232,7 +232,7 @@ class World:
 
     def __enter__(self) -> "World":
         folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
-        self.shards: dict[str, Shard] = {}
+        self.shards = Base()
         for iso2 in COUNTRIES:
             write_shard(folder / iso2, iso2, self.found)
             self.shards[iso2] = self.stack.enter_context(Shard(folder / iso2))
