@@ -43,7 +43,7 @@ def descending(values: NDArray[Any], dtype: str, null: int | None = None) -> Key
         return np.asarray(np.negative(values), dtype=dtype)
     keys = -values.astype(np.int64)
     if null is not None:
-        keys[values == null] = np.iinfo(dtype).max
+        keys[values == null] = null_of(np.dtype(dtype))
     return keys.astype(dtype)
 
 
@@ -51,7 +51,12 @@ def is_null(keys: Keys) -> NDArray[np.bool_]:
     """Which keys stand for null."""
     if keys.dtype.kind == "f":
         return np.isnan(keys)
-    return np.asarray(keys == np.iinfo(keys.dtype).max)
+    return np.asarray(keys == null_of(keys.dtype))
+
+
+def null_of(dtype: np.dtype[Any]) -> float:
+    """What stands for null among keys of this type."""
+    return np.nan if dtype.kind == "f" else int(np.iinfo(dtype).max)
 
 
 def date_key(date: str | None) -> int:

@@ -86,8 +86,10 @@ def _named_plan(shard: Shard, question: Question, asked: Conditions, named: Name
         else words.containing(shard.words, named.parts[0], named.only)
     )
     cost = lookup.cost
-    if not _is_free(asked):  # as many rows as are met without the `q` are looked at, at the most
-        cost += min(paths.cheapest(shard, asked).cost, max(cost, paths.CALL))
+    if not _is_free(asked):
+        others = paths.cheapest(shard, asked).cost
+        # A set that costs nothing to find is dense: as much is looked at as there is without it.
+        cost += min(others, cost) if cost else others
     return Plan(
         _PLAIN + cost / 1e3, lambda: _with_names(shard, question, asked, named, lookup.find)
     )

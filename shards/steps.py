@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shards import orders
 from shards.orders import Keys, Rows
 from shards.texts import Interval
 
@@ -41,12 +42,11 @@ class Steps:
 
     def key_at(self, places: Rows) -> Keys:
         """The key at each of these places, as `orders.descending` makes it."""
-        null = np.nan if self.keys.dtype.kind == "f" else np.iinfo(self.keys.dtype).max
         if not len(self.keys):
-            return np.full(len(places), null, dtype=self.keys.dtype)
+            return np.full(len(places), orders.null_of(self.keys.dtype), dtype=self.keys.dtype)
         found = self.keys.take(self.step_at(places), mode="clip")
         if int(places.max(initial=0)) >= self.known:
-            found[places >= self.known] = null
+            found[places >= self.known] = orders.null_of(self.keys.dtype)
         return found
 
 
