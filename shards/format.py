@@ -73,7 +73,7 @@ OWNED: Final = 16
 
 # Row sets that are united by the build: those of more than a share of the rows.
 HEAVY_SHARE: Final = 64
-PHRASE_SHARE: Final = 16
+PHRASE_SHARE: Final = 32
 HEAVY_LEAST: Final = 1_024
 LIST: Final = 0  # kinds of a row set: row numbers, a bit a row, or the gaps between rows
 BITS: Final = 1
