@@ -38,7 +38,7 @@ def first(shard: Shard, question: Question, asked: Conditions, found: Found, cou
     if not count:
         return EMPTY.rows()
     direct = _direct(shard, question, asked, count)
-    if direct is not None:
+    if direct is not None and len(direct) == count:  # an order may end before that among nulls
         return direct
     stretch = _stretch(shard, question.tri, asked)
     by_rank = STARTING + found.cost() + RANKING * found.total
