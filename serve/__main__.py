@@ -80,6 +80,10 @@ def _parser() -> argparse.ArgumentParser:
         "--trusted-proxies", metavar="NETWORKS",
         help="networks, with commas, whose X-Forwarded-For is believed (default none)",
     )  # fmt: skip
+    parser.add_argument(
+        "--warm", metavar="true|false",
+        help="read the shards once after the start, if memory holds them (default true)",
+    )  # fmt: skip
     parser.add_argument("--config", metavar="FILE", help="settings in TOML")
     parser.add_argument("--print-config", action="store_true", help="show the settings and leave")
     return parser

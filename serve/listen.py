@@ -22,6 +22,7 @@ from serve.config import Config
 from serve.connection import make_server
 from serve.counters import Counters
 from serve.published import Published
+from serve.warming import Warming
 
 # How long requests in flight may take to finish once the process has been told to stop.
 DRAIN_SECONDS: Final = 20.0
@@ -107,9 +108,12 @@ async def _serve(
     # It never ends by itself: if it does, no generation would be taken up any more.
     follower.add_done_callback(lambda _: stop.set())
     ready()
+    warming = _warming(config, published)
     try:
         await stop.wait()
     finally:
+        if warming:
+            warming.stop()
         opener.cancel()
         follower.cancel()
         await asyncio.wait([follower, opener])
@@ -119,6 +123,19 @@ async def _serve(
         limiter.close()
     if not follower.cancelled():
         follower.result()
+
+
+def _warming(config: Config, published: Published) -> Warming | None:
+    """The thread that reads the generation being served, if that is wanted and there is one."""
+    generation = published.generation
+    if not config.warm or generation is None:
+        return None
+    assert config.data
+    folder = config.data / generation
+    files = sorted(folder.glob("*.shard"), key=lambda path: path.stat().st_size)
+    warming = Warming(folder, files, lambda: published.generation == generation)
+    warming.start()
+    return warming
 
 
 def _listen_to_signals(stop: asyncio.Event, published: Published, parent: int | None) -> None:
