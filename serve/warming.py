@@ -88,6 +88,8 @@ class Warming:
         piece = bytearray(_CHUNK)
         at = 0
         with path.open("rb", buffering=0) as file:
+            # The kernel reads further ahead; WILLNEED would fill the queue before other reads.
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
             while not self._stopped.is_set() and self._wanted():
                 read = file.readinto(piece)
                 if not read:
