@@ -35,7 +35,7 @@ PAUSE_S: Final = 30.0  # until it is tried again; calls go unlimited meanwhile
 
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 _STATE: Final = "state"  # beside the file: the STATE folder that it belongs to
-_TABLE: Final = "debit.table"
+_TABLE: Final = "debit.table"  # another layout, or another number of slots, needs another name
 _SWEEP_EVERY: Final = 32  # calls; a whole table is swept in 32 768
 
 # Value of a row: when the bucket is full (ns since 1970), or this bit, a day, and its count.
