@@ -51,6 +51,7 @@ class Config:
     quota: str = "lmdb"
     base_url: str = ""
     trusted_proxies: tuple[Network, ...] = ()
+    warm: bool = True
     debit: Debit = field(default_factory=Debit)
 
 
@@ -92,6 +93,8 @@ def to_toml(config: Config) -> str:
 
 
 def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, int):
         return str(value)
     if isinstance(value, tuple):
@@ -193,6 +196,14 @@ def _port(value: object) -> int:
     return number
 
 
+def _truth(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value not in ("true", "false"):
+        raise ValueError("it must be true or false")
+    return value == "true"
+
+
 def _quota(value: object) -> str:
     if value != "lmdb":
         raise ValueError("only the counters beside --state, `lmdb`, can be used yet")
@@ -223,4 +234,5 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "quota": _quota,
     "base_url": _base_url,
     "trusted_proxies": _networks,
+    "warm": _truth,
 }
