@@ -19,7 +19,7 @@ def where(mask: NDArray[np.bool_]) -> NDArray[np.intp]:
     [1]
     """
     if len(mask) < _FEW or np.count_nonzero(mask) * _SPARSE > len(mask):
-        return np.flatnonzero(mask)
+        return mask.nonzero()[0]
     # Eight at a time: within those that are not all false, one in eight is true at least.
     whole = len(mask) // 8 * 8
     eights = mask[:whole].view(np.uint64)
