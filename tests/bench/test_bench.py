@@ -206,7 +206,7 @@ def test_an_empty_data_folder_is_named(tmp_path: Path) -> None:
 def _asked(data: Path, answer: Reply) -> tuple[Fake, list[Result]]:
     with Candidate(data) as candidate:
         fake = Fake({question: candidate.search(question) for question in QUESTIONS}, answer)
-        return fake, compare(candidate, {"fake": fake}, QUESTIONS, random.Random(1), 0.2, 3)
+        return fake, compare(candidate, {"fake": fake}, QUESTIONS, random.Random(1), 0.2)
 
 
 def test_a_peer_is_asked_twice_and_the_second_time_counts(data: Path) -> None:
