@@ -87,6 +87,11 @@ def _parser() -> argparse.ArgumentParser:
         "--warm", metavar="true|false",
         help="read the shards once after the start, if memory holds them (default true)",
     )  # fmt: skip
+    parser.add_argument("--makers", metavar="N", help="processes that make workbooks (default 2)")
+    parser.add_argument(
+        "--spool", metavar="DIR",
+        help="where workbooks grow until they are sent (default STATE/exports)",
+    )  # fmt: skip
     parser.add_argument("--config", metavar="FILE", help="settings in TOML")
     parser.add_argument("--print-config", action="store_true", help="show the settings and leave")
     return parser

@@ -8,7 +8,7 @@ These are tuples: a frozen dataclass takes four times as long to make, and a req
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from serve.caller import Caller
 from serve.edition import Edition
@@ -38,12 +38,16 @@ class Ask(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """`outcome`: what became of the counters, for the log; "" where none was asked."""
+    """`outcome`: what became of the counters, for the log; "" where none was asked.
+
+    A `file` is sent instead of the body, and closed; the headers tell its length and kind.
+    """
 
     status: int
     body: bytes
     headers: Mapping[str, str] = _NO_HEADERS
     outcome: str = ""
+    file: BinaryIO | None = None
 
 
 class Work(NamedTuple):

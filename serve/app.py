@@ -21,21 +21,24 @@ from aiohttp import web
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
-from serve import addresses, errors, metered, meters, params, refusal, target
+from serve import addresses, errors, export, exporting, metered, meters, params, refusal, target
 from serve.answer import NO_STORE, Answer, Ask, of_error
 from serve.caller import Caller, identify
 from serve.config import Debit, Network
 from serve.counters import Counters
+from serve.download import Download
 from serve.errors import ApiError
+from serve.export import Exporter
 from serve.gate import Gate, Limiter
-from serve.headers import PREFLIGHT, request_id
+from serve.headers import ALLOWED, PREFLIGHT, request_id
+from serve.makers import Makers
 from serve.metered import Counting
-from serve.meters import Left
+from serve.meters import Headers, Left
 from serve.metrics import CONTENT_TYPE, REFUSALS, Metrics
 from serve.offer import offers
 from serve.published import Published
 from serve.reply import Reply
-from serve.routes import ALLOW, METHODS, Path
+from serve.routes import Path
 from serve.target import Target
 from serve.trace import Trace
 
@@ -59,6 +62,7 @@ class Site:
     trusted: Sequence[Network]
     metrics: Metrics
     now: Clock
+    exporter: Exporter | None
 
 
 def make_site(
@@ -72,6 +76,7 @@ def make_site(
     trusted: Sequence[Network] = (),
     metrics: Metrics | None = None,
     now: Clock = lambda: datetime.now(UTC),
+    makers: Makers | None = None,
 ) -> Site:
     """A site of these parts; the clock is one of them, so that midnight can be tested."""
     terms = {slug: meters.terms(plan, debit) for slug, plan in plans.items()}
@@ -86,6 +91,7 @@ def make_site(
         trusted,
         metrics or Metrics(),
         now,
+        Exporter(makers, debit.exports, now) if makers else None,
     )
 
 
@@ -103,7 +109,8 @@ def make_handler(site: Site) -> Handler:
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
             answer = of_error(errors.erreur_interne(trace.request_id))
-        return Reply(answer, trace, opened=asked.opened)
+        reply = Reply if answer.file is None else Download
+        return reply(answer, trace, opened=asked.opened)
 
     return handle
 
@@ -130,14 +137,16 @@ async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: T
         raise errors.route_inconnue()
     trace.route = path.name
     if request.method == "OPTIONS":
-        return Answer(204, b"", {"Allow": ALLOW, **PREFLIGHT})
-    if request.method not in METHODS:
-        raise errors.methode_non_autorisee(request.method, ALLOW)
+        return Answer(204, b"", {"Allow": path.allow, **PREFLIGHT, ALLOWED: path.allow})
+    if request.method not in path.methods:
+        raise errors.methode_non_autorisee(request.method, path.allow)
     if site.trusted:
         forwarded = request.headers.getall("X-Forwarded-For", [])
         trace.address = addresses.caller(request.remote, forwarded, site.trusted)
     if path.keyed:
         return await _keyed(site, request, path, asked, trace)
+    if path.export:
+        return await _exported(site, request, asked, trace)
     if path.route:
         return _list(site, request, path, asked, trace)
     if path.check:
@@ -163,10 +172,7 @@ async def _keyed(
 ) -> Answer:
     """A search, a record or the account: what depends on who calls."""
     now = site.now()
-    headers = request.headers.getall("Authorization", [])
-    caller = identify(headers, site.plans, site.counters.find)
-    trace.plan = caller.plan.slug
-    trace.account = caller.account.id if caller.account else None
+    caller = _caller(site, request, trace)
     left = _passed(site, caller, trace, now)
     if path.account:
         counting = _counting(site, caller, left, now)
@@ -191,15 +197,44 @@ async def _keyed(
     return refusal.around(answer) if caller.refused else answer
 
 
-def _passed(site: Site, caller: Caller, trace: Trace, now: datetime) -> Left:
-    """What is left of the burst limits, for a caller that may pass."""
+async def _exported(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
+    """A workbook, for who has an account (A3)."""
+    now = site.now()
+    caller = _caller(site, request, trace)
+    left = _passed(site, caller, trace, now, standing=export.standing)
+    counting = _counting(site, caller, left, now)
+    if counting is None:
+        raise errors.compte_requis(refused=caller.refused)
+    if site.exporter is None:
+        raise errors.config("les exports")
+    return await exporting.answer(
+        request, asked, caller, counting, site.published, site.exporter, trace
+    )
+
+
+def _caller(site: Site, request: web.BaseRequest, trace: Trace) -> Caller:
+    headers = request.headers.getall("Authorization", [])
+    caller = identify(headers, site.plans, site.counters.find)
+    trace.plan = caller.plan.slug
+    trace.account = caller.account.id if caller.account else None
+    return caller
+
+
+def _passed(
+    site: Site,
+    caller: Caller,
+    trace: Trace,
+    now: datetime,
+    standing: Callable[[Plan, Counting], Headers] = metered.standing,
+) -> Left:
+    """What is left of the burst limits, for a caller that may pass; `standing` tells its meter."""
     try:
         return site.gate.identified(caller, trace.address, now)
     except ApiError as error:
         counting = _counting(site, caller, Left(0), now)
         if counting is not None:
-            # The meter of the day is told on every 429 (§7 rule 1).
-            error.headers |= metered.standing(caller.plan, counting) | error.headers
+            # The meter of the route is told on every 429 (§7 rule 1).
+            error.headers |= standing(caller.plan, counting) | error.headers
         raise
 
 

@@ -26,7 +26,10 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Debit:
-    """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7)."""
+    """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7).
+
+    `exports`: of one organisation at once.
+    """
 
     visiteur: int = 60
     free: int = 60
@@ -37,6 +40,7 @@ class Debit:
     integral: int = 600
     listes: int = 300
     visiteur_jour: int = 1_000
+    exports: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class Config:
     base_url: str = ""
     trusted_proxies: tuple[Network, ...] = ()
     warm: bool = True
+    spool: Path | None = None  # STATE/exports where it is not set
+    makers: int = 2
     debit: Debit = field(default_factory=Debit)
 
 
@@ -235,4 +241,6 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "base_url": _base_url,
     "trusted_proxies": _networks,
     "warm": _truth,
+    "spool": _path,
+    "makers": _positive,
 }

@@ -45,6 +45,8 @@ def make_server(
         access_log=_log,
         max_line_size=LONGEST_LINE,
         keepalive_timeout=KEEPALIVE_SECONDS,
+        # A compressed body could be any size; it is refused where there is one (serve/body.py).
+        auto_decompress=False,
     )
 
 

@@ -18,6 +18,7 @@ RETRY_AFTER: Final = "5"
 
 NO_GENERATION: Final = "Aucune génération de données n'est chargée"
 NO_COUNTERS: Final = "Les compteurs des comptes ne peuvent être tenus pour l'instant"
+NO_WORKBOOK: Final = "Le classeur n'a pas pu être produit et l'export n'est pas décompté"
 
 
 class ApiError(Exception):
@@ -172,7 +173,9 @@ def societe_introuvable(iso2: str, identifiant: str) -> ApiError:
 
 
 def route_inconnue() -> ApiError:
-    message = "Route inconnue. Routes : /api/v1/pays, secteurs, sous-secteurs, societes, compte"
+    message = (
+        "Route inconnue. Routes : /api/v1/pays, secteurs, sous-secteurs, societes, export, compte"
+    )
     return ApiError(404, "route_inconnue", message)
 
 
@@ -216,6 +219,12 @@ def quota_export(quota: Mapping[str, Any], retry_after: int, remedy: str) -> Api
 def trop_de_requetes(quota: Mapping[str, Any], retry_after: int, window: str) -> ApiError:
     """`window`: the limit is so many calls a `minute` or a `jour`."""
     message = f"Plus de {quota['limite']} requêtes par {window} ; réessayez dans {retry_after} s"
+    return _too_many("trop_de_requetes", message, quota, retry_after)
+
+
+def exports_simultanes(quota: Mapping[str, Any], retry_after: int) -> ApiError:
+    """Too many exports of one organisation at once (contract D7)."""
+    message = f"{quota['limite']} exports sont déjà en cours ; réessayez dans {retry_after} s"
     return _too_many("trop_de_requetes", message, quota, retry_after)
 
 

@@ -37,8 +37,9 @@ CORS: Final = {
     "Access-Control-Expose-Headers": ", ".join(EXPOSED),
 }
 # `*` would not cover Authorization (Fetch §3.3.3), so the request headers are named as well.
+ALLOWED: Final = "Access-Control-Allow-Methods"
 PREFLIGHT: Final = {
-    "Access-Control-Allow-Methods": ALLOW,
+    ALLOWED: ALLOW,
     "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match",
     "Access-Control-Max-Age": "86400",
 }

@@ -20,6 +20,7 @@ from serve.app import make_handler, make_site
 from serve.config import Config
 from serve.connection import make_server
 from serve.counters import Counters
+from serve.makers import Makers
 from serve.port import DRAIN_SECONDS
 from serve.published import Published
 from serve.warming import Warming
@@ -53,6 +54,8 @@ async def _serve(
     counters = Counters(partial(LmdbStore, config.state))
     counters.start()
     limiter = Debit(config.state)
+    makers = Makers(config.spool or config.state / "exports", config.makers)
+    makers.start()
     stop = asyncio.Event()
     _listen_to_signals(stop, published, parent)
     site = make_site(
@@ -63,6 +66,7 @@ async def _serve(
         debit=config.debit,
         base_url=config.base_url,
         trusted=config.trusted_proxies,
+        makers=makers,
     )
     server = make_server(make_handler(site), site.metrics)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
@@ -83,6 +87,7 @@ async def _serve(
         follower.cancel()
         await asyncio.wait([follower, opener])
         await runner.cleanup()
+        await makers.close()
         published.close()
         counters.close()
         limiter.close()

@@ -19,6 +19,7 @@ from serve import errors, meters
 from serve.answer import NO_STORE, Answer, Ask, Work, not_modified, of_error
 from serve.errors import ApiError
 from serve.meters import Headers, Left, Terms
+from serve.remedies import remedy
 
 # A full record, once a calendar month for the same company (§4.5).
 RECORD_CREDITS: Final = 5
@@ -143,24 +144,12 @@ def _quota_api(meter: Meter, ask: Ask, counting: Counting) -> ApiError:
     """429 with its meters (D3, D4); the remedy is the next plan, or the tool that is missing."""
     told = meters.quota(meter.type, meter.limit, meter.used, meter.reset)
     again = meters.seconds(meter.reset, counting.now)
-    error = errors.quota_api(told, again, _remedy(ask, counting.plans))
+    remedies = remedy(
+        ask.caller,
+        counting.plans,
+        lambda plan: f"{plan.appels_api_par_jour} appels par jour",
+        "Votre offre est la plus haute",
+    )
+    error = errors.quota_api(told, again, remedies)
     error.headers |= meters.calls(counting.terms, meter, counting.left, counting.now)
     return error
-
-
-def _remedy(ask: Ask, plans: Mapping[str, Plan]) -> str:
-    caller = ask.caller
-    remedies = []
-    if caller.souscrit is not None:
-        paid = plans[caller.souscrit]
-        remedies.append(
-            f"Avec l'outil API, votre offre {paid.nom} permet {paid.appels_api_par_jour} appels "
-            "par jour"
-        )
-    following = plans.get(caller.plan.suivant)
-    if following is not None:
-        remedies.append(
-            f"Offre suivante : {following.nom}, {following.appels_api_par_jour} appels par jour "
-            "(/tarifs)"
-        )
-    return ". ".join(remedies) or "Votre offre est la plus haute"

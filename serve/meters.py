@@ -1,13 +1,14 @@
 """How counters are told: the headers of D3, the `quota` object of D4, the fields of the IETF draft.
 
 `RateLimit-Policy` and `RateLimit` are those of draft-ietf-httpapi-ratelimit-headers (structured
-fields, RFC 9651): what a plan allows and what is left of it, `jour` for the calls of the UTC day
-and `minute` for the token bucket of D7. An answer that any cache may keep carries none of this.
+fields, RFC 9651): what a plan allows and what is left of it, `jour` for the calls of the UTC day,
+`mois` for the exports of the UTC month, and `minute` for the token bucket of D7. An answer that any
+cache may keep carries none of this.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import ceil
 from typing import Any, Final, NamedTuple
 
@@ -73,6 +74,22 @@ def calls(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
         "X-Quota-Used": str(meter.used),
         "X-Quota-Reset": str(reset),
         "RateLimit": f'"jour";r={rest};t={reset}, "minute";r={left.minute}',
+    }
+
+
+def exports(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
+    """The monthly exports of an organisation, this one included if it counts (D3)."""
+    reset = seconds(meter.reset, now)
+    start = (meter.reset - timedelta(days=1)).replace(day=1)
+    whole = seconds(meter.reset, start)
+    rest = max(0, meter.limit - meter.used)
+    policy = f'"mois";q={meter.limit};w={whole}, "minute";q={terms.par_minute};w={MINUTE}'
+    return {
+        "X-Quota-Limit": str(meter.limit),
+        "X-Quota-Used": str(meter.used),
+        "X-Quota-Reset": str(reset),
+        "RateLimit-Policy": policy,
+        "RateLimit": f'"mois";r={rest};t={reset}, "minute";r={left.minute}',
     }
 
 

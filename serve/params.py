@@ -27,8 +27,12 @@ SEARCH: Final = (
     "pays", "secteur", "sous_secteur", "q", "tri", "limit", "offset",
     "ca_min", "ca_max", "effectif_min", "effectif_max", "site_web", "avec_ca",
 )  # fmt: skip
+# An export is of a whole scope: no page of it, and no sub-sector (§4.6, F2).
+EXPORT: Final = (*(name for name in SEARCH if name not in ("sous_secteur", "offset")), "lang")
 SECTORS: Final = ("pays",)
 SUB_SECTORS: Final = ("secteur", "pays")
+
+LANGUAGES: Final = ("fr", "en")  # the first is the default (§4.6)
 
 DEFAULT_LIMIT: Final = 50  # §4.4
 LONGEST_Q: Final = 120  # code points (§8.2 rule 7)
@@ -49,6 +53,15 @@ class Search:
     query: Query
     limit: int
     offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What an export asked for; `limit`: at least 1, or None for as many rows as there may be."""
+
+    query: Query
+    limit: int | None
+    lang: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +97,44 @@ def search(given: Pairs, names: Names) -> Search:
     Raises:
         ApiError: 400, in the order that the module describes.
     """
-    values = _known(given, SEARCH)
+    query, limit, offset = _asked(_known(given, SEARCH), names)
+    return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0)
+
+
+def export(given: Pairs, names: Names) -> Export:
+    """The export of `given` (§4.6, F1, F2).
+
+    Raises:
+        ApiError: 400, in the order that the module describes.
+    """
+    values = _known(given, EXPORT)
+    query, limit, _ = _asked(values, names)
+    return Export(query, limit, _one_of(values, "lang", LANGUAGES))
+
+
+def sectors(given: Pairs, names: Names) -> Scope:
+    """The scope of `/secteurs` (§4.2). Raises ApiError 400."""
+    return _places(_known(given, SECTORS), names)[0]
+
+
+def sub_sectors(given: Pairs, names: Names) -> Scope:
+    """The scope of `/sous-secteurs` (§4.3), at least one sector (G4). Raises ApiError 400."""
+    scope = _places(_known(given, SUB_SECTORS), names)[0]
+    if not scope.secteurs:
+        raise errors.secteur_requis()
+    return scope
+
+
+def nothing(given: Pairs) -> None:
+    """A route without parameters. Raises ApiError 400 if there are some."""
+    _known(given, ())
+
+
+def _asked(values: Values, names: Names) -> tuple[Query, int | None, int | None]:
+    """The query, limit and offset of `values`."""
     scope, sous_secteurs = _places(values, names)
     q = _q(values)
-    tri = _tri(values)
+    tri = _one_of(values, "tri", ORDERS)
     limit = _integer(values, "limit", at_least=1)
     offset = _integer(values, "offset", at_least=0)
     ca_min, ca_max = _decimal(values, "ca_min"), _decimal(values, "ca_max")
@@ -107,25 +154,7 @@ def search(given: Pairs, names: Names) -> Search:
         site_web=_flag(values, "site_web"),
         avec_ca=_flag(values, "avec_ca"),
     )
-    return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0)
-
-
-def sectors(given: Pairs, names: Names) -> Scope:
-    """The scope of `/secteurs` (§4.2). Raises ApiError 400."""
-    return _places(_known(given, SECTORS), names)[0]
-
-
-def sub_sectors(given: Pairs, names: Names) -> Scope:
-    """The scope of `/sous-secteurs` (§4.3), at least one sector (G4). Raises ApiError 400."""
-    scope = _places(_known(given, SUB_SECTORS), names)[0]
-    if not scope.secteurs:
-        raise errors.secteur_requis()
-    return scope
-
-
-def nothing(given: Pairs) -> None:
-    """A route without parameters. Raises ApiError 400 if there are some."""
-    _known(given, ())
+    return query, limit, offset
 
 
 # -- names -------------------------------------------------------------------------
@@ -227,12 +256,13 @@ def _q(values: Values) -> str | None:
     return q or None
 
 
-def _tri(values: Values) -> str:
-    tri = _scalar(values, "tri") or ORDERS[0]
-    if tri not in ORDERS:
-        why = f"{tri[:100]!r} est inconnu. Valeurs : {', '.join(ORDERS)}"
-        raise errors.parametre_invalide("tri", why, valeurs=ORDERS)
-    return tri
+def _one_of(values: Values, name: str, allowed: Sequence[str]) -> str:
+    """One of the `allowed` values, of which the first is the default."""
+    value = _scalar(values, name) or allowed[0]
+    if value not in allowed:
+        why = f"{value[:100]!r} est inconnu. Valeurs : {', '.join(allowed)}"
+        raise errors.parametre_invalide(name, why, valeurs=allowed)
+    return value
 
 
 def _integer(values: Values, name: str, *, at_least: int | None = None) -> int | None:

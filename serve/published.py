@@ -74,6 +74,11 @@ class Published:
         self._since: datetime | None = None
 
     @property
+    def data(self) -> Path:
+        """The folder of generations."""
+        return self._data
+
+    @property
     def generation(self) -> str | None:
         """The generation being served, or None; any thread may ask."""
         lent = self._lent

@@ -76,7 +76,7 @@ class Reply(web.StreamResponse):
         if trace.generation:
             own["X-Donnees-Version"] = trace.generation
         if answer.status not in _BODILESS:
-            own["Content-Length"] = str(length)
+            own.setdefault("Content-Length", str(length))
         if self._last:
             own["Connection"] = "close"
         elif old:

@@ -20,6 +20,8 @@ from serve.societes import societes
 # Every route is read-only; a preflight asks for these too (G2).
 METHODS: Final = ("GET", "HEAD", "OPTIONS")
 ALLOW: Final = ", ".join(METHODS)
+# An export may be asked for in a body (F3), and its file is made or not: there is no HEAD (G1).
+EXPORT_METHODS: Final = ("GET", "POST", "OPTIONS")
 
 # Under these a browser of any origin may read what is answered, errors included (§1, G2).
 _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt")
@@ -27,10 +29,11 @@ _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path of the API and what it leads to, one of five. `""` in `segments` is a variable part.
+    """A path of the API and what it leads to, one of six. `""` in `segments` is a variable part.
 
     - `work`: a search or a record, which depends on the caller and is counted;
     - `account`: what an account has; without one there is nothing to serve;
+    - `export`: a workbook, which is made aside and counted by the month;
     - `route`: a public list, the same for everybody: a key is not looked at there (A2);
     - `check`: of the process itself, of its data;
     - none: the metrics, which serve/app.py has.
@@ -40,8 +43,15 @@ class Path:
     segments: tuple[str, ...]
     work: Prepare | None = None
     account: Callable[[Ask, Counting], Answer] | None = None
+    export: bool = False
     route: Route | None = None
     check: Check | None = None
+    methods: tuple[str, ...] = METHODS
+
+    @property
+    def allow(self) -> str:
+        """The header of this name."""
+        return ", ".join(self.methods)
 
     @property
     def keyed(self) -> bool:
@@ -54,6 +64,7 @@ PATHS: Final = (
     Path("sous-secteurs", ("api", "v1", "sous-secteurs"), route=lists.sous_secteurs),
     Path("societes", ("api", "v1", "societes"), work=societes),
     Path("societe", ("api", "v1", "societes", "", ""), work=societe),
+    Path("export", ("api", "v1", "export"), export=True, methods=EXPORT_METHODS),
     Path("compte", ("api", "v1", "compte"), account=compte),
     Path("healthz", ("healthz",), check=health.healthz),
     Path("readyz", ("readyz",), check=health.readyz),

@@ -94,14 +94,13 @@ def _with_site(
 
 def _heads(shard: Shard, tri: str, scope: Scope, count: int) -> Rows | None:
     """From the lists that the build has made of each sector and cell."""
-    assert count <= format.TOP_ROWS, f"a page of {count} rows is deeper than the lists of the shard"
     listed = [part for part in scope.parts if part.stop - part.start >= format.TOP_LEAST]
     few = [part for part in scope.parts if part.stop - part.start < format.TOP_LEAST]
     walk = STARTING + WALKING * count * shard.rows / scope.size
     by_rank = HEAD * len(listed) + RANKING * (
         count * len(listed) + sum(part.stop - part.start for part in few)
     )
-    if by_rank > walk:
+    if by_rank > walk or (listed and count > format.TOP_ROWS):
         return None
     heads = [shard.top(part.place, tri)[:count] for part in listed]
     if len(heads) == 1 and not few:

@@ -6,6 +6,7 @@ everything else is found by the cheapest path. Either way the number is exact.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from shards import across, conditions, idents, pages, paths, sets, words
@@ -21,10 +22,11 @@ _PLAIN: Final = 25.0
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The rows of a shard that match: how many, and the first of them in the order asked for."""
+    """The rows of a shard that match: how many, and which."""
 
     total: int
-    first: Callable[[int], Rows]  # at most that many rows, in order
+    first: Callable[[int], Rows]  # at most that many rows, in the order asked for
+    rows: Callable[[], Rows]  # all of them, in no order
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Plan:
     find: Callable[[], Matches]
 
 
-NOTHING: Final = Matches(0, lambda count: EMPTY.rows())
+NOTHING: Final = Matches(0, lambda count: EMPTY.rows(), EMPTY.rows)
 
 
 def plan(shard: Shard, question: Question) -> Plan:
@@ -129,4 +131,5 @@ def _listing(found: RowSet) -> Callable[[], float]:
 def _matches(shard: Shard, question: Question, asked: Conditions, found: Found) -> Matches:
     if not found.total:
         return NOTHING
-    return Matches(found.total, lambda count: pages.first(shard, question, asked, found, count))
+    first = partial(pages.first, shard, question, asked, found)
+    return Matches(found.total, first, found.rows)

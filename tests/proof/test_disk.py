@@ -1,6 +1,5 @@
 """A disk that is full or fails: reads go on, nothing false is acknowledged, service resumes."""
 
-import os
 import random
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from quota.errors import StoreUnavailable
 from quota.lmdb_store import LmdbStore
 from quota.plans import load
 from tests import world
-from tests.proof.tools import need, next_line
+from tests.proof.tools import WAIT_S, need, next_line, small
 from tests.proof.writer import ACCOUNTS, COST, LIMIT, NOW, account_of
 from tests.serve.processes import ask, line_of, started, stop
 
@@ -24,22 +23,13 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PLAN = load()["data"]
-WAIT_S = 30.0
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 1 MiB."""
-    mount = need("mount", "mount")
-    done = subprocess.run(
-        [mount, "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)],
-        capture_output=True, text=True, check=False, timeout=WAIT_S,
-    )  # fmt: skip
-    if done.returncode:
-        told = f"a small disk cannot be mounted: {done.stderr.strip()}"
-        pytest.fail(told) if os.environ.get("CI") and os.geteuid() == 0 else pytest.skip(told)
-    yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True, timeout=WAIT_S)
+    with small(tmp_path, "1m"):
+        yield tmp_path
 
 
 def test_a_full_disk_stops_debits_but_not_reads_and_room_cures_it(small_disk: Path) -> None:

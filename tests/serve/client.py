@@ -31,6 +31,7 @@ from serve.app import Clock, Site, make_handler, make_site
 from serve.config import Debit, Network
 from serve.connection import make_server
 from serve.counters import Counters
+from serve.makers import Makers
 from serve.published import Published
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
@@ -103,11 +104,12 @@ class Served:
         method: str = "GET",
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
     ) -> Reply:
         """Send a request; `params` make the query string."""
         target = f"{path}?{urlencode(params)}" if params else path
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
-            connection.request(method, target, headers=dict(headers or {}))
+            connection.request(method, target, body, headers=dict(headers or {}))
             response = connection.getresponse()
             # As they are named in RFC 9110; http.client would look them up in any case.
             return Reply(response.status, dict(response.getheaders()), response.read())
@@ -149,11 +151,13 @@ def serving(
     trusted: Sequence[Network] = (),
     now: Clock = lambda: datetime.now(UTC),
     opener: Callable[[Path], Store] = LmdbStore,
+    makers: int = 2,
 ) -> Iterator[Served]:
     """Serve what is published in `data` until the block ends.
 
     Args:
         opener: opens the store of the state folder; a test may put a broken one in its place.
+        makers: processes that make workbooks.
     """
     folder = state or Path(tempfile.mkdtemp(dir=data.parent))
     folder.mkdir(exist_ok=True)
@@ -167,6 +171,7 @@ def serving(
         site = make_site(
             published, counters, limiter, PLANS,
             debit=debit, base_url=base_url, trusted=trusted, now=now,
+            makers=Makers(folder / "exports", makers),
         )  # fmt: skip
         lines: list[bytes] = []
         server = asyncio.run_coroutine_threadsafe(_start(site, lines.append), loop).result(20)
@@ -190,6 +195,8 @@ class _Server:
             task.cancel()
         await asyncio.wait(self.tasks)
         await self.runner.cleanup()
+        assert self.site.exporter
+        await self.site.exporter.makers.close()
         self.site.published.close()
         self.site.counters.close()
         await asyncio.get_running_loop().shutdown_default_executor()

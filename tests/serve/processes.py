@@ -85,9 +85,10 @@ def eventually(claim: Callable[[], bool]) -> bool:
     return False
 
 
-def children(parent: int) -> set[int]:
-    """The serving processes of a parent: multiprocessing's own tracker is none."""
-    pids = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+def children(parent: int, thread: int | None = None) -> set[int]:
+    """The processes that a thread of a parent has spawned (the main one, if none is named):
+    multiprocessing's own tracker is none."""
+    pids = Path(f"/proc/{parent}/task/{thread or parent}/children").read_text().split()
     return {int(pid) for pid in pids if b"spawn_main" in _command(pid)}
 
 

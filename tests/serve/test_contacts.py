@@ -1,8 +1,10 @@
 """No contact value leaves for a caller without the right (§2.1); with it, all of them do."""
 
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote
+from zipfile import ZipFile
 
 import pytest
 
@@ -18,12 +20,14 @@ SEARCHES = [f"/api/v1/societes?pays={pays}&tri={tri}" for pays in ("FR", "UK") f
 SEARCHES += ["/api/v1/societes?site_web=1", "/api/v1/societes?site_web=1&tri=score&limit=1"]
 SEARCHES += [f"/api/v1/societes?q={text}" for text in ("fuite", "sgo.eu", "bonjour")]
 RECORDS = [f"/api/v1/societes/{one['iso2']}/{quote(one['id'], safe='')}" for one in COMPANIES]
+# As many as the smallest plan may ask for.
+EXPORTS = ["/api/v1/export", "/api/v1/export?lang=en&site_web=1&tri=score"]
 OTHERS = [
     "/api/v1/pays", "/api/v1/secteurs", "/api/v1/sous-secteurs?secteur=edition", "/api/v1/compte",
-    "/api/v1/societes/FR/x", "/api/v1/societes?pays=XX", "/api/v1/export", "/healthz", "/readyz",
-    "/metrics",
+    "/api/v1/societes/FR/x", "/api/v1/societes?pays=XX", "/api/v1/export?x=1", "/healthz",
+    "/readyz", "/metrics",
 ]  # fmt: skip
-EVERYTHING = SEARCHES + RECORDS + OTHERS
+EVERYTHING = SEARCHES + RECORDS + OTHERS + EXPORTS
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +39,18 @@ def own(data_of_its_own: Path) -> Iterator[Served]:
 def leaked(served: Served, headers: dict[str, str], paths: list[str]) -> set[str]:
     """The contact strings in the heads and bodies of what these paths answer."""
     replies = [served.ask(path, headers=headers) for path in paths]
-    sent = b"\n".join(reply.body + repr(reply.headers).encode() for reply in replies)
+    sent = b"\n".join(opened(reply.body) + repr(reply.headers).encode() for reply in replies)
     return {text for text in STRINGS if text.encode() in sent} | (
         {CONTACT} if CONTACT.encode() in sent else set()
     )
+
+
+def opened(body: bytes) -> bytes:
+    """A body, or all parts of the workbook that it is."""
+    if not body.startswith(b"PK"):
+        return body
+    with ZipFile(BytesIO(body)) as package:
+        return b"".join(package.read(name) for name in package.namelist())
 
 
 def test_the_data_have_contacts() -> None:
@@ -73,7 +85,7 @@ def test_all_leave_to_a_plan_with_the_right(own: Served, slug: str) -> None:
     """§8.1"""
     customer = own.customer(slug)
 
-    for paths in (SEARCHES, RECORDS):
+    for paths in (SEARCHES, RECORDS, EXPORTS):
         assert leaked(own, customer.headers, paths) == {*STRINGS, CONTACT}
     assert leaked(own, customer.headers, OTHERS) == set()
 

@@ -42,6 +42,7 @@ ALL = [
     errors.quota_api(QUOTA, 60, "Données : 1000 appels"),
     errors.quota_export(QUOTA, 60, "Données : 40 exports"),
     errors.trop_de_requetes(QUOTA, 60, "minute"),
+    errors.exports_simultanes(QUOTA, 5),
     errors.erreur_interne("id-1"),
     errors.indisponible(errors.NO_GENERATION),
     errors.config("paiement"),
@@ -58,7 +59,8 @@ def test_every_code_has_a_function_of_its_name() -> None:
     functions = {name for name, _ in inspect.getmembers(errors, inspect.isfunction)}
 
     assert functions >= set(CODES)
-    assert {name for name in functions if name[0] != "_"} - set(CODES) == {"secteur_requis"}
+    others = {name for name in functions if name[0] != "_"} - set(CODES)
+    assert others == {"secteur_requis", "exports_simultanes"}
 
 
 def test_an_error_has_one_shape_with_extra_keys_beside_it() -> None:

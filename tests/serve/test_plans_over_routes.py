@@ -165,7 +165,7 @@ def test_no_contact_leaves_over_any_route(served: Served, key: dict[str, str]) -
     paths = [f"/api/v1/societes?pays={pays}&tri={tri}" for pays in ("FR", "UK") for tri in ORDERS]
     paths += ["/api/v1/societes?site_web=1", "/api/v1/societes?site_web=1&tri=score&limit=1"]
     paths += [f"/api/v1/societes/{one['iso2']}/{quote(one['id'], safe='')}" for one in COMPANIES]
-    paths += ["/api/v1/pays", "/api/v1/secteurs", "/api/v1/societes/FR/x", "/api/v1/export"]
+    paths += ["/api/v1/pays", "/api/v1/secteurs", "/api/v1/societes/FR/x", "/api/v1/inconnue"]
 
     replies = [served.ask(path, headers=key) for path in paths]
 

@@ -81,7 +81,7 @@ def test_the_key_is_checked_before_the_rest_and_the_rest_is_told_too(
 
 def test_route_and_method_come_before_the_key(served: Served) -> None:
     """D5"""
-    assert served.ask("/api/v1/export", headers=KEY).status == 404
+    assert served.ask("/api/v1/inconnue", headers=KEY).status == 404
     assert served.ask("/api/v1/societes", "DELETE", headers=KEY).status == 405
     assert served.ask("/api/v1/societes", "OPTIONS", headers=KEY).status == 204
 

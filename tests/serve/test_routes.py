@@ -24,6 +24,7 @@ from serve.routes import open_to_all, resolve
         ("/healthz", "healthz", ()),
         ("/readyz/", "readyz", ()),
         ("/api/v1/compte", "compte", ()),
+        ("/api/v1/export/", "export", ()),
         ("/metrics", "metrics", ()),
     ],
 )
@@ -45,7 +46,7 @@ def test_a_segment_that_is_not_utf_8_holds_replacement_characters() -> None:
 
 @pytest.mark.parametrize(
     "raw",
-    ["", "/", "/api", "/api/v1", "/api/v1/", "/api/v1/export", "/api/v1/comptes", "/metrics/x",
+    ["", "/", "/api", "/api/v1", "/api/v1/", "/api/v1/exports", "/api/v1/comptes", "/metrics/x",
      "/API/v1/pays", "/api/v1/pays//", "//api/v1/pays", "/api/v1/societes/FR",
      "/api/v1/societes/FR/1/2", "/api%2Fv1/pays", "/healthz/x", "*", "exemple.eu:443"],
 )  # fmt: skip

@@ -6,9 +6,10 @@ Every contact value contains CONTACT, and nothing else does: a leak is a substri
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
@@ -125,14 +126,22 @@ STATEMENTS: Final = [
     }
 ]
 WITH_STATEMENTS: Final = ("FR", "552100554")
+Lines = Sequence[Mapping[str, Any]]
 
 
-def publish(data: Path, companies: Sequence[Company] = COMPANIES) -> str:
-    """Publish a generation of `companies` in the folder `data`; return its name."""
+def publish(
+    data: Path,
+    companies: Sequence[Company] = COMPANIES,
+    comptes: Mapping[tuple[str, str], Lines] = MappingProxyType({WITH_STATEMENTS: STATEMENTS}),
+) -> str:
+    """Publish a generation of `companies` in the folder `data`; return its name.
+
+    `comptes`: statement lines by country and identifier.
+    """
     staged = generations.staging(data)
     for iso2 in COUNTRIES:
-        comptes = {WITH_STATEMENTS[1]: STATEMENTS} if iso2 == WITH_STATEMENTS[0] else None
-        world.write_shard(staged / generations.shard_name(iso2), iso2, companies, comptes)
+        of_country = {key[1]: lines for key, lines in comptes.items() if key[0] == iso2}
+        world.write_shard(staged / generations.shard_name(iso2), iso2, companies, of_country)
     reference = replace(LISTS, counts={iso2: _cells(companies, iso2) for iso2 in COUNTRIES})
     (staged / generations.REFERENCE).write_bytes(references.dump(reference))
     (staged / generations.QUALITY).write_bytes(orjson.dumps({}))

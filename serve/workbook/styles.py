@@ -1,0 +1,141 @@
+"""How cells look: every format of the workbook, made once for each set of properties.
+
+One family: dark blue headings, a hairline under each row, blue links, numbers that no locale can
+misread because they are numbers. Dates and numbers show in the reader's own notation.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from xlsxwriter import Workbook
+from xlsxwriter.format import Format
+
+DARK: Final = "#1F3A5F"
+ACCENT: Final = "#2E75B6"
+PALE: Final = "#EAF1F8"
+GREY: Final = "#5F6B7A"
+_RULE: Final = "#D5DDE6"
+_LINK: Final = "#1A5FA8"
+
+FONT: Final = "Calibri"
+WHOLE_FORMAT: Final = "#,##0"
+CENTS_FORMAT: Final = "#,##0.00"
+DATE_FORMAT: Final = "yyyy-mm-dd"
+SHARE_FORMAT: Final = "0.0%"
+_MOMENT_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
+
+# Under every cell of a table.
+_LINE: Final = {"bottom": 1, "bottom_color": _RULE, "valign": "vcenter"}
+_BOLD: Final = {"bold": True, "bg_color": PALE, "valign": "vcenter"}
+
+
+@dataclass(frozen=True, slots=True)
+class Styles:
+    """The formats by what they are for: `bold_` totals and aggregates, `list_` the long lists.
+
+    The long lists have the grid instead of rules: a rule would have to be written into every empty
+    cell.
+    """
+
+    palette: "Palette"
+    title: Format
+    subtitle: Format
+    section: Format
+    header: Format
+    header_right: Format
+    label: Format
+    prose: Format
+    notice: Format
+    text: Format
+    wrapped: Format
+    indented: Format
+    whole: Format
+    cents: Format
+    share: Format
+    fact: Format
+    moment: Format
+    link: Format
+    bare_link: Format
+    list_text: Format
+    list_whole: Format
+    list_year: Format
+    list_date: Format
+    list_truth: Format
+    list_link: Format
+    bold_text: Format
+    bold_whole: Format
+    bold_cents: Format
+    bold_share: Format
+
+
+class Palette:
+    """Formats of one workbook by their properties, and the twin of each for text that is active."""
+
+    def __init__(self, workbook: Workbook) -> None:
+        self._workbook = workbook
+        self._made: dict[tuple[tuple[str, Any], ...], Format] = {}
+        self._properties: dict[Format, dict[str, Any]] = {}
+        self._quoted: dict[Format, Format] = {}
+
+    def make(self, **properties: Any) -> Format:
+        """The format with these properties."""
+        key = tuple(sorted(properties.items()))
+        if key not in self._made:
+            made = self._workbook.add_format({"font_name": FONT, "font_size": 10, **properties})
+            self._made[key] = made
+            self._properties[made] = properties
+        return self._made[key]
+
+    def quoted(self, style: Format) -> Format:
+        """`style`, under which Excel keeps a text a text also when it is edited (F9)."""
+        if style not in self._quoted:
+            properties = {**self._properties[style], "quote_prefix": True}
+            self._quoted[style] = self.make(**properties)
+        return self._quoted[style]
+
+
+def make(workbook: Workbook) -> Styles:
+    """All formats, added to `workbook`."""
+    palette = Palette(workbook)
+    of = palette.make
+    header = {"bold": True, "font_color": "#FFFFFF", "bg_color": DARK, "text_wrap": True,
+              "valign": "vcenter", "border": 1, "border_color": DARK}  # fmt: skip
+    return Styles(
+        palette=palette,
+        title=of(bold=True, font_size=20, font_color=DARK, valign="vcenter"),
+        subtitle=of(font_size=11, font_color=GREY, valign="vcenter"),
+        section=of(bold=True, font_size=12, font_color=DARK, bottom=1, bottom_color=ACCENT),
+        header=of(**header),
+        header_right=of(**header, align="right"),
+        label=of(**_LINE, font_color=GREY, text_wrap=True),
+        prose=of(text_wrap=True, valign="top"),
+        notice=of(
+            text_wrap=True,
+            valign="vcenter",
+            bold=True,
+            font_color=DARK,
+            bg_color=PALE,
+            left=5,
+            left_color=ACCENT,
+        ),
+        text=of(**_LINE, num_format="@"),
+        wrapped=of(**_LINE, num_format="@", text_wrap=True),
+        indented=of(**_LINE, num_format="@", indent=1, font_color=GREY),
+        whole=of(**_LINE, num_format=WHOLE_FORMAT),
+        cents=of(**_LINE, num_format=CENTS_FORMAT),
+        share=of(**_LINE, num_format=SHARE_FORMAT),
+        fact=of(**_LINE, align="left"),
+        moment=of(**_LINE, align="left", num_format=_MOMENT_FORMAT),
+        link=of(**_LINE, font_color=_LINK, underline=1),
+        bare_link=of(font_color=_LINK, underline=1),
+        list_text=of(num_format="@"),
+        list_whole=of(num_format=WHOLE_FORMAT),
+        list_year=of(num_format="0"),
+        list_date=of(num_format=DATE_FORMAT, align="left"),
+        list_truth=of(align="left"),
+        list_link=of(num_format="@", font_color=_LINK, underline=1),
+        bold_text=of(**_BOLD, num_format="@"),
+        bold_whole=of(**_BOLD, num_format=WHOLE_FORMAT),
+        bold_cents=of(**_BOLD, num_format=CENTS_FORMAT),
+        bold_share=of(**_BOLD, num_format=SHARE_FORMAT),
+    )

@@ -1,0 +1,215 @@
+"""`python -m tests.bench.export DATA`: the largest workbook, beside a bare xlsxwriter script.
+
+The bare script writes the same cells, read back from our file, and nothing else: no search, no
+format, no link, no chart. Both run in turn in processes of their own, which say what they took; a
+ratio of processor times is to be believed on a shared machine, one of wall times less so. Then what
+exports do to cheap searches on the same server.
+"""
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+from python_calamine import CalamineWorkbook
+from xlsxwriter import Workbook
+
+from quota.lmdb_store import LmdbStore
+from quota.plans import load
+from serve.workbook import book
+from serve.workbook.asked import Asked
+from shards import generations
+from shards.query import ORDERS, Query
+from tests.bench.load import Request, Server, measure, running
+
+ROUNDS: Final = 5
+SECONDS: Final = 8
+EXPORTS: Final = 4
+CHEAP: Final = [
+    Request(f"/api/v1/societes?pays=EE&limit=2&ca_min={number}", {}) for number in range(100)
+]
+_LIMITS: Final = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\n"
+
+Sheets = Sequence[tuple[str, Sequence[Sequence[Any]]]]
+
+
+class Took(NamedTuple):
+    """What a process took: seconds on the clock and of processor, and MiB at its peak.
+
+    `private`: of these, what is its own; the pages of the shards are everybody's.
+    """
+
+    wall: float
+    cpu: float
+    peak: float
+    private: float
+
+
+def main(data: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        _speed(data, Path(folder))
+        _beside_exports(data, Path(folder))
+
+
+# -- speed and memory --------------------------------------------------------------------
+
+
+def _speed(data: Path, folder: Path) -> None:
+    path = folder / "ours.xlsx"
+    print("| tri | rows, sheets | wall s | of bare | processor s | of bare | peak MiB | private |")
+    print("| --- | --: | --: | --: | --: | --: | --: | --: |")
+    for tri in ORDERS:
+        asked = _asked(data, Query(tri=tri))
+        made = _in_a_process(_ours, asked, path, folder)
+        sheets = _sheets(path)
+        ours, bare = [made], []
+        for _ in range(ROUNDS if tri == ORDERS[0] else 2):
+            bare.append(_in_a_process(_bare, sheets, folder))
+            ours.append(_in_a_process(_ours, asked, path, folder))
+        wall, cpu = (median(getattr(one, name) for one in ours[1:]) for name in ("wall", "cpu"))
+        others = [median(getattr(one, name) for one in bare) for name in ("wall", "cpu")]
+        rows = len(dict(sheets)["Liste"]) - 1
+        print(f"| {tri} | {rows:,}, {len(sheets)} | {wall:.2f} | {wall / others[0]:.2f} | "
+              f"{cpu:.2f} | {cpu / others[1]:.2f} | {max(one.peak for one in ours):.0f} | "
+              f"{max(one.private for one in ours):.0f} |", flush=True)  # fmt: skip
+
+
+def _asked(data: Path, query: Query) -> Asked:
+    known = generations.published(data)
+    assert known is not None
+    plan, now = load()["integral"], datetime.now(UTC)
+    published = datetime.fromisoformat(known.published)
+    folder = data / known.generation
+    return Asked(folder, published, query, plan.lignes_par_export, "fr", plan, (), "mesure", now)
+
+
+def _ours(asked: Asked, path: Path, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        book.make(asked, path, Path(temporary))
+
+
+def _bare(sheets: Sheets, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        options = {"constant_memory": True, "tmpdir": temporary}
+        workbook = Workbook(str(folder / "bare.xlsx"), options)
+        for name, rows in sheets:
+            sheet = workbook.add_worksheet(name)
+            for row, values in enumerate(rows):
+                for col, value in enumerate(values):
+                    if isinstance(value, str):
+                        if value:
+                            sheet.write_string(row, col, value)
+                    else:
+                        sheet.write_number(row, col, value)
+        workbook.close()
+
+
+def _sheets(path: Path) -> Sheets:
+    """The cells of a workbook: text, "" where there is none, and numbers."""
+    read = CalamineWorkbook.from_path(str(path))
+    return [
+        (name, [[_plain(value) for value in line] for line in
+                read.get_sheet_by_name(name).to_python(skip_empty_area=False)])
+        for name in read.sheet_names
+    ]  # fmt: skip
+
+
+def _plain(value: Any) -> str | float:
+    return value if isinstance(value, str | float | int) else 45_000.0
+
+
+def _in_a_process(work: Any, *arguments: Any) -> Took:
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_measured, args=(theirs, work, arguments))
+    process.start()
+    took: Took = ours.recv()
+    process.join()
+    return took
+
+
+def _measured(pipe: Any, work: Any, arguments: Sequence[Any]) -> None:
+    wall, cpu = time.perf_counter(), time.process_time()
+    work(*arguments)
+    spent = time.perf_counter() - wall, time.process_time() - cpu
+    # Not ru_maxrss, which begins with what the parent had.
+    lines = Path("/proc/self/status").read_text().splitlines()
+    status = dict(line.split(":", 1) for line in lines)
+    peak, shared = (int(status[name].split()[0]) / 1024 for name in ("VmHWM", "RssFile"))
+    pipe.send(Took(*spent, peak, peak - shared))
+
+
+# -- a server ----------------------------------------------------------------------------
+
+
+def _beside_exports(data: Path, folder: Path) -> None:
+    """16 connections ask for cheap searches, alone and while four exports are under way."""
+    keys = _keys(folder / "state")
+    with _serving(data, folder) as server:
+        _export(server, keys[0], 25)  # a process is there
+        alone = measure(server, CHEAP, seconds=SECONDS, connections=16)
+        done: list[float] = []
+        stop = threading.Event()
+        threads = [threading.Thread(target=_exporting, args=(server, key, stop, done))
+                   for key in keys]  # fmt: skip
+        for thread in threads:
+            thread.start()
+        crowded = measure(server, CHEAP, seconds=SECONDS, connections=16)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        print("\n| 16 connections of cheap searches | requests/s | p99 ms |\n| --- | --: | --: |")
+        print(f"| alone | {alone.each_second:,.0f} | {alone.p99:.1f} |")
+        print(f"| beside {EXPORTS} exports | {crowded.each_second:,.0f} | {crowded.p99:.1f} |")
+        print(f"| the exports: {len(done)} done, seconds | {median(done):.1f} | {max(done):.1f} |")
+        print(f"\nPrivate memory of the server after that: {server.private():.0f} MiB.")
+
+
+def _exporting(server: Server, key: str, stop: threading.Event, done: list[float]) -> None:
+    while not stop.is_set():
+        start = time.perf_counter()
+        _export(server, key, 10_000)
+        done.append(time.perf_counter() - start)
+
+
+def _export(server: Server, key: str, limit: int) -> None:
+    headers = {"Authorization": f"Bearer {key}"}
+    wanted = urllib.request.Request(f"{server.address}/api/v1/export?limit={limit}", None, headers)
+    with urllib.request.urlopen(wanted) as answer:
+        answer.read()
+
+
+def _keys(state: Path) -> list[str]:
+    plans, now = load(), datetime.now(UTC)
+    store = LmdbStore(state)
+    accounts = [store.create_account("integral", plans, now).result() for _ in range(EXPORTS)]
+    keys = [store.create_key(one.id, plans, now).result()[1] for one in accounts]
+    store.close()
+    return keys
+
+
+@contextmanager
+def _serving(data: Path, folder: Path) -> Iterator[Server]:
+    config = folder / "serve.toml"
+    config.write_text(_LIMITS)
+    command = [
+        sys.executable, "-m", "serve", "--data", str(data), "--state", str(folder / "state"),
+        "--port", "0", "--config", str(config),
+    ]  # fmt: skip
+    with running(command) as server:
+        yield server
+
+
+if __name__ == "__main__":
+    if subprocess.run(["which", "wrk"], capture_output=True).returncode:
+        raise SystemExit("wrk is not installed; apt-get install wrk")
+    main(Path(sys.argv[1]))

@@ -1,0 +1,90 @@
+"""The JSON body of POST /export as parameters (§4.7, F3)."""
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serve import body
+from serve.errors import ApiError
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"{}", []),
+        (b'{"pays":"FR","limit":50}', [("pays", "FR"), ("limit", "50")]),
+        (b'{"ca_min":1e6,"ca_max":-0.50}', [("ca_min", "1e6"), ("ca_max", "-0.50")]),
+        ('{"q":"Orléans"}'.encode(), [("q", "Orléans")]),
+        (b'{"q":"a","q":"b"}', [("q", "a"), ("q", "b")]),
+        (b' {"tri" : ""} ', [("tri", "")]),
+        (b'{"limit":' + b"9" * 300 + b"}", [("limit", "9" * 300)]),
+    ],
+)
+def test_members_are_parameters_as_they_were_written(
+    raw: bytes, expected: list[tuple[str, str]]
+) -> None:
+    """F3, B5"""
+    assert list(body.pairs(raw)) == expected
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"null", b"[]", b'"x"', b"1", b"{", b'{"a":1}x', b'{"q":"\xff"}', b'{"q":"\\ud800"}',
+     b'{"limit":NaN}', b"[" * 60_000, b'{"a":' * 20_000, b"pays=FR", b"\xef\xbb\xbf{}"],
+)  # fmt: skip
+def test_what_is_no_json_object_is_told(raw: bytes) -> None:
+    """F3"""
+    with pytest.raises(ApiError) as caught:
+        body.pairs(raw)
+
+    assert (caught.value.status, caught.value.code) == (400, "corps_invalide")
+
+
+@pytest.mark.parametrize("value", ["null", "true", "[]", '["FR"]', "{}", '{"a":"b"}'])
+def test_a_member_that_is_neither_text_nor_number_is_named(value: str) -> None:
+    """F3"""
+    with pytest.raises(ApiError) as caught:
+        body.pairs(f'{{"limit":5,"pays":{value}}}'.encode())
+
+    assert (caught.value.code, caught.value.extra["parametre"]) == ("parametre_invalide", "pays")
+
+
+@given(st.dictionaries(st.text(max_size=5), st.text(max_size=9)))
+def test_text_comes_through_as_it_is(members: dict[str, str]) -> None:
+    assert dict(body.pairs(orjson.dumps(members))) == members
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_understood_or_told(raw: bytes) -> None:
+    try:
+        body.pairs(raw)
+    except ApiError as error:
+        assert error.status == 400
+
+
+@pytest.mark.parametrize(
+    ("kind", "good"),
+    [
+        ("application/json", True),
+        ("Application/JSON; charset=UTF-8", True),
+        ('application/json; charset="utf-8"', True),
+        ("application/json; charset=utf-16", False),
+        ("application/x-www-form-urlencoded", False),
+        ("application/jsonx", False),
+        ("text/json", False),
+        ("", False),
+        (None, False),
+        ("\udcff", False),
+    ],
+)
+def test_only_json_is_taken(kind: str | None, good: bool) -> None:
+    """F3"""
+    if good:
+        body.check_kind(kind, None)
+        body.check_kind(kind, "Identity")
+    for coding in ("gzip", *((None,) if not good else ())):
+        with pytest.raises(ApiError) as caught:
+            body.check_kind(kind, coding)
+        assert (caught.value.status, caught.value.code) == (415, "type_non_supporte")
+        assert caught.value.body
