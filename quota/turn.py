@@ -23,6 +23,8 @@ from typing import Final
 # Between two looks whether it is our turn: about what a change in memory takes.
 _LOOK_AGAIN_S: Final = 50e-6
 
+_IF_FREE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
+
 
 class Turn:
     """The right to write the file `path`; for one thread, as a `flock` belongs to an open file."""
@@ -34,27 +36,38 @@ class Turn:
 
     @contextmanager
     def held(self, patience: float | None = None) -> Iterator[None]:
-        """Wait for the turn and keep it within the block.
+        """`take` the turn, and keep it within the block."""
+        self.take(patience)
+        try:
+            yield
+        finally:
+            self.leave()
+
+    def take(self, patience: float | None = None) -> None:
+        """Wait for the turn; `leave` gives it to the next.
 
         A wait without `patience` is woken when the turn comes; one with it looks again and again.
 
         Raises:
             TimeoutError: it did not come within `patience` seconds.
         """
-        self._take(patience)
-        try:
-            yield
-        finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
-
-    def _take(self, patience: float | None) -> None:
         if patience is None:
             fcntl.flock(self._file, fcntl.LOCK_EX)
             return
+        try:
+            fcntl.flock(self._file, _IF_FREE)
+        except BlockingIOError:
+            self._look_again(patience)
+
+    def leave(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _look_again(self, patience: float) -> None:
         until = time.monotonic() + patience
         while True:
+            time.sleep(_LOOK_AGAIN_S)
             try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self._file, _IF_FREE)
                 return
             except BlockingIOError:
                 if time.monotonic() >= until:
@@ -62,7 +75,6 @@ class Turn:
                         f"{self._path} was being written by other processes for {patience:g} s; "
                         "see whether one of them is stopped"
                     ) from None
-            time.sleep(_LOOK_AGAIN_S)
 
     def close(self) -> None:
         os.close(self._file)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from quota.errors import QuotaError
 from quota.plans import PlansError
 from serve import config as configs
-from serve import listen, log, workers
+from serve import log, workers
+from serve import port as ports
 from serve.config import Config, ConfigError
 from serve.workers import WorkersError
 
@@ -48,8 +49,10 @@ def _serve(config: Config) -> None:
     if config.workers > 1:
         workers.run(config, ready=_announce)
     else:
-        bound = listen.bind(config.host, config.port)
-        listen.run(config, bound, ready=lambda: _announce(listen.address(bound)))
+        bound = ports.bind(config.host, config.port)
+        from serve import listen  # what a parent of workers does not wait for
+
+        listen.run(config, bound, ready=lambda: _announce(ports.address(bound)))
 
 
 def _announce(address: str) -> None:
@@ -79,6 +82,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--trusted-proxies", metavar="NETWORKS",
         help="networks, with commas, whose X-Forwarded-For is believed (default none)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--warm", metavar="true|false",
+        help="read the shards once after the start, if memory holds them (default true)",
     )  # fmt: skip
     parser.add_argument("--makers", metavar="N", help="processes that make workbooks (default 2)")
     parser.add_argument(

@@ -55,6 +55,7 @@ class Config:
     quota: str = "lmdb"
     base_url: str = ""
     trusted_proxies: tuple[Network, ...] = ()
+    warm: bool = True
     spool: Path | None = None  # STATE/exports where it is not set
     makers: int = 2
     debit: Debit = field(default_factory=Debit)
@@ -98,6 +99,8 @@ def to_toml(config: Config) -> str:
 
 
 def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, int):
         return str(value)
     if isinstance(value, tuple):
@@ -199,6 +202,14 @@ def _port(value: object) -> int:
     return number
 
 
+def _truth(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value not in ("true", "false"):
+        raise ValueError("it must be true or false")
+    return value == "true"
+
+
 def _quota(value: object) -> str:
     if value != "lmdb":
         raise ValueError("only the counters beside --state, `lmdb`, can be used yet")
@@ -229,6 +240,7 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "quota": _quota,
     "base_url": _base_url,
     "trusted_proxies": _networks,
+    "warm": _truth,
     "spool": _path,
     "makers": _positive,
 }

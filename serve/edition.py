@@ -5,20 +5,20 @@ of the public lists, and the threads that read its shards.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
 
-from serve import names, params
+from serve import names, params, switching
 from serve.names import Names
 from serve.params import Pairs, Search
 from shards import generations
 from shards.generations import Generation
-from shards.reader import Shard
 from shards.reference import Reference
+from shards.search import Base
 
 T = TypeVar("T")
 
@@ -29,8 +29,8 @@ _LONGEST: Final = 200
 # Bodies of public lists that are kept: the common scopes, some 15 kB each.
 _DOCUMENTS: Final = 64
 
-# A search that may take longer is made in a thread, so that the others do not wait for it. More
-# threads than that would only take Python's lock from the event loop.
+# A search that may take longer is made in a thread, so that the others do not wait for it; the two
+# take turns under Python's lock (serve/switching.py). More threads would only take more turns.
 DEAR_MICROSECONDS: Final = 2_000.0
 THREADS: Final = 2
 
@@ -54,7 +54,7 @@ class Edition:
         return self.generation.reference
 
     @property
-    def shards(self) -> Mapping[str, Shard]:
+    def shards(self) -> Base:
         return self.generation.shards
 
     def search(self, pairs: Pairs) -> Search:
@@ -84,15 +84,16 @@ class Edition:
         """
         if cost < DEAR_MICROSECONDS:
             return make()
-        made = asyncio.get_running_loop().run_in_executor(self._threads, make)
-        try:
-            return await asyncio.shield(made)
-        finally:
-            while not made.done():
-                try:
-                    await asyncio.wait([made])
-                except asyncio.CancelledError:
-                    continue
+        with switching.PROCESS.fine():
+            made = asyncio.get_running_loop().run_in_executor(self._threads, make)
+            try:
+                return await asyncio.shield(made)
+            finally:
+                while not made.done():
+                    try:
+                        await asyncio.wait([made])
+                    except asyncio.CancelledError:
+                        continue
 
     def close(self) -> None:
         self._threads.shutdown()

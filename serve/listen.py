@@ -1,8 +1,7 @@
 """One serving process: it listens on a socket, follows DATA/CURRENT, and stops without a loss.
 
 SIGTERM and SIGINT: stop accepting, finish what is in flight, leave. SIGHUP: look for a new
-generation now. The socket is bound by whoever starts the process, so that a port that is taken is
-an error before anything else happens.
+generation now. The socket is bound by whoever starts the process (serve/port.py).
 """
 
 import asyncio
@@ -22,44 +21,11 @@ from serve.config import Config
 from serve.connection import make_server
 from serve.counters import Counters
 from serve.makers import Makers
+from serve.port import DRAIN_SECONDS
 from serve.published import Published
-
-# How long requests in flight may take to finish once the process has been told to stop.
-DRAIN_SECONDS: Final = 20.0
-
-# A client that acknowledges nothing for so long is cut off, whatever is still to be sent to it.
-STALLED_MILLISECONDS: Final = 30_000
+from serve.warming import Warming
 
 _BACKLOG: Final = 1_024
-
-
-def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """A bound TCP socket that does not listen yet; `shared` with other processes of ours.
-
-    Raises:
-        OSError: the address is taken, or is none of this machine.
-    """
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    bound = socket.socket(family, kind, protocol)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if shared:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED_MILLISECONDS)
-    try:
-        bound.bind(address)
-    except OSError:
-        bound.close()
-        raise
-    return bound
-
-
-def address(bound: socket.socket) -> str:
-    """The URL of a bound socket: `http://127.0.0.1:8080`."""
-    host, port = bound.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def run(
@@ -111,9 +77,12 @@ async def _serve(
     # It never ends by itself: if it does, no generation would be taken up any more.
     follower.add_done_callback(lambda _: stop.set())
     ready()
+    warming = _warming(config, published)
     try:
         await stop.wait()
     finally:
+        if warming:
+            warming.stop()
         opener.cancel()
         follower.cancel()
         await asyncio.wait([follower, opener])
@@ -124,6 +93,19 @@ async def _serve(
         limiter.close()
     if not follower.cancelled():
         follower.result()
+
+
+def _warming(config: Config, published: Published) -> Warming | None:
+    """The thread that reads the generation being served, if that is wanted and there is one."""
+    generation = published.generation
+    if not config.warm or generation is None:
+        return None
+    assert config.data
+    folder = config.data / generation
+    files = sorted(folder.glob("*.shard"), key=lambda path: path.stat().st_size)
+    warming = Warming(folder, files, lambda: published.generation == generation)
+    warming.start()
+    return warming
 
 
 def _listen_to_signals(stop: asyncio.Event, published: Published, parent: int | None) -> None:

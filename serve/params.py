@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from serve import errors
+from serve.errors import ApiError
 from serve.names import Names
 from serve.numbers import decimal, integer
 from serve.remembering import remembering
@@ -38,6 +39,8 @@ LONGEST_Q: Final = 120  # code points (§8.2 rule 7)
 
 # `effectif` is an int32; a bound beyond it excludes what the bound itself excludes.
 _INT32: Final = 2**31 - 1
+
+_ABSENT: Final = [""]
 
 Pairs = Sequence[tuple[str, str]]
 Values = dict[str, list[str]]
@@ -179,6 +182,17 @@ def _places(values: Values, names: Names) -> tuple[Scope, tuple[str, ...] | None
     countries, no_country = _sort_out(pays, names.country)
     divisions, no_sector = _sort_out(secteurs, names.sector)
     groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
+    if no_country or no_sector or (no_sub_sector and secteurs):
+        raise _unknown(no_country, no_sector, no_sub_sector, names)
+    if sous_secteurs and not secteurs:
+        why = "ne s'applique qu'avec secteur ; ajoutez secteur=…"
+        raise errors.parametre_invalide("sous_secteur", why)
+    return Scope(countries, divisions), groups if sous_secteurs else None
+
+
+def _unknown(
+    no_country: Sequence[str], no_sector: Sequence[str], no_sub_sector: Sequence[str], names: Names
+) -> ApiError:
     alike = (
         suggestions(no_country, names.pays_alike)
         | suggestions(no_sector, names.secteurs_alike)
@@ -187,25 +201,24 @@ def _places(values: Values, names: Names) -> tuple[Scope, tuple[str, ...] | None
     if no_country:
         others = {"secteurs_inconnus": no_sector, "sous_secteurs_inconnus": no_sub_sector}
         found = {name: unknown for name, unknown in others.items() if unknown}
-        raise errors.pays_inconnu(no_country, alike, **found)
-    if no_sector or (no_sub_sector and secteurs):
-        raise errors.secteur_inconnu(no_sector, alike, no_sub_sector)
-    if sous_secteurs and not secteurs:
-        why = "ne s'applique qu'avec secteur ; ajoutez secteur=…"
-        raise errors.parametre_invalide("sous_secteur", why)
-    return Scope(countries, divisions), groups if sous_secteurs else None
+        return errors.pays_inconnu(no_country, alike, **found)
+    return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
 
 
 def _items(values: Values, name: str, separator: str) -> list[str]:
     """The items of a list parameter, wherever it was repeated (B5); none empty, none twice (B1)."""
-    parts = (part.strip() for value in values.get(name, ()) for part in value.split(separator))
+    if name not in values:
+        return []
+    parts = (part.strip() for value in values[name] for part in value.split(separator))
     return list(dict.fromkeys(part for part in parts if part))
 
 
 def _sort_out(
-    words: Iterable[str], meaning: Callable[[str], str | None]
+    words: Sequence[str], meaning: Callable[[str], str | None]
 ) -> tuple[tuple[str, ...], list[str]]:
     """The codes that `words` mean, sorted and once each; and the words that mean nothing."""
+    if not words:
+        return (), []
     codes = {word: meaning(word) for word in words}
     known = {code for code in codes.values() if code is not None}
     return tuple(sorted(known)), [word for word, code in codes.items() if code is None]
@@ -225,11 +238,14 @@ def _groups(
 
 def _scalar(values: Values, name: str) -> str:
     """The value of `name`, "" if absent; repeated, it must say the same thing (B5)."""
-    different = list(dict.fromkeys(values.get(name, ())))
+    given = values.get(name, _ABSENT)
+    if len(given) == 1:
+        return given[0]
+    different = list(dict.fromkeys(given))
     if len(different) > 1:
         shown = ", ".join(repr(value[:100]) for value in different[:5])
         raise errors.parametre_invalide(name, f"plusieurs valeurs ({shown}) ; n'en gardez qu'une")
-    return different[0] if different else ""
+    return different[0]
 
 
 def _q(values: Values) -> str | None:

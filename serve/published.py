@@ -80,8 +80,9 @@ class Published:
 
     @property
     def generation(self) -> str | None:
-        """The generation being served, or None."""
-        return self._lent.edition.id if self._lent else None
+        """The generation being served, or None; any thread may ask."""
+        lent = self._lent
+        return lent.edition.id if lent else None
 
     @property
     def since(self) -> datetime | None:

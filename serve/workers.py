@@ -18,7 +18,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Final
 
-from serve import listen, log, metrics
+from serve import log, metrics
+from serve import port as ports
 from serve.config import Config
 
 # Between two attempts to replace a worker that died: a fault at start must not fill the log.
@@ -52,7 +53,7 @@ def run(config: Config, ready: Callable[[str], None]) -> None:
     with metrics.shared(config.state):
         workers = [_start(config, port) for _ in range(config.workers)]
         try:
-            _keep(config, port, workers, signals, lambda: ready(listen.address(reserved)))
+            _keep(config, port, workers, signals, lambda: ready(ports.address(reserved)))
         finally:
             _stop(workers)
             reserved.close()
@@ -60,18 +61,20 @@ def run(config: Config, ready: Callable[[str], None]) -> None:
 
 def work(config: Config, port: int, pipe: Connection) -> None:
     """The life of one worker: what `run` spawns."""
+    from serve import listen  # here: the parent, which needs none of it, is ready to spawn sooner
+
     log.set_up()
-    bound = listen.bind(config.host, port, shared=True)
+    bound = ports.bind(config.host, port, shared=True)
     listen.run(config, bound, ready=lambda: pipe.send(True), parent=pipe.fileno())
 
 
 def _reserve(host: str, port: int) -> socket.socket:
     """A socket that keeps the port ours without listening on it: connections go to the workers."""
     # Alone first: with SO_REUSEPORT a second server of ours would slip in unnoticed.
-    alone = listen.bind(host, port)
+    alone = ports.bind(host, port)
     port = alone.getsockname()[1]
     alone.close()
-    return listen.bind(host, port, shared=True)
+    return ports.bind(host, port, shared=True)
 
 
 def _signals() -> int:
@@ -152,7 +155,7 @@ def _stop(workers: list[_Worker]) -> None:
     """Let each worker finish what it is doing; end those that do not."""
     for worker in workers:
         worker.process.terminate()
-    deadline = time.monotonic() + listen.DRAIN_SECONDS + 5
+    deadline = time.monotonic() + ports.DRAIN_SECONDS + 5
     for worker in workers:
         worker.process.join(max(0.0, deadline - time.monotonic()))
         worker.process.kill()

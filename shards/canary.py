@@ -5,19 +5,18 @@ They are few and cheap: each country, sector and order once, compared with the c
 that opens, and counts, and still answers wrongly.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from shards.errors import GenerationError
 from shards.query import ORDERS, Query
-from shards.reader import Shard
 from shards.reference import Reference
-from shards.search import search
+from shards.search import Base, search
 
 _PAGE: Final = 50
 
 
-def check(shards: Mapping[str, Shard], reference: Reference) -> None:
+def check(shards: Base, reference: Reference) -> None:
     """Raise GenerationError, naming each search that answers wrongly, if one does."""
     if faults := list(_faults(shards, reference)):
         raise GenerationError(
@@ -26,7 +25,7 @@ def check(shards: Mapping[str, Shard], reference: Reference) -> None:
         )
 
 
-def _faults(shards: Mapping[str, Shard], reference: Reference) -> Iterator[str]:
+def _faults(shards: Base, reference: Reference) -> Iterator[str]:
     for tri in ORDERS:
         page = search(shards, Query(tri=tri), offset=0, limit=_PAGE)
         if page.total != reference.total or len(page.rows) != min(_PAGE, page.total):
@@ -44,7 +43,7 @@ def _faults(shards: Mapping[str, Shard], reference: Reference) -> Iterator[str]:
     yield from _name_faults(shards)
 
 
-def _name_faults(shards: Mapping[str, Shard]) -> Iterator[str]:
+def _name_faults(shards: Base) -> Iterator[str]:
     """The first company of each country is found by its own name and by its identifier."""
     for iso2, shard in shards.items():
         if not shard.rows:

@@ -40,6 +40,21 @@ class Span(NamedTuple):
     stop: int
 
 
+class Spans(NamedTuple):
+    """Ranges of rows, ascending: of each, where it starts and where it stops."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """Rows in all of them."""
+        return int((self.stops - self.starts).sum())
+
+    def each(self) -> list[Span]:
+        return list(map(Span, self.starts.tolist(), self.stops.tolist()))
+
+
 class Part(NamedTuple):
     """Neighbouring cells [first, end): one cell or a whole sector, with its sums."""
 
@@ -58,6 +73,7 @@ class Scope:
 
     parts: Sequence[Part]
     size: int
+    cell_count: int
     with_ca: int
     with_site: int
 
@@ -152,6 +168,7 @@ def _scope(parts: Sequence[Part]) -> Scope:
     return Scope(
         parts,
         sum(part.stop - part.start for part in parts),
+        sum(part.end - part.first for part in parts),
         sum(part.with_ca for part in parts),
         sum(part.with_site for part in parts),
     )

@@ -3,13 +3,12 @@
 Everything here is found by a few binary searches; nothing is listed or counted yet.
 """
 
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.cells import Scope, Span
+from shards.cells import Scope, Span, Spans
 from shards.format import website_bit
 from shards.question import Question
 from shards.reader import Shard
@@ -52,8 +51,7 @@ class Facts(NamedTuple):
         return met
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(NamedTuple):
     """The conditions of a question in one shard; None where it does not ask.
 
     Attributes:
@@ -101,20 +99,18 @@ def conditions(shard: Shard, question: Question) -> Conditions | None:
 def _turnover(shard: Shard, question: Question) -> Interval | None:
     if question.turnover is None:
         return None
-    keys = shard.turnover_keys
-    low, high = question.turnover
-    return Interval(int(keys.searchsorted(low)), int(keys.searchsorted(high, side="right")))
+    return shard.steps("ca_desc").within(*question.turnover)
 
 
 def _headcount(shard: Shard, question: Question) -> tuple[Interval | None, Interval | None]:
     """Places in `effectif_desc`, and codes of `facts`."""
     if question.headcount is None:
         return None, None
-    least, most = question.headcount
-    first = int(shard.headcounts.searchsorted(least))
-    end = int(shard.headcounts.searchsorted(most, side="right"))
-    places = shard.headcount_places
-    return Interval(int(places[end]), int(places[first])), Interval(first + 1, end + 1)
+    steps, (low, high) = shard.steps("effectif_desc"), question.headcount
+    # The code of a headcount counts from the least one, a step from the greatest.
+    last = len(steps.keys) + 1
+    first, end = steps.keys.searchsorted(low), steps.keys.searchsorted(high, side="right")
+    return steps.within(low, high), Interval(last - int(end), last - int(first))
 
 
 def _facts(shard: Shard, codes: Interval | None, website: bool) -> Facts | None:
@@ -133,48 +129,48 @@ def cell_mask(shard: Shard, scope: Scope) -> NDArray[np.bool_]:
     return scope.mask(len(shard.layout.cells))
 
 
-def spans(shard: Shard, asked: Conditions, question: Question) -> list[Span]:
+def spans(shard: Shard, asked: Conditions) -> Spans:
     """The rows within scope and turnover, as ranges; in each, turnover descends."""
     scope = asked.scope or shard.layout.whole
     if asked.turnover is None:
-        return scope.spans() if asked.scope else [Span(0, shard.rows)]
-    cells = shard.layout.cells
-    chosen = scope.cells()
+        found = scope.spans() if asked.scope else [Span(0, shard.rows)]
+        starts, stops = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return Spans(starts, stops)
+    starts, stops = _within(shard, scope, asked)
+    kept = starts < stops
+    return Spans(starts[kept], stops[kept])
+
+
+def _within(
+    shard: Shard, scope: Scope, asked: Conditions
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of each cell of the scope whose places in `ca_desc` are in the stretch."""
+    assert asked.turnover is not None
+    layout, rank = shard.layout, shard.rank("ca_desc")
+    chosen = np.array(scope.cells(), dtype=np.int64)
+    starts, ends = layout.starts.take(chosen), layout.ends.take(chosen)
     if asked.every_turnover:
-        bounds = [(cells[at].start, cells[at].with_ca) for at in chosen]
-    else:
-        assert question.turnover is not None
-        bounds = _within(shard, chosen, *question.turnover)
-    return [Span(first, end) for first, end in bounds if first < end]
-
-
-def _within(shard: Shard, chosen: list[int], low: float, high: float) -> list[tuple[int, int]]:
-    """The rows of each of these cells whose key of `ca_desc` is from `low` to `high`."""
-    key, layout = shard.key("ca_desc"), shard.layout
+        return starts, ends
+    first, end = np.uint32(asked.turnover.first), np.uint32(asked.turnover.end)
     if len(chosen) >= _TOGETHER:
-        starts, ends = layout.starts[chosen], layout.ends[chosen]
-        firsts = _bisected(key, starts, ends, lambda keys: keys < low)
-        stops = _bisected(key, firsts, ends, lambda keys: keys <= high)
-        return list(zip(firsts.tolist(), stops.tolist(), strict=True))
-    found = []
-    for at in chosen:
-        start, stop = layout.cells[at].start, layout.cells[at].with_ca
-        held = key[start:stop]
-        first = start + int(held.searchsorted(low))
-        found.append((first, start + int(held.searchsorted(high, side="right"))))
-    return found
+        starts = _bisected(rank, starts, ends, first)
+        return starts, _bisected(rank, starts, ends, end)
+    firsts, stops = starts.copy(), starts.copy()
+    for at, (start, stop) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        held = rank[start:stop]
+        firsts[at] += held.searchsorted(first)
+        stops[at] += held.searchsorted(end)
+    return firsts, stops
 
 
 def _bisected(
-    key: NDArray[np.float64], low: NDArray[np.int64], high: NDArray[np.int64], before: Any
+    rank: Rows, low: NDArray[np.int64], high: NDArray[np.int64], least: np.uint32
 ) -> NDArray[np.int64]:
-    """In each range [low, high) of the sorted `key`, the first place that is not `before`."""
+    """In each range [low, high) of rows, where `rank` ascends, the first of at least that rank."""
     low, high = low.copy(), high.copy()
-    if not len(key):
-        return low
     for _ in range(int((high - low).max(initial=0)).bit_length()):
         middle = (low + high) >> 1
-        go_on = before(key.take(middle, mode="clip")) & (low < high)
+        go_on = (rank.take(middle, mode="clip") < least) & (low < high)
         low = np.where(go_on, middle + 1, low)
         high = np.where(go_on, high, middle)
     return low

@@ -11,27 +11,29 @@ from shards.errors import WrongFormatError
 from shards.query import DEEPEST
 
 MAGIC: Final = b"societes-shard"
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 
 META: Final = b"meta"  # what the shard says of itself: header, cells, compression dictionary
-KEY: Final = b"key"  # what an order compares, a value a row, by `tri`
+KEY: Final = b"key"  # the distinct values that an order compares
+STEP: Final = b"step"  # where in the order each of them begins
 COLUMN: Final = b"column"  # what conditions test, a value a row
 ORDER: Final = b"order"  # rows in the order of a `tri`
 RANK: Final = b"rank"  # the inverse of an order: the place of each row
-SORTED: Final = b"sorted"  # keys and facts along an order, for bounds
+SORTED: Final = b"sorted"  # facts along an order
 WEBSITE: Final = b"website"  # places in an order of the rows with a website
 TOP: Final = b"top"  # the first rows of each order in a sector or a cell
 NAME: Final = b"name"  # folded names as numbers of words, by row
 WORD: Final = b"word"  # the words of the folded names, and which rows hold them
 HEAVY: Final = b"heavy"  # rows of the word parts that too many rows hold
 JUNCTION: Final = b"junction"  # rows by the two characters on either side of a blank
+PHRASE: Final = b"phrase"  # rows of the texts with a blank that too many rows hold
 IDENT: Final = b"ident"  # folded identifiers, sorted, and their rows
 PREFIX: Final = b"prefix"  # rows of the identifier prefixes that too many rows have
 RECORD: Final = b"record"  # row -> one company, compressed
 COMPTES: Final = b"comptes"  # row -> its statement lines, compressed
 TABLES: Final = (
-    META, KEY, COLUMN, ORDER, RANK, SORTED, WEBSITE, TOP, NAME, WORD, HEAVY, JUNCTION, IDENT,
-    PREFIX, RECORD, COMPTES,
+    META, KEY, STEP, COLUMN, ORDER, RANK, SORTED, WEBSITE, TOP, NAME, WORD, HEAVY, JUNCTION,
+    PHRASE, IDENT, PREFIX, RECORD, COMPTES,
 )  # fmt: skip
 
 HEADER: Final = b"header"
@@ -39,14 +41,11 @@ CELLS: Final = b"cells"
 DICTIONARY: Final = b"dictionary"
 FACTS: Final = b"facts"
 CELL: Final = b"cell"
-HEADCOUNTS: Final = b"headcounts"
-HEADCOUNT_PLACES: Final = b"headcount_places"
 
 # Little-endian: the machines this runs on read them in place (NumPy dtype strings).
 U4: Final = "<u4"
 U8: Final = "<u8"
 CELL_TYPE: Final = "<u2"
-HEADCOUNT_TYPE: Final = "<i4"
 # A key ascends in its order, so it is the negated value; a null is NaN or the greatest integer.
 # `ca_asc` compares the negated key of `ca_desc`, `nom` compares texts: neither is stored.
 KEYS: Final = {
@@ -60,19 +59,26 @@ KEYS: Final = {
 EFFECTIF_NULL: Final = -(2**31)
 DATE_NULL: Final = 0
 
-# A list of `top` is never read past the deepest page; a longer one would be dead weight.
+# What is never read past the deepest page goes no further: lists of `top`, and orders behind their
+# last row that is not null. Sectors and cells of fewer rows than TOP_LEAST are sorted when asked.
 TOP_ROWS: Final = DEEPEST
+TOP_LEAST: Final = 4 * TOP_ROWS
 # Suffixes of words are sorted by this many bytes; a longer `q` is looked up by its first ones.
 SUFFIX_BYTES: Final = 24
 # Of every so many suffixes and identifiers the first 8 bytes are kept as a number, to find a
 # place among millions without touching them.
 SAMPLED: Final = 16
+# Of every so many bytes of the words, the number of the word that the first one belongs to is kept.
+OWNED: Final = 16
 
 # Row sets that are united by the build: those of more than a share of the rows.
-HEAVY_SHARE: Final = 32
+HEAVY_SHARE: Final = 64
+PHRASE_SHARE: Final = 32
 HEAVY_LEAST: Final = 1_024
-LIST: Final = 0  # kinds of a row set: row numbers, or a bit a row
+LIST: Final = 0  # kinds of a row set: row numbers, a bit a row, or the gaps between rows
 BITS: Final = 1
+GAPS: Final = 2
+FURTHER: Final = 255  # a gap that is longer than a byte says: go on, no row is here
 
 ZSTD_LEVEL: Final = 3
 
@@ -125,8 +131,13 @@ def top_key(place: str, tri: str) -> bytes:
 
 
 def heavy_size(rows: int) -> int:
-    """A set of more rows than this, in a shard of `rows`, is united by the build."""
+    """The rows of a part of a word, or of an identifier, are united by the build if more."""
     return max(HEAVY_LEAST, rows // HEAVY_SHARE)
+
+
+def phrase_size(rows: int) -> int:
+    """The rows of a text with a blank are listed by the build if more than this."""
+    return max(HEAVY_LEAST, rows // PHRASE_SHARE)
 
 
 def facts_type(headcounts: int) -> str:

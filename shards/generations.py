@@ -31,6 +31,7 @@ from shards.errors import CorruptError, GenerationError
 from shards.manifest import File, Manifest, Source
 from shards.reader import Shard
 from shards.reference import Reference
+from shards.search import Base
 
 CURRENT: Final = "CURRENT"
 MANIFEST: Final = "manifest.json"
@@ -58,7 +59,7 @@ class Generation:
     id: str
     manifest: Manifest
     reference: Reference
-    shards: Mapping[str, Shard]
+    shards: Base
 
     def close(self) -> None:
         for shard in self.shards.values():
@@ -123,7 +124,7 @@ def load(data: Path, generation: str) -> Generation:
 def _opened(folder: Path, manifest: Manifest) -> Generation:
     _same_sizes(folder, manifest)
     reference = references.load((folder / REFERENCE).read_bytes())
-    shards: dict[str, Shard] = {}
+    shards = Base()
     try:
         for pays in reference.pays:
             shards[pays.iso2] = Shard(folder / shard_name(pays.iso2))

@@ -3,9 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shards import sets
 from shards.arrays import distinct
-from shards.sampled import Sampled, Sought, sought
-from shards.sets import EMPTY, Listed, Rows, RowSet
+from shards.sampled import Even, Sampled, Sought, sought
+from shards.sets import EMPTY, Listed, Packed, Rows, RowSet
 from shards.texts import END
 
 
@@ -17,10 +21,10 @@ class Idents:
     none has so many that are at most `light`.
     """
 
-    folded: Sampled
+    folded: Sampled[NDArray[np.uint32]] | Sampled[Even]
     rows: Rows
     light: int
-    heavy: Callable[[bytes], RowSet | None]
+    heavy: Callable[[bytes], Packed | None]
 
 
 def beginning_with(index: Idents, prefix: Sought) -> RowSet:
@@ -29,7 +33,7 @@ def beginning_with(index: Idents, prefix: Sought) -> RowSet:
     if first == end:
         return EMPTY
     if end - first > index.light and (united := index.heavy(prefix.text)) is not None:
-        return united
+        return sets.opened(united)
     return Listed(distinct(index.rows[first:end].copy()))
 
 

@@ -1,4 +1,4 @@
-"""What a shard computes from its columns: keys, facts, orders, ranks, and lists of all of them.
+"""What a shard computes from its columns: steps, facts, orders, ranks, and lists of all of them.
 
 Pure functions from arrays to entries of tables; shards/writer.py puts them into the file. Entries
 of a table come in ascending order of their keys.
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shards import format, orders
+from shards import format, orders, steps
 from shards.cells import Cell
 from shards.orders import Keys, Rows
 from shards.query import ORDERS
@@ -64,34 +64,46 @@ def permutations(keys: Mapping[str, Keys], by_name: Rows, by_id: Rows) -> dict[s
     return found
 
 
-def orders_and_ranks(found: Mapping[str, Rows], ranks: Mapping[str, Rows]) -> Iterator[Entry]:
-    """Each order and its inverse."""
+def orders_and_ranks(
+    keys: Mapping[str, Keys], found: Mapping[str, Rows], ranks: Mapping[str, Rows]
+) -> Iterator[Entry]:
+    """Each order as far as anybody looks, its inverse, and the steps of its key.
+
+    `ca_asc` is `ca_desc` backwards but for its ties: it has no rank and no steps of its own.
+    """
     for tri in sorted(ORDERS):
-        yield Entry(format.ORDER, tri.encode(), packed(found[tri], format.U4))
-        yield Entry(format.RANK, tri.encode(), packed(ranks[tri], format.U4))
+        yield Entry(format.ORDER, tri.encode(), packed(kept(tri, keys, found[tri]), format.U4))
+        if tri in orders.RANKED:
+            yield Entry(format.RANK, tri.encode(), packed(ranks[tri], format.U4))
+    for tri in sorted(keys):
+        held = steps.of_order(keys[tri][found[tri][: _known(keys[tri])]])
+        yield Entry(format.KEY, tri.encode(), packed(held.keys, format.KEYS[tri]))
+        yield Entry(format.STEP, tri.encode(), packed(held.places, format.U4))
+
+
+def kept(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
+    """What a shard keeps of an order: of the rows that are null in it, a page at the most."""
+    if tri not in orders.KEY_OF:
+        return order
+    stored, _ = orders.KEY_OF[tri]
+    return order[: _known(keys[stored]) + format.TOP_ROWS]
 
 
 def bounds(keys: Mapping[str, Keys], known: Facts, found: Mapping[str, Rows]) -> Iterator[Entry]:
-    """What a bound of turnover or headcount is looked up in, and the websites along both orders."""
-    by_ca = found["ca_desc"][: _known(keys["ca_desc"])]
-    by_effectif = found["effectif_desc"][: _known(keys["effectif_desc"])]
+    """What lies along the two orders that have bounds: facts, and the rows with a website."""
     bit = format.website_bit(known.values.dtype.str)
-    codes = known.values & ~np.array(bit, dtype=known.values.dtype)
-    counts = np.bincount(codes, minlength=len(known.headcounts) + 1)[1:]
-    places = len(by_effectif) - np.concatenate(([0], np.cumsum(counts)))
-    yield Entry(format.SORTED, b"ca_desc", packed(keys["ca_desc"][by_ca], format.KEYS["ca_desc"]))
+    by_ca = found["ca_desc"][: _known(keys["ca_desc"])]
     yield Entry(format.SORTED, format.FACTS, known.values[by_ca].tobytes())
-    yield Entry(format.SORTED, format.HEADCOUNT_PLACES, packed(places, format.U4))
-    yield Entry(format.SORTED, format.HEADCOUNTS, packed(known.headcounts, format.HEADCOUNT_TYPE))
-    for name, rows in ((b"ca_desc", by_ca), (b"effectif_desc", by_effectif)):
+    for name in ("ca_desc", "effectif_desc"):
+        rows = found[name][: _known(keys[name])]
         with_site = np.flatnonzero(known.values[rows] & bit)
-        yield Entry(format.WEBSITE, name, packed(with_site, format.U4))
+        yield Entry(format.WEBSITE, name.encode(), packed(with_site, format.U4))
 
 
 def tops(
     found: Mapping[str, Rows], ranks: Mapping[str, Rows], layout: Sequence[Cell]
 ) -> list[Entry]:
-    """The first rows of each order in each cell and in each sector."""
+    """The first rows of each order in each large cell and in each large sector."""
     spans = {cell.place: (cell.start, cell.stop) for cell in layout}
     for cell in layout:
         sector = cell.secteur or "-"
@@ -104,6 +116,7 @@ def tops(
             packed(found[tri][_least(ranks[tri][start:stop])], format.U4),
         )
         for place, (start, stop) in spans.items()
+        if stop - start >= format.TOP_LEAST
         for tri in ORDERS
     ]
     return sorted(heads)

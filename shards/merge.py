@@ -9,12 +9,13 @@ for more. A raw name is read only where folded names are equal.
 from collections.abc import Callable, Sequence
 from heapq import merge
 from itertools import groupby, islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shards import words
+from shards.orders import Keys
 from shards.reader import Shard
 from shards.sets import Rows
 
@@ -45,6 +46,13 @@ class _Place(NamedTuple):
     at: int
 
 
+class _Merged(NamedTuple):
+    """Places, one after the other: of each its source, and where it is in the head of that."""
+
+    sources: NDArray[np.intp]
+    at: NDArray[np.intp]
+
+
 def page(sources: Sequence[Source], tri: str, *, offset: int, limit: int) -> tuple[Row, ...]:
     """Rows [offset, offset + limit) of all sources together, in the order `tri`.
 
@@ -60,43 +68,50 @@ def page(sources: Sequence[Source], tri: str, *, offset: int, limit: int) -> tup
         for source in sources
     ]
     heads = [source.first(number) for source, number in zip(sources, asked, strict=True)]
+    shards = [source.shard for source in sources]
+    compared = [_compared(shard, tri, rows) for shard, rows in zip(shards, heads, strict=True)]
     while True:
-        places = _merged(sources, heads, tri, count)
-        last = {(source, asked[source] - 1) for source in range(len(sources))}
-        short = [source for source, index in last.intersection(places)
-                 if asked[source] < min(count, sources[source].total)]  # fmt: skip
+        merged = (
+            _by_name(shards, heads, compared, count) if tri == "nom" else _by_key(compared, count)
+        )
+        used = np.bincount(merged.sources, minlength=len(sources)).tolist()
+        short = [source for source, number in enumerate(used)
+                 if number == asked[source] < min(count, sources[source].total)]  # fmt: skip
         if not short:
             break
         for source in short:
             asked[source] = min(2 * asked[source], count, sources[source].total)
             heads[source] = sources[source].first(asked[source])
-    return tuple(
-        Row(sources[source].shard.iso2, int(heads[source][index]))
-        for source, index in places[offset:]
-    )
+            compared[source] = _compared(shards[source], tri, heads[source])
+    shown = zip(merged.sources[offset:].tolist(), merged.at[offset:].tolist(), strict=True)
+    return tuple(Row(shards[source].iso2, int(heads[source][at])) for source, at in shown)
 
 
-def _merged(sources: Sequence[Source], heads: Sequence[Rows], tri: str, count: int) -> list[_Place]:
-    """The first `count` places of all heads together."""
-    shards = [source.shard for source in sources]
-    if tri == "nom":
-        return _by_name(shards, heads, count)
-    keys = np.concatenate(
-        [shard.keys(tri, rows) for shard, rows in zip(shards, heads, strict=True)]
-    )
-    starts = np.cumsum([0, *(len(rows) for rows in heads)])
+def _compared(shard: Shard, tri: str, rows: Rows) -> Any:
+    """What rows are merged by: folded names, or keys."""
+    return words.folded_names(shard.words, rows) if tri == "nom" else shard.keys(tri, rows)
+
+
+def _by_key(compared: Sequence[Keys], count: int) -> _Merged:
+    """The first `count` places of all heads together, by their keys."""
+    starts = np.cumsum([0, *map(len, compared)])
     # Stable: equal keys stay in the order of countries, and within one as the shard gave them.
-    chosen: NDArray[np.intp] = np.argsort(keys, kind="stable")[:count]
+    chosen = np.argsort(np.concatenate(compared), kind="stable")[:count]
     owners = starts.searchsorted(chosen, side="right") - 1
-    indexes = chosen - starts[owners]
-    return list(map(_Place, owners.tolist(), indexes.tolist()))
+    return _Merged(owners, chosen - starts[owners])
 
 
-def _by_name(shards: Sequence[Shard], heads: Sequence[Rows], count: int) -> list[_Place]:
+def _by_name(
+    shards: Sequence[Shard],
+    heads: Sequence[Rows],
+    compared: Sequence[Sequence[bytes]],
+    count: int,
+) -> _Merged:
+    """The first `count` places of all heads together, by their names."""
     names = sorted(
         (folded, source, index)
-        for source, (shard, rows) in enumerate(zip(shards, heads, strict=True))
-        for index, folded in enumerate(words.folded_names(shard.words, rows))
+        for source, held in enumerate(compared)
+        for index, folded in enumerate(held)
     )
     places: list[_Place] = []
     for _, alike in groupby(names, key=lambda name: name[0]):
@@ -104,12 +119,13 @@ def _by_name(shards: Sequence[Shard], heads: Sequence[Rows], count: int) -> list
         if group[0].source != group[-1].source:
             runs = [list(run) for _, run in groupby(group, key=lambda place: place.source)]
             # Each run is in order already: only those that come to its front are read.
-            merged = merge(*runs, key=lambda place: _tie(shards, heads, place))
-            group = list(islice(merged, count - len(places)))
+            in_order = merge(*runs, key=lambda place: _tie(shards, heads, place))
+            group = list(islice(in_order, count - len(places)))
         places += group
         if len(places) >= count:
             break
-    return places[:count]
+    found = np.array(places[:count], dtype=np.intp)
+    return _Merged(found[:, 0], found[:, 1])
 
 
 def _tie(shards: Sequence[Shard], heads: Sequence[Rows], place: _Place) -> tuple[str, int, int]:

@@ -11,6 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from shards.query import ORDERS
+
 Keys = NDArray[Any]  # float64, NaN for null, or a signed integer, its greatest for null
 Rows = NDArray[np.uint32]
 
@@ -24,6 +26,8 @@ KEY_OF: Final = {
     "capital_desc": ("capital_desc", 1),
     "score": ("score", 1),
 }
+# The orders in which the place of a row is stored; that in `ca_asc` follows from `ca_desc`.
+RANKED: Final = frozenset(ORDERS) - {"ca_asc"}
 
 
 def descending(values: NDArray[Any], dtype: str, null: int | None = None) -> Keys:
@@ -39,7 +43,7 @@ def descending(values: NDArray[Any], dtype: str, null: int | None = None) -> Key
         return np.asarray(np.negative(values), dtype=dtype)
     keys = -values.astype(np.int64)
     if null is not None:
-        keys[values == null] = np.iinfo(dtype).max
+        keys[values == null] = null_of(np.dtype(dtype))
     return keys.astype(dtype)
 
 
@@ -47,7 +51,12 @@ def is_null(keys: Keys) -> NDArray[np.bool_]:
     """Which keys stand for null."""
     if keys.dtype.kind == "f":
         return np.isnan(keys)
-    return np.asarray(keys == np.iinfo(keys.dtype).max)
+    return np.asarray(keys == null_of(keys.dtype))
+
+
+def null_of(dtype: np.dtype[Any]) -> float:
+    """What stands for null among keys of this type."""
+    return np.nan if dtype.kind == "f" else int(np.iinfo(dtype).max)
 
 
 def date_key(date: str | None) -> int:

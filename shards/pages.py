@@ -11,11 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from shards import conditions, paths
-from shards.arrays import where
+from shards import conditions, format, paths, ranking
+from shards.arrays import ranges, where
 from shards.cells import Scope
 from shards.conditions import Conditions
-from shards.format import TOP_ROWS
 from shards.paths import Found
 from shards.question import Question
 from shards.reader import Shard
@@ -39,17 +38,18 @@ def first(shard: Shard, question: Question, asked: Conditions, found: Found, cou
     if not count:
         return EMPTY.rows()
     direct = _direct(shard, question, asked, count)
-    if direct is not None:
+    if direct is not None and len(direct) == count:  # an order may end before that among nulls
         return direct
     stretch = _stretch(shard, question.tri, asked)
-    ranking = STARTING + found.cost + RANKING * found.total
+    by_rank = STARTING + found.cost() + RANKING * found.total
     expected = count * (stretch.end - stretch.first) / found.total
-    if STARTING + WALKING * expected < ranking and not isinstance(asked.named, Listed):
-        budget = int(max(ranking / WALKING, 2 * expected))
+    each = WALKING + (paths.IN_LIST if isinstance(asked.named, Listed) else 0.0)
+    if STARTING + each * expected < by_rank:
+        budget = int(max(by_rank / each, 2 * expected))
         walked = _walk(shard, question.tri, asked, stretch, count, int(expected), budget)
         if walked is not None:
             return walked
-    return _ranked(shard, question.tri, found.rows(), count)
+    return ranking.first(shard, question.tri, found.rows(), count)
 
 
 # -- without looking at a row -------------------------------------------------------------
@@ -64,7 +64,7 @@ def _direct(shard: Shard, question: Question, asked: Conditions, count: int) -> 
         if asked.turnover is None and asked.facts is None:
             return _heads(shard, tri, asked.scope, count)
         if tri == "ca_desc" and asked.facts is None:
-            return _fronts(shard, question, asked, count)
+            return _fronts(shard, tri, asked, count)
         return None
     if asked.headcount is None and tri in ("ca_desc", "ca_asc"):
         if asked.website:
@@ -94,20 +94,26 @@ def _with_site(
 
 def _heads(shard: Shard, tri: str, scope: Scope, count: int) -> Rows | None:
     """From the lists that the build has made of each sector and cell."""
+    listed = [part for part in scope.parts if part.stop - part.start >= format.TOP_LEAST]
+    few = [part for part in scope.parts if part.stop - part.start < format.TOP_LEAST]
     walk = STARTING + WALKING * count * shard.rows / scope.size
-    if count > TOP_ROWS or (HEAD + paths.LISTING * count) * len(scope.parts) > walk:
+    by_rank = HEAD * len(listed) + RANKING * (
+        count * len(listed) + sum(part.stop - part.start for part in few)
+    )
+    if by_rank > walk or (listed and count > format.TOP_ROWS):
         return None
-    heads = [shard.top(part.place, tri)[:count] for part in scope.parts]
-    if len(heads) == 1:
+    heads = [shard.top(part.place, tri)[:count] for part in listed]
+    if len(heads) == 1 and not few:
         return heads[0]
-    return _ranked(shard, tri, np.concatenate(heads), count)
+    heads += [np.arange(part.start, part.stop, dtype=np.uint32) for part in few]
+    return ranking.first(shard, tri, np.concatenate(heads), count)
 
 
-def _fronts(shard: Shard, question: Question, asked: Conditions, count: int) -> Rows:
+def _fronts(shard: Shard, tri: str, asked: Conditions, count: int) -> Rows:
     """In a cell turnover descends, so the first rows of each range are the first of it."""
-    ranges = conditions.spans(shard, asked, question)
-    fronts = [np.arange(r.start, min(r.stop, r.start + count), dtype=np.uint32) for r in ranges]
-    return _ranked(shard, question.tri, np.concatenate(fronts), count)
+    starts, stops = conditions.spans(shard, asked)
+    fronts = ranges(starts, np.minimum(stops - starts, count)).astype(np.uint32)
+    return ranking.first(shard, tri, fronts, count)
 
 
 def _stretch(shard: Shard, tri: str, asked: Conditions) -> Interval:
@@ -115,7 +121,7 @@ def _stretch(shard: Shard, tri: str, asked: Conditions) -> Interval:
     if asked.turnover is not None and tri == "ca_desc":
         return asked.turnover
     if asked.turnover is not None and tri == "ca_asc":
-        known = len(shard.turnover_keys)
+        known = shard.steps("ca_desc").known
         return Interval(known - asked.turnover.end, known - asked.turnover.first)
     if asked.headcount is not None and tri == "effectif_desc":
         return asked.headcount
@@ -123,16 +129,6 @@ def _stretch(shard: Shard, tri: str, asked: Conditions) -> Interval:
 
 
 # -- by looking at rows --------------------------------------------------------------------
-
-
-def _ranked(shard: Shard, tri: str, rows: Rows, count: int) -> Rows:
-    """The first of `rows`: the least ranks, and the rows that have them."""
-    ranks = shard.rank(tri).take(rows)
-    if len(ranks) > 4 * count:
-        ranks.partition(count)
-        ranks = ranks[:count]
-    ranks.sort()
-    return shard.order(tri).take(ranks[:count])
 
 
 def _walk(
@@ -144,20 +140,24 @@ def _walk(
     expected: int,
     budget: int,
 ) -> Rows | None:
-    """The first `count` matches of a stretch of the order; None if `budget` rows hold fewer."""
+    """The first `count` matches of a stretch of the order; None if `budget` rows, or all that the
+    order lists, hold fewer."""
     step = _step(shard, tri, asked)
     found: list[Rows] = []
     missing, start = count, stretch.first
     block = max(_LEAST_BLOCK, expected + expected // 4)
-    while missing and start < stretch.end:
+    last = min(stretch.end, len(shard.order(tri)))
+    while missing and start < last:
         if start - stretch.first >= budget:
             return None
         block = min(block, _LARGEST_BLOCK)
-        end = min(start + block, stretch.end)
+        end = min(start + block, last)
         rows = step(start, end)
         found.append(rows[:missing])
         missing -= len(found[-1])
         start, block = end, 2 * block
+    if missing:  # further rows are null in this order, which does not list them
+        return None
     return found[0] if len(found) == 1 else np.concatenate(found)
 
 
@@ -167,7 +167,7 @@ def _step(shard: Shard, tri: str, asked: Conditions) -> Callable[[int, int], Row
     met = asked.facts is None or (tri == "effectif_desc" and asked.headcount and not asked.website)
     turnover = tri not in ("ca_desc", "ca_asc")
     tests = paths.tests(shard, asked, facts=not met, turnover=turnover)
-    known = len(shard.turnover_keys) if tri == "ca_desc" and not met else 0
+    known = shard.steps("ca_desc").known if tri == "ca_desc" and not met else 0
     others = paths.tests(shard, asked, facts=False, turnover=turnover) if known else tests
 
     def step(start: int, end: int) -> Rows:

@@ -6,7 +6,7 @@ at a fraction of a nanosecond each; listed rows cost some nanoseconds a test. Th
 estimate is taken; each leads to the same rows.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -14,15 +14,16 @@ from typing import Final
 import numpy as np
 
 from shards import conditions
-from shards.arrays import where
-from shards.cells import Span
+from shards.arrays import ranges, where
+from shards.cells import Span, Spans
 from shards.conditions import Conditions
-from shards.question import Question
 from shards.reader import Shard
 from shards.sets import EMPTY, Bits, Listed, Mask, Rows
 
 # Nanoseconds, measured on 2.8 million rows; only their ratios matter.
-SPAN: Final = 4_000  # a range of rows, whatever its size
+SPAN: Final = 4_000  # a range of rows that is looked at, whatever its size
+COUNTED: Final = 150  # one in which nothing has to be looked at
+IN_WORDS: Final = 0.03  # a row, where the bits of a `q` are counted 64 at a time
 CALL: Final = 6_000  # a list of rows, whatever its size
 LISTING: Final = 1.0  # a row that is listed from a mask or an order
 ALONG: Final = 0.4  # facts or bits of neighbours
@@ -41,7 +42,7 @@ class Found:
 
     total: int
     rows: Callable[[], Rows]
-    cost: float
+    cost: Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,17 @@ class Path:
     run: Callable[[], Found]
 
 
-NOTHING: Final = Found(0, EMPTY.rows, 0.0)
+def free() -> float:
+    """The cost of what is listed already."""
+    return 0.0
 
 
-def cheapest(shard: Shard, question: Question, asked: Conditions) -> Path:
+NOTHING: Final = Found(0, EMPTY.rows, free)
+
+
+def cheapest(shard: Shard, asked: Conditions) -> Path:
     """The path of least estimated cost."""
-    return min(_paths(shard, question, asked), key=lambda path: path.cost)
+    return min(_paths(shard, asked), key=lambda path: path.cost)
 
 
 def tests(
@@ -84,12 +90,12 @@ def tests(
     return found
 
 
-def _paths(shard: Shard, question: Question, asked: Conditions) -> Iterator[Path]:
+def _paths(shard: Shard, asked: Conditions) -> Iterator[Path]:
     if isinstance(asked.named, Listed):
         listed = asked.named
         yield _listing(shard, asked, listed.size, listed.rows, named=False)
     else:
-        yield _by_spans(shard, question, asked)
+        yield _by_spans(shard, asked)
     if asked.turnover is not None:
         yield _by_turnover(shard, asked)
     if asked.headcount is not None:
@@ -121,7 +127,7 @@ def _listing(
         left = rows()
         for test in tests(shard, asked, facts=facts, turnover=turnover, named=named):
             left = left.take(where(test(left)))
-        return Found(len(left), lambda: left, 0.0)
+        return Found(len(left), lambda: left, free)
 
     return Path(CALL + each * size, run)
 
@@ -165,7 +171,7 @@ def _along(order: Rows, first: int, mask: Mask) -> Found:
         return order[first : first + len(mask)].take(where(mask))
 
     total = int(np.count_nonzero(mask))
-    return Found(total, rows, LISTING * len(mask))
+    return Found(total, rows, lambda: LISTING * len(mask))
 
 
 def _by_headcount(shard: Shard, asked: Conditions) -> Path:
@@ -182,40 +188,58 @@ def _by_headcount(shard: Shard, asked: Conditions) -> Path:
 # -- neighbours ------------------------------------------------------------------------
 
 
-def _by_spans(shard: Shard, question: Question, asked: Conditions) -> Path:
+def _by_spans(shard: Shard, asked: Conditions) -> Path:
     """Ranges of rows: a scope, of each cell the stretch that a bound of turnover leaves."""
     scope = asked.scope or shard.layout.whole
-    ranges, size = (len(scope.parts) if asked.scope else 1), float(scope.size)
+    number, size = (len(scope.parts) if asked.scope else 1), float(scope.size)
     if asked.turnover is not None:
-        ranges = sum(part.end - part.first for part in scope.parts)
-        share = (asked.turnover.end - asked.turnover.first) / max(1, len(shard.turnover_keys))
+        number = scope.cell_count
+        known = max(1, shard.steps("ca_desc").known)
+        share = (asked.turnover.end - asked.turnover.first) / known
         size = scope.with_ca * share
-    each = ALONG * ((asked.facts is not None) + (asked.named is not None))
-    return Path(SPAN * ranges + each * size, lambda: _in_spans(shard, question, asked))
+    if asked.facts is None:
+        cost = COUNTED * number + (asked.named is not None) * IN_WORDS * shard.rows
+        return Path(CALL + cost, lambda: _counted(shard, asked))
+    each = ALONG * (1 + (asked.named is not None))
+    return Path(SPAN * number + each * size, lambda: _in_spans(shard, asked))
 
 
-def _in_spans(shard: Shard, question: Question, asked: Conditions) -> Found:
-    spans = conditions.spans(shard, asked, question)
-    size = sum(span.stop - span.start for span in spans)
-    if asked.facts is None and asked.named is None:
-        return Found(size, lambda: _listed(spans), LISTING * size)
-    if not spans:
+def _counted(shard: Shard, asked: Conditions) -> Found:
+    """Ranges in which all rows match, or those of a `q`, which its bits tell word by word."""
+    spans = conditions.spans(shard, asked)
+    if asked.named is None:
+        return Found(spans.size, lambda: _listed(spans), lambda: LISTING * spans.size)
+    assert isinstance(asked.named, Bits)
+    total = asked.named.within(*spans)
+    return Found(total, lambda: _masked(shard, asked, spans).rows(), lambda: ALONG * spans.size)
+
+
+def _in_spans(shard: Shard, asked: Conditions) -> Found:
+    return _masked(shard, asked, conditions.spans(shard, asked))
+
+
+def _masked(shard: Shard, asked: Conditions, spans: Spans) -> Found:
+    """Ranges in which facts and `q` are looked at row by row."""
+    each = spans.each()
+    if not each:
         return NOTHING
-    extent = Span(spans[0].start, spans[-1].stop)
-    if len(spans) > 1 and SPAN * len(spans) > ALONG * (extent.stop - extent.start - size):
+    extent, size = Span(each[0].start, each[-1].stop), spans.size
+    if len(each) > 1 and SPAN * len(each) > ALONG * (extent.stop - extent.start - size):
         # The gaps are small: looking at them, too, is cheaper than stopping before each.
         mask = _mask(shard, asked, extent)
-        for before, after in pairwise(spans):
+        for before, after in pairwise(each):
             mask[before.stop - extent.start : after.start - extent.start] = False
         masks = [(extent, mask)]
     else:
-        masks = [(span, _mask(shard, asked, span)) for span in spans]
+        masks = [(span, _mask(shard, asked, span)) for span in each]
 
     def rows() -> Rows:
         found = [where(mask) + span.start for span, mask in masks]
         return np.concatenate(found).astype(np.uint32)
 
-    return Found(sum(int(np.count_nonzero(mask)) for _, mask in masks), rows, LISTING * size)
+    return Found(
+        sum(int(np.count_nonzero(mask)) for _, mask in masks), rows, lambda: LISTING * size
+    )
 
 
 def _mask(shard: Shard, asked: Conditions, span: Span) -> Mask:
@@ -231,7 +255,5 @@ def _mask(shard: Shard, asked: Conditions, span: Span) -> Mask:
     return mask
 
 
-def _listed(spans: Sequence[Span]) -> Rows:
-    if not spans:
-        return EMPTY.rows()
-    return np.concatenate([np.arange(*span, dtype=np.uint32) for span in spans])
+def _listed(spans: Spans) -> Rows:
+    return ranges(spans.starts, spans.stops - spans.starts).astype(np.uint32)

@@ -10,8 +10,9 @@ from shards.query import Query
 from shards.sampled import Sought, sought
 from shards.text import fold, fold_id
 
-_LEAST: Final = -(2**31)  # headcounts are stored in 32 bits
-_GREATEST: Final = 2**31 - 1
+# Headcounts are stored in 32 bits, negated; the greatest number there is stands for null.
+_LEAST: Final = -(2**31) + 2
+_GREATEST: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Question:
 
     Attributes:
         turnover: least and greatest key of `ca_desc`; both infinite where any turnover will do.
-        headcount: least and greatest headcount.
+        headcount: least and greatest key of `effectif_desc`.
     """
 
     tri: str
@@ -44,6 +45,12 @@ class Question:
     turnover: tuple[float, float] | None
     headcount: tuple[np.int32, np.int32] | None
     site_web: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every company matches."""
+        asked = (self.sous_secteurs, self.named, self.turnover, self.headcount)
+        return not self.secteurs and not self.site_web and asked == (None, None, None, None)
 
 
 def ask(query: Query) -> Question | None:
@@ -94,4 +101,4 @@ def _headcount(query: Query) -> tuple[int, int] | None:
         return None
     low = _LEAST if least is None else max(_LEAST, least)
     high = _GREATEST if most is None else min(_GREATEST, most)
-    return (low, high) if low <= _GREATEST and high >= _LEAST else (1, 0)
+    return (-high, -low) if low <= _GREATEST and high >= _LEAST else (1, 0)

@@ -27,16 +27,17 @@ from shards.cells import Layout
 from shards.errors import CorruptError, WrongFormatError
 from shards.idents import Idents
 from shards.orders import Keys
-from shards.sampled import Sampled
-from shards.sets import Rows, RowSet
+from shards.sampled import Even, Sampled
+from shards.sets import Packed, Rows
+from shards.steps import Steps
 from shards.text import fold_id
 from shards.texts import Interval, Texts
 from shards.words import Words
 
 # What is made once and kept until `close`.
 _KEPT: Final = (
-    "layout", "cell_of", "facts", "headcounts", "headcount_places", "turnover_keys",
-    "turnover_facts", "website_turnover", "website_headcount", "words", "idents",
+    "layout", "cell_of", "facts", "turnover_facts", "website_turnover", "website_headcount",
+    "words", "idents",
 )  # fmt: skip
 
 
@@ -94,8 +95,8 @@ class Shard:
         self._comptes = zstandard.ZstdDecompressor()
         self._orders = _Views(lambda tri: self._array(format.ORDER, tri, format.U4))
         self._ranks = _Views(lambda tri: self._array(format.RANK, tri, format.U4))
-        self._keys = _Views(lambda tri: self._array(format.KEY, tri, format.KEYS[tri]))
-        self._heavy: dict[Interval, RowSet] = {}
+        self._steps: dict[str, Steps] = {}
+        self._heavy: dict[Interval, memoryview] = {}
 
     # -- companies -----------------------------------------------------------------
 
@@ -146,27 +147,12 @@ class Shard:
     @cached_property
     def facts(self) -> NDArray[Any]:
         """Code of the headcount and website bit of each row (FORMAT.md §7)."""
-        return self._array(format.COLUMN, "facts", format.facts_type(len(self.headcounts)))
-
-    @cached_property
-    def headcounts(self) -> NDArray[np.int32]:
-        """The distinct headcounts, ascending."""
-        return self._array(format.SORTED, "headcounts", format.HEADCOUNT_TYPE)
-
-    @cached_property
-    def headcount_places(self) -> Rows:
-        """Where each of them ends in `effectif_desc`; the next greater one ends where it begins."""
-        return self._array(format.SORTED, "headcount_places", format.U4)
-
-    @cached_property
-    def turnover_keys(self) -> NDArray[np.float64]:
-        """The keys along `ca_desc` that are not null."""
-        return self._array(format.SORTED, "ca_desc", format.KEYS["ca_desc"])
+        return self._array(format.COLUMN, "facts", self._facts_type)
 
     @cached_property
     def turnover_facts(self) -> NDArray[Any]:
         """The facts along `ca_desc`, as far as there are turnovers."""
-        return self._array(format.SORTED, "facts", format.facts_type(len(self.headcounts)))
+        return self._array(format.SORTED, "facts", self._facts_type)
 
     @cached_property
     def website_turnover(self) -> Rows:
@@ -178,26 +164,33 @@ class Shard:
         """The places in `effectif_desc` of the rows with a headcount and a website."""
         return self._array(format.WEBSITE, "effectif_desc", format.U4)
 
-    def key(self, tri: str) -> Keys:
-        """What a stored order of `format.KEYS` compares, by row."""
-        return self._keys[tri]
+    def steps(self, tri: str) -> Steps:
+        """The values along an order of `format.KEYS`."""
+        found = self._steps.get(tri)
+        if found is None:
+            keys = self._array(format.KEY, tri, format.KEYS[tri])
+            found = self._steps[tri] = Steps(keys, self._array(format.STEP, tri, format.U4))
+        return found
 
     def keys(self, tri: str, rows: Rows) -> Keys:
         """What `tri` compares (any order but `nom`), for these rows."""
         stored, sign = orders.KEY_OF[tri]
-        keys = self._keys[stored].take(rows)
+        keys = self.steps(stored).key_at(self._ranks[stored].take(rows))
         return keys if sign > 0 else -keys
 
     def order(self, tri: str) -> Rows:
-        """All rows in the order `tri`."""
+        """The rows in the order `tri`; of those that are null in it, the first TOP_ROWS only."""
         return self._orders[tri]
 
     def rank(self, tri: str) -> Rows:
-        """The place of each row in the order `tri`."""
+        """The place of each row in the order `tri`, which is any but `ca_asc`."""
         return self._ranks[tri]
 
     def top(self, place: str, tri: str) -> Rows:
-        """The first rows of a sector (`62`) or a cell (`62/62.0`) in the order `tri`."""
+        """The first rows of a sector (`62`) or a cell (`62/62.0`) in the order `tri`.
+
+        Only of those with TOP_LEAST rows and more.
+        """
         return np.frombuffer(self._view(format.TOP, format.top_key(place, tri)), dtype=format.U4)
 
     # -- names and identifiers -------------------------------------------------------
@@ -208,6 +201,7 @@ class Shard:
         texts = self._texts(format.WORD)
         return Words(
             texts,
+            self._array(format.WORD, "owners", format.U4),
             Sampled(
                 texts.data,
                 self._array(format.WORD, "suffixes", format.U4),
@@ -219,28 +213,34 @@ class Shard:
             self._array(format.NAME, "starts", format.U4),
             self.heavy,
             lambda pair: self._set(format.JUNCTION, pair),
+            lambda text: self._set(format.PHRASE, text),
         )
 
     @cached_property
     def idents(self) -> Idents:
         """The index of identifiers."""
-        texts = self._texts(format.IDENT)
+        data = self._view(format.IDENT, b"data")
+        starts = self._array(format.IDENT, "starts", format.U4)
         keys = self._array(format.IDENT, "keys", format.U8)
+        same = len(starts) == 2  # the first text, and hence each of them, ends there
         return Idents(
-            Sampled(texts.data, texts.starts[:-1], keys),
+            Sampled(data, Even(int(starts[1]), self.rows), keys)
+            if same
+            else Sampled(data, starts[:-1], keys),
             self._array(format.IDENT, "rows", format.U4),
             format.heavy_size(self.rows),
             lambda prefix: self._set(format.PREFIX, prefix),
         )
 
-    def heavy(self, interval: Interval) -> RowSet | None:
+    def heavy(self, interval: Interval) -> Packed | None:
         """The rows of an interval of suffixes that is too heavy to unite during a search."""
-        known = self._heavy.get(interval)
-        if known is None:
-            known = self._set(format.HEAVY, format.interval_key(*interval))
-            if known is not None:
-                self._heavy[interval] = known
-        return known
+        packed = self._heavy.get(interval)
+        if packed is None:
+            packed = self._packed(format.HEAVY, format.interval_key(*interval))
+            if packed is None:
+                return None
+            self._heavy[interval] = packed
+        return sets.unpack(packed, self.rows)
 
     # -- the file ----------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ class Shard:
 
     def close(self) -> None:
         """Give the file back; nothing that this shard has lent may be used afterwards."""
-        for views in (self._orders, self._ranks, self._keys, self._heavy):
+        for views in (self._orders, self._ranks, self._steps, self._heavy):
             views.clear()
         for name in _KEPT:
             self.__dict__.pop(name, None)
@@ -294,10 +294,18 @@ class Shard:
     def _texts(self, table: bytes) -> Texts:
         return Texts(self._view(table, b"data"), self._array(table, "starts", format.U4))
 
-    def _set(self, table: bytes, key: bytes) -> RowSet | None:
-        with self._lock:
-            packed = self._txn.get(key, db=self._tables[table])
+    @cached_property
+    def _facts_type(self) -> str:
+        return format.facts_type(len(self.steps("effectif_desc").keys))
+
+    def _set(self, table: bytes, key: bytes) -> Packed | None:
+        packed = self._packed(table, key)
         return None if packed is None else sets.unpack(packed, self.rows)
+
+    def _packed(self, table: bytes, key: bytes) -> memoryview | None:
+        with self._lock:
+            found: memoryview | None = self._txn.get(key, db=self._tables[table])
+        return found
 
     def _array(self, table: bytes, name: str, dtype: str) -> NDArray[Any]:
         view = self._view(table, name.encode())

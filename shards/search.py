@@ -4,14 +4,20 @@ Counts add up over countries, and the page needs only the first rows of each. Th
 generation with it before publication, the server answers with it: there is one search.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 from shards.merge import Row, Source, page
-from shards.query import Query
+from shards.query import DEEPEST, Query
 from shards.question import ask
 from shards.reader import Shard
 from shards.select import Plan, plan
+from shards.sets import Rows
+
+# Microseconds: the first pages of all countries in one order, merged.
+_MERGING: Final = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +28,58 @@ class Page:
     rows: tuple[Row, ...]
 
 
+class Base(dict[str, Shard]):
+    """The shards of a generation, by country.
+
+    Its first rows in each order, of all countries together, are merged when they are asked for
+    first, and kept: what everybody looks at before anything is chosen.
+    """
+
+    def __init__(self, shards: Mapping[str, Shard] = MappingProxyType({})) -> None:
+        super().__init__(shards)
+        self._first: dict[str, tuple[Row, ...]] = {}
+
+    def first(self, tri: str) -> tuple[Row, ...]:
+        """The rows that any page of the whole base may show in the order `tri`."""
+        known = self._first.get(tri)
+        if known is None:
+            sources = [Source(shard, shard.rows, _first_of(shard, tri))
+                       for _, shard in sorted(self.items()) if shard.rows]  # fmt: skip
+            known = page(sources, tri, offset=0, limit=DEEPEST) if sources else ()
+            self._first[tri] = known
+        return known
+
+    def known_first(self, tri: str) -> bool:
+        """Whether `first` costs nothing any more."""
+        return tri in self._first
+
+
+def _first_of(shard: Shard, tri: str) -> Callable[[int], Rows]:
+    return lambda count: shard.order(tri)[:count]
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A search that is understood but not made; any thread may make it.
 
     Attributes:
         cost: about how many microseconds it will take.
+        plans: how each country will answer, in their order; None where every company matches.
     """
 
+    base: Base
     tri: str
-    plans: tuple[tuple[Shard, Plan], ...]
     cost: float
+    plans: tuple[tuple[Shard, Plan], ...] | None
 
     def page(self, *, offset: int, limit: int) -> Page:
         """Rows [offset, offset + limit) of the companies that match, and how many match.
 
         `offset` and `limit` are at least 0, at most `query.DEEPEST` together.
         """
+        if self.plans is None:
+            total = sum(shard.rows for shard in self.base.values())
+            return Page(total, self.base.first(self.tri)[offset : offset + limit] if limit else ())
         matches = [(shard, plan.find()) for shard, plan in self.plans]
         total = sum(found.total for _, found in matches)
         if not limit or offset >= total:
@@ -48,20 +89,22 @@ class Prepared:
         return Page(total, page(sources, self.tri, offset=offset, limit=limit))
 
 
-def prepare(shards: Mapping[str, Shard], query: Query) -> Prepared:
+def prepare(base: Base, query: Query) -> Prepared:
     """Find the ways to answer `query`: cheap, whatever the query is.
 
     Args:
-        shards: all countries of the generation; those of `query.pays` must be among them.
+        base: all countries of the generation; those of `query.pays` must be among them.
     """
     question = ask(query)
     if question is None:
-        return Prepared(query.tri, (), 0.0)
-    scope = [shards[iso2] for iso2 in sorted(set(query.pays) or shards)]
+        return Prepared(base, query.tri, 0.0, ())
+    if not query.pays and question.is_open:
+        return Prepared(base, query.tri, 0.0 if base.known_first(query.tri) else _MERGING, None)
+    scope = [base[iso2] for iso2 in sorted(set(query.pays) or base)]
     plans = tuple((shard, plan(shard, question)) for shard in scope)
-    return Prepared(query.tri, plans, sum(plan.cost for _, plan in plans))
+    return Prepared(base, query.tri, sum(plan.cost for _, plan in plans), plans)
 
 
-def search(shards: Mapping[str, Shard], query: Query, *, offset: int, limit: int) -> Page:
+def search(base: Base, query: Query, *, offset: int, limit: int) -> Page:
     """`prepare` and its page at once."""
-    return prepare(shards, query).page(offset=offset, limit=limit)
+    return prepare(base, query).page(offset=offset, limit=limit)

@@ -5,7 +5,7 @@ everything else is found by the cheapest path. Either way the number is exact.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -16,12 +16,8 @@ from shards.question import Named, Question
 from shards.reader import Shard
 from shards.sets import EMPTY, Rows, RowSet
 
-# Microseconds: what a country takes at least, what looking up a `q` takes more, and each suffix
-# whose rows have to be united; a `q` with a blank, of which nothing is known before it is searched.
-_PLAIN: Final = 10.0
-_LOOKUP: Final = 10.0
-_SUFFIX: Final = 0.1
-_ACROSS: Final = 1_000.0
+# Microseconds that a country takes at least, with its page.
+_PLAIN: Final = 25.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +46,17 @@ def plan(shard: Shard, question: Question) -> Plan:
     if asked is None:
         return Plan(_PLAIN, lambda: NOTHING)
     if question.named is not None:
-        named = question.named
-        cost = _PLAIN + _cost(shard, question, asked, named)
-        return Plan(cost, lambda: _with_names(shard, question, asked, named))
+        return _named_plan(shard, question, asked, question.named)
     total = counted(shard, asked)
-    path = paths.cheapest(shard, question, asked)
     if total is None:
+        path = paths.cheapest(shard, asked)
         return Plan(_PLAIN + path.cost / 1e3, lambda: _matches(shard, question, asked, path.run()))
-    found = Found(total, lambda: path.run().rows(), path.cost)
+    # How they would be listed is only thought of when a page needs it.
+    found = Found(
+        total,
+        lambda: paths.cheapest(shard, asked).run().rows(),
+        lambda: paths.cheapest(shard, asked).cost,
+    )
     return Plan(_PLAIN, lambda: _matches(shard, question, asked, found))
 
 
@@ -82,42 +81,51 @@ def counted(shard: Shard, asked: Conditions) -> int | None:
     return within.end - within.first
 
 
-def _cost(shard: Shard, question: Question, asked: Conditions, named: Named) -> float:
-    """About the microseconds of finding a `q` and of testing the other conditions."""
-    if named.only is None:
-        return _ACROSS
-    interval = shard.words.suffixes.beginning_with(named.only)
-    if shard.heavy(interval) is None:
-        return _LOOKUP + _SUFFIX * (interval.end - interval.first)
-    if asked.scope is None and asked.turnover is None and asked.facts is None:
-        return _LOOKUP
-    return _LOOKUP + paths.cheapest(shard, question, asked).cost / 1e3
+def _named_plan(shard: Shard, question: Question, asked: Conditions, named: Named) -> Plan:
+    lookup = (
+        across.holding(shard.words, named.parts)
+        if named.only is None
+        else words.containing(shard.words, named.parts[0], named.only)
+    )
+    cost = lookup.cost
+    if not _is_free(asked):
+        others = paths.cheapest(shard, asked).cost
+        # A set that costs nothing to find is dense: as much is looked at as there is without it.
+        cost += min(others, cost) if cost else others
+    return Plan(
+        _PLAIN + cost / 1e3, lambda: _with_names(shard, question, asked, named, lookup.find)
+    )
 
 
-def _with_names(shard: Shard, question: Question, asked: Conditions, named: Named) -> Matches:
-    found = rows_named(shard, named)
+def _is_free(asked: Conditions) -> bool:
+    """Whether nothing but a `q` is asked."""
+    return asked.scope is None and asked.turnover is None and asked.facts is None
+
+
+def _with_names(
+    shard: Shard,
+    question: Question,
+    asked: Conditions,
+    named: Named,
+    by_name: Callable[[], RowSet],
+) -> Matches:
+    """Names that contain `q`, and identifiers that begin with it (contract B15)."""
+    found = by_name()
+    if named.prefix is not None:
+        found = sets.union(found, idents.beginning_with(shard.idents, named.prefix))
     if not found.size:
         return NOTHING
-    asked = replace(asked, named=found)
-    if asked.scope is None and asked.turnover is None and asked.facts is None:
+    asked = asked._replace(named=found)
+    if _is_free(asked):
         return _matches(shard, question, asked, Found(found.size, found.rows, _listing(found)))
-    path = paths.cheapest(shard, question, asked)
+    path = paths.cheapest(shard, asked)
     return _matches(shard, question, asked, path.run())
 
 
-def _listing(found: RowSet) -> float:
-    return 0.0 if isinstance(found, sets.Listed) else found.count * paths.LISTING
-
-
-def rows_named(shard: Shard, named: Named) -> RowSet:
-    """Names that contain `q`, identifiers that begin with it (contract B15)."""
-    if named.only is None:
-        by_name = across.holding(shard.words, named.parts)
-    else:
-        by_name = words.containing(shard.words, named.parts[0], named.only)
-    if named.prefix is None:
-        return by_name
-    return sets.union(by_name, idents.beginning_with(shard.idents, named.prefix))
+def _listing(found: RowSet) -> Callable[[], float]:
+    if isinstance(found, sets.Listed):
+        return paths.free
+    return lambda: found.count * paths.LISTING
 
 
 def _matches(shard: Shard, question: Question, asked: Conditions, found: Found) -> Matches:

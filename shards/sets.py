@@ -5,20 +5,21 @@ a new set. Sets of one shard are only ever combined with each other.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shards.arrays import distinct, where
-from shards.format import BITS
+from shards.format import BITS, FURTHER, GAPS
 
 Rows = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
 
 _HEAD: Final = struct.Struct("<II")  # kind, number of rows
+_OPENING: Final = 2.5  # nanoseconds a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +64,71 @@ class Bits:
         found &= 1
         return found.view(np.bool_)
 
+    def within(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> int:
+        """How many rows of the set lie in the ranges [start, stop), which ascend."""
+        if not len(starts):
+            return 0
+        first = int(starts[0]) >> 6
+        words = self.bits[8 * first : 8 * ((int(stops[-1]) + 63) >> 6)].view(np.uint64)
+        before = np.zeros(len(words) + 1, dtype=np.int64)
+        np.cumsum(np.bitwise_count(words), out=before[1:])
+        return int((_rank(words, before, stops - 64 * first)
+                    - _rank(words, before, starts - 64 * first)).sum())  # fmt: skip
+
     def mask(self, start: int, stop: int) -> Mask:
         """Which of the rows [start, stop) are in the set."""
         unpacked = np.unpackbits(self.bits[start >> 3 : (stop + 7) >> 3], bitorder="little")
         return unpacked[start & 7 : (start & 7) + stop - start].view(np.bool_)
 
 
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """`size` rows by what is to be added from one to the next; has to be opened to be used."""
+
+    gaps: NDArray[np.uint8]
+    size: int
+
+    def rows(self) -> Rows:
+        """The rows of the set, ascending."""
+        found = np.cumsum(self.gaps, dtype=np.uint32)
+        return found if len(found) == self.size else found.take(where(self.gaps != FURTHER))
+
+
 RowSet = Listed | Bits
+Packed = RowSet | Gaps
+
+
+class Lookup(NamedTuple):
+    """A set that can be found, and about how many nanoseconds that will take."""
+
+    cost: float
+    find: Callable[[], RowSet]
+
 
 EMPTY: Final = Listed(np.empty(0, dtype=np.uint32))
+NONE: Final = Lookup(0.0, lambda: EMPTY)
 
 
-def unpack(packed: memoryview | bytes, count: int) -> RowSet:
+def unpack(packed: memoryview | bytes, count: int) -> Packed:
     """The set whose bytes these are, in a shard of `count` rows; nothing is copied."""
     kind, size = _HEAD.unpack_from(packed)
     if kind == BITS:
         return Bits(np.frombuffer(packed, dtype=np.uint8, offset=_HEAD.size), size, count)
+    if kind == GAPS:
+        return Gaps(np.frombuffer(packed, dtype=np.uint8, offset=_HEAD.size), size)
     if not size:
         return EMPTY
     return Listed(np.frombuffer(packed, dtype=np.uint32, count=size, offset=_HEAD.size))
+
+
+def opened(packed: Packed) -> RowSet:
+    """The set in a form that can be tested."""
+    return Listed(packed.rows()) if isinstance(packed, Gaps) else packed
+
+
+def to_open(packed: Packed) -> Lookup:
+    """`packed`, still to be opened."""
+    return Lookup(_OPENING * packed.size * isinstance(packed, Gaps), lambda: opened(packed))
 
 
 def union(one: RowSet, other: RowSet) -> RowSet:
@@ -108,19 +155,11 @@ def union(one: RowSet, other: RowSet) -> RowSet:
     return Bits(united, dense.size + len(fresh), dense.count)
 
 
-def in_all(sets: Sequence[RowSet], few: int) -> Rows:
-    """Rows that are in all sets, ascending; so few as `few` may be in the smallest list alone."""
-    lists = sorted((one for one in sets if isinstance(one, Listed)), key=lambda one: one.size)
-    bits = [one for one in sets if isinstance(one, Bits)]
-    if not lists:
-        united = bits[0].bits
-        for other in bits[1:]:
-            united = united & other.bits
-        return Bits(united, 0, bits[0].count).rows()
-    rows = lists[0].numbers
-    others: list[RowSet] = [*bits, *lists[1:]]
-    for one in others:
-        if len(rows) <= few:
-            break
-        rows = rows.take(where(one.test(rows)))
-    return rows
+def _rank(
+    words: NDArray[np.uint64], before: NDArray[np.int64], places: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How many bits are one below each of these places; `before`: below each of the words."""
+    word, bit = places >> 6, (places & 63).astype(np.uint64)
+    low = (np.uint64(1) << bit) - np.uint64(1)  # none of the word where a place begins one
+    partly = np.bitwise_count(words.take(word, mode="clip") & low)
+    return before.take(word) + partly

@@ -15,7 +15,7 @@ from shards import contents, format, orders, verify_names
 from shards.contents import Contents
 from shards.errors import CorruptError
 from shards.generations import Generation
-from shards.orders import KEY_OF, Keys
+from shards.orders import KEY_OF, RANKED, Keys
 from shards.query import ORDERS
 from shards.reader import Shard
 from shards.sets import Rows
@@ -75,9 +75,7 @@ def _faults(shard: Shard) -> Iterator[str]:
 def _table_faults(shard: Shard) -> Iterator[str]:
     """What is said by row is said of each row, and of no other."""
     by_row: dict[str, NDArray[Any]] = {"cell": shard.cell_of, "facts": shard.facts}
-    by_row |= {f"key {tri}": shard.key(tri) for tri in format.KEYS}
-    by_row |= {f"order {tri}": shard.order(tri) for tri in ORDERS}
-    by_row |= {f"rank {tri}": shard.rank(tri) for tri in ORDERS}
+    by_row |= {f"rank {tri}": shard.rank(tri) for tri in sorted(RANKED)}
     by_row |= {"name": shard.words.token_starts[1:], "identifiers": shard.idents.rows}
     for name, values in by_row.items():
         if len(values) != shard.rows:
@@ -90,7 +88,8 @@ def _table_faults(shard: Shard) -> Iterator[str]:
 
 def _cell_faults(shard: Shard, held: Contents) -> Iterator[str]:
     """Cells follow each other from row 0 to the last; in each turnover descends, ids ascend."""
-    end, key, places = 0, shard.key("ca_desc"), []
+    end, places = 0, []
+    key = orders.descending(held.ca_eur, format.KEYS["ca_desc"])
     for index, cell in enumerate(shard.layout.cells):
         places.append(tuple((c is None, c or "") for c in (cell.secteur, cell.sous_secteur)))
         part = slice(cell.start, cell.stop)
@@ -112,14 +111,18 @@ def _cell_faults(shard: Shard, held: Contents) -> Iterator[str]:
 
 
 def _value_faults(shard: Shard, held: Contents) -> Iterator[str]:
-    """Keys and facts say what the records say."""
-    for tri, (field, null) in _SAID.items():
-        said = orders.descending(getattr(held, field), format.KEYS[tri], null)
-        if not _same(shard.key(tri), said):
-            yield f"key {tri} has other values than the records"
-    headcounts = shard.headcounts
-    if (headcounts[1:] <= headcounts[:-1]).any():
-        yield "the headcounts do not ascend"
+    """Steps and facts say what the records say."""
+    every = np.arange(shard.rows, dtype=np.uint32)
+    for tri in format.KEYS:
+        steps = shard.steps(tri)
+        if len(steps.places) != len(steps.keys) + 1 or not _ascend(steps.keys, steps.places):
+            yield f"the steps of {tri} do not ascend"
+        elif tri in _SAID:
+            field, null = _SAID[tri]
+            said = orders.descending(getattr(held, field), format.KEYS[tri], null)
+            if not _same(shard.keys(tri, every), said):
+                yield f"the steps of {tri} have other values than the records"
+    headcounts = -shard.steps("effectif_desc").keys[::-1]
     bit = format.website_bit(shard.facts.dtype.str)
     codes = (shard.facts & (bit - 1)).astype(np.int64)
     known = np.concatenate(([format.EFFECTIF_NULL], headcounts)).astype(np.int32)
@@ -130,32 +133,44 @@ def _value_faults(shard: Shard, held: Contents) -> Iterator[str]:
 
 
 def _order_faults(shard: Shard, tri: str, held: Contents) -> Iterator[str]:
-    """An order is a permutation, ascending in its key; rank is its inverse; lists are its heads."""
-    order, rank = shard.order(tri), shard.rank(tri)
-    if not np.array_equal(np.sort(order), np.arange(shard.rows)):
-        yield f"order {tri} does not hold each row once"
+    """An order ascends in its key, ties by identifier; lists are its heads, rank its inverse."""
+    whole = _whole_order(shard, tri, held)
+    if whole is None:
+        yield f"rank {tri} does not hold each place once"
         return
-    if not np.array_equal(orders.ranks(order), rank):
-        yield f"rank {tri} is not the inverse of its order"
-        return
-    if tri in KEY_OF and not _follow(shard.keys(tri, order), held.ids[order]).all():
-        yield f"order {tri} does not follow its key and the identifiers"
+    if tri in KEY_OF and not _follow(shard.keys(tri, whole), held.ids[whole]).all():
+        yield f"rank {tri} does not follow its key and the identifiers"
+    stored, _ = KEY_OF.get(tri, (None, 1))
+    kept = shard.steps(stored).known + format.TOP_ROWS if stored else shard.rows
+    if not np.array_equal(shard.order(tri), whole[:kept]):
+        yield f"order {tri} is not what rank says"
+    rank = orders.ranks(whole)
     for place, rows in _places(shard):
-        head = order[np.sort(rank[rows])[: format.TOP_ROWS]]
+        head = whole[np.sort(rank[rows])[: format.TOP_ROWS]]
         if not np.array_equal(shard.top(place, tri), head):
             yield f"the list of {place} in order {tri} is not the head of that order"
 
 
+def _whole_order(shard: Shard, tri: str, held: Contents) -> Rows | None:
+    """All rows in an order, None if its rank is no permutation; `ca_asc` has none and is sorted."""
+    if tri in RANKED:
+        rank, every = shard.rank(tri), np.arange(shard.rows, dtype=np.uint32)
+        if not np.array_equal(np.sort(rank), every):
+            return None
+        return orders.ranks(rank)
+    by_id = np.argsort(held.ids, kind="stable").astype(np.uint32)
+    return orders.by_number(shard.keys(tri, np.arange(shard.rows, dtype=np.uint32)), by_id)
+
+
 def _places(shard: Shard) -> Iterator[tuple[str, slice]]:
     for part in (*shard.layout.single, *shard.layout.whole.parts):
-        yield part.place, slice(part.start, part.stop)
+        if part.stop - part.start >= format.TOP_LEAST:
+            yield part.place, slice(part.start, part.stop)
 
 
 def _bound_faults(shard: Shard) -> Iterator[str]:
     """What lies along an order says what its rows say."""
     by_ca, by_effectif = (_known(shard, tri) for tri in ("ca_desc", "effectif_desc"))
-    if not np.array_equal(shard.turnover_keys, shard.key("ca_desc")[by_ca]):
-        yield "the sorted turnovers are not those of the rows"
     if not np.array_equal(shard.turnover_facts, shard.facts[by_ca]):
         yield "the facts along ca_desc are not those of the rows"
     bit = format.website_bit(shard.facts.dtype.str)
@@ -165,16 +180,15 @@ def _bound_faults(shard: Shard) -> Iterator[str]:
     ):
         if not np.array_equal(places, np.flatnonzero(shard.facts[rows] >= bit)):
             yield f"the websites along {name} are not those of the rows"
-    sorted_keys = shard.key("effectif_desc")[by_effectif]
-    ends = sorted_keys.searchsorted(-shard.headcounts.astype(np.int64), side="right")
-    if not np.array_equal(shard.headcount_places, [*ends, 0]):
-        yield "the places of the headcounts are not those of the rows"
 
 
 def _known(shard: Shard, tri: str) -> Rows:
     """The rows whose key is not null, in their order."""
-    order = shard.order(tri)
-    return order[: np.count_nonzero(~orders.is_null(shard.key(tri)))]
+    return shard.order(tri)[: shard.steps(tri).known]
+
+
+def _ascend(keys: Keys, places: Rows) -> bool:
+    return bool((keys[1:] > keys[:-1]).all() and (places[1:] > places[:-1]).all())
 
 
 def _follow(keys: Keys, ids: NDArray[np.bytes_]) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from shards import contents, format, sorting, vocabulary, words
+from shards import contents, format, phrases, sorting, vocabulary, words
 from shards.contents import Contents
 from shards.reader import Shard
 from shards.text import fold, fold_id
@@ -49,6 +49,8 @@ def _word_faults(shard: Shard) -> Iterator[str]:
     made = vocabulary.postings(_names(shard))
     if not np.array_equal(made.rows, index.postings):
         yield "the postings are not the rows of the words"
+    if not np.array_equal(vocabulary.owners(index.words), index.owners):
+        yield "the owners are not the words of their bytes"
     if not np.array_equal(made.starts, index.starts):
         yield "the starts of the postings are not those of their words"
 
@@ -97,6 +99,7 @@ def _set_faults(shard: Shard) -> Iterator[str]:
         shard, format.HEAVY, ((format.interval_key(*part), packed) for part, packed in heavy)
     )
     yield from _differing(shard, format.JUNCTION, vocabulary.junctions(names, rows))
+    yield from _differing(shard, format.PHRASE, phrases.phrases(names, rows))
 
 
 def _ident_faults(shard: Shard, held: Contents) -> Iterator[str]:
@@ -138,5 +141,7 @@ def _names(shard: Shard) -> Names:
 
 def _folded(shard: Shard) -> Texts:
     index = shard.idents
-    starts = np.append(index.folded.places, np.uint32(len(index.folded.data)))
+    places = index.folded.places
+    known = places if isinstance(places, np.ndarray) else places.array()
+    starts = np.append(known, np.uint32(len(index.folded.data)))
     return Texts(index.folded.data, starts)

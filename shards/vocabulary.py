@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shards import rowsets, sorting, texts
 from shards.arrays import distinct, ranges
-from shards.format import SAMPLED, SUFFIX_BYTES, heavy_size
+from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, heavy_size
 from shards.orders import Rows
 from shards.sorting import Keys, Sorted
 from shards.text import fold, fold_id
@@ -143,6 +143,12 @@ def sampled(data: memoryview | bytes, places: NDArray[np.generic]) -> Keys:
     return sorting.heads(sorting.padded(data), places[::SAMPLED].astype(np.int64))
 
 
+def owners(words: Texts) -> Numbers:
+    """Of every OWNED-th byte of the words, the number of the word that it belongs to."""
+    places = np.arange(0, len(words.data), OWNED, dtype=np.uint32)
+    return (np.searchsorted(words.starts, places, side="right") - 1).astype(np.uint32)
+
+
 def heavy(
     words: Texts, suffixes: Numbers, held: Postings, rows: int
 ) -> Iterator[tuple[Interval, bytes]]:
@@ -239,6 +245,13 @@ def fold_ids(ids: Texts) -> Texts:
 def by_identifier(ids: Texts) -> Sorted:
     """Rows by the bytes of their identifiers; a group of several rows shares one."""
     return sorting.by_bytes(ids)
+
+
+def width(given: Texts) -> int:
+    """The bytes from text to text where all, at least one, are of the same length; else 0."""
+    lengths = np.diff(given.starts)
+    same = len(lengths) and int(lengths.min()) == int(lengths.max())
+    return int(lengths[0]) if same else 0
 
 
 def gathered(given: Texts, places: Rows) -> Texts:

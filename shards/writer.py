@@ -16,7 +16,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from shards import cells, format, indexes, orders, vocabulary
+from shards import cells, format, indexes, orders, phrases, vocabulary
 from shards.cells import Cell
 from shards.errors import OutOfOrderError
 from shards.filling import Filling, filling
@@ -148,16 +148,14 @@ def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
 def _write_columns(
     tables: Filling, columns: Columns, layout: Sequence[Cell], by_name: Rows, by_id: Rows
 ) -> None:
-    """Keys, facts, orders, ranks and the lists made of them."""
+    """Facts, orders, ranks and the lists made of them."""
     keys = _keys(columns)
-    for tri in sorted(keys):
-        tables.append(format.KEY, tri.encode(), indexes.packed(keys[tri], format.KEYS[tri]))
     facts = indexes.facts(columns.effectif, columns.site_web)
     found = indexes.permutations(keys, by_name, by_id)
     ranks = {tri: orders.ranks(order) for tri, order in found.items()}
     for entries in (
         indexes.columns(facts, layout),
-        indexes.orders_and_ranks(found, ranks),
+        indexes.orders_and_ranks(keys, found, ranks),
         indexes.bounds(keys, facts, found),
         indexes.tops(found, ranks, layout),
     ):
@@ -189,6 +187,7 @@ def _write_names(tables: Filling, names: Names) -> None:
         format.WORD: {
             "posting_starts": held.starts,
             "postings": held.rows,
+            "owners": vocabulary.owners(names.words),
             "suffix_keys": vocabulary.sampled(names.words.data, suffixes),
             "suffixes": suffixes,
             **_texts(names.words),
@@ -204,6 +203,8 @@ def _write_names(tables: Filling, names: Names) -> None:
         tables.append(format.HEAVY, key, heavy[key])
     for key, value in vocabulary.junctions(names, rows):
         tables.append(format.JUNCTION, key, value)
+    for key, value in phrases.phrases(names, rows):
+        tables.append(format.PHRASE, key, value)
 
 
 def _write_identifiers(tables: Filling, ids: Texts, by_id: Rows) -> None:
@@ -211,7 +212,10 @@ def _write_identifiers(tables: Filling, ids: Texts, by_id: Rows) -> None:
     by_folded = by_id if folded is ids else vocabulary.by_identifier(folded).rows
     ordered = vocabulary.gathered(folded, by_folded)
     keys = vocabulary.sampled(ordered.data, ordered.starts[:-1])
-    _append_all(tables, format.IDENT, {"rows": by_folded, "keys": keys, **_texts(ordered)})
+    parts = {"rows": by_folded, "keys": keys, **_texts(ordered)}
+    if vocabulary.width(ordered):
+        parts["starts"] = ordered.starts[:2]  # all as long as the first
+    _append_all(tables, format.IDENT, parts)
     for prefix, value in vocabulary.prefixes(ordered, by_folded, len(by_folded)):
         tables.append(format.PREFIX, prefix, value)
 

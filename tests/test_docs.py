@@ -38,11 +38,14 @@ def test_the_example_bytes_in_the_format_specification_are_what_the_code_writes(
 
     assert f"`{format.pack_header(Header('EE', 305_069)).hex(' ')}`" in FORMAT_MD
     assert f"`{cells.dump(layout).hex(' ')}`" in FORMAT_MD
-    assert f"`{rowsets.pack(np.array([1], dtype=np.uint32), 100).hex(' ')}`" in FORMAT_MD
+    assert f"`{rowsets.pack(np.array([1, 300], dtype=np.uint32), 100_000).hex(' ')}`" in FORMAT_MD
 
 
 def test_the_limits_in_the_format_specification_are_those_of_the_code() -> None:
     assert f"first {format.TOP_ROWS:,} rows".replace(",", " ") in FORMAT_MD
-    assert f"a {format.HEAVY_SHARE}nd of the rows, and than {format.HEAVY_LEAST:,}" in FORMAT_MD
+    assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEAVY_LEAST:,}" in FORMAT_MD
+    assert f"than a {format.PHRASE_SHARE}nd of the rows" in FORMAT_MD
+    assert f"of {format.TOP_LEAST:,} rows or more".replace(",", " ") in FORMAT_MD
     assert f"every {format.SAMPLED}th suffix" in FORMAT_MD
+    assert f"every {format.OWNED}th byte" in FORMAT_MD
     assert f"by the {format.SUFFIX_BYTES} bytes from there on" in FORMAT_MD

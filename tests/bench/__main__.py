@@ -25,10 +25,10 @@ from typing import Final
 
 from tests.bench import data as making
 from tests.bench import figures as known
-from tests.bench import growth, tables
+from tests.bench import growth, processes, tables
 from tests.bench.candidate import Candidate
 from tests.bench.cold import cold, touch
-from tests.bench.compare import compare
+from tests.bench.compare import compare, repeat
 from tests.bench.data import Made
 from tests.bench.figures import Figures, PeerFigures
 from tests.bench.peers import loading, peer
@@ -78,7 +78,10 @@ def _measured(asked: argparse.Namespace, names: Sequence[str]) -> Figures:
     place = loading.place(made.data, asked.work)
     with Candidate(made.data) as candidate, ExitStack() as stack:
         peers = {name: stack.enter_context(closing(_connected(place, name))) for name in names}
-        results = compare(candidate, peers, questions, chance, asked.limit, asked.rounds)
+        results = compare(candidate, peers, questions, chance, asked.limit)
+        stack.close()
+        touch(candidate.files)
+        repeat(candidate, questions, results, chance, asked.rounds - 1)
     return Figures(
         date=f"{datetime.now(UTC):%Y-%m-%d}", commit=_commit(), machine=_machine(),
         companies=companies, seed=asked.seed, limit=asked.limit, bytes=making.size(made.data),
@@ -122,7 +125,7 @@ def _commit() -> str:
 
 
 def _machine() -> str:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    memory = processes.memory() / 2**30
     return (
         f"{platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB, "
         f"Python {platform.python_version()}"

@@ -2,10 +2,11 @@
 
 Questions of all kinds are shuffled, so that no search profits from the one before. The first round
 touches what is needed and compares all answers, to the byte: any difference ends the run. The
-second measures all; later ones, the candidate alone, again in other orders. A peer that passes the
-limit is not asked the rest of that kind.
+second measures all. A peer that passes the limit is not asked the rest of that kind. When the peers
+have gone, and their memory with them, the candidate is asked everything again, in other orders.
 """
 
+import gc
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -30,28 +31,41 @@ def compare(
     questions: Sequence[Question],
     chance: random.Random,
     limit: float,
-    rounds: int,
 ) -> list[Result]:
-    """Ask all; return a result a question, in their order.
+    """Ask all in turn; return a result a question, in their order.
 
     Args:
         limit: seconds that a peer may take for one search.
-        rounds: how often the candidate is asked everything, and the fixed ones more often.
 
     Raises:
         SystemExit: if an answer differs, naming the question and both totals.
     """
+    gc.collect()
+    gc.freeze()  # what lives as long as the run is not gone through again within somebody's search
     results = {}
     shuffled = chance.sample(range(len(questions)), len(questions))
     with Watchdog() as watchdog:
         referee = _Referee(peers, limit, watchdog)
         for number in tqdm(shuffled, desc="comparing", disable=None):
             results[number] = _compared(candidate, referee, questions[number])
+    return [results[number] for number in range(len(questions))]
+
+
+def repeat(
+    candidate: Candidate,
+    questions: Sequence[Question],
+    results: Sequence[Result],
+    chance: random.Random,
+    rounds: int,
+) -> None:
+    """Ask the candidate alone, so many rounds, and add what it took to the results.
+
+    The fixed searches, of which there is one a class, are asked more often.
+    """
     often = [n for n, question in enumerate(questions) for _ in range(_OFTEN[question.table])]
-    for _ in range(rounds - 1):
+    for _ in range(rounds):
         for number in chance.sample(often, len(often)):
             results[number].ours.append(_timed(candidate, questions[number]))
-    return [results[number] for number in range(len(questions))]
 
 
 def _compared(candidate: Candidate, referee: "_Referee", question: Question) -> Result:

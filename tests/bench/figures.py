@@ -30,7 +30,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One search: the total that all agree on, milliseconds of each of our runs, of the peers."""
+    """One search: the total that all agree on, milliseconds of each of our runs, of the peers.
+
+    The first of our runs was made in turn with the peers, the others after they had gone.
+    """
 
     table: str
     kind: str
@@ -45,9 +48,14 @@ class Result:
         return min((o.ms for o in self.peers.values() if o.ms is not None), default=None)
 
     @property
+    def alone(self) -> Sequence[float]:
+        """Our runs without anybody else; the first one where there was no other."""
+        return self.ours[1:] or self.ours
+
+    @property
     def ratio(self) -> float | None:
-        """How many times faster than the best peer."""
-        return None if self.best is None else self.best / median(self.ours)
+        """How many times faster than the best peer, in turn with it."""
+        return None if self.best is None else self.best / self.ours[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +114,7 @@ def lines(results: Sequence[Result], table: str) -> Iterator[Line]:
     goals = {fixed.TABLE: fixed.GOALS, mix.TABLE: mix.GOALS}.get(table, {})
     for kind in dict.fromkeys(r.kind for r in results if r.table == table):
         own = [r for r in results if (r.table, r.kind) == (table, kind)]
-        times = [ms for result in own for ms in result.ours]
+        times = [ms for result in own for ms in result.alone]
         yield Line(
             table, kind, sorted(r.total for r in own),
             median(times), percentile(times, 0.99), max(times),

@@ -42,6 +42,21 @@ app.router.add_get("/", answer)
 web.run_app(app, port=0, host="127.0.0.1", print=lambda text: print(text, flush=True),
             access_log=None)
 """
+# As serve/ is built, without what it does: the low-level server and the loop of the server.
+_IDLE: Final = """
+import asyncio, sys
+import uvloop
+from aiohttp import web
+body = b"x" * int(sys.argv[1])
+async def answer(request): return web.Response(body=body, content_type="application/json")
+async def main():
+    runner = web.ServerRunner(web.Server(answer, access_log=None))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    print("http://127.0.0.1:%d" % runner.addresses[0][1], flush=True)
+    await asyncio.Event().wait()
+uvloop.run(main())
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +118,11 @@ def running(command: Sequence[str]) -> Iterator[Server]:
 def bare(size: int) -> list[str]:
     """The command of an aiohttp server that sends `size` bytes."""
     return [sys.executable, "-u", "-c", _BARE, str(size)]
+
+
+def idle(size: int) -> list[str]:
+    """The command of a server made as ours, whose handler does nothing but send `size` bytes."""
+    return [sys.executable, "-u", "-c", _IDLE, str(size)]
 
 
 def measure(

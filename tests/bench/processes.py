@@ -69,3 +69,8 @@ def _resident(pid: int) -> int:
     except OSError:  # it has ended meanwhile
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def memory() -> int:
+    """Bytes of memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

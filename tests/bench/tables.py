@@ -79,7 +79,7 @@ def _mix(figures: Figures) -> list[str]:
 
 def _overall(figures: Figures) -> list[str]:
     own = [result for result in figures.results if result.table == mix.TABLE]
-    times = list(chain.from_iterable(result.ours for result in own))
+    times = list(chain.from_iterable(result.alone for result in own))
     ratios = [result.ratio for result in own if result.ratio is not None]
     reached = [median(times), percentile(times, 0.99), max(times)]
     names = ["p50, ms", "p99, ms", "max, ms"]

@@ -206,7 +206,7 @@ def test_an_empty_data_folder_is_named(tmp_path: Path) -> None:
 def _asked(data: Path, answer: Reply) -> tuple[Fake, list[Result]]:
     with Candidate(data) as candidate:
         fake = Fake({question: candidate.search(question) for question in QUESTIONS}, answer)
-        return fake, compare(candidate, {"fake": fake}, QUESTIONS, random.Random(1), 0.2, 3)
+        return fake, compare(candidate, {"fake": fake}, QUESTIONS, random.Random(1), 0.2)
 
 
 def test_a_peer_is_asked_twice_and_the_second_time_counts(data: Path) -> None:
@@ -274,7 +274,7 @@ def _line(ours: list[float], outcomes: list[Outcome], goal: Goal) -> figures.Lin
 
 
 def test_a_goal_is_met_when_each_of_its_parts_is() -> None:
-    line = _line([1.0, 1.0, 3.0], [Outcome(20.0)], Goal())
+    line = _line([2.0, 1.0, 1.0, 3.0], [Outcome(40.0)], Goal())  # in turn, then alone
 
     assert line.met is None
     assert replace(line, goal=Goal(1, 3, 20)).met is True

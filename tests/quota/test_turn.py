@@ -10,13 +10,13 @@ from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-import lmdb
 import pytest
 
 import quota.debit
 from quota.bucket import Wait
 from quota.debit import Debit
 from quota.environment import FILE, Environment
+from quota.table import Table
 from quota.turn import Turn
 
 ROOT = Path(__file__).parents[2]
@@ -134,12 +134,12 @@ def _debit(folder: Path) -> Write:
     debit = Debit(folder, memory=folder)
 
     def write(change: Change) -> Wait:
-        def do(txn: "lmdb.Transaction[bytes]") -> Wait:
-            txn.put(b"x", b"")
+        def do(table: Table) -> Wait:
+            table.put(b"who calls here: ", 1)
             change()
             return Wait(0.0, 0, 0.0)
 
-        return debit._write(do)
+        return debit._change(do)
 
     return write
 
@@ -189,7 +189,7 @@ def test_a_stopped_process_stops_no_other_from_answering_bursts(
     now = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
     with closing(Debit(tmp_path, memory=tmp_path)) as debit:
         debit.allow("a", 1, now)
-        (path,) = tmp_path.glob("societes-debit-*/debit.lmdb")
+        (path,) = tmp_path.glob("societes-debit-*/debit.table")
         with closing(Turn(path)) as stopped, stopped.held():
             waits = [debit.allow("a", 1, now) for _ in range(100)]
         monkeypatch.setattr(debit, "_paused_until", 0.0)

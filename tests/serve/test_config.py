@@ -40,6 +40,12 @@ def test_trusted_proxies_are_a_list_in_the_file_and_a_text_elsewhere(tmp_path: P
     assert read({}, {}).trusted_proxies == ()
 
 
+def test_a_truth_is_a_word_outside_the_file(tmp_path: Path) -> None:
+    assert read({}, {}).warm
+    assert not read(written(tmp_path, "warm = false\n"), {}).warm
+    assert not read({"warm": "false"}, {"SOCIETES_WARM": "true"}).warm
+
+
 def test_limits_come_layer_by_layer(tmp_path: Path) -> None:
     """D7"""
     flags = written(tmp_path, "[debit]\nfree = 10\nlistes = 20\n")
@@ -86,6 +92,8 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ('trusted_proxies = ["10.0.0.1/8"]', "host bits"),
         ('trusted_proxies = ["proxy.exemple.eu"]', "proxy.exemple.eu"),
         ("trusted_proxies = 1", "trusted_proxies = 1"),
+        ("warm = 1", "warm = 1"),
+        ('warm = "no"', "true or false"),
     ],
 )
 def test_a_setting_that_is_unknown_or_wrong_is_named(tmp_path: Path, text: str, named: str) -> None:
@@ -112,6 +120,7 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
         data=Path('a "b\\c'),
         base_url="https://exemple.eu",
         trusted_proxies=(ip_network("10.0.0.0/8"), ip_network("::1")),
+        warm=False,
         spool=Path("a b"),
         debit=Debit(free=9),
     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards import census as censuses
-from shards import pages
+from shards import format
 from shards.census import Census, census
 from shards.query import ORDERS, Query
 from tests import oracle
@@ -26,13 +26,15 @@ def test_a_census_counts_and_lists_as_the_oracle_does(
 ) -> None:
     """F12; the lists of the build, `top_rows` long, are no limit"""
     found, asked = case
-    with pytest.MonkeyPatch.context() as patch, World(found) as world:
-        patch.setattr(pages, "TOP_ROWS", top_rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(format, "TOP_ROWS", top_rows)
+        patch.setattr(format, "TOP_LEAST", 2)
         patch.setattr(censuses, "_BLOCK", 2)
-        for query in asked:
-            made = census(world.shards, query, limit=limit)
+        with World(found) as world:
+            for query in asked:
+                made = census(world.shards, query, limit=limit)
 
-            assert_as_the_oracle(made, found, query, world, limit)
+                assert_as_the_oracle(made, found, query, world, limit)
 
 
 @pytest.mark.parametrize("tri", ORDERS)

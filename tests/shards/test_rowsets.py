@@ -1,14 +1,17 @@
-"""A set of rows as bytes: a list where rows are few, bits where they are many."""
+"""A set of rows as bytes: numbers, gaps or bits, whichever is best for so many."""
 
 import struct
+from itertools import accumulate
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from shards import rowsets
-from shards.format import BITS, LIST
+from shards import rowsets, sets
+from shards.format import BITS, GAPS, LIST
+from shards.sets import Bits
 
 
 def unpacked(value: bytes, rows: int) -> list[int]:
@@ -17,6 +20,9 @@ def unpacked(value: bytes, rows: int) -> list[int]:
     payload = value[8:]
     if kind == LIST:
         found = [number for (number,) in struct.iter_unpack("<I", payload)]
+    elif kind == GAPS:
+        places = list(accumulate(payload))
+        found = [place for place, gap in zip(places, payload, strict=True) if gap != 255]
     else:
         assert kind == BITS
         assert len(payload) == (rows + 63) // 64 * 8
@@ -25,7 +31,14 @@ def unpacked(value: bytes, rows: int) -> list[int]:
     return found
 
 
-@given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1)))))
+def some_rows(rows: int) -> st.SearchStrategy[tuple[int, set[int]]]:
+    return st.tuples(st.just(rows), st.sets(st.integers(0, rows - 1)))
+
+
+CASES = st.one_of(st.integers(1, 300), st.integers(1_000, 9_000)).flatmap(some_rows)
+
+
+@given(CASES)
 def test_what_is_packed_is_what_is_read(case: tuple[int, set[int]]) -> None:
     rows, held = case
     ascending = np.array(sorted(held), dtype=np.uint32)
@@ -36,8 +49,47 @@ def test_what_is_packed_is_what_is_read(case: tuple[int, set[int]]) -> None:
     assert rowsets.pack_mask(mask) == rowsets.pack(ascending, rows)
 
 
-@pytest.mark.parametrize(("count", "kind"), [(10, LIST), (11, BITS)])
-def test_bits_are_taken_where_a_list_would_be_longer(count: int, kind: int) -> None:
-    packed = rowsets.pack(np.arange(count, dtype=np.uint32), 320)
+@given(CASES)
+def test_the_reader_has_the_same_rows(case: tuple[int, set[int]]) -> None:
+    rows, held = case
+    packed = rowsets.pack(np.array(sorted(held), dtype=np.uint32), rows)
+
+    found = sets.opened(sets.unpack(packed, rows))
+
+    assert found.size == len(held)
+    assert found.rows().tolist() == sorted(held)
+    every = np.arange(rows, dtype=np.uint32)
+    assert np.flatnonzero(found.test(every)).tolist() == sorted(held)
+
+
+@given(CASES, st.lists(st.integers(0, 9_000), max_size=12))
+def test_bits_are_counted_in_ranges(case: tuple[int, set[int]], bounds: list[int]) -> None:
+    rows, held = case
+    mask = np.zeros(rows, dtype=bool)
+    mask[sorted(held)] = True
+    every = np.zeros(-(-rows // 64) * 8, dtype=np.uint8)
+    every[: -(-rows // 8)] = np.packbits(mask, bitorder="little")
+    places = sorted({min(bound, rows) for bound in bounds})
+    ends = np.array(places[: len(places) // 2 * 2], dtype=np.int64)
+
+    counted = Bits(every, len(held), rows).within(ends[::2], ends[1::2])
+
+    assert counted == sum(mask[a:b].sum() for a, b in zip(ends[::2], ends[1::2], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "kind"),
+    [
+        (np.arange(20), 320, GAPS),
+        (np.arange(21), 320, BITS),
+        (np.arange(3) * 700, 9_000, GAPS),
+        (np.arange(3) * 4_000, 9_000, LIST),
+        (np.arange(0), 9_000, LIST),
+    ],
+)
+def test_the_kind_is_the_one_that_suits_so_many(
+    rows: NDArray[np.int64], size: int, kind: int
+) -> None:
+    packed = rowsets.pack(rows.astype(np.uint32), size)
 
     assert packed[0] == kind

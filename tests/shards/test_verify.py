@@ -83,28 +83,35 @@ ROW = format.row_key(0)
 @pytest.mark.parametrize(
     ("table", "key", "change", "fault"),
     [
-        (format.KEY, b"score", lambda v: v[:-2], "key score has 3 values for 4 rows"),
-        (format.KEY, b"ca_desc", swapped("<f8", 1, 2), "turnovers of cell"),
-        (format.KEY, b"ca_desc", put("<f8", 0, -3.0), "has other turnovers than up to row"),
-        (format.KEY, b"ca_desc", put("<f8", 1, -2e6), "key ca_desc has other values"),
-        (format.KEY, b"effectif_desc", put("<i4", 1, 6), "key effectif_desc has other values"),
-        (format.KEY, b"recent", put("<i4", 1, 6), "key recent has other values"),
-        (format.KEY, b"score", put("<i2", 1, 6), "key score has other values"),
-        (format.KEY, b"capital_desc", put("<f8", 0, 6), "order capital_desc does not follow"),
+        (
+            format.RECORD,
+            format.row_key(2),
+            other_record(id="2", nom="Lab OÜ", ca_eur=2e6),
+            "turnovers of cell",
+        ),
+        (format.RECORD, ROW, other_record(ca_eur=-3.0), "has other turnovers than up to row"),
+        (format.KEY, b"ca_desc", put("<f8", 0, -2e6), "steps of ca_desc have other values"),
+        (format.KEY, b"ca_desc", swapped("<f8"), "steps of ca_desc do not ascend"),
+        (format.KEY, b"effectif_desc", put("<i4", 0, -7), "steps of effectif_desc have other"),
+        (format.KEY, b"recent", lambda _: b"\0" * 4, "steps of recent do not ascend"),
+        (format.KEY, b"score", put("<i2", 0, 6), "steps of score have other values"),
+        (format.STEP, b"score", put("<u4", 1, 3), "steps of score have other values"),
+        (format.STEP, b"ca_desc", put("<u4", 1, 0), "steps of ca_desc do not ascend"),
+        (format.STEP, b"capital_desc", lambda v: v + v, "steps of capital_desc do not ascend"),
         (format.COLUMN, b"cell", put("<u2", 0, 1), "says that it is in another one"),
         (format.COLUMN, b"facts", put("<u2", 1, 2), "facts have other headcounts"),
         (format.COLUMN, b"facts", put("<u2", 1, 1), "facts have other websites"),
         (format.COLUMN, b"facts", lambda v: v + v, "facts has 8 values for 4 rows"),
-        (format.SORTED, b"headcounts", put("<i4", 0, 7), "the headcounts do not ascend"),
-        (format.SORTED, b"headcounts", put("<i4", 0, 4), "facts have other headcounts"),
-        (format.SORTED, b"headcount_places", put("<u4", 0, 1), "places of the headcounts"),
-        (format.SORTED, b"ca_desc", put("<f8", 0, 0.0), "sorted turnovers"),
         (format.SORTED, b"facts", put("<u2", 0, 0), "facts along ca_desc"),
         (format.WEBSITE, b"ca_desc", lambda _: b"", "websites along ca_desc"),
         (format.WEBSITE, b"effectif_desc", put("<u4", 0, 0), "websites along effectif_desc"),
-        (format.ORDER, b"ca_desc", put("<u4", 0, 0), "does not hold each row once"),
-        (format.ORDER, b"ca_asc", swapped("<u4", 0, 3), "is not the inverse of its order"),
-        (format.RANK, b"score", swapped("<u4"), "rank score is not the inverse"),
+        (format.ORDER, b"ca_desc", put("<u4", 0, 0), "order ca_desc is not what rank says"),
+        (format.ORDER, b"ca_asc", swapped("<u4", 0, 3), "order ca_asc is not what rank says"),
+        (format.ORDER, b"nom", lambda v: v[:-4], "order nom is not what rank says"),
+        (format.RANK, b"score", lambda v: v[:-4], "rank score has 3 values for 4 rows"),
+        (format.RANK, b"score", put("<u4", 0, 0), "rank score does not hold each place once"),
+        (format.RANK, b"score", swapped("<u4"), "rank score does not follow"),
+        (format.RANK, b"capital_desc", swapped("<u4"), "rank capital_desc does not follow"),
         (format.TOP, b"62 nom", swapped("<u4"), "list of 62 in order nom is not the head"),
         (format.TOP, b"62/62.0 recent", lambda v: v[:-4], "list of 62/62.0 in order recent"),
         (format.META, b"cells", one_cell(0, 0, 1, 0), "cells end"),
@@ -124,19 +131,27 @@ ROW = format.row_key(0)
         (format.WORD, b"postings", swapped("<u4"), "the postings are not"),
         (format.WORD, b"posting_starts", put("<u4", 1, 0), "the starts of the postings"),
         (format.WORD, b"starts", put("<u4", 1, 4), "the folded name of row"),
+        (format.WORD, b"owners", put("<u4", 0, 1), "the owners are not the words"),
         (format.WORD, b"suffixes", put("<u4", 0, 1), "are not the characters of the words"),
         (format.WORD, b"suffixes", swapped("<u4"), "the suffixes do not ascend"),
         (format.WORD, b"suffix_keys", put("<u8", 0, 1), "the keys of the suffixes"),
         (format.JUNCTION, b"no", lambda _: b"\0" * 8, "b'no' of junction is not that"),
         (format.JUNCTION, b"zz", lambda _: b"\0" * 8, "b'zz' of junction should not be there"),
+        (format.PHRASE, b"z z", lambda _: b"\0" * 8, "b'z z' of phrase should not be there"),
         (format.HEAVY, b"zz", lambda _: b"\0" * 8, "b'zz' of heavy should not be there"),
         (format.PREFIX, b"zz", lambda _: b"\0" * 8, "b'zz' of prefix should not be there"),
         (format.COMPTES, format.row_key(4), lambda _: b"[]", "statements of a row that does not"),
     ],
 )
 def test_a_broken_invariant_is_named(
-    tmp_path: Path, table: bytes, key: bytes, change: Break, fault: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    table: bytes,
+    key: bytes,
+    change: Break,
+    fault: str,
 ) -> None:
+    monkeypatch.setattr(format, "TOP_LEAST", 1)
     folder = tmp_path / publish(tmp_path, FOUND)
     with lmdb.open(str(folder / "EE.shard"), subdir=False, lock=False, max_dbs=20) as env:
         handle = env.open_db(table)
@@ -165,6 +180,8 @@ def test_what_the_writer_writes_is_right(least: int, monkeypatch: pytest.MonkeyP
     def check(found: list[Company], bits: bool) -> None:
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             patch.setattr(rowsets, "_DENSE", 32 if bits else 0)
+            patch.setattr(format, "TOP_LEAST", 3)
+            patch.setattr(format, "TOP_ROWS", 2)
             write_shard(Path(folder) / "EE", "EE", found)
             with Shard(Path(folder) / "EE") as shard:
                 verify.check(shard)

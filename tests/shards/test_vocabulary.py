@@ -1,7 +1,7 @@
 """The index that is built of names and identifiers, held to the words themselves."""
 
 from collections import defaultdict
-from itertools import pairwise
+from itertools import combinations, pairwise
 from unittest.mock import patch
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards import format, orders, texts, vocabulary
+from shards import format, orders, phrases, texts, vocabulary
 from shards.text import fold, fold_id
 from shards.texts import Interval, Texts
 from tests import world
@@ -137,6 +137,41 @@ def test_identifiers_are_folded_and_their_frequent_prefixes_listed(ids: list[str
         prefix: rows for prefix, rows in expected.items() if len(rows) > 1
     }
     assert [key for key, _ in found] == sorted(key for key, _ in found)
+
+
+@pytest.mark.parametrize("least", [0, 1, 3])
+@given(noms=NAMES)
+def test_every_text_with_a_blank_that_many_rows_hold_is_listed(least: int, noms: list[str]) -> None:
+    expected: dict[str, set[int]] = defaultdict(set)
+    for row, nom in enumerate(noms):
+        name = fold(nom)
+        for first, last in combinations(range(len(name) + 1), 2):
+            text = name[first:last]
+            if " " in text.strip() and text == text.strip() and len(text) > 3:
+                expected[text].add(row)
+
+    with patch.object(phrases, "phrase_size", lambda _: least):
+        found = dict(phrases.phrases(vocabulary.fold_names(texts.pack(noms)), len(noms)))
+
+    assert {key.decode(): set(unpacked(value, len(noms))) for key, value in found.items()} == {
+        text: rows
+        for text, rows in expected.items()
+        if len(rows) > least and len(text.encode()) <= format.SUFFIX_BYTES
+    }
+    assert list(found) == sorted(found)
+
+
+@given(NAMES)
+def test_every_sixteenth_byte_of_the_words_knows_its_word(noms: list[str]) -> None:
+    words = vocabulary.fold_names(texts.pack(noms)).words
+
+    found = vocabulary.owners(words).tolist()
+
+    before = [
+        data.count(b"\n")
+        for data in (bytes(words.data)[:place] for place in range(0, len(words.data), format.OWNED))
+    ]
+    assert found == before
 
 
 def test_ranks_undo_an_order() -> None:

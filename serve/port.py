@@ -1,0 +1,43 @@
+"""The port of a server: bound before anything else happens, so that one that is taken is an error.
+
+What the parent of several workers knows of serving is here and in serve/workers.py. It imports
+neither aiohttp nor NumPy: the workers do, and would begin half a second later if it did so first.
+"""
+
+import socket
+from typing import Final
+
+# A client that acknowledges nothing for so long is cut off, whatever is still to be sent to it.
+STALLED_MILLISECONDS: Final = 30_000
+
+# How long requests in flight may take to finish once a process has been told to stop.
+DRAIN_SECONDS: Final = 20.0
+
+
+def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """A bound TCP socket that does not listen yet; `shared` with other processes of ours.
+
+    Raises:
+        OSError: the address is taken, or is none of this machine.
+    """
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    bound = socket.socket(family, kind, protocol)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED_MILLISECONDS)
+    try:
+        bound.bind(address)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def address(bound: socket.socket) -> str:
+    """The URL of a bound socket: `http://127.0.0.1:8080`."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
