@@ -20,7 +20,7 @@ _WORD = 64
 def pack(found: Rows, rows: int) -> bytes:
     """The bytes of the set `found`, ascending, in a shard of `rows`.
 
-    >>> pack(np.array([1, 300], dtype=np.uint32), 100_000).hex(" ", 4)
+    >>> pack(np.array([1, 300], dtype=np.uint32), 100_000).hex(" ", -4)
     '02000000 02000000 01ff2c'
     """
     if len(found) * _DENSE > rows:
