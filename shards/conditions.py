@@ -71,8 +71,13 @@ class Conditions(NamedTuple):
     named: RowSet | None = None
 
 
+_NONE: Final = Conditions(None, None, False, None, False, None)
+
+
 def conditions(shard: Shard, question: Question) -> Conditions | None:
     """The conditions of `question`, `q` left aside; None where they show that nothing matches."""
+    if question.is_bare:
+        return _NONE
     scope: Scope | None = None
     if question.secteurs or question.sous_secteurs is not None:
         scope = shard.layout.scope(question.secteurs, question.sous_secteurs)

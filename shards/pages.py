@@ -37,6 +37,8 @@ def first(shard: Shard, question: Question, asked: Conditions, found: Found, cou
     count = min(count, found.total)
     if not count:
         return EMPTY.rows()
+    if found.total == count and asked.named is not None:
+        return ranking.first(shard, question.tri, found.rows(), count)
     direct = _direct(shard, question, asked, count)
     if direct is not None and len(direct) == count:  # an order may end before that among nulls
         return direct

@@ -47,10 +47,15 @@ class Question:
     site_web: bool
 
     @property
+    def is_bare(self) -> bool:
+        """Whether nothing is asked but a `q`, or not even that."""
+        bounds = (self.sous_secteurs, self.turnover, self.headcount)
+        return not self.secteurs and not self.site_web and bounds == (None, None, None)
+
+    @property
     def is_open(self) -> bool:
         """Whether every company matches."""
-        asked = (self.sous_secteurs, self.named, self.turnover, self.headcount)
-        return not self.secteurs and not self.site_web and asked == (None, None, None, None)
+        return self.named is None and self.is_bare
 
 
 def ask(query: Query) -> Question | None:

@@ -230,6 +230,7 @@ class Shard:
             self._array(format.IDENT, "rows", format.U4),
             format.heavy_size(self.rows),
             lambda prefix: self._set(format.PREFIX, prefix),
+            *idents.ends(data),
         )
 
     def heavy(self, interval: Interval) -> Packed | None:
