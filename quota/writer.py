@@ -12,6 +12,7 @@ fails, all of the group fail and nothing of it was written.
 import contextlib
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
@@ -29,6 +30,9 @@ Commit = Callable[[Sequence[Wish]], Sequence[Any]]
 # Bounds how long the first of a group waits for the others, and what one failure takes along.
 GROUP: Final = 512
 IDLE_S: Final = 60.0
+# Where several asked at once, others are on their way, and a commit takes as much of processor and
+# disk for one as for many: so long is waited for them. Who calls alone never waits.
+GATHERING_S: Final = 1e-3
 
 _LOST: Final = "an error ended the writer of the store: {} wishes were not done; see the log"
 
@@ -86,7 +90,7 @@ class Writer:
         self._thread.start()
 
     def _run(self) -> None:
-        more = True
+        more, several = True, False
         try:
             while more:
                 try:
@@ -94,7 +98,10 @@ class Writer:
                 except queue.Empty:
                     self._idle()
                     continue
+                if several:
+                    time.sleep(GATHERING_S)
                 group, more = self._gather(first)
+                several = len(group) > 1
                 if group:
                     self._serve(group)
         except BaseException:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from quota import writer as writers
 from quota.errors import StoreUnavailable, UnknownError
 from quota.promise import Promise, settle
 from quota.transaction import Writing
@@ -57,6 +58,40 @@ def test_all_that_waits_is_committed_at_once_and_in_its_order() -> None:
 
     assert disk.groups == [1, 100]
     assert done == list(range(100))
+
+
+def test_after_a_group_the_next_one_gathers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "GATHERING_S", 0.5)
+    disk = Disk()
+    writer = Writer(disk.commit, lambda: None)
+    disk.through.clear()
+    writer.submit(constant(None))
+    disk.reached.acquire()
+    promises = [writer.submit(constant(None)) for _ in range(2)]
+    disk.through.set()
+    for promise in promises:
+        promise.result(10)
+
+    first = writer.submit(constant(None))
+    time.sleep(0.1)
+    second = writer.submit(constant(None))
+    first.result(10)
+
+    assert second.done()
+    writer.close()
+    assert disk.groups == [1, 2, 2]
+
+
+def test_who_calls_alone_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "GATHERING_S", 60.0)
+    disk = Disk()
+    writer = Writer(disk.commit, lambda: None)
+
+    for _ in range(3):
+        assert writer.submit(constant("granted")).result(10) == "granted"
+    writer.close()
+
+    assert disk.groups == [1, 1, 1]
 
 
 def test_a_group_has_a_largest_size() -> None:
