@@ -2,8 +2,7 @@
 
 A digest says that a file is the one that was built; this says that it was built right: everything
 is compared with the records, or with what follows from them. Run by `python -m shards verify` and
-by tests, never on the way of a request. Nine minutes and 5 GiB for
-18.7 million companies.
+by tests, never on the way of a request. Nine minutes and 5 GiB for 18.7 million companies.
 """
 
 from collections.abc import Iterator
