@@ -12,7 +12,6 @@ fails, all of the group fail and nothing of it was written.
 import contextlib
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
@@ -48,6 +47,7 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._first = threading.Lock()
         self._closed = False
+        self._ending = threading.Event()
 
     def submit(self, wish: Callable[[Writing], T]) -> Promise[T]:
         """Ask for a write; the promise holds what `wish` returns, once it is on the disk.
@@ -68,6 +68,7 @@ class Writer:
     def close(self) -> None:
         """Write what was asked for before, then end the thread."""
         self._closed = True
+        self._ending.set()
         self._wishes.put(None)
         # One that fails is followed by another before it ends.
         while self._thread is not None and self._thread.is_alive():
@@ -99,7 +100,7 @@ class Writer:
                     self._idle()
                     continue
                 if several:
-                    time.sleep(GATHERING_S)
+                    self._ending.wait(GATHERING_S)
                 group, more = self._gather(first)
                 several = len(group) > 1
                 if group:
