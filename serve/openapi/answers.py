@@ -7,7 +7,7 @@ from typing import Any, Final
 from serve.codes import CODES, of_status
 from serve.export import XLSX
 from serve.openapi import headers
-from serve.openapi.examples import EXAMPLES
+from serve.openapi.examples import EXAMPLES, Example
 from serve.openapi.schema import Schema, either, moment, ref, shape, text, texts, whole
 
 JSON: Final = "application/json"
@@ -125,7 +125,7 @@ def _error_answer(status: int, schema: Schema, route: str = "") -> Schema:
     examples = [
         name
         for name, example in EXAMPLES.items()
-        if example.status == status and example.route == (route or example.route)
+        if example.status == status and _place(example) == route
     ]
     if examples:
         content["examples"] = {name: ref(name, "examples") for name in examples}
@@ -134,6 +134,11 @@ def _error_answer(status: int, schema: Schema, route: str = "") -> Schema:
         "headers": headers.of(*_ERRORS, *_HEADERS.get(status, ())),
         "content": {JSON: content},
     }
+
+
+def _place(example: Example) -> str:
+    """The route whose own answer it is an example of; "": of one that many have."""
+    return example.route if example.status == 401 and example.route in _REFUSED else ""
 
 
 def _meanings(status: int) -> str:
