@@ -64,6 +64,19 @@ def answer(
     }
 
 
+def linked(made: Schema, **links: tuple[str, Mapping[str, str]]) -> Schema:
+    """The same, and what may be asked next with what it says (OpenAPI §4.8.20).
+
+    Args:
+        links: by name, the operation and its parameters: each where in the answer it stands.
+    """
+    made["links"] = {
+        name: {"operationId": operation, "parameters": dict(given)}
+        for name, (operation, given) in links.items()
+    }
+    return made
+
+
 def not_modified(*names: str) -> Schema:
     """A 304, which costs nothing and has no body."""
     return {

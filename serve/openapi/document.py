@@ -87,7 +87,8 @@ def _parameters(words: Words) -> dict[str, Schema]:
     found = {one.name: _parameter(one, words) for one in parameters.SEARCH}
     found["lang"] = _parameter(parameters.LANG, words)
     found["limit-export"] = _parameter(parameters.EXPORT_LIMIT, words)
-    found["secteur-requis"] = {**found["secteur"], "required": True}
+    some = {**found["secteur"]["schema"], "minLength": 1}
+    found["secteur-requis"] = {**found["secteur"], "required": True, "schema": some}
     for one in parameters.RECORD:
         found[one.name] = {**_parameter(one, words), "in": "path", "required": True}
     found["If-None-Match"] = {

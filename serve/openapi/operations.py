@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from serve import parameters
 from serve.openapi import answers, headers, prose
-from serve.openapi.answers import answer, not_modified, refusals, workbook
+from serve.openapi.answers import answer, linked, not_modified, refusals, workbook
 from serve.openapi.schema import Schema, ref
 from serve.parameters import Parameter, Words
 from serve.viewer import FILES
@@ -81,10 +81,15 @@ _IF_NONE_MATCH: Final = ref("If-None-Match", "parameters")
 
 
 def _list(
-    operation: str, told: tuple[str, str], shape: str, example: str, *given: Schema
+    operation: str,
+    told: tuple[str, str],
+    shape: str,
+    example: str,
+    *given: Schema,
+    **links: tuple[str, Mapping[str, str]],
 ) -> Mapping[str, Operation]:
     responses = {
-        "200": answer(f"{told[0]}.", ref(shape), headers.TAGGED, example),
+        "200": linked(answer(f"{told[0]}.", ref(shape), headers.TAGGED, example), **links),
         "304": not_modified(),
         **refusals(400, 429, 503),
     }
@@ -92,24 +97,43 @@ def _list(
 
 
 def _pays() -> Mapping[str, Operation]:
-    return _list("listCountries", prose.PAYS, "ListePays", "pays")
+    first = {"pays": "$response.body#/pays/0/iso2"}
+    return _list(
+        "listCountries", prose.PAYS, "ListePays", "pays", companies=("searchCompanies", first)
+    )
 
 
 def _secteurs() -> Mapping[str, Operation]:
     given = in_query(*parameters.SECTORS)
-    return _list("listSectors", prose.SECTEURS, "ListeSecteurs", "secteurs", *given)
+    first = {"secteur": "$response.body#/secteurs/0/slug"}
+    return _list(
+        "listSectors", prose.SECTEURS, "ListeSecteurs", "secteurs", *given,
+        companies=("searchCompanies", first), sub_sectors=("listSubSectors", first),
+    )  # fmt: skip
 
 
 def _sous_secteurs() -> Mapping[str, Operation]:
     given = in_query(*parameters.SUB_SECTORS, required=("secteur",))
-    name = "sous-secteurs"
-    return _list("listSubSectors", prose.SOUS_SECTEURS, "ListeSousSecteurs", name, *given)
+    first = {
+        "secteur": "$request.query.secteur",
+        "sous_secteur": "$response.body#/sous_secteurs/0/sous_secteur",
+    }
+    return _list(
+        "listSubSectors", prose.SOUS_SECTEURS, "ListeSousSecteurs", "sous-secteurs", *given,
+        companies=("searchCompanies", first),
+    )  # fmt: skip
+
+
+# The parameters of a record, and the fields of a company that they are.
+_FIRST: Final = {"iso": "iso2", "id": "id"}
 
 
 def _societes() -> Mapping[str, Operation]:
     names = (*headers.TAGGED, "Vary", "Link", *headers.CALLS)
+    page = answer("A page.", ref("Recherche"), names, "societes-visiteur", "societes-data")
+    first = {name: f"$response.body#/societes/0/{field}" for name, field in _FIRST.items()}
     responses = {
-        "200": answer("A page.", ref("Recherche"), names, "societes-visiteur", "societes-data"),
+        "200": linked(page, company=("readCompany", first)),
         "304": not_modified("Vary", *headers.CALLS),
         **refusals(400, 401, 429, 503, route="societes"),
     }
