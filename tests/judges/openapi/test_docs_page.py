@@ -66,7 +66,7 @@ def test_an_operation_can_be_tried(docs: Seen) -> None:
     operation.locator(".opblock-summary-control").click()
     operation.get_by_role("button", name="Try it out").click()
     operation.get_by_role("button", name="Execute").click()
-    answer = operation.locator(".live-responses-table td.response-col_status")
+    answer = operation.locator(".live-responses-table tr.response td.response-col_status")
     answer.first.wait_for()
 
     assert "200" in answer.first.inner_text()

@@ -19,7 +19,7 @@ CASES = 10_000
 @pytest.mark.timeout(900)
 def test_ten_thousand_cases_without_a_failure(live: Live, tmp_path: Path) -> None:
     """No check is switched off: `--checks all`."""
-    command = [
+    command: list[str | Path] = [
         Path(sys.executable).with_name("schemathesis"),
         "--config-file", HERE / "schemathesis.toml",
         "run", f"{live.address}/openapi.json", "--phases", PHASES, "--checks", "all", "--no-color",

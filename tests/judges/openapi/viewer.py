@@ -20,7 +20,7 @@ _NPM: Final = _ROOT / "tests" / "judges" / "npm.py"
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, _NPM, "pack", f"swagger-ui-dist@{VERSION}"]
+        command: list[str | Path] = [sys.executable, _NPM, "pack", f"swagger-ui-dist@{VERSION}"]
         subprocess.run(command, cwd=folder, check=True)
         with tarfile.open(Path(folder) / f"swagger-ui-dist-{VERSION}.tgz") as archive:
             for file in sorted(VENDORED.iterdir()):
