@@ -23,7 +23,7 @@ def test_a_build_that_is_killed_leaves_what_is_published(tmp_path: Path) -> None
     data = tmp_path / "data"
     generation = run(tmp_path, good).generation
 
-    kill(data, many, when=".building/work-*/EE/EE.shard.partial")
+    kill(data, many, when=".building/work-*/EE-*/EE.shard.partial")
 
     assert generations.current(data) == generation
     assert [row["nom"] for row in served(tmp_path, "EE")] == ["Ä"]
