@@ -131,6 +131,6 @@ def test_other_code_takes_nothing_that_was_done(
 ) -> None:
     good, bad = halves(tmp_path)
     interrupted(tmp_path, bad)
-    monkeypatch.setattr(receipts, "_code", lambda: "autre")
+    monkeypatch.setattr(receipts, "code", lambda: "autre")
 
     assert run(tmp_path, good, max_rejected=0.5).resumed == ()
