@@ -19,6 +19,8 @@ BUILT := $(DEMO)/.stamp
 KEYS  := $(DEMO)/keys.txt
 QUOTA := $(PY) -m quota --state $(DEMO)/state
 NPM   := $(PY) tests/judges/npm.py
+# Tests on all processors, those of a file on the same.
+SPREAD := -n auto --dist loadfile
 FIELD := $(PY) -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])'
 
 help:     ## list the targets
@@ -65,13 +67,13 @@ $(KEYS): | $(BUILT)
 # -- what must hold --------------------------------------------------------------------------------
 
 test: $(READY) ## the whole suite, proofs included (HYPOTHESIS_PROFILE=thorough tries ten times harder)
-	@$(PY) -m pytest
+	@$(PY) -m pytest $(SPREAD)
 
 check: lint types layers ## lint, types, layers, and the suite without the slow proofs
-	@$(PY) -m pytest -m "not slow and not judge"
+	@$(PY) -m pytest $(SPREAD) -m "not slow and not judge"
 
 proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the clock
-	@$(PY) -m pytest -m slow
+	@$(PY) -m pytest $(SPREAD) -m slow
 
 # One line a folder of judges: what is installed for them, from locks without an index in them.
 judges: $(JUDGE) ## what others wrote judges the API: schemathesis, redocly, spectral, clients, a browser
