@@ -92,11 +92,11 @@ def resolve(raw: str) -> tuple[Path, tuple[str, ...]] | None:
     if raw in _PLAIN:
         return _PLAIN[raw], ()
     segments = raw.split("/")[1:]
-    # As it stands first: `/societes/FR/` is a record with an empty identifier (E1).
-    found = _match(segments)
-    if found is None and len(segments) > 1 and not segments[-1]:
-        found = _match(segments[:-1])
-    return found
+    # A slash at the end is none where a path is there without it; nothing is at `/societes/FR`, so
+    # `/societes/FR/` is a record with an empty identifier (E1).
+    if len(segments) > 1 and not segments[-1] and (found := _match(segments[:-1])):
+        return found
+    return _match(segments)
 
 
 def open_to_all(raw: str) -> bool:
