@@ -20,7 +20,7 @@ FOUND = [
 ]  # fmt: skip
 
 
-def test_every_entry_of_a_shard_is_as_in_format_3(tmp_path: Path) -> None:
+def test_every_entry_of_a_shard_is_as_in_format_4(tmp_path: Path) -> None:
     write_shard(tmp_path / "EE.shard", "EE", FOUND, comptes={"10000024": LINES})
 
     with Shard(tmp_path / "EE.shard") as shard:
