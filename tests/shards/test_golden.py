@@ -1,4 +1,4 @@
-"""Format 3, entry by entry: keys and values of a small shard as they were when it was promised."""
+"""Format 4, entry by entry: keys and values of a small shard as they were when it was promised."""
 
 from pathlib import Path
 
