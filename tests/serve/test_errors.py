@@ -5,6 +5,7 @@ import inspect
 import orjson
 
 from serve import errors
+from serve.codes import CODES as CODES_DECLARED
 from serve.errors import ApiError
 
 # §7 and contract G7: code -> status.
@@ -21,10 +22,10 @@ CODES = {
 QUOTA = {"type": "appels_jour", "limite": 50, "utilise": 50, "restant": 0,
          "reinitialisation": "2026-11-22T00:00:00Z"}  # fmt: skip
 ALL = [
-    errors.pays_inconnu(["XX"], {}),
-    errors.secteur_inconnu(["X"], {}),
+    errors.pays_inconnu(["XX"], {}, secteurs_inconnus=["X"], sous_secteurs_inconnus=["Y"]),
+    errors.secteur_inconnu(["X"], {}, ["Y"]),
     errors.secteur_requis(),
-    errors.parametre_invalide("q", "trop long"),
+    errors.parametre_invalide("tri", "inconnu", valeurs=["nom"]),
     errors.parametre_inconnu(["x"], ["pays"], {}),
     errors.identifiant_invalide("vide"),
     errors.corps_invalide("ce n'est pas du JSON"),
@@ -63,6 +64,15 @@ def test_every_code_has_a_function_of_its_name() -> None:
     assert others == {"secteur_requis", "exports_simultanes"}
 
 
+def test_the_extra_keys_of_each_code_are_those_it_declares() -> None:
+    """G6: the table that the documents are made of cannot promise more or less than is sent."""
+    sent: dict[str, set[str]] = {}
+    for error in ALL:
+        sent.setdefault(error.code, set()).update(error.extra)
+
+    assert sent == {code: set(declared.extra) for code, declared in CODES_DECLARED.items()}
+
+
 def test_an_error_has_one_shape_with_extra_keys_beside_it() -> None:
     """§2.6, G6"""
     for error in ALL:
@@ -86,4 +96,4 @@ def test_a_message_shows_the_first_values_of_many() -> None:
 
 
 def test_an_error_is_an_exception_that_says_itself() -> None:
-    assert str(ApiError(400, "code", "phrase")) == "400 code: phrase"
+    assert str(ApiError("config", "phrase")) == "503 config: phrase"
