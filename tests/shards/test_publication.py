@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from shards.publication import EVERYWHERE, Gates
 from shards.query import Query
 from shards.reader import Shard
 from shards.search import Base
+from tests.shards.test_verify import Break, put
 from tests.world import Company, company, publish, reference, write_shard
 
 FOUND = [
@@ -64,18 +64,6 @@ def test_a_file_that_is_not_the_one_its_maker_saw_is_not_published(tmp_path: Pat
         publish(tmp_path, FOUND, known={"EE.shard": replace(known, blake3="0" * 64)})
 
     assert pointer.current(tmp_path) == first
-
-
-Break = Callable[[bytes], bytes]
-
-
-def put(dtype: str, index: int, number: float) -> Break:
-    def change(value: bytes) -> bytes:
-        values = np.frombuffer(value, dtype=dtype).copy()
-        values[index] = number
-        return values.tobytes()
-
-    return change
 
 
 def backwards(value: bytes) -> bytes:
