@@ -6,7 +6,6 @@ shard if its own key is the same and no byte has changed, so what it publishes i
 uninterrupted build would publish. A receipt that does not fit is thrown away with its shard.
 """
 
-import os
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -19,7 +18,7 @@ import orjson
 from blake3 import blake3
 
 from pipeline.quality import Quality
-from shards import generations, manifest
+from shards import durable, generations, manifest
 from shards.format import FORMAT_VERSION
 from shards.manifest import File
 from shards.reference import Cell
@@ -55,13 +54,8 @@ def folder_digest(folder: Path, pattern: str) -> str:
 def put(done: Path, country: Country, key: str, rejected: Path) -> None:
     """Say that a country is done: its shard is in `done`, whole and synced."""
     receipt = {"key": key, "rejetees": _file_digest(rejected), **asdict(country)}
-    path = _path(done, country.iso2)
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as stream:
-        stream.write(orjson.dumps(receipt))
-        stream.flush()
-        os.fsync(stream.fileno())
-    partial.replace(path)
+    path = file(done, country.iso2)
+    durable.write(path, orjson.dumps(receipt))
 
 
 def find(done: Path, iso2: str, key: str, rejected: Path) -> Country | None:
@@ -69,23 +63,34 @@ def find(done: Path, iso2: str, key: str, rejected: Path) -> Country | None:
 
     `rejected` is its file of rejected rows, which must still be the one of that build.
     """
-    path, shard = _path(done, iso2), done / generations.shard_name(iso2)
+    path, shard = file(done, iso2), done / generations.shard_name(iso2)
+    country = read(path, key, rejected)
+    if country and shard.exists() and manifest.digest(shard) == country.file:
+        return country
+    path.unlink(missing_ok=True)
+    shard.unlink(missing_ok=True)
+    return None
+
+
+def read(path: Path, key: str, rejected: Path) -> Country | None:
+    """What a receipt says, if it is of this key and the rejected rows are those of that build."""
     try:
         receipt: dict[str, Any] = orjson.loads(path.read_bytes())
-        country = Country(
-            iso2,
+        if (receipt["key"], receipt["rejetees"]) != (key, _file_digest(rejected)):
+            return None
+        return Country(
+            receipt["iso2"],
             tuple(Cell(**cell) for cell in receipt["cells"]),
             Quality(**receipt["quality"]),
             File(**receipt["file"]),
         )
-        known = (receipt["key"], receipt["rejetees"], country.file)
-        if known == (key, _file_digest(rejected), manifest.digest(shard)):
-            return country
     except (FileNotFoundError, KeyError, TypeError, ValueError):
-        pass  # cut off before it was whole, or of another version: as good as none
-    path.unlink(missing_ok=True)
-    shard.unlink(missing_ok=True)
-    return None
+        return None  # cut off before it was whole, or of another version: as good as none
+
+
+def file(folder: Path, iso2: str) -> Path:
+    """The receipt of a country among others."""
+    return folder / f"{iso2}.json"
 
 
 def clear(done: Path, wanted: Collection[str]) -> None:
@@ -100,10 +105,6 @@ def _code() -> str:
     root = Path(__file__).parents[1]
     own = [folder_digest(root / room, "*.py") for room in _ROOMS]
     return " ".join([*own, *(f"{name} {version(name)}" for name in _LIBRARIES)])
-
-
-def _path(done: Path, iso2: str) -> Path:
-    return done / f"{iso2}.json"
 
 
 def _file_digest(path: Path) -> str | None:

@@ -21,7 +21,7 @@ from typing import Final
 from serve import edition as editions
 from serve import errors
 from serve.edition import Edition
-from shards import generations
+from shards import generations, pointer
 from shards.errors import ShardError
 
 POLL_SECONDS: Final = 1.0
@@ -103,7 +103,7 @@ class Published:
         """Open what is published, if anything is."""
         self._seen = _signature(self._data)
         try:
-            known = generations.published(self._data)
+            known = pointer.published(self._data)
             if known is None:
                 _log.warning("nothing is published in %s yet", self._data)
                 return
@@ -135,7 +135,7 @@ class Published:
             return
         self._seen = seen
         try:
-            known = generations.published(self._data)
+            known = pointer.published(self._data)
             if known is not None and known.generation != self.generation:
                 await asyncio.to_thread(_verify, self._data / known.generation)
                 self._swap(editions.load(self._data, known.generation), known)
@@ -153,7 +153,7 @@ class Published:
             self._lent.retire()
             self._lent = None
 
-    def _swap(self, edition: Edition, known: generations.Published) -> None:
+    def _swap(self, edition: Edition, known: pointer.Published) -> None:
         old, self._lent = self._lent, _Lent(edition)
         self._since = datetime.fromisoformat(known.published)
         _log.info("generation %s is served", edition.id)
@@ -168,7 +168,7 @@ def _verify(folder: Path) -> None:
 
 def _signature(data: Path) -> _Signature | None:
     try:
-        stat = (data / generations.CURRENT).stat()
+        stat = (data / pointer.CURRENT).stat()
     except OSError:
         return None
     return stat.st_ino, stat.st_size, stat.st_mtime_ns

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from shards import generations, inspect
+from shards import generations, inspect, listing, pointer, publication, succession
 from shards.errors import GenerationError, ShardError
+from shards.opened import Inode
 from shards.verify import verify
 
 
@@ -37,16 +38,26 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     look.add_argument("path", type=Path, metavar="DATA|FILE")
     look.add_argument("--id", help="show this company of a shard file, statements included")
-    check = _command(
+    _on_data(
+        commands, "list", _list, "which generations are kept, and what each of them changed",
+        "python -m shards list demo-data/data",
+    )  # fmt: skip
+    differ = _on_data(
+        commands, "diff", _diff, "what is different in generation B: who went, came, is another",
+        "python -m shards diff demo-data/data 81c09a7b6c5d4e3f 4f6a0c1d2e3b4a59",
+    )  # fmt: skip
+    differ.add_argument("before", metavar="A")
+    differ.add_argument("after", metavar="B")
+    differ.add_argument("--rows", action="store_true", help="each company, a line of JSON each")
+    _on_data(
         commands, "verify", _verify, "check every digest and every invariant of FORMAT.md",
         "python -m shards verify demo-data/data",
     )  # fmt: skip
-    check.add_argument("data", type=Path, metavar="DATA")
-    back = _command(
+    back = _on_data(
         commands, "rollback", _rollback, "publish the previous generation again",
         "python -m shards rollback demo-data/data",
     )  # fmt: skip
-    back.add_argument("data", type=Path, metavar="DATA")
+    back.add_argument("--to", metavar="GENERATION", help="another one that is kept")
     return parser
 
 
@@ -64,6 +75,18 @@ def _command(
     return parser
 
 
+def _on_data(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    run: Callable[[argparse.Namespace], None],
+    about: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    parser = _command(commands, name, run, about, example)
+    parser.add_argument("data", type=Path, metavar="DATA")
+    return parser
+
+
 def _inspect(options: argparse.Namespace) -> None:
     if options.path.is_dir():
         lines = inspect.data_lines(options.path)
@@ -73,25 +96,39 @@ def _inspect(options: argparse.Namespace) -> None:
         print(line)
 
 
+def _list(options: argparse.Namespace) -> None:
+    for line in listing.kept_lines(options.data):
+        print(line)
+
+
+def _diff(options: argparse.Namespace) -> None:
+    found = listing.difference_lines(options.data, options.before, options.after, rows=options.rows)
+    for line in found:
+        print(line)
+
+
 def _verify(options: argparse.Namespace) -> None:
-    known = generations.published(options.data)
+    known = pointer.published(options.data)
     if known is None:
         raise GenerationError(
             f"{options.data} has nothing published to verify; `python -m pipeline build` first"
         )
-    names = [known.generation] + ([known.previous] if known.previous else [])
-    for name in tqdm(names, disable=None, leave=False):
+    checked = set[Inode]()
+    for name in tqdm(known.kept, disable=None, leave=False):
         folder = options.data / name
         generations.verify_digests(folder, generations.read_manifest(folder))
         with generations.load(options.data, name) as generation:
-            verify(generation)
+            verify(generation, checked)
             manifest = generation.manifest
         print(f"{name}: {len(manifest.files)} files, {manifest.total:,} companies: "
               "every digest and invariant holds")  # fmt: skip
+    for folder in succession.folders(options.data):
+        succession.verify(folder)
+        print(f"{folder.name}: every digest holds")
 
 
 def _rollback(options: argparse.Namespace) -> None:
-    after = generations.rollback(options.data)
+    after = publication.rollback(options.data, options.to)
     print(f"published {after.generation}; {after.previous} is kept as the previous one")
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import orjson
 
-from shards import format, generations
+from shards import format, generations, pointer
 from shards.reader import Shard
 
 _ROWS: Final = 10
@@ -27,7 +27,7 @@ def shard_lines(path: Path, identifier: str | None = None) -> Iterator[str]:
 
 def data_lines(data: Path) -> Iterator[str]:
     """The generations in the folder `data`, and the files of the published one."""
-    known = generations.published(data)
+    known = pointer.published(data)
     if known is None:
         yield f"{data}: nothing published; `python -m pipeline build` does"
         return

@@ -12,7 +12,7 @@ import pytest
 
 from serve.errors import ApiError
 from serve.published import Published
-from shards import generations
+from shards import pointer, publication
 from tests import world
 from tests.serve import world as whole_world
 from tests.serve.client import Served, serving
@@ -113,10 +113,10 @@ def test_a_current_that_makes_no_sense_changes_nothing(tmp_path: Path, content: 
         published = Published(tmp_path)
         first = world.publish(tmp_path, named("Un"))
         published.start()
-        (tmp_path / generations.CURRENT).write_bytes(content)
+        (tmp_path / pointer.CURRENT).write_bytes(content)
         await published.refresh()
         assert published.generation == first
-        (tmp_path / generations.CURRENT).unlink()
+        (tmp_path / pointer.CURRENT).unlink()
         await published.refresh()
         assert published.generation == first
         published.close()
@@ -130,7 +130,7 @@ def test_a_rollback_is_taken_up_too(tmp_path: Path) -> None:
         world.publish(tmp_path, named("Deux"))
         published = Published(tmp_path)
         published.start()
-        generations.rollback(tmp_path)
+        publication.rollback(tmp_path)
         await published.refresh()
         assert published.generation == first
         published.close()
