@@ -10,6 +10,7 @@ from tqdm import tqdm
 from shards import generations, inspect, listing, pointer, publication, succession
 from shards.errors import GenerationError, ShardError
 from shards.opened import Inode
+from shards.sync import command as sync
 from shards.verify import verify
 
 
@@ -58,6 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         "python -m shards rollback demo-data/data",
     )  # fmt: skip
     back.add_argument("--to", metavar="GENERATION", help="another one that is kept")
+    for name, (arguments, run, about, example) in sync.COMMANDS.items():
+        arguments(_command(commands, name, run, about, example))
     return parser
 
 

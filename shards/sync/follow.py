@@ -1,0 +1,39 @@
+"""Round after round, until told to stop.
+
+Whatever a round fails of, the next one may not: the source is away, the disk is full, somebody
+rolls back. So an error is said once, and again when it has become another one.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Final
+
+from shards.errors import ShardError
+
+# Each wait is up to a tenth longer or shorter, so that mirrors started together do not stay so.
+_SPREAD: Final = 0.1
+
+
+def follow(
+    once: Callable[[], None],
+    seconds: float,
+    complain: Callable[[str], None],
+    chance: Callable[[], float] = random.random,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Call `once` every so many seconds; whoever wants it to end raises through it.
+
+    Args:
+        complain: told each error that is not the one of the round before.
+    """
+    said = ""
+    while True:
+        try:
+            once()
+            said = ""
+        except (ShardError, OSError) as error:
+            if str(error) != said:
+                said = str(error)
+                complain(said)
+        sleep(seconds * (1 + _SPREAD * (2 * chance() - 1)))

@@ -1,0 +1,277 @@
+"""One round of a mirror: from the pointer of a source to the pointer here.
+
+    DATA/.mirror/<digest>.part     a file that is on its way
+    DATA/.mirror/<digest>          a file that has come, compared and on the disk
+    DATA/.partial-…                the generation that is put together of these
+
+A file that a generation here holds already is linked, after its bytes were compared: a disk that
+has lost one must not hand it on. What is fetched is kept until the generation stands, so a round
+that ends too soon costs nothing but its last pieces. The rest is a publication (publication.py).
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from shards import durable, generations, locks, pointer, publication
+from shards import manifest as manifests
+from shards.errors import ShardError
+from shards.generations import MANIFEST, REFERENCE
+from shards.manifest import File, Manifest
+from shards.sync import part, received, signature
+from shards.sync.errors import AbsentError, FaultError, SyncError
+from shards.sync.fetch import PART, Fetcher
+from shards.sync.source import whole
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+T = TypeVar("T")
+
+BLOBS: Final = ".mirror"
+
+# How often the source may publish another generation while one of it is fetched.
+_MOVES: Final = 5
+
+# Of a disk, this part stays free: a source that announces too much must not stop the host.
+_SPARE: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a mirror is to hold.
+
+    Attributes:
+        pays: countries, all if none is named.
+        key: whose signature a generation must have, if it must have one.
+        keep: how many generations stay here, the published one included.
+    """
+
+    pays: tuple[str, ...] = ()
+    key: "Ed25519PublicKey | None" = None
+    keep: int = publication.KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a round came to: the generation published here, how many files it has beside its
+    manifest, how many of them were fetched. No files: it was here already."""
+
+    generation: str
+    files: int = 0
+    fetched: int = 0
+
+
+def mirror(
+    fetcher: Fetcher, data: Path, wish: Wish, begun: Callable[[int], object] = lambda _: None
+) -> Outcome:
+    """Have what the source has published, published in `data`.
+
+    Args:
+        begun: told how many bytes are to come, as soon as that is known.
+
+    Raises:
+        ShardError: the source failed, or cannot be mirrored. What was published here stays so.
+        OSError: the disk failed.
+    """
+    with locks.writing(data):
+        generation = _pointed(fetcher)
+        for _ in range(_MOVES):
+            try:
+                return _round(fetcher, data, wish, generation, begun)
+            except AbsentError as error:
+                # It removes what it does not publish any more; then it publishes another.
+                absent, before, generation = error, generation, _pointed(fetcher)
+                if generation == before:
+                    break
+        raise SyncError(f"{absent}, though {generation} is published there; try again later")
+
+
+def _round(
+    fetcher: Fetcher, data: Path, wish: Wish, generation: str, begun: Callable[[int], object]
+) -> Outcome:
+    here = _here(data, generation, wish)
+    packed, manifest = here or _manifest(fetcher, generation)
+    signed = _signature(fetcher, generation) if wish.key or not here else None
+    if wish.key:
+        signature.check(wish.key, generation, packed, signed)
+    if here:
+        return Outcome(pointer.current(data) or generation)
+    stock = _Stock(fetcher, generation, data / BLOBS, _held(data))
+    own: Mapping[str, bytes] = {MANIFEST: packed}
+    if wish.pays:
+        part.check(manifest, wish.pays)
+        lists = stock.have(REFERENCE, manifest.files[REFERENCE]).read_bytes()
+        manifest, own = part.make(manifest, packed, lists, wish.pays)
+    files = {name: file for name, file in manifest.files.items() if name not in own}
+    missing = stock.missing(files)
+    _room(data, missing)
+    begun(missing)
+    for name, file in files.items():
+        stock.have(name, file)
+    _publish(data, manifest, own, {name: stock.blob(file) for name, file in files.items()}, wish)
+    if signed and not wish.pays:
+        signature.keep(data, generation, signed)
+    shutil.rmtree(data / BLOBS)
+    return Outcome(manifest.generation, len(files), stock.fetched)
+
+
+# -- what the source says ----------------------------------------------------------
+
+
+def _pointed(fetcher: Fetcher) -> str:
+    where = f"{fetcher.source.name}/{pointer.CURRENT}"
+    return _small(
+        fetcher,
+        pointer.CURRENT,
+        received.MOST_POINTER,
+        lambda packed: received.pointer(packed, where),
+    )
+
+
+def _manifest(fetcher: Fetcher, generation: str) -> tuple[bytes, Manifest]:
+    path = f"{generation}/{MANIFEST}"
+    where = f"{fetcher.source.name}/{path}"
+    return _small(
+        fetcher, path, received.MOST_MANIFEST,
+        lambda packed: (packed, received.manifest(packed, generation, where)),
+    )  # fmt: skip
+
+
+def _signature(fetcher: Fetcher, generation: str) -> bytes | None:
+    """The signature of a generation, None if the source has none."""
+    try:
+        return _small(fetcher, signature.path_of(generation), signature.MOST_BYTES, bytes)
+    except AbsentError:
+        return None
+
+
+def _small(fetcher: Fetcher, path: str, most: int, read: Callable[[bytes], T]) -> T:
+    """What `read` makes of a small file, which is asked for again if it came damaged."""
+    while True:
+        try:
+            found = read(whole(fetcher.source, path, most))
+        except FaultError as fault:
+            fetcher.patience.wait(fault)
+        else:
+            fetcher.patience.progress()
+            return found
+
+
+# -- what is here ------------------------------------------------------------------
+
+
+def _here(data: Path, generation: str, wish: Wish) -> tuple[bytes, Manifest] | None:
+    """The manifest of the source's generation, if what is wanted of it is published and whole."""
+    name = pointer.current(data)
+    if name is None or (name != generation and not wish.pays):
+        return None
+    folder = data / name
+    try:
+        manifest = generations.read_manifest(folder)
+        manifests.same_sizes(folder, manifest.files)
+    except ShardError:  # it is replaced
+        return None
+    if not wish.pays:
+        return (folder / MANIFEST).read_bytes(), manifest
+    origin = part.origin(folder)
+    if origin is None or origin[1].generation != generation or {*manifest.counts} != {*wish.pays}:
+        return None
+    return origin
+
+
+def _held(data: Path) -> dict[str, list[Path]]:
+    """Where the files of the generations here are, by the digest that they ought to have."""
+    found: dict[str, list[Path]] = {}
+    for folder in data.iterdir():
+        with suppress(ShardError, OSError):
+            for name, file in generations.read_manifest(folder).files.items():
+                found.setdefault(file.blake3, []).append(folder / name)
+    return found
+
+
+def _room(data: Path, missing: int) -> None:
+    disk = shutil.disk_usage(data)
+    room = max(0, disk.free - int(_SPARE * disk.total))
+    if missing > room:
+        raise SyncError(
+            f"{missing:,} bytes are missing and {data} has room for {room:,}; make room, "
+            "or mirror fewer countries (--pays)"
+        )
+
+
+@dataclass(slots=True)
+class _Stock:
+    """The files of a generation, gathered under their digests."""
+
+    fetcher: Fetcher
+    generation: str
+    folder: Path
+    held: Mapping[str, list[Path]]
+    fetched: int = 0
+
+    def blob(self, file: File) -> Path:
+        """Where that file is once it is here."""
+        return self.folder / file.blake3
+
+    def have(self, name: str, file: File) -> Path:
+        """Link what is here, fetch what is not."""
+        self.folder.mkdir(exist_ok=True)
+        blob = self.blob(file)
+        if blob.exists():
+            return blob
+        for path in self.held.get(file.blake3, ()):
+            with suppress(FileNotFoundError):
+                if path.stat().st_size == file.size and manifests.is_file(path, file):
+                    _link(path, blob)
+                    return blob
+        self.fetcher.fetch(f"{self.generation}/{name}", file, blob)
+        self.fetched += 1
+        return blob
+
+    def missing(self, files: Mapping[str, File]) -> int:
+        """Bytes that are to come; what is in the folder for other generations goes."""
+        wanted = {file.blake3 for file in files.values()}
+        self.folder.mkdir(exist_ok=True)
+        for path in self.folder.iterdir():
+            if path.name.removesuffix(PART) not in wanted:
+                path.unlink()
+        absent = {
+            file.blake3: file.size
+            for file in files.values()
+            if file.blake3 not in self.held and not self.blob(file).exists()
+        }
+        return sum(absent.values()) - sum(
+            path.stat().st_size for path in self.folder.glob(f"*{PART}")
+        )
+
+
+# -- publication -------------------------------------------------------------------
+
+
+def _publish(
+    data: Path, manifest: Manifest, own: Mapping[str, bytes], blobs: Mapping[str, Path], wish: Wish
+) -> None:
+    staged = publication.staging(data)
+    for name, blob in blobs.items():
+        _link(blob, staged / name)
+    for name, content in own.items():
+        durable.write(staged / name, content)
+    # Can this code read it, and is it what it says? Else the server would find out.
+    generations.open_folder(staged, manifest).close()
+    publication.adopt(data, staged, manifest, keep=wish.keep)
+
+
+def _link(path: Path, to: Path) -> None:
+    """Let `to` be the same file, or a copy where the file system knows no links."""
+    try:
+        os.link(path, to)
+    except OSError:
+        partial = to.with_name(to.name + durable.PARTIAL)
+        shutil.copyfile(path, partial)
+        durable.sync(partial)
+        partial.replace(to)
