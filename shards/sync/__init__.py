@@ -5,6 +5,7 @@
     signature     who made a generation (ed25519)
     patience      when to try again; `rate`: how fast to read
     fetch         one file: resumed, bounded, compared with its digest, named last
+    stock         the files of a generation: linked if they are here, fetched if not
     part          a generation of some countries, made of one of all
     mirror        one round: from the pointer of the source to the pointer here
     follow        round after round

@@ -18,6 +18,7 @@ from shards.publication import KEPT
 from shards.sync import places, signature
 from shards.sync.errors import SyncError
 from shards.sync.fetch import Fetcher
+from shards.sync.folder import Folder
 from shards.sync.follow import follow
 from shards.sync.mirror import Wish, mirror
 from shards.sync.rate import Rate
@@ -31,6 +32,7 @@ class _StoppedError(BaseException):
 
 
 def _arguments_of_sync(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(wrong=parser.error)
     parser.add_argument(
         "source", type=_source, metavar="SOURCE",
         help="folder, http(s)://… or s3://bucket/prefix (MIRROR_TOKEN or MIRROR_PASSWORD, AWS_*)",
@@ -64,6 +66,8 @@ def sync(options: argparse.Namespace) -> None:
     Raises:
         ShardError, OSError: it failed (without --follow), or was stopped before it was done.
     """
+    if isinstance(options.source, Folder) and options.source.is_at(options.data):
+        options.wrong(f"{options.data} and the source are one folder")
     wish = Wish(options.pays, options.public_key, options.keep)
     rate = Rate(options.limit_rate)
     quiet = options.follow is not None
@@ -95,14 +99,14 @@ def _once(source: Source, data: Path, wish: Wish, rate: Rate, *, quiet: bool) ->
     with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
         fetcher = Fetcher(source, rate=rate, came=bar.update)
         outcome = mirror(fetcher, data, wish, begun=partial(_total, bar))
-    if not outcome.files:
+    if not outcome.changed:
         if not quiet:
             print(f"{outcome.generation} is published already")
         return
     seconds = time.monotonic() - since
     print(
-        f"published {outcome.generation}: {outcome.files} files, {outcome.fetched} fetched, "
-        f"{fetcher.read / _MIB:.1f} MiB in {seconds:.1f} s"
+        f"published {outcome.generation}: {outcome.fetched} files fetched, "
+        f"{outcome.linked} here already, {fetcher.read / _MIB:.1f} MiB in {seconds:.1f} s"
         + (f", {fetcher.resumed / _MIB:.1f} MiB resumed" if fetcher.resumed else "")
         + (f", {fetcher.wrong} damaged on the way" if fetcher.wrong else ""),
         flush=True,

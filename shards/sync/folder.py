@@ -21,6 +21,10 @@ class Folder:
     def name(self) -> str:
         return str(self._root)
 
+    def is_at(self, folder: Path) -> bool:
+        """Is it that folder?"""
+        return self._root.resolve() == folder.resolve()
+
     @contextmanager
     def open(self, path: str, start: int = 0) -> Iterator[Body]:
         where = self._root / path

@@ -1,18 +1,13 @@
 """One round of a mirror: from the pointer of a source to the pointer here.
 
-    DATA/.mirror/<digest>.part     a file that is on its way
-    DATA/.mirror/<digest>          a file that has come, compared and on the disk
-    DATA/.partial-…                the generation that is put together of these
-
-A file that a generation here holds already is linked, after its bytes were compared: a disk that
-has lost one must not hand it on. What is fetched is kept until the generation stands, so a round
-that ends too soon costs nothing but its last pieces. The rest is a publication (publication.py).
+What the source has published is looked up, its manifest read and, if that is wanted, its signature
+checked; its files are gathered (stock.py), and what they make is published as a build publishes
+(publication.py). The lock is that of a build: one round at a time, and none beside a build.
 """
 
-import os
 import shutil
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -21,11 +16,13 @@ from shards import durable, generations, locks, pointer, publication
 from shards import manifest as manifests
 from shards.errors import ShardError
 from shards.generations import MANIFEST, REFERENCE
-from shards.manifest import File, Manifest
+from shards.manifest import Manifest
 from shards.sync import part, received, signature
+from shards.sync import stock as stocks
 from shards.sync.errors import AbsentError, FaultError, SyncError
-from shards.sync.fetch import PART, Fetcher
+from shards.sync.fetch import Fetcher
 from shards.sync.source import whole
+from shards.sync.stock import Stock
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -58,12 +55,16 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a round came to: the generation published here, how many files it has beside its
-    manifest, how many of them were fetched. No files: it was here already."""
+    """What a round came to: the generation published here, how many of its files were fetched, how
+    many a generation here had. None and none: it was published already."""
 
     generation: str
-    files: int = 0
     fetched: int = 0
+    linked: int = 0
+
+    @property
+    def changed(self) -> bool:
+        return self.fetched + self.linked > 0
 
 
 def mirror(
@@ -101,12 +102,13 @@ def _round(
         signature.check(wish.key, generation, packed, signed)
     if here:
         return Outcome(pointer.current(data) or generation)
-    stock = _Stock(fetcher, generation, data / BLOBS, _held(data))
+    stock = Stock(fetcher, generation, data / BLOBS, stocks.held(data))
     own: Mapping[str, bytes] = {MANIFEST: packed}
     if wish.pays:
         part.check(manifest, wish.pays)
         lists = stock.have(REFERENCE, manifest.files[REFERENCE]).read_bytes()
-        manifest, own = part.make(manifest, packed, lists, wish.pays)
+        with _understood(generation):
+            manifest, own = part.make(manifest, packed, lists, wish.pays)
     files = {name: file for name, file in manifest.files.items() if name not in own}
     missing = stock.missing(files)
     _room(data, missing)
@@ -117,7 +119,7 @@ def _round(
     if signed and not wish.pays:
         signature.keep(data, generation, signed)
     shutil.rmtree(data / BLOBS)
-    return Outcome(manifest.generation, len(files), stock.fetched)
+    return Outcome(manifest.generation, stock.fetched, stock.linked)
 
 
 # -- what the source says ----------------------------------------------------------
@@ -184,16 +186,6 @@ def _here(data: Path, generation: str, wish: Wish) -> tuple[bytes, Manifest] | N
     return origin
 
 
-def _held(data: Path) -> dict[str, list[Path]]:
-    """Where the files of the generations here are, by the digest that they ought to have."""
-    found: dict[str, list[Path]] = {}
-    for folder in data.iterdir():
-        with suppress(ShardError, OSError):
-            for name, file in generations.read_manifest(folder).files.items():
-                found.setdefault(file.blake3, []).append(folder / name)
-    return found
-
-
 def _room(data: Path, missing: int) -> None:
     disk = shutil.disk_usage(data)
     room = max(0, disk.free - int(_SPARE * disk.total))
@@ -201,52 +193,6 @@ def _room(data: Path, missing: int) -> None:
         raise SyncError(
             f"{missing:,} bytes are missing and {data} has room for {room:,}; make room, "
             "or mirror fewer countries (--pays)"
-        )
-
-
-@dataclass(slots=True)
-class _Stock:
-    """The files of a generation, gathered under their digests."""
-
-    fetcher: Fetcher
-    generation: str
-    folder: Path
-    held: Mapping[str, list[Path]]
-    fetched: int = 0
-
-    def blob(self, file: File) -> Path:
-        """Where that file is once it is here."""
-        return self.folder / file.blake3
-
-    def have(self, name: str, file: File) -> Path:
-        """Link what is here, fetch what is not."""
-        self.folder.mkdir(exist_ok=True)
-        blob = self.blob(file)
-        if blob.exists():
-            return blob
-        for path in self.held.get(file.blake3, ()):
-            with suppress(FileNotFoundError):
-                if path.stat().st_size == file.size and manifests.is_file(path, file):
-                    _link(path, blob)
-                    return blob
-        self.fetcher.fetch(f"{self.generation}/{name}", file, blob)
-        self.fetched += 1
-        return blob
-
-    def missing(self, files: Mapping[str, File]) -> int:
-        """Bytes that are to come; what is in the folder for other generations goes."""
-        wanted = {file.blake3 for file in files.values()}
-        self.folder.mkdir(exist_ok=True)
-        for path in self.folder.iterdir():
-            if path.name.removesuffix(PART) not in wanted:
-                path.unlink()
-        absent = {
-            file.blake3: file.size
-            for file in files.values()
-            if file.blake3 not in self.held and not self.blob(file).exists()
-        }
-        return sum(absent.values()) - sum(
-            path.stat().st_size for path in self.folder.glob(f"*{PART}")
         )
 
 
@@ -258,20 +204,21 @@ def _publish(
 ) -> None:
     staged = publication.staging(data)
     for name, blob in blobs.items():
-        _link(blob, staged / name)
+        stocks.link(blob, staged / name)
     for name, content in own.items():
         durable.write(staged / name, content)
     # Can this code read it, and is it what it says? Else the server would find out.
-    generations.open_folder(staged, manifest).close()
+    with _understood(manifest.generation):
+        generations.open_folder(staged, manifest).close()
     publication.adopt(data, staged, manifest, keep=wish.keep)
 
 
-def _link(path: Path, to: Path) -> None:
-    """Let `to` be the same file, or a copy where the file system knows no links."""
+@contextmanager
+def _understood(generation: str) -> Iterator[None]:
+    """What is rightly signed and digested can still be nonsense."""
     try:
-        os.link(path, to)
-    except OSError:
-        partial = to.with_name(to.name + durable.PARTIAL)
-        shutil.copyfile(path, partial)
-        durable.sync(partial)
-        partial.replace(to)
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise SyncError(
+            f"the lists of generation {generation} cannot be understood ({error!r}); build it again"
+        ) from error

@@ -12,7 +12,7 @@ import orjson
 
 from shards import manifest as manifests
 from shards.errors import ShardError
-from shards.generations import MANIFEST
+from shards.generations import MANIFEST, REFERENCE, shard_name
 from shards.manifest import Manifest
 from shards.sync.errors import FaultError, SyncError
 
@@ -57,6 +57,9 @@ def manifest(packed: bytes, generation: str, where: str) -> Manifest:
         # Who can make a manifest can name it rightly: what it says is looked at as well.
         if name == MANIFEST or not _NAME.fullmatch(name) or not _is_file(file.size, file.blake3):
             raise SyncError(f"{where} names a file {name!r} ({file}), which cannot be one")
+    needed = {REFERENCE, *(shard_name(iso2) for iso2 in found.counts)}
+    if absent := needed - set(found.files):
+        raise SyncError(f"{where} names no {', '.join(sorted(absent))}, so it is of no use")
     return found
 
 
