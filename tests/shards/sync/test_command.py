@@ -1,4 +1,4 @@
-"""`python -m shards sync`, `keygen`, `sign`: exit codes, errors of one line, an end to following."""
+"""`python -m shards sync`, `keygen`, `sign`: exit codes, errors of one line, ends of following."""
 
 import os
 import signal
