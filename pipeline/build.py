@@ -9,16 +9,16 @@ whole; a build that fails or dies leaves what is published as it was.
 """
 
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from pipeline import country as countries
 from pipeline import (
+    cluster,
     emit,
     jobs,
     modifications,
@@ -31,9 +31,13 @@ from pipeline import (
     unchanged,
     workshop,
 )
+from pipeline import country as countries
 from pipeline import seeds as tables
 from pipeline.canonical import COMPANIES
-from pipeline.planning import Input, Options, Work
+from pipeline.cluster import Cluster
+from pipeline.country import Task
+from pipeline.jobs import Processes
+from pipeline.planning import Input, Options
 from pipeline.quality import Quality
 from pipeline.receipts import Country
 from pipeline.rejected import NO_COUNTRY, NOWHERE, REASON
@@ -65,6 +69,9 @@ def run(options: Options) -> Built:
         InputError: a file of the input is not canonical.
         ShardError: a gate of the publication is closed, or another build is under way.
     """
+    if options.cluster:  # elsewhere a relative path leads elsewhere
+        inputs = tuple(folder.resolve() for folder in options.inputs)
+        options = replace(options, inputs=inputs, out=options.out.resolve())
     seeds = tables.read(options.seeds)
     sources.check(options.inputs)
     wanted = planning.wanted(options.pays, seeds)
@@ -72,11 +79,13 @@ def run(options: Options) -> Built:
     with workshop.opened(options.out) as shop:
         old = previous.read(options.out) if kept else None
         given = planning.read(options.inputs)
-        elsewhere = _elsewhere(options, seeds, given)
-        work = planning.work(options, seeds, wanted, given, shop)
+        elsewhere = _elsewhere(options, seeds, given, shop)
         known = unchanged.published(options.out)
-        reused = unchanged.find(known, options.out, work.tasks)
-        fresh, resumed = _countries(work, shop, reused)
+        here = planning.processes(options, wanted, given)
+        with _crew(options, here, shop) as crew:
+            tasks = planning.tasks(options, seeds, wanted, given, shop, crew.share)
+            reused = unchanged.find(known, options.out, tasks)
+            fresh, resumed = _countries(crew, tasks, shop, reused)
         built = [*reused.values(), *fresh]
         counts = {country.iso2: country.cells for country in built}
         qualities = {country.iso2: country.quality for country in built}
@@ -98,24 +107,25 @@ def run(options: Options) -> Built:
             generation = publication.publish(
                 options.out, staged, sources=found, known=files, gates=options.gates,
                 keep=options.keep,
-                compare=partial(modifications.compare, processes=work.jobs, limit=work.memory),
+                compare=partial(modifications.compare, here=here),
             )  # fmt: skip
         unchanged.remember(options.out, shop.done)
     same = (iso2 for iso2, country in reused.items() if country.cells)
     return Built(generation, qualities, elsewhere, resumed, tuple(sorted(same)))
 
 
-def _elsewhere(options: Options, seeds: Seeds, given: Input) -> Quality:
+def _elsewhere(options: Options, seeds: Seeds, given: Input, shop: Workshop) -> Quality:
     """Set apart the rows of no known country; stop if they are too many of the whole input."""
     known = [pays.iso2 for pays in seeds.pays]
     rows, lines = _strangers(given.companies, known), _strangers(given.comptes, known)
     holding = [path for path, held in given.companies.items() if not held.keys() <= set(known)]
     marked = sources.of_no_country(holding, "companies", known)
     path = rejected.file(options.out, NOWHERE)
-    rejected.write(marked.with_columns(pl.lit(NO_COUNTRY).alias(REASON)), list(COMPANIES), path)
+    named = marked.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
+    rejected.write(named, list(COMPANIES), path, shop.work)
     total = sum(sources.totals(given.companies).values())
-    named = {f"pays {iso2!r}": count for iso2, count in rows.items()}
-    rejected.refuse_too_many(NOWHERE, "rows", total, named, options.max_rejected, path)
+    refused = {f"pays {iso2!r}": count for iso2, count in rows.items()}
+    rejected.refuse_too_many(NOWHERE, "rows", total, refused, options.max_rejected, path)
     return Quality(
         lues=sum(rows.values()),
         rejetees={NO_COUNTRY: sum(rows.values())} if rows else {},
@@ -129,18 +139,29 @@ def _strangers(survey: Survey, known: Iterable[str]) -> dict[str, int]:
 
 
 def _countries(
-    work: Work, shop: Workshop, reused: Collection[str]
+    crew: Cluster | Processes, tasks: Sequence[Task], shop: Workshop, reused: Collection[str]
 ) -> tuple[list[Country], tuple[str, ...]]:
-    """Every other country, and which of them an interrupted build had done."""
-    tasks = [task for task in work.tasks if task.iso2 not in reused]
+    """Every country that is not reused, and which of them an interrupted build had done."""
+    tasks = [task for task in tasks if task.iso2 not in reused]
     receipts.clear(shop.done, {task.iso2 for task in tasks})
     found = [receipts.find(task.done, task.iso2, task.key, task.rejected) for task in tasks]
     done = [country for country in found if country]
     left = [task for task, country in zip(tasks, found, strict=True) if not country]
-    large = jobs.run(countries.build, [task for task in left if task.rows], work.jobs, work.memory)
+    large = crew.run(countries.build, [task for task in left if task.rows])
     # A country without a company is not worth a process.
-    small = jobs.run(countries.build, [task for task in left if not task.rows], 1, work.memory)
+    here = Processes(1, jobs.UNBOUNDED)
+    small = here.run(countries.build, [task for task in left if not task.rows])
     return [*done, *large, *small], tuple(sorted(country.iso2 for country in done))
+
+
+@contextmanager
+def _crew(options: Options, here: Processes, shop: Workshop) -> Iterator[Cluster | Processes]:
+    """Who builds the countries."""
+    if options.cluster:
+        with cluster.connected(options.cluster, shop.work, options.memory) as crew:
+            yield crew
+    else:
+        yield here
 
 
 @contextmanager

@@ -15,8 +15,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline import jobs
-from pipeline.jobs import Progress
+from pipeline.jobs import Processes, Progress
 from shards import difference
 from shards.changes import NATURES, SUFFIX, Changes, Counts
 from shards.succession import Shards
@@ -54,19 +53,14 @@ class _Task:
         return _MEMORY + self.rows * _MEMORY_A_ROW
 
 
-def compare(
-    countries: Iterable[Shards], folder: Path, *, processes: int, limit: int
-) -> dict[str, Counts]:
+def compare(countries: Iterable[Shards], folder: Path, *, here: Processes) -> dict[str, Counts]:
     """Write what is different in these countries into `folder`.
-
-    Args:
-        processes, limit: how many at once, and bytes of memory, as of a build.
 
     Raises:
         BuildError, ShardError
     """
     tasks = [_Task(country.iso2, country, folder) for country in countries]
-    found = jobs.run(_compare, tasks, processes, limit)
+    found = here.run(_compare, tasks)
     counts = {task.iso2: found for task, found in zip(tasks, found, strict=True) if any(found)}
     _write_parquet(folder, counts)
     return counts

@@ -3,7 +3,7 @@
 Nothing is written here: `build.py` does what is planned, `preview.py` only tells it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from pipeline import jobs, memory, money, receipts, rejected, sectors, sources
 from pipeline import seeds as tables
 from pipeline.country import Tables, Task
 from pipeline.errors import BuildError
+from pipeline.jobs import Processes
 from pipeline.seeds import Seeds
 from pipeline.sources import Survey
 from pipeline.workshop import Workshop
@@ -24,7 +25,8 @@ class Options:
     """What a build is asked.
 
     `pays` None means all countries; `jobs` None, as many processes as pay off; `memory`, in bytes,
-    None, half of what is available; `keep`, how many generations stay.
+    None, half of what is available; `keep`, how many generations stay. `cluster`: the address of a
+    scheduler, instead of processes; `memory` is then that of each task.
     """
 
     inputs: tuple[Path, ...]
@@ -32,6 +34,7 @@ class Options:
     pays: tuple[str, ...] | None = None
     jobs: int | None = None
     memory: int | None = None
+    cluster: str | None = None
     gates: Gates = field(default_factory=Gates)
     keep: int = publication.KEPT
     max_rejected: float = rejected.MOST
@@ -47,15 +50,6 @@ class Input:
     digests: Mapping[Path, Source]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """A task a country, the largest first; so many at once, with so many bytes of memory."""
-
-    tasks: tuple[Task, ...]
-    jobs: int
-    memory: int
-
-
 def read(inputs: tuple[Path, ...]) -> Input:
     """Count the rows of every country in the input, and digest its files."""
     return Input(
@@ -65,22 +59,36 @@ def read(inputs: tuple[Path, ...]) -> Input:
     )
 
 
-def work(options: Options, seeds: Seeds, wanted: list[str], given: Input, shop: Workshop) -> Work:
-    """The tasks of the wanted countries."""
+def processes(options: Options, wanted: Sequence[str], given: Input) -> Processes:
+    """As many of this machine as pay off for the wanted countries."""
     totals = sources.totals(given.companies)
-    sizes = {iso2: totals.get(iso2, 0) for iso2 in wanted}
-    count = jobs.number(options.jobs, list(sizes.values()))
-    limit = options.memory or memory.default()
+    count = jobs.number(options.jobs, [totals.get(iso2, 0) for iso2 in wanted])
+    return Processes(count, options.memory or memory.default())
+
+
+def tasks(
+    options: Options,
+    seeds: Seeds,
+    wanted: Sequence[str],
+    given: Input,
+    shop: Workshop,
+    share: int,
+) -> list[Task]:
+    """A task for each of the wanted countries, the largest first.
+
+    Args:
+        share: bytes of memory for each of those that run at once.
+    """
+    rows = sources.totals(given.companies)
     known = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
     shared = [
         receipts.folder_digest(options.seeds, "*.csv"),
         f"max_rejected {options.max_rejected}",
     ]
-    tasks = tuple(
-        _task(iso2, options, known, given, shop, shared, memory.batch(limit, count))
-        for iso2 in sorted(sizes, key=lambda iso2: (-sizes[iso2], iso2))
-    )
-    return Work(tasks, count, limit)
+    return [
+        _task(iso2, options, known, given, shop, shared, memory.batch(share))
+        for iso2 in sorted(wanted, key=lambda iso2: (-rows.get(iso2, 0), iso2))
+    ]
 
 
 def wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
@@ -121,7 +129,7 @@ def _task(
         max_rejected=options.max_rejected,
         out=options.out,
         done=shop.done,
-        work=shop.work / iso2,
+        work=shop.work,
         key=receipts.key(iso2, *shared, *(str(names) for names in inputs)),
         batch=batch,
         memory=memory.need(sum(part.rows for part in companies), batch),

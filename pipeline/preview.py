@@ -66,7 +66,8 @@ def _after(
 
 def _becomes(options: Options, seeds: Seeds, wanted: list[str], given: Input) -> dict[str, str]:
     shop = Workshop(options.out / FOLDER / "done", Path())
-    tasks = planning.work(options, seeds, wanted, given, shop).tasks
+    here = planning.processes(options, wanted, given)
+    tasks = planning.tasks(options, seeds, wanted, given, shop, here.share)
     known = unchanged.published(options.out)
     found = {pays.iso2: _KEPT for pays in seeds.pays}
     for task in tasks:

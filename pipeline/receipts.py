@@ -6,6 +6,7 @@ shard if its own key is the same and no byte has changed, so what it publishes i
 uninterrupted build would publish. A receipt that does not fit is thrown away with its shard.
 """
 
+import os
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -18,7 +19,7 @@ import orjson
 from blake3 import blake3
 
 from pipeline.quality import Quality
-from shards import durable, generations, manifest
+from shards import generations, manifest
 from shards.format import FORMAT_VERSION
 from shards.manifest import File
 from shards.reference import Cell
@@ -40,9 +41,7 @@ class Country:
 
 def key(iso2: str, *parts: str) -> str:
     """The digest of all that the shard of a country depends on: the code, and `parts`."""
-    return blake3(
-        orjson.dumps([iso2, FORMAT_VERSION, unidata_version, _code(), *parts])
-    ).hexdigest()
+    return blake3(orjson.dumps([iso2, FORMAT_VERSION, unidata_version, code(), *parts])).hexdigest()
 
 
 def folder_digest(folder: Path, pattern: str) -> str:
@@ -51,11 +50,19 @@ def folder_digest(folder: Path, pattern: str) -> str:
     return _digest((str(path.relative_to(folder)).encode(), path.read_bytes()) for path in found)
 
 
-def put(done: Path, country: Country, key: str, rejected: Path) -> None:
-    """Say that a country is done: its shard is in `done`, whole and synced."""
+def put(done: Path, country: Country, key: str, rejected: Path, work: Path) -> None:
+    """Say that a country is done: its shard is in `done`, whole and synced.
+
+    The receipt is written in `work`, a folder of the task's own, and moved.
+    """
     receipt = {"key": key, "rejetees": _file_digest(rejected), **asdict(country)}
     path = file(done, country.iso2)
-    durable.write(path, orjson.dumps(receipt))
+    partial = work / path.name
+    with partial.open("wb") as stream:
+        stream.write(orjson.dumps(receipt))
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(path)
 
 
 def find(done: Path, iso2: str, key: str, rejected: Path) -> Country | None:
@@ -101,7 +108,8 @@ def clear(done: Path, wanted: Collection[str]) -> None:
 
 
 @cache
-def _code() -> str:
+def code() -> str:
+    """What decides the bytes of a shard beside its input: our files, and versions of libraries."""
     root = Path(__file__).parents[1]
     own = [folder_digest(root / room, "*.py") for room in _ROOMS]
     return " ".join([*own, *(f"{name} {version(name)}" for name in _LIBRARIES)])

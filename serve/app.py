@@ -150,9 +150,8 @@ async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: T
     if path.route:
         return _list(site, request, path, asked, trace)
     if path.check:
-        return path.check(site.published.generation)
-    published = site.published
-    text = site.metrics.text(published.generation, published.since, site.now())
+        return path.check(site.published.standing)
+    text = site.metrics.text(site.published.standing, site.now())
     return Answer(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import HttpVersion10, web
 from aiohttp.abc import AbstractStreamWriter
 
-from serve.answer import Answer
+from serve.answer import DATA_VERSION, Answer
 from serve.headers import JSON, first_lines, lines
 from serve.trace import Trace
 
@@ -74,7 +74,7 @@ class Reply(web.StreamResponse):
         kind = own.pop("Content-Type", JSON) if length else ""
         own["X-Request-Id"] = trace.request_id
         if trace.generation:
-            own["X-Donnees-Version"] = trace.generation
+            own.setdefault(DATA_VERSION, trace.generation)
         if answer.status not in _BODILESS:
             own.setdefault("Content-Length", str(length))
         if self._last:

@@ -14,6 +14,7 @@ from serve import health, lists
 from serve.answer import Answer, Ask, Check, Prepare, Route
 from serve.compte import compte
 from serve.metered import Counting
+from serve.modifications import modifications
 from serve.societe import societe
 from serve.societes import societes
 
@@ -63,6 +64,7 @@ PATHS: Final = (
     Path("secteurs", ("api", "v1", "secteurs"), route=lists.secteurs),
     Path("sous-secteurs", ("api", "v1", "sous-secteurs"), route=lists.sous_secteurs),
     Path("societes", ("api", "v1", "societes"), work=societes),
+    Path("modifications", ("api", "v1", "modifications"), work=modifications),
     Path("societe", ("api", "v1", "societes", "", ""), work=societe),
     Path("export", ("api", "v1", "export"), export=True, methods=EXPORT_METHODS),
     Path("compte", ("api", "v1", "compte"), account=compte),

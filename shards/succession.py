@@ -15,7 +15,7 @@ kept are a graph, in which the way from an old generation to the published one i
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -147,7 +147,7 @@ def folders(data: Path) -> list[Path]:
     return [path for path in sorted((data / FOLDER).glob("*")) if _NAME.fullmatch(path.name)]
 
 
-def way(known: Mapping[str, tuple[Step, ...]], start: str, end: str) -> Step | None:
+def way(known: Mapping[str, Sequence[Step]], start: str, end: str) -> Step | None:
     """The first step of the shortest way from one generation to another, if there is one."""
     for steps in _ways(known, start):
         if steps[-1].after == end:
@@ -165,7 +165,7 @@ def prune(data: Path, published: str) -> None:
             shutil.rmtree(folder)
 
 
-def _ways(known: Mapping[str, tuple[Step, ...]], start: str) -> Iterator[tuple[Step, ...]]:
+def _ways(known: Mapping[str, Sequence[Step]], start: str) -> Iterator[tuple[Step, ...]]:
     """The shortest way to every generation that can be reached, the nearest first."""
     seen = {start}
     front: list[tuple[Step, ...]] = [()]
