@@ -87,6 +87,19 @@ def test_only_what_changed_is_fetched_and_the_rest_is_the_same_file(
     assert known.previous == before.name
 
 
+def test_a_mirror_knows_what_is_different_as_its_source_does(source: Path, data: Path) -> None:
+    _mirror(source, data)
+    publish(source, NEW)
+    _mirror(source, data)
+
+    ours, theirs = sorted(data.glob("changes/*/*")), sorted(source.glob("changes/*/*"))
+    assert [path.relative_to(data) for path in ours] == [
+        path.relative_to(source) for path in theirs
+    ]
+    assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]
+    assert [path.name for path in ours] == ["FR.changes", "changes.json"]
+
+
 def test_a_file_that_the_disk_has_lost_is_fetched_and_not_linked(source: Path, data: Path) -> None:
     _mirror(source, data)
     lost = data / str(pointer.current(data)) / "EE.shard"
