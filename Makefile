@@ -17,6 +17,8 @@ DEMO  := demo-data
 BUILT := $(DEMO)/.stamp
 KEYS  := $(DEMO)/keys.txt
 QUOTA := $(PY) -m quota --state $(DEMO)/state
+# Tests on all processors, those of a file on the same.
+SPREAD := -n auto --dist loadfile
 FIELD := $(PY) -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])'
 
 help:     ## list the targets
@@ -63,13 +65,13 @@ $(KEYS): | $(BUILT)
 # -- what must hold --------------------------------------------------------------------------------
 
 test: $(READY) ## the whole suite, proofs included (HYPOTHESIS_PROFILE=thorough tries ten times harder)
-	@$(PY) -m pytest
+	@$(PY) -m pytest $(SPREAD)
 
 check: lint types layers ## lint, types, layers, and the suite without the slow proofs
-	@$(PY) -m pytest -m "not slow"
+	@$(PY) -m pytest $(SPREAD) -m "not slow"
 
 proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the clock
-	@$(PY) -m pytest -m slow
+	@$(PY) -m pytest $(SPREAD) -m slow
 
 lint: $(READY) ## format and lint
 	@$(BIN)/ruff format --check .
@@ -95,12 +97,14 @@ golden: $(READY) ## rewrite tests/golden; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
 	@git --no-pager diff --stat -- tests/golden
 
-lock: $(READY) ## write requirements.lock and requirements-bench.lock again from pyproject.toml
+lock: $(READY) ## write the requirements*.lock again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
 	  --no-header --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-bench.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra s3 --extra sign --constraint requirements.lock \
+	  --generate-hashes --no-header --output-file requirements-serve.lock
 
 clean:    ## remove what can be made again, .venv excepted
 	rm -rf $(DEMO) build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
