@@ -105,8 +105,8 @@ def _once(source: Source, data: Path, wish: Wish, rate: Rate, *, quiet: bool) ->
         return
     seconds = time.monotonic() - since
     print(
-        f"published {outcome.generation}: {outcome.fetched} files fetched, "
-        f"{outcome.linked} here already, {fetcher.read / _MIB:.1f} MiB in {seconds:.1f} s"
+        f"published {outcome.generation}: {outcome.fetched} of {outcome.fetched + outcome.linked} "
+        f"files fetched, {fetcher.read / _MIB:.1f} MiB in {seconds:.1f} s"
         + (f", {fetcher.resumed / _MIB:.1f} MiB resumed" if fetcher.resumed else "")
         + (f", {fetcher.wrong} damaged on the way" if fetcher.wrong else ""),
         flush=True,
