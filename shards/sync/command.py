@@ -21,6 +21,7 @@ from shards.sync.fetch import Fetcher
 from shards.sync.folder import Folder
 from shards.sync.follow import follow
 from shards.sync.mirror import Wish, mirror
+from shards.sync.patience import Patience
 from shards.sync.rate import Rate
 from shards.sync.source import Source
 
@@ -97,7 +98,7 @@ def sign(options: argparse.Namespace) -> None:
 def _once(source: Source, data: Path, wish: Wish, rate: Rate, *, quiet: bool) -> None:
     since = time.monotonic()
     with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
-        fetcher = Fetcher(source, rate=rate, came=bar.update)
+        fetcher = Fetcher(source, Patience(_complain), rate, came=bar.update)
         outcome = mirror(fetcher, data, wish, begun=partial(_total, bar))
     if not outcome.changed:
         if not quiet:
@@ -114,7 +115,8 @@ def _once(source: Source, data: Path, wish: Wish, rate: Rate, *, quiet: bool) ->
 
 
 def _complain(said: str) -> None:
-    print(f"shards: {said}", file=sys.stderr, flush=True)
+    tqdm.write(f"shards: {said}", file=sys.stderr)
+    sys.stderr.flush()
 
 
 def _total(bar: Any, size: int) -> None:

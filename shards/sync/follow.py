@@ -10,9 +10,13 @@ from collections.abc import Callable
 from typing import Final
 
 from shards.errors import ShardError
+from shards.sync.errors import FaultError
 
 # Each wait is up to a tenth longer or shorter, so that mirrors started together do not stay so.
 _SPREAD: Final = 0.1
+
+# What a source may ask for (Retry-After) and get.
+_LONGEST_SECONDS: Final = 3_600.0
 
 
 def follow(
@@ -29,6 +33,7 @@ def follow(
     """
     said = ""
     while True:
+        wait = seconds
         try:
             once()
             said = ""
@@ -36,4 +41,6 @@ def follow(
             if str(error) != said:
                 said = str(error)
                 complain(said)
-        sleep(seconds * (1 + _SPREAD * (2 * chance() - 1)))
+            if isinstance(error, FaultError):
+                wait = max(seconds, min(_LONGEST_SECONDS, error.after or 0.0))
+        sleep(wait * (1 + _SPREAD * (2 * chance() - 1)))

@@ -110,8 +110,9 @@ def _round(
         with _understood(generation):
             manifest, own = part.make(manifest, packed, lists, wish.pays)
     files = {name: file for name, file in manifest.files.items() if name not in own}
+    stock.clear(files)
     missing = stock.missing(files)
-    _room(data, missing)
+    _room(data, missing - stock.begun())
     begun(missing)
     for name, file in files.items():
         stock.have(name, file)

@@ -19,15 +19,23 @@ _LONGEST_SECONDS: Final = 30.0
 # Who asks for more is not waited for within a round: it ends, and the next one may find it well.
 MOST_ASKED_SECONDS: Final = 300.0
 
+# Who waits longer is told why.
+_NOTICED_SECONDS: Final = 1.0
+
 
 class Patience:
-    """Of one round; `chance` and `sleep` are given, so that it can be tested."""
+    """Of one round; `chance` and `sleep` are given, so that it can be tested.
+
+    `told` hears of each wait that somebody would notice.
+    """
 
     def __init__(
         self,
+        told: Callable[[str], object] = lambda _: None,
         chance: Callable[[], float] = random.random,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._told = told
         self._chance = chance
         self._sleep = sleep
         self._failed = 0
@@ -47,4 +55,7 @@ class Patience:
         if self._failed >= TRIES or asked > MOST_ASKED_SECONDS:
             raise fault
         longest = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** (self._failed - 1))
-        self._sleep(max(asked, self._chance() * longest))
+        seconds = max(asked, self._chance() * longest)
+        if seconds >= _NOTICED_SECONDS:
+            self._told(f"{fault}; trying again in {seconds:.0f} s")
+        self._sleep(seconds)

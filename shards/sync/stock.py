@@ -53,21 +53,26 @@ class Stock:
         self.fetched += 1
         return blob
 
-    def missing(self, files: Mapping[str, File]) -> int:
-        """Bytes that are to come; what is in the folder for other generations goes."""
+    def clear(self, files: Mapping[str, File]) -> None:
+        """Remove what is of use to none of these."""
         wanted = {file.blake3 for file in files.values()}
         self.folder.mkdir(exist_ok=True)
         for path in self.folder.iterdir():
             if path.name.removesuffix(PART) not in wanted:
                 path.unlink()
+
+    def missing(self, files: Mapping[str, File]) -> int:
+        """Bytes of the files that are to be fetched."""
         absent = {
             file.blake3: file.size
             for file in files.values()
             if file.blake3 not in self.held and not self.blob(file).exists()
         }
-        return sum(absent.values()) - sum(
-            path.stat().st_size for path in self.folder.glob(f"*{PART}")
-        )
+        return sum(absent.values())
+
+    def begun(self) -> int:
+        """Bytes that have come of files that are not complete."""
+        return sum(path.stat().st_size for path in self.folder.glob(f"*{PART}"))
 
 
 def held(data: Path) -> dict[str, list[Path]]:

@@ -28,7 +28,7 @@ PASSWORD: Final = "MIRROR_PASSWORD"
 _SILENCE_SECONDS: Final = 30.0  # how long a server may say nothing
 _PIECE: Final = 1 << 18
 _FAILURES: Final = (OSError, http.client.HTTPException, ValueError)
-_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
+_RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(?:\d+|\*)")
 
 # Answers that may be others in a moment (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509})
@@ -86,7 +86,8 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
         newurl: str,
     ) -> urllib.request.Request | None:
         old, new = urllib.parse.urlsplit(req.full_url), urllib.parse.urlsplit(newurl)
-        if old.hostname != new.hostname or (old.scheme, new.scheme) == ("https", "http"):
+        # From http to https, or to where it was.
+        if new.hostname != old.hostname or new.scheme not in (old.scheme, "https"):
             fp.close()
             raise SyncError(
                 f"{req.full_url} redirects to {new.scheme}://{new.netloc}, which is not followed; "
@@ -148,11 +149,12 @@ def _refusal(error: urllib.error.HTTPError, url: str) -> SyncError:
 
 
 def _seconds(retry_after: str) -> float | None:
-    """What Retry-After says, as seconds from now: a number, or a date."""
+    """What Retry-After says, as seconds from now: a number, or a date; None if neither."""
     if retry_after.isascii() and retry_after.isdigit():
         return float(retry_after[:9])
     try:
         until = parsedate_to_datetime(retry_after)
-    except ValueError:
+        left = until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a header says anything
         return None
-    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    return max(0.0, left.total_seconds())

@@ -17,6 +17,7 @@ import pytest
 
 from serve import port as ports
 from shards import generations, pointer
+from shards.manifest import File
 from shards.sync import signature
 from tests.proof.tools import WAIT_S, next_line
 from tests.serve.nginx import PASSWORD, USER, configured, running
@@ -26,6 +27,7 @@ from tests.world import company, publish
 pytestmark = pytest.mark.slow
 
 ROUNDS: Final = int(os.environ.get("PROOF_ROUNDS", "60")) // 10
+BEGUN: Final = 100_000  # bytes of a file that a round has left
 FOUND: Final = [company("UK", str(n), f"Royal Tool Control {n} Ltd") for n in range(500)]
 
 
@@ -82,11 +84,7 @@ def test_nginx_gives_data_to_mirrors_with_a_password_and_to_nobody_else(
 
 
 def test_nginx_resumes_a_mirror(source: Path, tmp_path: Path) -> None:
-    name = str(pointer.current(source))
-    known = generations.read_manifest(source / name).files["UK.shard"]
-    part = tmp_path / "m" / ".mirror" / f"{known.blake3}.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes((source / name / "UK.shard").read_bytes()[:100_000])
+    known = _interrupted(source, tmp_path / "m")
     nginx = configured(tmp_path, source, 9)
     environment = {"SSL_CERT_FILE": str(nginx.certificate), "MIRROR_PASSWORD": f"{USER}:{PASSWORD}"}
 
@@ -96,7 +94,7 @@ def test_nginx_resumes_a_mirror(source: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "0.1 MiB resumed" in done.stdout
     log = (tmp_path / "access.log").read_text()
-    assert re.search(rf'UK.shard HTTP/1.1" 206 {known.size - 100_000} ', log)
+    assert re.search(rf'UK.shard HTTP/1.1" 206 {known.size - BEGUN} ', log)
 
 
 def test_the_web_server_of_python_is_enough(source: Path, tmp_path: Path) -> None:
@@ -146,21 +144,18 @@ def test_a_bucket_that_fails_three_times_in_ten_is_mirrored_and_signed(
 
 
 def test_an_object_goes_on_where_it_was_cut(source: Path, tmp_path: Path) -> None:
-    name = str(pointer.current(source))
-    known = generations.read_manifest(source / name).files["UK.shard"]
-    part = tmp_path / "m" / ".mirror" / f"{known.blake3}.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes((source / name / "UK.shard").read_bytes()[:100_000])
+    _interrupted(source, tmp_path / "m")
     with _hadro(tmp_path) as url:
         done = _sync("s3://bucket/data", tmp_path / "m",
                      {"AWS_ENDPOINT_URL": url, "AWS_SKIP_SIGNATURE": "true"})  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     assert "0.1 MiB resumed" in done.stdout
-    whole = sum(path.stat().st_size for path in (source / name).iterdir())
+    folder = source / str(pointer.current(source))
+    whole = sum(path.stat().st_size for path in folder.iterdir())
     fetched = re.search(r"([\d.]+) MiB in", done.stdout)
     assert fetched
-    assert float(fetched[1]) == pytest.approx((whole - 100_000) / (1 << 20), abs=0.06)
+    assert float(fetched[1]) == pytest.approx((whole - BEGUN) / (1 << 20), abs=0.06)
 
 
 @contextmanager
@@ -188,6 +183,16 @@ def _answers(url: str) -> bool:
     except urllib.error.HTTPError as error:
         error.close()
         return True
+
+
+def _interrupted(source: Path, data: Path) -> File:
+    """Leave the beginning of the largest file where a round that was killed leaves it."""
+    name = str(pointer.current(source))
+    known = generations.read_manifest(source / name).files["UK.shard"]
+    part = data / ".mirror" / f"{known.blake3}.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes((source / name / "UK.shard").read_bytes()[:BEGUN])
+    return known
 
 
 def _sync(

@@ -28,6 +28,13 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "source"
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folder of the test, without waits."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("shards.sync.patience._FIRST_SECONDS", 0.0)
+
+
 def test_sync_says_what_it_did_and_then_that_there_is_nothing_to_do(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,16 +57,8 @@ def test_sync_says_what_it_did_and_then_that_there_is_nothing_to_do(
     ],
 )
 def test_what_fails_says_so_in_one_line(
-    source: Path,
-    tmp_path: Path,
-    arguments: list[str],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    source: Path, here: None, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("shards.sync.patience._FIRST_SECONDS", 0.0)
-
     assert main(["sync", *arguments[:1], "data", *arguments[1:]]) == 1
 
     error = capsys.readouterr().err
@@ -84,13 +83,8 @@ def test_what_fails_says_so_in_one_line(
     ],
 )
 def test_wrong_use_is_2_and_names_the_value(
-    tmp_path: Path,
-    arguments: list[str],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    here: None, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as end:
         main(["sync", *arguments[:1], ".", *arguments[1:]])
 

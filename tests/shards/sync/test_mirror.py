@@ -312,21 +312,22 @@ def test_a_pointer_that_is_none_is_refused(data: Path, packed: bytes) -> None:
         mirror(eager(Memory({"CURRENT": packed})), data, Wish())
 
 
-def test_a_manifest_that_was_edited_is_refused(source: Path, data: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b'"total": 4', b'"total": 5', "does not say what its name"),
+        (b'"format": 3', b'"format": 4', "has format 4, this code reads 3"),
+        (b'"format": 3', b'"Format": 3', "is not a manifest"),
+    ],
+)
+def test_a_manifest_that_was_edited_is_refused(
+    source: Path, data: Path, old: bytes, new: bytes, said: str
+) -> None:
     memory = _forged(source)
     path = next(path for path in memory.files if path.endswith("manifest.json"))
-    memory.files[path] = memory.files[path].replace(b'"total": 4', b'"total": 5')
+    memory.files[path] = memory.files[path].replace(old, new)
 
-    with pytest.raises(SyncError, match="does not say what its name"):
-        mirror(eager(memory), data, Wish())
-
-
-def test_a_manifest_of_another_format_says_what_to_do(source: Path, data: Path) -> None:
-    memory = _forged(source)
-    path = next(path for path in memory.files if path.endswith("manifest.json"))
-    memory.files[path] = memory.files[path].replace(b'"format": 3', b'"format": 4')
-
-    with pytest.raises(SyncError, match="has format 4, this code reads 3"):
+    with pytest.raises(SyncError, match=said):
         mirror(eager(memory), data, Wish())
 
 

@@ -50,6 +50,16 @@ def test_what_the_server_asks_for_is_the_least_that_is_waited() -> None:
     assert clock.slept == [7.0, 0.1]
 
 
+def test_who_waits_is_told_why() -> None:
+    said: list[str] = []
+    patience = Patience(said.append, chance=lambda: 1.0, sleep=lambda _: None)
+
+    for _ in range(5):
+        patience.wait(FaultError("https://host is away"))
+
+    assert said == ["https://host is away; trying again in 2 s"]
+
+
 def test_who_asks_for_too_long_a_wait_ends_the_round() -> None:
     with pytest.raises(FaultError):
         Patience().wait(FaultError("busy", after=MOST_ASKED_SECONDS + 1))
@@ -88,9 +98,23 @@ def test_following_goes_on_after_an_error_and_says_each_once() -> None:
             raise error
 
     waits: list[float] = []
+
     with pytest.raises(KeyError):
         follow(once, 60.0, said.append, chance=iter([0.0, 1.0, 0.5, 0.5, 0.5]).__next__,
                sleep=waits.append)  # fmt: skip
 
     assert said == ["away", "full", "away"]
     assert waits == [54.0, 66.0, 60.0, 60.0, 60.0]
+
+
+def test_following_leaves_a_source_alone_as_long_as_it_asks_for_up_to_an_hour() -> None:
+    rounds = iter([FaultError("busy", 600.0), FaultError("busy", 1e9), FaultError("busy", 1.0)])
+    waits: list[float] = []
+
+    def once() -> None:
+        raise next(rounds)
+
+    with pytest.raises(StopIteration):
+        follow(once, 60.0, lambda _: None, chance=lambda: 0.5, sleep=waits.append)
+
+    assert waits == [600.0, 3_600.0, 60.0]

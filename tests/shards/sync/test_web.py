@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shards.sync import places
 from shards.sync.errors import AbsentError, FaultError, SyncError
 from shards.sync.folder import Folder
 from shards.sync.source import whole
-from shards.sync.web import Web
+from shards.sync.web import Web, _seconds
 
 CONTENT = "Société Générale, Orléans".encode() * 1_000
 
@@ -65,7 +67,9 @@ def test_a_range_that_is_ignored_begins_at_the_beginning() -> None:
         assert _read(url, 7) == (0, CONTENT)
 
 
-@pytest.mark.parametrize("said", ["bytes 6-99/100", "bytes */100", "7-99/100", None])
+@pytest.mark.parametrize(
+    "said", [f"bytes {'9' * 5_000}-/*", "bytes 6-99/100", "bytes */100", "7-99/100", None]
+)
 def test_a_range_that_is_another_one_is_a_fault(said: str | None) -> None:
     with (
         answering(206, {"Content-Range": said} if said else {}, CONTENT) as (url, _),
@@ -124,6 +128,21 @@ def test_a_redirect_to_another_host_is_refused_and_gets_no_password() -> None:
             _read(url, MIRROR_TOKEN="t")
 
     assert reached == []
+
+
+def test_a_redirect_to_another_scheme_is_refused() -> None:
+    with (
+        answering(302, {"Location": "ftp://127.0.0.1/CURRENT"}) as (url, _),
+        pytest.raises(SyncError, match="redirects to ftp:"),
+    ):
+        _read(url)
+
+
+@given(st.text(max_size=40) | st.from_regex(r"\w{3}, \d+ \w{3} \d+ \d+:\d+:\d+ [+-]?\w+"))
+def test_whatever_retry_after_says_is_seconds_or_nothing(said: str) -> None:
+    found = _seconds(said)
+
+    assert found is None or found >= 0
 
 
 def test_a_redirect_on_the_same_host_is_followed() -> None:
