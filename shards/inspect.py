@@ -37,8 +37,7 @@ def data_lines(data: Path) -> Iterator[str]:
     manifest = generations.read_manifest(folder)
     yield f"format {manifest.format}, {manifest.total:,} companies, {manifest.size:,} bytes"
     if origin := part.origin(folder):
-        whole = origin[1]
-        yield f"a part of {whole.generation}: {', '.join(manifest.counts)} of {len(whole.counts)} countries"
+        yield f"a part of {origin[1].generation}: {', '.join(manifest.counts)}"
     if manifest.forced:
         yield f"forced past the gates: {manifest.forced}"
     for source in manifest.sources:
