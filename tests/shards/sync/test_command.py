@@ -1,6 +1,7 @@
 """`python -m shards sync`, `keygen`, `sign`: exit codes, errors of one line, ends of following."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from shards import locks, pointer
+from shards.__main__ import _parser as parser
 from shards.__main__ import main
 from shards.errors import GenerationError
 from tests.proof.tools import next_line
@@ -104,6 +106,17 @@ def test_a_key_is_made_signs_and_is_asked_for(
     assert main(["sign", str(source), "--key", str(key)]) == 0
     assert main(sync) == 0
     assert capsys.readouterr().out.startswith(f"signed {pointer.current(source)}\n")
+
+
+def test_the_commands_of_the_readme_are_commands(here: None) -> None:
+    commands = re.findall(
+        r"^python -m shards ((?:sync|keygen|sign) [^#\n]+)", (ROOT / "README.md").read_text(), re.M
+    )
+    main(["keygen", "--key", "societes.key"])
+
+    known = [parser().parse_args(command.split()) for command in commands]
+
+    assert len(known) == 6
 
 
 def test_following_takes_up_what_comes_survives_what_fails_and_ends_with_0(
