@@ -21,7 +21,7 @@ from serve.etag import etag
 from serve.params import Modifications
 from serve.societes import PRIVATE
 from shards import succession
-from shards.changes import GONE
+from shards.changes import GONE, Changes
 from shards.errors import ShardError
 from shards.succession import Step
 
@@ -56,11 +56,27 @@ class _Page(NamedTuple):
         return min(self.start + self.limit, max(self.start, self.visibles))
 
 
+class _Part(NamedTuple):
+    """Neighbours in a file of changes."""
+
+    changes: Changes
+    nature: str
+    start: int
+    stop: int
+
+    def entries(self) -> list[bytes]:
+        """Ready to send."""
+        nature = b'{"nature":"%s",' % self.nature.encode()
+        found = self.changes.entries(self.nature, self.start, self.stop)
+        return [nature + entry[1:] for entry in found]
+
+
 def modifications(ask: Ask, edition: Edition) -> Work:
     """A page of changes.
 
     Raises:
-        ApiError: 401: there is no account; 400; 409: nothing leads from `depuis` to here.
+        ApiError: 401: there is no account; 400; 409: nothing leads from `depuis` to here;
+            503: what is there cannot be read.
     """
     caller = ask.caller
     if caller.account is None:
@@ -68,14 +84,12 @@ def modifications(ask: Ask, edition: Edition) -> Work:
     asked = params.modifications(ask.pairs, edition.names)
     step = _step(asked, edition)
     page = _page(asked, step, caller)
+    parts = _parts(page, edition)
     tag = etag(edition.id, caller.plan.slug, caller.souscrit, ask.offer, asked)
     headers = {"ETag": tag, **PRIVATE}
 
     async def run() -> Answer:
-        try:
-            entries = _entries(page, edition)
-        except (ShardError, OSError) as error:
-            raise errors.indisponible(errors.NO_CHANGES) from error
+        entries = [entry for part in parts for entry in part.entries()]
         return Answer(200, _body(ask, asked, page, edition.id, entries), headers)
 
     return Work(run, tag, headers)
@@ -129,21 +143,25 @@ def _question(asked: Modifications) -> str:
     return blake2b(text, digest_size=4).hexdigest()
 
 
-def _entries(page: _Page, edition: Edition) -> list[bytes]:
-    """The changes of the page, ready to send."""
-    if page.step is None:
-        return []
-    found: list[bytes] = []
-    skipped = page.start
+def _parts(page: _Page, edition: Edition) -> list[_Part]:
+    """Where the changes of the page are, opened before anything is counted.
+
+    Raises:
+        ApiError: 503: they cannot be read.
+    """
+    parts: list[_Part] = []
+    skipped, left = page.start, page.end - page.start
     for section in page.sections:
-        left = page.end - page.start - len(found)
-        if skipped < section.shown and left > 0:
+        if page.step and left > 0 and skipped < section.shown:
             stop = min(section.shown, skipped + left)
-            changes = edition.changes(page.step, section.iso2)
-            nature = b'{"nature":"%s",' % section.nature.encode()
-            found += [nature + e[1:] for e in changes.entries(section.nature, skipped, stop)]
+            try:
+                changes = edition.changes(page.step, section.iso2)
+            except (ShardError, OSError) as error:
+                raise errors.indisponible(errors.NO_CHANGES) from error
+            parts.append(_Part(changes, section.nature, skipped, stop))
+            left -= stop - skipped
         skipped = max(0, skipped - section.shown)
-    return found
+    return parts
 
 
 def _body(

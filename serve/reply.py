@@ -40,6 +40,10 @@ class Reply(web.StreamResponse):
         self._writer: AbstractStreamWriter | None = None
         self._pieces = (b"", b"")
 
+    def end(self) -> None:
+        """Let the connection end with this answer."""
+        self._last = True
+
     @property
     def keep_alive(self) -> bool:
         """Whether another request may come on the connection, once this one is prepared."""

@@ -53,7 +53,11 @@ def test_the_old_generation_lives_as_long_as_its_last_lease(tmp_path: Path) -> N
             with published.lease() as new:
                 assert new.id != old.id
                 assert b"Deux" in new.shards["FR"].record(0, coordonnees=False)
+            # It stays behind the new one, for who walks through its pages; then it goes.
+            world.publish(tmp_path, named("Trois"))
+            await published.refresh()
             assert b"Un num" in old.shards["FR"].record(0, coordonnees=False)
+            assert (tmp_path / old.id).exists()
         with pytest.raises(lmdb.Error):
             old.shards["FR"].record(0, coordonnees=False)
         published.close()
