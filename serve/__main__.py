@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
         help="where workbooks grow until they are sent (default STATE/exports)",
     )  # fmt: skip
     parser.add_argument(
-        "--mirror", action="store_const", const=True,
+        "--mirror", action="store_const", const="true",
         help="DATA is kept by `python -m shards sync` and only read: nothing may lie in it",
     )  # fmt: skip
     parser.add_argument(
