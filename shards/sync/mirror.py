@@ -97,10 +97,14 @@ def _round(
 ) -> Outcome:
     here = _here(data, generation, wish)
     packed, manifest = here or _manifest(fetcher, generation)
-    signed = _signature(fetcher, generation) if wish.key or not here else None
+    # What was published yesterday may have been signed today.
+    has_it = here and (wish.pays or (data / signature.path_of(generation)).exists())
+    signed = None if has_it and not wish.key else _signature(fetcher, generation)
     if wish.key:
         signature.check(wish.key, generation, packed, signed)
     if here:
+        if signed and not wish.pays:
+            signature.keep(data, generation, signed)
         return Outcome(pointer.current(data) or generation)
     stock = Stock(fetcher, generation, data / BLOBS, stocks.held(data))
     own: Mapping[str, bytes] = {MANIFEST: packed}

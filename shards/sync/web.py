@@ -102,6 +102,8 @@ def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
         raise SyncError(f"both {TOKEN} and {PASSWORD} are set; a source takes one of them")
     if not (token + password).isprintable():
         raise SyncError(f"{TOKEN if token else PASSWORD} has a line break or control character")
+    if password and ":" not in password:
+        raise SyncError(f"{PASSWORD} is written user:password; a token goes to {TOKEN}")
     if token:
         return {"Authorization": f"Bearer {token}"}
     if password:

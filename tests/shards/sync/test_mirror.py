@@ -58,7 +58,9 @@ def test_a_mirror_has_the_bytes_of_its_source(source: Path, data: Path) -> None:
     assert {path.name for path in data.iterdir()} == {"CURRENT", name}
 
 
-def test_a_mirror_that_is_up_to_date_asks_for_the_pointer_alone(source: Path, data: Path) -> None:
+def test_a_mirror_that_is_up_to_date_asks_for_the_pointer_and_whether_it_is_signed_now(
+    source: Path, data: Path
+) -> None:
     _mirror(source, data)
     before = (data / "CURRENT").read_bytes()
     name = pointer.current(source)
@@ -66,7 +68,8 @@ def test_a_mirror_that_is_up_to_date_asks_for_the_pointer_alone(source: Path, da
 
     outcome = mirror(eager(memory), data, Wish())
 
-    assert (outcome.changed, memory.asked) == (False, [("CURRENT", 0)])
+    assert not outcome.changed
+    assert [path for path, _ in memory.asked] == ["CURRENT", f"signatures/{name}.json"]
     assert (data / "CURRENT").read_bytes() == before
 
 

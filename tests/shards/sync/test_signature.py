@@ -54,6 +54,15 @@ def test_what_is_signed_with_the_key_is_mirrored_with_its_signature(
     assert outcome.generation == again.generation == name
 
 
+def test_a_mirror_has_a_signature_that_came_later(source: Path, key: Path, tmp_path: Path) -> None:
+    data = tmp_path / "a"
+    mirror(eager(Folder(source)), data, Wish())
+    name = signature.sign(source, key)
+
+    assert not mirror(eager(Folder(source)), data, Wish()).changed
+    assert mirror(eager(Folder(data)), tmp_path / "b", _wish(key)).generation == name
+
+
 def test_a_part_of_what_is_signed_is_mirrored(source: Path, key: Path, tmp_path: Path) -> None:
     signature.sign(source, key)
     wish = Wish(("EE",), _wish(key).key)

@@ -183,6 +183,12 @@ def test_two_ways_to_give_a_password_are_one_too_many() -> None:
         Web("https://host", {"MIRROR_TOKEN": "t", "MIRROR_PASSWORD": "u:p"})
 
 
+def test_a_password_without_a_user_is_refused_and_not_repeated() -> None:
+    with pytest.raises(SyncError, match="MIRROR_PASSWORD is written user:password") as refusal:
+        Web("https://host", {"MIRROR_PASSWORD": "geheim"})
+    assert "geheim" not in str(refusal.value)
+
+
 def test_a_token_with_a_line_break_is_refused() -> None:
     with pytest.raises(SyncError, match="MIRROR_TOKEN has a line break"):
         Web("https://host", {"MIRROR_TOKEN": "t\r\nHost: elsewhere"})
