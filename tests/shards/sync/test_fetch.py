@@ -27,7 +27,7 @@ def flipped(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
 
 
 def longer(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
-    return start, iter([content[start:], *[b"x" * 1_000_000] * 1_000])
+    return start, iter([content[start:], *[b"x" * 100_000] * 10])
 
 
 def nothing(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
@@ -62,6 +62,16 @@ def test_a_file_that_was_cut_goes_on_where_it_ended(tmp_path: Path) -> None:
 
     assert [start for _, start in source.asked] == [0, 100_000, 200_000]
     assert fetcher.read == len(CONTENT)
+
+
+def test_a_source_that_ignores_ranges_is_begun_anew_with_at_once(tmp_path: Path) -> None:
+    def all_of_it(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
+        return 0, iter([content[at : at + 1_000] for at in range(0, len(content), 1_000)])
+
+    source, fetcher, _ = _fetched(tmp_path, cut, all_of_it)
+
+    assert [start for _, start in source.asked] == [0, 100_000]
+    assert fetcher.wrong == 0
 
 
 def test_a_part_of_an_earlier_round_is_used(tmp_path: Path) -> None:
@@ -100,9 +110,9 @@ def test_a_source_that_sends_too_much_never_has_it_written(tmp_path: Path) -> No
     def watched(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
         def pieces() -> Iterator[bytes]:
             yield content
-            for _ in range(100):
+            for _ in range(10):
                 sizes.append(sum(path.stat().st_size for path in tmp_path.iterdir()))
-                yield b"x" * 10_000_000
+                yield b"x" * 100_000
 
         return 0, pieces()
 
