@@ -105,6 +105,7 @@ def _round(
     if here:
         if signed and not wish.pays:
             signature.keep(data, generation, signed)
+        shutil.rmtree(data / BLOBS, ignore_errors=True)  # of a round that ended after CURRENT
         return Outcome(pointer.current(data) or generation)
     stock = Stock(fetcher, generation, data / BLOBS, stocks.held(data))
     own: Mapping[str, bytes] = {MANIFEST: packed}

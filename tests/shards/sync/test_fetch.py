@@ -64,6 +64,16 @@ def test_a_file_that_was_cut_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert fetcher.read == len(CONTENT)
 
 
+def test_a_large_file_may_be_cut_any_number_of_times(tmp_path: Path) -> None:
+    content = CONTENT * 8
+    file = file_of(content)
+
+    eager(Memory({"g": content}, cut)).fetch("g", file, tmp_path / file.blake3)
+
+    assert len(content) > 4 * TRIES * 100_000
+    assert (tmp_path / file.blake3).read_bytes() == content
+
+
 def test_a_source_that_ignores_ranges_is_begun_anew_with_at_once(tmp_path: Path) -> None:
     def all_of_it(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
         return 0, iter([content[at : at + 1_000] for at in range(0, len(content), 1_000)])

@@ -153,9 +153,25 @@ def test_generations_stay_as_long_as_they_are_kept(source: Path, data: Path) -> 
     assert {path.parent.name for path in data.glob("*/manifest.json")} == {*known.kept}
 
 
-def test_what_another_generation_had_begun_is_cleared_away(source: Path, data: Path) -> None:
-    (data / ".mirror").mkdir(parents=True)
-    (data / ".mirror" / f"{'0' * 64}.part").write_bytes(b"half")
+def test_what_another_generation_had_begun_is_cleared_away_before_anything_is_fetched(
+    source: Path, data: Path
+) -> None:
+    stale = data / ".mirror" / f"{'0' * 64}.part"
+    stale.parent.mkdir(parents=True)
+    stale.write_bytes(b"half")
+    (source / str(pointer.current(source)) / "EE.shard").unlink()
+
+    with pytest.raises(SyncError, match=r"EE.shard is not there"):
+        _mirror(source, data)
+
+    assert not stale.exists()
+
+
+def test_what_a_round_that_was_killed_at_its_end_left_is_cleared_away(
+    source: Path, data: Path
+) -> None:
+    _mirror(source, data)
+    (data / ".mirror").mkdir()
 
     _mirror(source, data)
 
@@ -332,6 +348,19 @@ def test_a_manifest_that_was_edited_is_refused(
     memory.files[path] = memory.files[path].replace(old, new)
 
     with pytest.raises(SyncError, match=said):
+        mirror(eager(memory), data, Wish())
+
+
+def test_the_manifest_of_another_generation_is_refused(source: Path, data: Path) -> None:
+    memory = _forged(source)
+    name = str(pointer.current(source))
+    path = next(path for path in memory.files if path.endswith("manifest.json"))
+    publish(source, NEW)
+    other = (source / str(pointer.current(source)) / "manifest.json").read_bytes()
+    assert name not in other.decode()
+    memory.files[path] = other
+
+    with pytest.raises(SyncError, match="is the manifest of"):
         mirror(eager(memory), data, Wish())
 
 
