@@ -7,6 +7,7 @@ bytes.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -76,7 +77,7 @@ def _compare(task: _Task, moved: Progress) -> Counts:
 def _write_parquet(folder: Path, countries: Iterable[str]) -> None:
     with pq.ParquetWriter(folder / PARQUET, SCHEMA, compression="zstd") as writer:
         for iso2 in countries:
-            with Changes(folder / f"{iso2}{SUFFIX}") as changes:
+            with closing(Changes(folder / f"{iso2}{SUFFIX}")) as changes:
                 for rows in _batches(changes):
                     writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
 

@@ -121,24 +121,17 @@ def _remove_leftovers(place: Path) -> None:
 def _data(standing: Standing, now: datetime) -> CollectorRegistry:
     # Not in the figures that workers share: each would leave its own, and nobody could add them.
     registry = CollectorRegistry()
-    info = Gauge(
-        "societes_generation_info",
-        "1 for the generation served.",
-        ["generation"],
-        registry=registry,
-    )
-    if standing.generation is not None:
-        info.labels(standing.generation).set(1)
+    _info(registry, "societes_generation_info", "1 for the generation served.", standing.generation)
+    what = "1 for the published generation if it is damaged: another one is served."
+    _info(registry, "societes_generation_refused_info", what, standing.refused)
     if standing.since is not None:
         Gauge("societes_generation_age_seconds", "Since it was published.", registry=registry).set(
             (now - standing.since).total_seconds()
         )
-    refused = Gauge(
-        "societes_generation_refused_info",
-        "1 for the published generation if it is damaged: another one is served.",
-        ["generation"],
-        registry=registry,
-    )
-    if standing.refused is not None:
-        refused.labels(standing.refused).set(1)
     return registry
+
+
+def _info(registry: CollectorRegistry, name: str, what: str, generation: str | None) -> None:
+    info = Gauge(name, what, ["generation"], registry=registry)
+    if generation is not None:
+        info.labels(generation).set(1)

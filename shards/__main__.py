@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from tqdm import tqdm
 
@@ -39,26 +40,16 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     look.add_argument("path", type=Path, metavar="DATA|FILE")
     look.add_argument("--id", help="show this company of a shard file, statements included")
-    _on_data(
-        commands, "list", _list, "which generations are kept, and what each of them changed",
-        "python -m shards list demo-data/data",
-    )  # fmt: skip
-    differ = _on_data(
-        commands, "diff", _diff, "what is different in generation B: who went, came, is another",
-        "python -m shards diff demo-data/data 81c09a7b6c5d4e3f 4f6a0c1d2e3b4a59",
-    )  # fmt: skip
-    differ.add_argument("before", metavar="A")
-    differ.add_argument("after", metavar="B")
-    differ.add_argument("--rows", action="store_true", help="each company, a line of JSON each")
-    _on_data(
-        commands, "verify", _verify, "check every digest and every invariant of FORMAT.md",
-        "python -m shards verify demo-data/data",
-    )  # fmt: skip
-    back = _on_data(
-        commands, "rollback", _rollback, "publish the previous generation again",
-        "python -m shards rollback demo-data/data",
-    )  # fmt: skip
-    back.add_argument("--to", metavar="GENERATION", help="another one that is kept")
+    on_data = {
+        name: _command(commands, name, run, about, example)
+        for name, run, about, example in _ON_DATA
+    }
+    for known in on_data.values():
+        known.add_argument("data", type=Path, metavar="DATA")
+    on_data["diff"].add_argument("before", metavar="A")
+    on_data["diff"].add_argument("after", metavar="B")
+    on_data["diff"].add_argument("--rows", action="store_true", help="each company, as JSON")
+    on_data["rollback"].add_argument("--to", metavar="GENERATION", help="another one that is kept")
     for name, (arguments, run, about, example) in sync.COMMANDS.items():
         arguments(_command(commands, name, run, about, example))
     return parser
@@ -72,21 +63,12 @@ def _command(
     example: str,
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(
-        name, help=about, description=about.capitalize() + ".", epilog=f"example: {example}"
+        name,
+        help=about,
+        description=f"{about[0].upper()}{about[1:]}.",
+        epilog=f"example: {example}",
     )
     parser.set_defaults(command=run)
-    return parser
-
-
-def _on_data(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    run: Callable[[argparse.Namespace], None],
-    about: str,
-    example: str,
-) -> argparse.ArgumentParser:
-    parser = _command(commands, name, run, about, example)
-    parser.add_argument("data", type=Path, metavar="DATA")
     return parser
 
 
@@ -133,6 +115,26 @@ def _verify(options: argparse.Namespace) -> None:
 def _rollback(options: argparse.Namespace) -> None:
     after = publication.rollback(options.data, options.to)
     print(f"published {after.generation}; {after.previous} is kept as the previous one")
+
+
+_ON_DATA: Final[tuple[tuple[str, Callable[[argparse.Namespace], None], str, str], ...]] = (
+    (
+        "list", _list, "which generations are kept, and what each of them changed",
+        "python -m shards list demo-data/data",
+    ),
+    (
+        "diff", _diff, "what is different in generation B: who went, came, is another",
+        "python -m shards diff demo-data/data 81c09a7b6c5d4e3f 4f6a0c1d2e3b4a59",
+    ),
+    (
+        "verify", _verify, "check every digest and every invariant of FORMAT.md",
+        "python -m shards verify demo-data/data",
+    ),
+    (
+        "rollback", _rollback, "publish the previous generation again",
+        "python -m shards rollback demo-data/data",
+    ),
+)  # fmt: skip
 
 
 if __name__ == "__main__":

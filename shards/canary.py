@@ -21,7 +21,7 @@ from shards.reader import Shard
 from shards.reference import Reference
 from shards.search import Base, search
 
-LARGEST: Final = 1_000
+LARGEST: Final = 500
 _PAGE: Final = 50
 _SCOPES: Final = 2  # of a large country
 _TOLD: Final = 5
@@ -113,12 +113,10 @@ def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
 
 
 def _questions(scope: Query, known: list[Known]) -> Iterator[Query]:
-    """Searches within a scope that some of its companies answer, an order each in turn."""
-    number = 0
+    """Searches within a scope that some of its companies answer, each in every order."""
     for place in _picked(len(known)):
         for query in _about(scope, known[place]):
-            yield replace(query, tri=ORDERS[number % len(ORDERS)])
-            number += 1
+            yield from (replace(query, tri=tri) for tri in ORDERS)
 
 
 def _about(scope: Query, known: Known) -> Iterator[Query]:

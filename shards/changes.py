@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import TracebackType
-from typing import IO, Final, NamedTuple, Self
+from typing import IO, Final, NamedTuple
 
 import numpy as np
 import orjson
@@ -154,17 +153,6 @@ class Changes:
 
     def close(self) -> None:
         self._map.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _read_starts(self, path: Path) -> NDArray[np.uint64]:
         """A copy, for the map cannot be closed while an array looks at it."""

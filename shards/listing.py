@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -69,7 +69,7 @@ def _step(data: Path, before: str, after: str) -> Iterator[Step]:
 
 
 def _entries(step: Step, iso2: str) -> Iterator[str]:
-    with step.changes(iso2) as changes:
+    with closing(step.changes(iso2)) as changes:
         for nature, count in zip(NATURES, changes.counts, strict=True):
             for start in range(0, count, _PIECE):
                 for entry in changes.entries(nature, start, start + _PIECE):

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import orjson
@@ -43,7 +44,7 @@ def compared(folder: Path, old: Sequence[Company], new: Sequence[Company]) -> To
 
 
 def read(path: Path, *, backwards: bool = False) -> Told:
-    with Changes(path, backwards=backwards) as changes:
+    with closing(Changes(path, backwards=backwards)) as changes:
         return {
             nature: [
                 (entry["id"], *entry.get("champs", ()))
@@ -131,7 +132,7 @@ def test_entries_are_read_from_anywhere_to_anywhere(tmp_path: Path) -> None:
     writer.add(GONE, "9")
     writer.close()
 
-    with Changes(tmp_path / "EE.changes") as changes:
+    with closing(Changes(tmp_path / "EE.changes")) as changes:
         assert changes.entries(CAME, 3, 9) == [b'{"iso2":"EE","id":"3"}', b'{"iso2":"EE","id":"4"}']
         assert changes.entries(GONE, 0, 9) == [b'{"iso2":"EE","id":"9"}']
         assert changes.entries(CHANGED, 0, 9) == []
