@@ -133,12 +133,13 @@ def _round(
 
 def _pointed(fetcher: Fetcher) -> str:
     where = f"{fetcher.source.name}/{pointer.CURRENT}"
-    return _small(
-        fetcher,
-        pointer.CURRENT,
-        received.MOST_POINTER,
-        lambda packed: received.pointer(packed, where),
-    )
+    try:
+        return _small(
+            fetcher, pointer.CURRENT, received.MOST_POINTER,
+            lambda packed: received.pointer(packed, where),
+        )  # fmt: skip
+    except AbsentError as error:
+        raise SyncError(f"{error}: nothing is published there, or it is another place") from error
 
 
 def _manifest(fetcher: Fetcher, generation: str) -> tuple[bytes, Manifest]:
