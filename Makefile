@@ -97,12 +97,14 @@ golden: $(READY) ## rewrite tests/golden; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
 	@git --no-pager diff --stat -- tests/golden
 
-lock: $(READY) ## write requirements.lock and requirements-bench.lock again from pyproject.toml
+lock: $(READY) ## write the requirements*.lock again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
 	  --no-header --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-bench.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra s3 --extra sign --constraint requirements.lock \
+	  --generate-hashes --no-header --output-file requirements-serve.lock
 
 clean:    ## remove what can be made again, .venv excepted
 	rm -rf $(DEMO) build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

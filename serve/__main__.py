@@ -80,6 +80,14 @@ def _check(config: Config) -> None:
     for name in ("data", "state"):
         if getattr(config, name) is None:
             raise ConfigError(f"{name} is not set; give --{name} DIR or SOCIETES_{name.upper()}")
+    assert config.data
+    for name in ("state", "spool"):
+        folder = getattr(config, name)
+        if config.mirror and folder and folder.resolve().is_relative_to(config.data.resolve()):
+            raise ConfigError(
+                f"{name} = {str(folder)!r} lies in {config.data}, which a mirror only reads; "
+                "name another folder"
+            )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -108,6 +116,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--spool", metavar="DIR",
         help="where workbooks grow until they are sent (default STATE/exports)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mirror", action="store_const", const="true",
+        help="DATA is kept by `python -m shards sync` and only read: nothing may lie in it",
     )  # fmt: skip
     parser.add_argument(
         "--take-over", action="store_const", const="true",

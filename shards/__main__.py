@@ -12,6 +12,7 @@ from tqdm import tqdm
 from shards import generations, inspect, listing, pointer, publication, succession
 from shards.errors import GenerationError, ShardError
 from shards.opened import Inode
+from shards.sync import command as sync
 from shards.verify import verify
 
 
@@ -52,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     on_data["diff"].add_argument("after", metavar="B")
     on_data["diff"].add_argument("--rows", action="store_true", help="each company, as JSON")
     on_data["rollback"].add_argument("--to", metavar="GENERATION", help="another one that is kept")
+    for name, (arguments, run, about, example) in sync.COMMANDS.items():
+        arguments(_command(commands, name, run, about, example))
     return parser
 
 

@@ -9,6 +9,7 @@ import orjson
 
 from shards import format, generations, pointer
 from shards.reader import Shard
+from shards.sync import part
 
 _ROWS: Final = 10
 
@@ -35,6 +36,8 @@ def data_lines(data: Path) -> Iterator[str]:
     folder = data / known.generation
     manifest = generations.read_manifest(folder)
     yield f"format {manifest.format}, {manifest.total:,} companies, {manifest.size:,} bytes"
+    if origin := part.origin(folder):
+        yield f"a part of {origin[1].generation}: {', '.join(manifest.counts)}"
     if manifest.forced:
         yield f"forced past the gates: {manifest.forced}"
     for source in manifest.sources:

@@ -119,13 +119,26 @@ def publish(
         },
         sources=sources,
         counts=counts,
-        secteurs=_by_sector(reference),
+        secteurs=by_sector(reference),
         forced="; ".join(closed) or None,
     )
     durable.write(staged / MANIFEST, manifests.dump(manifest))
     generations.verify_digests(staged, manifest)
     with generations.open_folder(staged, manifest) as generation:
         canary.check(generation.shards, generation.reference)
+    adopt(data, staged, manifest, keep=keep, compare=compare)
+    return manifest.generation
+
+
+def adopt(
+    data: Path, staged: Path, manifest: Manifest, *, keep: int = KEPT, compare: Compare = compare
+) -> None:
+    """Make the files in `staged`, which have been checked, the published generation.
+
+    Args:
+        keep, compare: as in `publish`.
+    """
+    before = pointer.published(data)
     old = _whole(data, before)
     if before and old and before.generation != manifest.generation:
         folder = data / before.generation
@@ -137,7 +150,6 @@ def publish(
         behind = [other for other in (before.kept if before else ()) if other != name]
         pointer.point_to(data, name, behind[: keep - 1])
     _prune(data, keep)
-    return name
 
 
 def rollback(data: Path, to: str | None = None) -> Published:
@@ -199,7 +211,8 @@ def _share(folder: Path, old: Manifest, staged: Path, manifest: Manifest) -> Non
             partial.replace(path)
 
 
-def _by_sector(reference: Reference) -> dict[str, int]:
+def by_sector(reference: Reference) -> dict[str, int]:
+    """Companies by NACE division, `-` for none: `secteurs` of a manifest."""
     found: dict[str, int] = {}
     for cells in reference.counts.values():
         for cell in cells:
