@@ -4,10 +4,11 @@ The clock is read here and nowhere below. A secret key is printed once, by `key 
 """
 
 import argparse
+import asyncio
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -30,7 +31,7 @@ _MODULE: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 if TYPE_CHECKING:
     _Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-Command = Callable[[Store, argparse.Namespace, Plans, datetime], Answer]
+Command = Callable[[Store, argparse.Namespace, Plans, datetime], Awaitable[Answer]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _check(parser, options, plans)
         store = LmdbStore(options.state)
         try:
-            answer = options.command(store, options, plans, datetime.now(UTC))
+            answer = asyncio.run(options.command(store, options, plans, datetime.now(UTC)))
         finally:
             store.close()
     except (QuotaError, PlansError, OSError) as error:

@@ -7,10 +7,11 @@ drawn for new ids and keys. LMDB lets one process write at a time: there is no o
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from quota import exports, keys, ledger, registry
 from quota.accounts import Account, Key
@@ -18,10 +19,12 @@ from quota.environment import MAP_SIZE, Environment, damage_of, sync
 from quota.errors import NotAllowedError, StoreUnavailable
 from quota.periods import utc
 from quota.plans import Plan
-from quota.promise import Promise
+from quota.promise import Kept, Promise
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
 from quota.transaction import Reading
 from quota.writer import Writer
+
+T = TypeVar("T")
 
 # Rows a transaction of `compact` deletes: other writers wait that long (about 2 ms).
 _STRETCH = 2_000
@@ -43,13 +46,13 @@ class LmdbStore:
 
     # -- reads ---------------------------------------------------------------------
 
-    def identify(self, key: str) -> Account | None:
+    def identify(self, key: str) -> Kept[Account | None]:
         if not keys.is_well_formed(key):
-            return None
+            return Kept(None)
         digest = keys.digest(key)
-        return self._environment.read(lambda txn: registry.identify(txn, digest))
+        return self._read(lambda txn: registry.identify(txn, digest))
 
-    def usage(self, account: str, plan: Plan, now: datetime) -> Usage:
+    def usage(self, account: str, plan: Plan, now: datetime) -> Kept[Usage]:
         def look(txn: Reading) -> Usage:
             return Usage(
                 ledger.calls(txn, account, plan.appels_api_par_jour, now),
@@ -57,19 +60,22 @@ class LmdbStore:
                 ledger.credits_of(txn, account, plan, now),
             )
 
-        return self._environment.read(look)
+        return self._read(look)
 
-    def calls(self, account: str, limit: int, now: datetime) -> Meter:
-        return self._environment.read(lambda txn: ledger.calls(txn, account, limit, now))
+    def calls(self, account: str, limit: int, now: datetime) -> Kept[Meter]:
+        return self._read(lambda txn: ledger.calls(txn, account, limit, now))
 
-    def account(self, account: str) -> Account:
-        return self._environment.read(lambda txn: registry.account_of(txn, account))
+    def account(self, account: str) -> Kept[Account]:
+        return self._read(lambda txn: registry.account_of(txn, account))
 
-    def accounts(self) -> Sequence[Account]:
-        return self._environment.read(registry.accounts)
+    def accounts(self) -> Kept[Sequence[Account]]:
+        return self._read(registry.accounts)
 
-    def keys_of(self, account: str) -> Sequence[Key]:
-        return self._environment.read(lambda txn: registry.keys_of(txn, account))
+    def keys_of(self, account: str) -> Kept[Sequence[Key]]:
+        return self._read(lambda txn: registry.keys_of(txn, account))
+
+    def _read(self, look: Callable[[Reading], T]) -> Kept[T]:
+        return Kept(self._environment.read(look))
 
     # -- calls and credits ---------------------------------------------------------
 

@@ -13,7 +13,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future, InvalidStateError
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from quota.errors import StoreUnavailable
 
@@ -71,6 +71,22 @@ class Promise(Future[T]):
             else:
                 self.set_result(outcome)
         return self._awaited
+
+
+class Kept(Generic[T]):
+    """What could be told at once, in the form of a promise: it was kept when it was given."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: T) -> None:
+        self._value = value
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._value
+        yield  # never reached: it makes this a generator, which `await` wants
+
+    def result(self) -> T:
+        return self._value
 
 
 def settle(outcomes: Iterable[tuple[Promise[Any], Any]]) -> None:

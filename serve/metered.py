@@ -60,20 +60,20 @@ async def identified(work: Work, ask: Ask, counting: Counting) -> Answer:
         StoreUnavailable: nothing was counted.
     """
     if work.is_known(ask):
-        headers = standing(ask.caller.plan, counting, with_credits=work.company is not None)
+        headers = await standing(ask.caller.plan, counting, with_credits=work.company is not None)
         return not_modified({**work.headers, **headers})
     if work.company is not None and not ask.head:
         return await _record(work, work.company, ask, counting)
     return await _call(work, ask, counting)
 
 
-def standing(plan: Plan, counting: Counting, *, with_credits: bool = False) -> Headers:
+async def standing(plan: Plan, counting: Counting, *, with_credits: bool = False) -> Headers:
     """The meters as they stand, for an answer that costs nothing."""
     store, account, now = counting.store, counting.account.id, counting.now
     if not with_credits:
-        meter = store.calls(account, plan.appels_api_par_jour, now)
+        meter = await store.calls(account, plan.appels_api_par_jour, now)
         return meters.calls(counting.terms, meter, counting.left, now)
-    usage = store.usage(account, plan, now)
+    usage = await store.usage(account, plan, now)
     headers = meters.calls(counting.terms, usage.calls, counting.left, now)
     return {**headers, **_credits(0, usage.credits.left)}
 
@@ -94,7 +94,8 @@ async def _call(work: Work, ask: Ask, counting: Counting) -> Answer:
         raise _quota_api(meter, ask, counting)
     headers = {**answer.headers, **meters.calls(counting.terms, meter, counting.left, now)}
     if work.company is not None:
-        headers |= _credits(0, store.usage(account, ask.caller.plan, now).credits.left)
+        usage = await store.usage(account, ask.caller.plan, now)
+        headers |= _credits(0, usage.credits.left)
     return Answer(answer.status, answer.body, headers, "taken")
 
 

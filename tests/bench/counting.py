@@ -36,7 +36,7 @@ def main(folder: str | None) -> None:
         _, key = store.create_key(account, plans, now).result()
         print("| what | each, µs | p50 of a caller, µs | p99, µs |\n| --- | --: | --: | --: |")
         _row("one synced commit of LMDB", *_bare(Path(state)))
-        _row("identify a key", *_timed(lambda: store.identify(key)))
+        _row("identify a key", *_timed(lambda: store.identify(key).result()))
 
         async def take(number: int) -> object:
             return await store.take(account, LIMIT, now)

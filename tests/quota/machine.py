@@ -183,7 +183,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def usage_is_what_the_model_counted(self) -> None:
         for account in self.names:
             plan = SMALL[self.model.plan[account]]
-            usage = self.store.usage(account, plan, self.now)
+            usage = self.store.usage(account, plan, self.now).result()
             month = self.model.month(self.now)
 
             assert usage.calls.used == self.model.calls[account, self.model.day(self.now)]
@@ -194,7 +194,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     @invariant()
     def keys_lead_to_their_account_until_they_are_revoked(self) -> None:
         for text in self.model.key_ids:
-            found = self.store.identify(text)
+            found = self.store.identify(text).result()
 
             assert (found and found.id) == self.model.active.get(text)
 

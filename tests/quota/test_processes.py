@@ -86,7 +86,7 @@ def test_four_processes_send_no_export_too_many(folder: Path, pool: ProcessPoolE
     """F5"""
     sent = sum(pool.map(_export, [folder] * PROCESSES))
     store = LmdbStore(folder)
-    used = store.usage("a_", PLANS["data"], NOON).exports.used
+    used = store.usage("a_", PLANS["data"], NOON).result().exports.used
     store.close()
 
     assert sent == used == 30
@@ -99,11 +99,11 @@ def test_a_key_revoked_elsewhere_is_nobody_at_the_next_look(
     store = LmdbStore(folder)
     account = store.create_account("free", PLANS, NOON).result()
     key, text = store.create_key(account.id, PLANS, NOON).result()
-    assert store.identify(text) == account
+    assert store.identify(text).result() == account
 
     pool.submit(_revoke, folder, key.id).result()
 
-    assert store.identify(text) is None
+    assert store.identify(text).result() is None
     store.close()
 
 
@@ -138,7 +138,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(folder: Path) -> No
             process.kill()
             acknowledged += 1 + len(process.stdout.read())
         store = LmdbStore(folder)
-        used = store.usage("a_", PLANS["data"], NOON).calls.used
+        used = store.usage("a_", PLANS["data"], NOON).result().calls.used
         store.close()
 
         assert acknowledged <= used <= acknowledged + 20
