@@ -140,7 +140,7 @@ class Link:
             )
         if told.get("cluster_enabled") == "1":
             raise WrongStoreError(
-                f"{self.shown} is part of a cluster; use a server that is not (it may have replicas)"
+                f"{self.shown} is part of a cluster; use a server outside it, with replicas or none"
             )
         if (policy := told["maxmemory_policy"]) != "noeviction":
             raise WrongStoreError(

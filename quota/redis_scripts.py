@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from quota import format
 from quota.ledger import charge_key, since
-from quota.periods import Period, day, month
+from quota.periods import day, month
 from quota.results import Charge, Meter
 
 PREFIX: Final = b"societes:"
@@ -200,7 +200,7 @@ def evaluated(script: str, names: Sequence[bytes], *values: object) -> Command:
 def take(floor: bytes, account: str, limit: int, now: datetime) -> Step:
     """`ledger.take`"""
     today = day(since(now, floor))
-    command = evaluated(TAKE, (META, _hash(format.CALLS, today)), floor, account, limit)
+    command = evaluated(TAKE, (META, _hash(format.CALLS, today.key)), floor, account, limit)
 
     def told(reply: Reply) -> Meter:
         granted, used = reply
@@ -212,7 +212,7 @@ def take(floor: bytes, account: str, limit: int, now: datetime) -> Step:
 def give_back(floor: bytes, account: str, taken: datetime) -> Step:
     """`ledger.give_back`"""
     today = day(since(taken, floor))
-    names = META, _hash(format.CALLS, today)
+    names = META, _hash(format.CALLS, today.key)
     return Step(evaluated(GIVE_BACK, names, floor, account), lambda reply: None)
 
 
@@ -235,9 +235,9 @@ def take_and_charge(
     charge_key(period, account, company)  # refuses what no store could hold
     names = (
         META,
-        _hash(format.CALLS, today),
-        _hash(format.GRANT, period),
-        _hash(format.CHARGE, period),
+        _hash(format.CALLS, today.key),
+        _hash(format.GRANT, period.key),
+        _hash(format.CHARGE, period.key),
         place(format.PACKS)[0],
     )
     told_limit = "" if limit is None else limit
@@ -255,9 +255,9 @@ def take_and_charge(
 
 
 def move(
-    floor: bytes, account: str, name: str, calls: int, limit: int, parts: int, today: Period
+    floor: bytes, account: str, name: str, calls: int, limit: int, parts: int, today: str
 ) -> Step:
-    """Calls of `today` to an edge, or (negative) from it; told: how many, and the calls used."""
+    """Calls of a day to an edge, or (negative) from it; told: how many, and the calls used."""
     names = META, _hash(format.CALLS, today), _hash(format.MOVES, today)
     values = floor, account, name, calls, limit, parts
     return Step(evaluated(MOVE, names, *values), tuple)
@@ -267,5 +267,5 @@ def identify(digest: bytes) -> Command:
     return evaluated(IDENTIFY, (place(format.KEY)[0], place(format.ACCOUNT)[0]), digest)
 
 
-def _hash(table: bytes, period: Period) -> bytes:
-    return PREFIX + table + period.key.encode()
+def _hash(table: bytes, period: str) -> bytes:
+    return PREFIX + table + period.encode()

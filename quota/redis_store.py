@@ -14,7 +14,7 @@ from quota import exports, format, ledger, redis_scripts, registry
 from quota.accounts import Account
 from quota.errors import NotAllowedError
 from quota.ledger_store import LedgerStore
-from quota.periods import Period, day, month, utc
+from quota.periods import day, month, utc
 from quota.plans import Plan
 from quota.promise import Promise
 from quota.redis_link import Link
@@ -94,7 +94,7 @@ class RedisStore(LedgerStore):
         return self._charge(account, None, company, cost, grant, utc(now))
 
     def move(
-        self, account: str, name: str, calls: int, limit: int, parts: int, today: Period
+        self, account: str, name: str, calls: int, limit: int, parts: int, today: str
     ) -> Promise[tuple[int, int]]:
         """As `redis_scripts.move`; the same `name` again changes nothing and tells the same."""
         return self._queue.script(

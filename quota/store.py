@@ -20,7 +20,7 @@ from quota.results import Charge, Meter, Refusal, Reservation, Usage
 
 
 class Store(Protocol):
-    """Accounts, keys, counters and credits."""
+    """What a server asks for: who calls, and what it may."""
 
     # -- reads ---------------------------------------------------------------------
 
@@ -35,12 +35,6 @@ class Store(Protocol):
     def calls(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
         """The calls of the day as they stand: the part of `usage` that every answer tells."""
         ...
-
-    def account(self, account: str) -> Awaitable[Account]:
-        """The account of this id; UnknownError where there is none."""
-        ...
-
-    def accounts(self) -> Awaitable[Sequence[Account]]: ...
 
     def keys_of(self, account: str) -> Awaitable[Sequence[Key]]: ...
 
@@ -80,7 +74,21 @@ class Store(Protocol):
         """Give up an export that failed or was empty."""
         ...
 
+    def close(self) -> None:
+        """Finish what was asked for, then close."""
+        ...
+
+
+class Ledger(Store, Protocol):
+    """What its commands ask for besides: accounts, keys, packs, upkeep (`python -m quota`)."""
+
     # -- accounts and keys ---------------------------------------------------------
+
+    def account(self, account: str) -> Awaitable[Account]:
+        """The account of this id; UnknownError where there is none."""
+        ...
+
+    def accounts(self) -> Awaitable[Sequence[Account]]: ...
 
     def create_account(
         self,
@@ -125,8 +133,4 @@ class Store(Protocol):
 
     def backup(self, target: Path) -> None:
         """Write a verified copy of everything to `target`, which must not exist, while in use."""
-        ...
-
-    def close(self) -> None:
-        """Finish what was asked for, then close."""
         ...

@@ -32,7 +32,7 @@ from serve.export import Exporter
 from serve.gate import Gate, Limiter
 from serve.headers import ALLOWED, PREFLIGHT, request_id
 from serve.makers import Makers
-from serve.metered import Counting
+from serve.metered import Counting, UnchargedError
 from serve.meters import Headers, Left
 from serve.metrics import CONTENT_TYPE, REFUSALS, Metrics
 from serve.offer import offers
@@ -127,7 +127,10 @@ async def _answer(site: Site, request: web.BaseRequest, asked: Target, trace: Tr
     except StoreUnavailable as error:
         site.metrics.store_error()
         fields = {"request_id": trace.request_id}
-        _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
+        cause = error.__cause__ or error
+        _log.error("the counters cannot be kept: %s", cause, extra={"fields": fields})
+        if isinstance(error, UnchargedError):
+            return error.answer
         return of_error(errors.indisponible(errors.NO_COUNTERS))
 
 

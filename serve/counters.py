@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from quota.accounts import Account
-from quota.errors import StoreUnavailable
+from quota.errors import QuotaError, StoreUnavailable
 from quota.keys import is_well_formed
 from quota.store import Store
 
@@ -67,7 +67,7 @@ class Counters:
             try:
                 self._store = await asyncio.to_thread(self._opener)
                 _log.info("the store is open")
-            except StoreUnavailable as error:
+            except QuotaError as error:
                 _log.error("the store cannot be opened: %s", error)
 
     def close(self) -> None:

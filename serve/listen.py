@@ -15,7 +15,7 @@ from aiohttp import web
 
 from quota import plans
 from quota.debit import Debit
-from quota.lmdb_store import LmdbStore
+from quota.stores import open_store
 from serve.app import make_handler, make_site
 from serve.config import Config
 from serve.connection import make_server
@@ -51,7 +51,11 @@ async def _serve(
     assert config.data and config.state
     published = Published(config.data)
     published.start()
-    counters = Counters(partial(LmdbStore, config.state))
+    counters = Counters(
+        partial(
+            open_store, config.quota, config.state, lease=config.lease, strict=config.quota_strict
+        )
+    )
     counters.start()
     limiter = Debit(config.state)
     makers = Makers(config.spool or config.state / "exports", config.makers)
