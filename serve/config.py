@@ -175,7 +175,8 @@ def _value(name: str, value: object, where: str, reader: Callable[[object], T]) 
     try:
         return reader(value)
     except ValueError as error:
-        raise ConfigError(f"{name} = {value!r} in {where}: {error}") from error
+        shown = address.masked(value) if isinstance(value, str) else value
+        raise ConfigError(f"{name} = {shown!r} in {where}: {error}") from error
 
 
 def _text(value: object) -> str:
