@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -217,10 +218,7 @@ def test_hosts_without_leases_need_their_centre(data: Path, centre: Server) -> N
         keyed, body = ask(one, RECORD, customer.headers)
         visitor, _ = ask(one, SEARCH)
         centre.start()
-        again = [
-            eventually(lambda at=at: ask(at, SEARCH, customer.headers)[0] == 200)
-            for at in (one, other)
-        ]
+        again = [eventually(partial(_serves, at, customer)) for at in (one, other)]
         store = RedisStore(centre.url)
         (key,) = store.keys_of(customer.account).result()
         store.revoke_key(key.id, datetime.now(UTC)).result()
@@ -231,6 +229,10 @@ def test_hosts_without_leases_need_their_centre(data: Path, centre: Server) -> N
     assert orjson.loads(body)["erreur"]["code"] == "indisponible"
     assert again == [True, True]
     assert revoked == [401, 401]
+
+
+def _serves(address: str, customer: Customer) -> bool:
+    return ask(address, SEARCH, customer.headers)[0] == 200
 
 
 def _midnight() -> datetime:
