@@ -127,8 +127,7 @@ async def _answer(site: Site, request: web.BaseRequest, asked: Target, trace: Tr
     except StoreUnavailable as error:
         site.metrics.store_error()
         fields = {"request_id": trace.request_id}
-        cause = error.__cause__ or error
-        _log.error("the counters cannot be kept: %s", cause, extra={"fields": fields})
+        _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
         if isinstance(error, UnchargedError):
             return error.answer
         return of_error(errors.indisponible(errors.NO_COUNTERS))

@@ -29,8 +29,8 @@ RECORD_CREDITS: Final = 5
 class UnchargedError(StoreUnavailable):
     """A record could not be charged; `answer` is what may be sent instead."""
 
-    def __init__(self, answer: Answer) -> None:
-        super().__init__("a record could not be charged")
+    def __init__(self, cause: StoreUnavailable, answer: Answer) -> None:
+        super().__init__(str(cause))
         self.answer = answer
 
 
@@ -131,7 +131,7 @@ async def _record(work: Work, company: str, ask: Ask, counting: Counting) -> Ans
             counting.now,
         )
     except StoreUnavailable as error:
-        raise UnchargedError(_uncharged(work)) from error
+        raise UnchargedError(error, _uncharged(work)) from error
     if charge is None:
         raise _quota_api(meter, ask, counting)
     headers = meters.calls(counting.terms, meter, counting.left, counting.now)

