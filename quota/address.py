@@ -1,10 +1,14 @@
 """Where quotas are kept, as a setting names it: beside STATE, or on a server of several hosts."""
 
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 LMDB: Final = "lmdb"
-_SCHEMES: Final = ("redis", "rediss")
+# Of redis-py, what TLS needs.
+_OPTIONS: Final = {
+    "redis": (),
+    "rediss": ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname"),
+}
 
 
 def checked(setting: str) -> str:
@@ -18,10 +22,14 @@ def checked(setting: str) -> str:
     """
     if setting != LMDB:
         parts = urlsplit(setting)
-        if parts.scheme not in _SCHEMES or not parts.hostname:
+        if parts.scheme not in _OPTIONS or not parts.hostname or parts.port == 0:
             raise ValueError("it must be lmdb, redis://HOST:PORT/DB, or rediss://… with TLS")
         if not (parts.path[1:] or "0").isdigit():
             raise ValueError(f"the number of a database follows the address, not {parts.path!r}")
+        known = _OPTIONS[parts.scheme]
+        if unknown := [name for name, _ in parse_qsl(parts.query) if name not in known]:
+            allowed = ", ".join(known) or "none; TLS is rediss://"
+            raise ValueError(f"{unknown[0]} is no option of it; known: {allowed}")
     return setting
 
 

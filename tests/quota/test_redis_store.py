@@ -2,9 +2,11 @@
 
 import logging
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
@@ -12,11 +14,11 @@ from hypothesis.stateful import run_state_machine_as_test
 from quota.errors import NotAllowedError, StoreUnavailable, WrongStoreError
 from quota.promise import Promise
 from quota.redis_link import ANSWER_S, PAUSE_S
-from quota.redis_scripts import SCRIPTS
 from quota.redis_store import RedisStore
 from quota.results import Meter, Reservation
+from tests.proof.tools import need
 from tests.quota.machine import StoreAgainstModel
-from tests.quota.servers import KINDS, SYNCED, Server, running
+from tests.quota.servers import KINDS, SYNCED, Server, free_port, running
 from tests.quota.small import NOON, PLANS, SMALL
 
 
@@ -45,10 +47,10 @@ class _OverServer(StoreAgainstModel):
         super().__init__()
         with self.server.client as client:
             client.flushall()
-        self.redis = self.store = RedisStore(self.server.url)
+        self.store = RedisStore(self.server.url)
 
     def rows(self) -> list[tuple[bytes, bytes]]:
-        return self.redis.rows().result()
+        return self.server.rows()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -76,7 +78,7 @@ def test_a_key_revoked_by_another_host_is_nobody_at_the_next_look(
     assert before == account
     assert elsewhere.identify(text).result() is None
     elsewhere.close()
-    assert text[9:].encode() not in b"".join(part for row in store.rows().result() for part in row)
+    assert text[9:].encode() not in b"".join(part for row in server.rows() for part in row)
 
 
 def test_what_waits_is_sent_at_once_and_answered_in_its_order(store: RedisStore) -> None:
@@ -278,8 +280,29 @@ def test_a_place_for_an_export_is_held_on_all_hosts(server: Server, store: Redis
     elsewhere.close()
 
 
-def test_every_script_has_another_digest() -> None:
-    assert len(set(SCRIPTS)) == len(SCRIPTS)
+def test_a_server_with_tls_and_a_password(tmp_path: Path) -> None:
+    """`rediss://`: its certificate and ours are checked"""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = [need("openssl", "openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes"]
+    command += ["-subj", "/CN=centre", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    tls = ["--tls-cert-file", str(certificate), "--tls-key-file", str(key)]
+    tls += ["--tls-ca-cert-file", str(certificate), "--tls-auth-clients", "no"]
+    with running("redis", *tls) as server:
+        port = free_port()
+        with server.client as client:
+            client.config_set("tls-port", port)
+            client.config_set("requirepass", "geheim/é")
+        url = f"rediss://:geheim%2F%C3%A9@127.0.0.1:{port}/0"
+        store = RedisStore(f"{url}?ssl_ca_certs={certificate}")
+        used = store.take("a_", 9, NOON).result().used
+        store.close()
+        with pytest.raises(StoreUnavailable, match="certificate") as caught:
+            RedisStore(url)
+
+    assert used == 1
+    assert "geheim" not in str(caught.value)
 
 
 def _in_time(take: Callable[[], Promise[Meter]]) -> Meter:

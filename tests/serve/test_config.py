@@ -89,8 +89,9 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ('quota = "http://h"', "redis://HOST"),
         ('quota = "redis://"', "redis://HOST"),
         ('quota = "redis://u:geheim@h/a"', "redis://…@h/a"),
-        ("lease = true", "quota = redis://"),
-        ("quota_strict = true", "quota_strict = true"),
+        ('quota = "redis://h:x/0"', "x"),
+        ('quota = "redis://h/0?ssl_ca_certs=a"', "rediss://"),
+        ('quota = "rediss://h/0?foo=1"', "foo"),
         ('base_url = "exemple.eu"', "http://"),
         ("port = = 1", "is not TOML"),
         ('trusted_proxies = ["10.0.0.1/8"]', "host bits"),
@@ -106,6 +107,12 @@ def test_a_setting_that_is_unknown_or_wrong_is_named(tmp_path: Path, text: str, 
 
     assert named in str(caught.value)
     assert "serve.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["lease", "quota_strict"])
+def test_what_is_for_several_hosts_wants_their_centre(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} = true .* quota = redis://"):
+        read({name: "true"}, {})
 
 
 @pytest.mark.parametrize("variable", ["SOCIETES_PROT", "SOCIETES_DEBIT_VISITOR"])
