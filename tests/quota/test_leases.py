@@ -14,7 +14,6 @@ from hypothesis.stateful import (
     initialize,
     invariant,
     rule,
-    run_state_machine_as_test,
 )
 
 from quota import leases
@@ -22,7 +21,7 @@ from quota.leases import Move
 from quota.periods import day
 from quota.redis_store import RedisStore
 from tests.quota.dict_store import DictRows
-from tests.quota.servers import KINDS, Server, running
+from tests.quota.servers import KINDS, Server, run_on, running
 from tests.quota.small import NOON
 
 EDGES = 3
@@ -144,12 +143,7 @@ class _Edges(RuleBasedStateMachine):
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_call_is_granted_twice_or_lost(kind: str) -> None:
     """R6"""
-    with running(kind, "--appendonly", "no") as started:
-
-        class Machine(_Edges):
-            server = started
-
-        run_state_machine_as_test(Machine)
+    run_on(kind, _Edges)
 
 
 def test_blocks_are_small_change_near_the_limit() -> None:

@@ -9,7 +9,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis.stateful import run_state_machine_as_test
 
 from quota.errors import NotAllowedError, StoreUnavailable, WrongStoreError
 from quota.promise import Promise
@@ -18,7 +17,7 @@ from quota.redis_store import RedisStore
 from quota.results import Meter, Reservation
 from tests.proof.tools import need
 from tests.quota.machine import StoreAgainstModel
-from tests.quota.servers import KINDS, SYNCED, Server, free_port, running
+from tests.quota.servers import KINDS, SYNCED, Server, free_port, run_on, running
 from tests.quota.small import NOON, PLANS, SMALL
 
 
@@ -56,12 +55,7 @@ class _OverServer(StoreAgainstModel):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_store_does_what_the_model_does(kind: str) -> None:
     """D6 to D9, F5, A4, A9: scripts and ledger, over any mix"""
-    with running(kind, "--appendonly", "no") as unsynced:
-
-        class Machine(_OverServer):
-            server = unsynced
-
-        run_state_machine_as_test(Machine)
+    run_on(kind, _OverServer)
 
 
 def test_a_key_revoked_by_another_host_is_nobody_at_the_next_look(
