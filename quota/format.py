@@ -23,7 +23,9 @@ CALLS: Final = b"d/"  # d/<day>/<account> -> calls
 EXPORTS: Final = b"e/"  # e/<month>/<account> -> exports
 GRANT: Final = b"g/"  # g/<month>/<account> -> credits of the grant used
 # Only with edges, at the centre: calls that a move took for an edge, or gave back (-n).
-MOVES: Final = b"m/"  # m/<day>/<account>/<move> -> calls, as text
+MOVES: Final = (
+    b"m/"  # m/<day>/<account>/<move> -> calls, as text (or, by a process, the move that got none)
+)
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
 
 # At an edge: calls that it may still grant, what the centre counted, when they were last used.

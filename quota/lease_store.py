@@ -13,7 +13,7 @@ import asyncio
 import logging
 import secrets
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -58,6 +58,7 @@ class LeaseStore:
         self._opener = centre
         self._clock = clock
         self._centre: RedisStore | None = None
+        self._process = secrets.token_hex(4)
         self._asking: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._environment = Environment(folder / FOLDER, MAP_SIZE)
         self._writer: Writer[Writing] = Writer(self._environment.write, self._environment.rest)
@@ -143,10 +144,14 @@ class LeaseStore:
             asking.exception()  # who waits is told; ahead of time nobody does
 
     async def _refill(self, account: str, limit: int, now: datetime) -> None:
-        centre, today, name = self._there(), day(now), secrets.token_hex(8)
+        centre, today, name = self._there(), day(now), self._name()
         move = await self._writer.submit(lambda txn: leases.want(txn, account, name, limit, today))
         moved, used = await self._moved(centre, move)
         await self._writer.submit(lambda txn: leases.settle(txn, move, moved, used, now))
+
+    def _name(self) -> str:
+        """A new name of a move; the first 8 characters are this process (`redis_scripts.MOVE`)."""
+        return self._process + secrets.token_hex(8)
 
     def _moved(self, centre: RedisStore, move: Move) -> Promise[tuple[int, int]]:
         return centre.move(move.account, move.name, move.calls, move.limit, leases.PARTS, move.day)
@@ -214,30 +219,26 @@ class LeaseStore:
             _log.info("the centre is there")
 
     def _tend_on(self) -> None:
-        seen: set[Move] = set()
         told = ""
         while not self._ending.wait(TEND_S):
             try:
                 self._connect()
                 self._give_up(self._clock() - timedelta(seconds=IDLE_S))
-                waiting = set(self._environment.read(leases.waiting))
-                # Those that a request has just asked about will be answered there.
-                self._ask_again(waiting & seen)
-                seen, told = waiting, ""
+                self._ask_again()
+                told = ""
             except QuotaError as error:
                 if str(error) != told:
-                    _log.warning(
-                        "without the centre, calls are granted while blocks last: %s", error
-                    )
+                    _log.warning("calls are granted while blocks last: %s", error)
                 told = str(error)
 
     def _give_up(self, before: datetime) -> None:
         """Let what was not used since `before` be on its way home."""
-        name = secrets.token_hex(8)
-        self._writer.submit(lambda txn: leases.give_up(txn, before, self._clock(), name)).result()
+        now, name = self._clock(), self._name()
+        self._writer.submit(lambda txn: leases.give_up(txn, before, now, name)).result()
 
-    def _ask_again(self, moves: Iterable[Move]) -> None:
-        for move in moves:
+    def _ask_again(self) -> None:
+        """Ask about all that the centre has not answered yet."""
+        for move in self._environment.read(leases.waiting):
             moved, used = self._moved(self._there(), move).result()
             self._writer.submit(_settling(move, moved, used, self._clock())).result()
 
@@ -246,8 +247,9 @@ class LeaseStore:
         self._ending.set()
         self._tending.join()
         try:
-            self._give_up(self._clock() + timedelta(seconds=1))
-            self._ask_again(self._environment.read(leases.waiting))
+            for _ in range(2):  # a block that was on its way comes back in the second
+                self._give_up(self._clock() + timedelta(seconds=1))
+                self._ask_again()
         except QuotaError as error:
             _log.warning("calls are given back at the next start: %s", error)
         self._writer.close()

@@ -133,7 +133,8 @@ return {1, used, 'charged', left - cost}
 """
 )
 
-# A block of calls for an edge, or one that comes back; the same move twice is one (leases.py).
+# A block of calls for an edge, or one that comes back; the same move twice is one (leases.py). Of
+# those that got nothing only the last of each process is kept: by the first 8 characters of a name.
 # KEYS: meta, calls of the day, moves of the day.
 # ARGV: floor, account, move, calls, limit, parts, seconds that the moves are kept.
 MOVE: Final = (
@@ -143,6 +144,8 @@ local move, wanted, limit = account .. '/' .. ARGV[3], tonumber(ARGV[4]), tonumb
 local used = number(redis.call('HGET', KEYS[2], account))
 local before = redis.call('HGET', KEYS[3], move)
 if before then return {tonumber(before), used} end
+local refused = account .. '/' .. string.sub(ARGV[3], 1, 8)
+if redis.call('HGET', KEYS[3], refused) == ARGV[3] then return {0, used} end
 local moved = math.max(-used, wanted)
 if wanted > 0 then
   local left = math.max(0, limit - used)
@@ -151,8 +154,10 @@ end
 if moved ~= 0 then
   redis.call('HSET', KEYS[2], account, pack(used + moved))
   redis.call('HSET', KEYS[3], move, moved)
-  redis.call('EXPIRE', KEYS[3], ARGV[7])
+else
+  redis.call('HSET', KEYS[3], refused, ARGV[3])
 end
+redis.call('EXPIRE', KEYS[3], ARGV[7])
 return {moved, used + moved}
 """
 )

@@ -28,6 +28,7 @@ EDGES = 3
 MIDNIGHT = datetime.fromisoformat("2026-11-21T23:59:50+00:00")
 
 edges = st.integers(0, EDGES - 1)
+fates = st.sampled_from(["heard", "heard", "unheard", "unsent"])
 
 
 class _Edges(RuleBasedStateMachine):
@@ -42,20 +43,22 @@ class _Edges(RuleBasedStateMachine):
         self.limit = limit
         self.most = limit
         self.now = MIDNIGHT
-        self.served: Counter[str] = Counter()
+        self.served = Counter({day(self.now).key: 0})
         self.names = 0
 
-    def name(self) -> str:
+    def name(self, edge: int) -> str:
         self.names += 1
-        return f"{self.names:016x}"
+        return f"{edge:08x}{self.names:08x}"
 
     # -- callers -------------------------------------------------------------------
 
-    @rule(edge=edges, times=st.integers(1, 8))
-    def take(self, edge: int, times: int) -> None:
+    @rule(edge=edges, times=st.integers(1, 70), fate=fates)
+    def serve(self, edge: int, times: int, fate: str) -> None:
         for _ in range(times):
             meter, _ = leases.take(self.edges[edge], "a_", self.limit, self.now)
-            if meter is not None:
+            if meter is None:
+                self.ask_for_more(edge, fate)
+            else:
                 self.served[day(self.now).key] += meter.granted
                 assert meter.used <= self.most
                 assert not meter.granted or meter.used <= self.limit
@@ -77,9 +80,9 @@ class _Edges(RuleBasedStateMachine):
 
     # -- moves ---------------------------------------------------------------------
 
-    @rule(edge=edges, fate=st.sampled_from(["heard", "heard", "unheard", "unsent"]))
+    @rule(edge=edges, fate=fates)
     def ask_for_more(self, edge: int, fate: str) -> None:
-        move = leases.want(self.edges[edge], "a_", self.name(), self.limit, day(self.now))
+        move = leases.want(self.edges[edge], "a_", self.name(edge), self.limit, day(self.now))
         if fate != "unsent":
             moved, used = self.moved(move)
             if fate == "heard":
@@ -88,7 +91,7 @@ class _Edges(RuleBasedStateMachine):
     @rule(edge=edges, idle=st.integers(0, 20))
     def give_up(self, edge: int, idle: int) -> None:
         before = self.now - timedelta(seconds=idle)
-        leases.give_up(self.edges[edge], before, self.now, self.name())
+        leases.give_up(self.edges[edge], before, self.now, self.name(edge))
 
     @rule(edge=edges)
     def ask_again(self, edge: int) -> None:
@@ -132,7 +135,9 @@ class _Edges(RuleBasedStateMachine):
             return
         for edge in range(EDGES):
             self.ask_again(edge)
-            leases.give_up(self.edges[edge], self.now + timedelta(days=9), self.now, self.name())
+            leases.give_up(
+                self.edges[edge], self.now + timedelta(days=9), self.now, self.name(edge)
+            )
             self.ask_again(edge)
         counted = {today: self.used(today) for today in self.served}
         self.centre.close()
@@ -150,7 +155,7 @@ def test_blocks_are_small_change_near_the_limit() -> None:
     with running("redis", "--appendonly", "no") as server:
         centre = RedisStore(server.url)
         asked = [
-            centre.move("a_", f"{n}", leases.block(1_000), 1_000, leases.PARTS, "2026-11-21")
+            centre.move("a_", f"{n:016x}", leases.block(1_000), 1_000, leases.PARTS, "2026-11-21")
             for n in range(120)
         ]
         moved = [promise.result()[0] for promise in asked]
@@ -174,3 +179,21 @@ def test_a_refusal_is_believed_for_seconds_and_no_longer() -> None:
     assert refused is not None
     assert (refused.granted, refused.used) == (False, 9)
     assert (later, richer) == (None, None)
+
+
+def test_a_move_that_got_nothing_gets_nothing_when_it_is_asked_again() -> None:
+    """Two processes ask about it, and a call is given back in between: one would not be told"""
+
+    def asked(name: str, calls: int) -> int:
+        return centre.move("a_", name, calls, 2, leases.PARTS, "2026-11-21").result()[0]
+
+    with running("redis", "--appendonly", "no") as server:
+        centre = RedisStore(server.url)
+        lent = [asked(f"00000000{n}", 1) for n in "abc"]
+        asked("11111111a", -1)
+        again = asked("00000000c", 1)
+        other = asked("00000000d", 1)
+        centre.close()
+
+    assert lent == [1, 1, 0]
+    assert (again, other) == (0, 1)
