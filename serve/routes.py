@@ -5,7 +5,7 @@ A path is matched segment by segment, each percent-decoded on its own: so an ide
 accepted (G3). There is one spelling of everything else.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
@@ -43,7 +43,7 @@ class Path:
     name: str
     segments: tuple[str, ...]
     work: Prepare | None = None
-    account: Callable[[Ask, Counting], Answer] | None = None
+    account: Callable[[Ask, Counting], Awaitable[Answer]] | None = None
     export: bool = False
     route: Route | None = None
     check: Check | None = None
