@@ -21,7 +21,18 @@ from aiohttp import web
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
-from serve import addresses, errors, export, exporting, metered, meters, params, refusal, target
+from serve import (
+    addresses,
+    errors,
+    export,
+    exporting,
+    metered,
+    meters,
+    pages,
+    params,
+    refusal,
+    target,
+)
 from serve.answer import NO_STORE, Answer, Ask, of_error
 from serve.caller import Caller, identify
 from serve.config import Debit, Network
@@ -36,12 +47,15 @@ from serve.metered import Counting, UnchargedError
 from serve.meters import Headers, Left
 from serve.metrics import CONTENT_TYPE, REFUSALS, Metrics
 from serve.offer import offers
+from serve.openapi import document
+from serve.pages import Page
 from serve.published import Published
 from serve.reply import Reply
 from serve.rights import VISITOR
 from serve.routes import Path
 from serve.target import Target
 from serve.trace import Trace
+from serve.viewer import viewer
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Clock = Callable[[], datetime]
@@ -64,6 +78,7 @@ class Site:
     metrics: Metrics
     now: Clock
     exporter: Exporter | None
+    pages: Mapping[str, Page]
 
 
 def make_site(
@@ -93,6 +108,7 @@ def make_site(
         metrics or Metrics(),
         now,
         Exporter(makers, debit.exports, now) if makers else None,
+        {"openapi.json": document.page(base_url), **viewer(base_url)},
     )
 
 
@@ -152,10 +168,13 @@ async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: T
         return await _exported(site, request, asked, trace)
     if path.route:
         return _list(site, request, path, asked, trace)
+    if path.page:
+        page = "/".join(part or asked.segments[0] for part in path.segments)
+        given = params.pairs(asked.query)
+        return pages.answer(site.pages, page, given, _if_none_match(request))
     if path.check:
-        return path.check(site.published.generation)
-    published = site.published
-    text = site.metrics.text(published.generation, published.since, site.now())
+        return path.check(site.published.standing)
+    text = site.metrics.text(site.published.standing, site.now())
     return Answer(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 

@@ -62,6 +62,8 @@ class Config:
     warm: bool = True
     spool: Path | None = None  # STATE/exports where it is not set
     makers: int = 2
+    mirror: bool = False  # DATA is another's: nothing of the server may lie in it
+    take_over: bool = False
     debit: Debit = field(default_factory=Debit)
 
 
@@ -252,4 +254,6 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "warm": _truth,
     "spool": _path,
     "makers": _positive,
+    "mirror": _truth,
+    "take_over": _truth,
 }

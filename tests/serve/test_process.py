@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from serve import workers
-from shards import generations
+from shards import pointer
 from tests.serve import world
 from tests.serve.processes import ROOT, ask, children, eventually, line_of, log, started, stop
 
@@ -189,7 +189,7 @@ def publish_damaged(data: Path) -> str:
     second = world.publish(elsewhere, world.COMPANIES[:10])
     (elsewhere / second / "FR.shard").rename(elsewhere / "FR.shard")
     (elsewhere / second).rename(data / second)
-    generations.point_to(data, second, generations.current(data))
+    pointer.point_to(data, second, [str(pointer.current(data))])
     return second
 
 
