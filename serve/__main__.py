@@ -102,7 +102,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", help="address to listen on (default 127.0.0.1)")
     parser.add_argument("--port", help="port to listen on, 0 for a free one (default 8080)")
     parser.add_argument("--workers", metavar="N", help="processes on that port (default 1)")
-    parser.add_argument("--quota", metavar="URL", help="where counters live (default lmdb)")
+    parser.add_argument(
+        "--quota", metavar="URL",
+        help="where counters live: lmdb, beside STATE (default), or redis://HOST:PORT/DB",
+    )  # fmt: skip
+    parser.add_argument(
+        "--quota-strict", metavar="true|false",
+        help="refuse a Redis that does not sync each write (default false: warn)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lease", metavar="true|false",
+        help="take calls in blocks from a Redis far away, to go on without it (default false)",
+    )  # fmt: skip
     parser.add_argument("--base-url", metavar="URL", help="what links in answers begin with")
     parser.add_argument(
         "--trusted-proxies", metavar="NETWORKS",

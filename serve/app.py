@@ -21,7 +21,18 @@ from aiohttp import web
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
-from serve import addresses, errors, export, exporting, metered, meters, params, refusal, target
+from serve import (
+    addresses,
+    errors,
+    export,
+    exporting,
+    metered,
+    meters,
+    pages,
+    params,
+    refusal,
+    target,
+)
 from serve.answer import NO_STORE, Answer, Ask, of_error
 from serve.caller import Caller, identify
 from serve.config import Debit, Network
@@ -32,15 +43,19 @@ from serve.export import Exporter
 from serve.gate import Gate, Limiter
 from serve.headers import ALLOWED, PREFLIGHT, request_id
 from serve.makers import Makers
-from serve.metered import Counting
+from serve.metered import Counting, UnchargedError
 from serve.meters import Headers, Left
 from serve.metrics import CONTENT_TYPE, REFUSALS, Metrics
 from serve.offer import offers
+from serve.openapi import document
+from serve.pages import Page
 from serve.published import Published
 from serve.reply import Reply
+from serve.rights import VISITOR
 from serve.routes import Path
 from serve.target import Target
 from serve.trace import Trace
+from serve.viewer import viewer
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Clock = Callable[[], datetime]
@@ -63,6 +78,7 @@ class Site:
     metrics: Metrics
     now: Clock
     exporter: Exporter | None
+    pages: Mapping[str, Page]
 
 
 def make_site(
@@ -92,6 +108,7 @@ def make_site(
         metrics or Metrics(),
         now,
         Exporter(makers, debit.exports, now) if makers else None,
+        {"openapi.json": document.page(base_url), **viewer(base_url)},
     )
 
 
@@ -127,6 +144,8 @@ async def _answer(site: Site, request: web.BaseRequest, asked: Target, trace: Tr
         site.metrics.store_error()
         fields = {"request_id": trace.request_id}
         _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
+        if isinstance(error, UnchargedError):
+            return error.answer
         return of_error(errors.indisponible(errors.NO_COUNTERS))
 
 
@@ -149,6 +168,10 @@ async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: T
         return await _exported(site, request, asked, trace)
     if path.route:
         return _list(site, request, path, asked, trace)
+    if path.page:
+        page = "/".join(part or asked.segments[0] for part in path.segments)
+        given = params.pairs(asked.query)
+        return pages.answer(site.pages, page, given, _if_none_match(request))
     if path.check:
         return path.check(site.published.standing)
     text = site.metrics.text(site.published.standing, site.now())
@@ -159,7 +182,7 @@ def _list(site: Site, request: web.BaseRequest, path: Path, asked: Target, trace
     assert path.route
     site.gate.lists(trace.address, site.now())
     # A list is public: a key, good or bad, changes nothing there (A2).
-    visitor = identify([], site.plans, site.counters.find)
+    visitor = Caller(site.plans[VISITOR])
     trace.plan = visitor.plan.slug
     with site.published.lease() as edition:
         trace.generation = edition.id
@@ -171,13 +194,13 @@ async def _keyed(
 ) -> Answer:
     """A search, a record or the account: what depends on who calls."""
     now = site.now()
-    caller = _caller(site, request, trace)
-    left = _passed(site, caller, trace, now)
+    caller = await _caller(site, request, trace)
+    left = await _passed(site, caller, trace, now)
     if path.account:
         counting = _counting(site, caller, left, now)
         if counting is None:
             raise errors.compte_requis(refused=caller.refused)
-        return path.account(_ask(site, request, asked, caller, trace), counting)
+        return await path.account(_ask(site, request, asked, caller, trace), counting)
     assert path.work
     with site.published.lease() as edition:
         trace.generation = edition.id
@@ -199,8 +222,8 @@ async def _keyed(
 async def _exported(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
     """A workbook, for who has an account (A3)."""
     now = site.now()
-    caller = _caller(site, request, trace)
-    left = _passed(site, caller, trace, now, standing=export.standing)
+    caller = await _caller(site, request, trace)
+    left = await _passed(site, caller, trace, now, standing=export.standing)
     counting = _counting(site, caller, left, now)
     if counting is None:
         raise errors.compte_requis(refused=caller.refused)
@@ -211,20 +234,20 @@ async def _exported(site: Site, request: web.BaseRequest, asked: Target, trace: 
     )
 
 
-def _caller(site: Site, request: web.BaseRequest, trace: Trace) -> Caller:
+async def _caller(site: Site, request: web.BaseRequest, trace: Trace) -> Caller:
     headers = request.headers.getall("Authorization", [])
-    caller = identify(headers, site.plans, site.counters.find)
+    caller = await identify(headers, site.plans, site.counters.find)
     trace.plan = caller.plan.slug
     trace.account = caller.account.id if caller.account else None
     return caller
 
 
-def _passed(
+async def _passed(
     site: Site,
     caller: Caller,
     trace: Trace,
     now: datetime,
-    standing: Callable[[Plan, Counting], Headers] = metered.standing,
+    standing: Callable[[Plan, Counting], Awaitable[Headers]] = metered.standing,
 ) -> Left:
     """What is left of the burst limits, for a caller that may pass; `standing` tells its meter."""
     try:
@@ -233,7 +256,7 @@ def _passed(
         counting = _counting(site, caller, Left(0), now)
         if counting is not None:
             # The meter of the route is told on every 429 (§7 rule 1).
-            error.headers |= standing(caller.plan, counting) | error.headers
+            error.headers |= await standing(caller.plan, counting) | error.headers
         raise
 
 

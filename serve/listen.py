@@ -16,7 +16,7 @@ from aiohttp import web
 
 from quota import plans
 from quota.debit import Debit
-from quota.lmdb_store import LmdbStore
+from quota.stores import open_store
 from serve import handover
 from serve.app import make_handler, make_site
 from serve.config import Config
@@ -63,7 +63,11 @@ async def _serve(
     published.start()
     if others and published.generation is None:
         raise HandoverError(f"nothing in {config.data} can be served: the old server stays")
-    counters = Counters(partial(LmdbStore, config.state))
+    counters = Counters(
+        partial(
+            open_store, config.quota, config.state, lease=config.lease, strict=config.quota_strict
+        )
+    )
     counters.start()
     limiter = Debit(config.state)
     makers = Makers(config.spool or config.state / "exports", config.makers)

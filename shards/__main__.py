@@ -1,6 +1,7 @@
 """`python -m shards`: look at generations, verify them, go back to the previous one."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Callable[[argparse.Namespace], None] = options.command
     try:
         command(options)
+    except BrokenPipeError:  # whoever reads has seen enough; nor is the rest to be flushed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ShardError, OSError) as error:
         print(f"shards: {error}", file=sys.stderr)
         return 1

@@ -1,6 +1,8 @@
 """What is different between two generations: found by comparing, kept in files, read both ways."""
 
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import closing
@@ -263,6 +265,20 @@ def test_diff_and_list_tell_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["diff", str(tmp_path), first, first]) == 1
     assert main(["diff", str(tmp_path), first, "0" * 16]) == 1
     assert capsys.readouterr().err.count("\n") == 2
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    many = [company("FR", f"{number}", "Ç") for number in range(9_000)]
+    first, second = publish(tmp_path, FOUND), publish(tmp_path, [*FOUND, *many])
+
+    command = [sys.executable, "-m", "shards", "diff", str(tmp_path), first, second, "--rows"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stderr
+        assert process.stdout.readline()
+        process.stdout.close()
+        told = process.stderr.read()
+
+    assert (process.returncode, told) == (0, b"")
 
 
 def test_verify_reads_the_changes_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
