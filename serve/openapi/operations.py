@@ -25,9 +25,9 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     """By the name of a path, its operations by method."""
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
-        "societes": _societes, "societe": _societe, "export": _export, "compte": _compte,
-        "openapi": _openapi, "docs": _docs, "docs-file": _docs_file, "healthz": _healthz,
-        "readyz": _readyz, "metrics": _metrics,
+        "societes": _societes, "societe": _societe, "modifications": _modifications,
+        "export": _export, "compte": _compte, "openapi": _openapi, "docs": _docs,
+        "docs-file": _docs_file, "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
     }  # fmt: skip
     return {name: make() for name, make in made.items()}
 
@@ -135,7 +135,7 @@ def _societes() -> Mapping[str, Operation]:
     responses = {
         "200": linked(page, company=("readCompany", first)),
         "304": not_modified("Vary", *headers.CALLS),
-        **refusals(400, 401, 429, 503, route="societes"),
+        **refusals(400, 401, 409, 429, 503, route="societes"),
     }
     given = (*in_query(*parameters.SEARCH), _IF_NONE_MATCH)
     return _get("searchCompanies", "Companies", prose.SOCIETES, responses, *given, security=_EITHER)
@@ -153,6 +153,20 @@ def _societe() -> Mapping[str, Operation]:
         "readCompany", "Companies", prose.SOCIETE, responses, *given, _IF_NONE_MATCH,
         security=_EITHER,
     )  # fmt: skip
+
+
+def _modifications() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary", *headers.CALLS)
+    further = {"depuis": "$response.body#/jusque"}
+    page = answer("A page.", ref("Modifications"), names)
+    responses = {
+        "200": linked(page, further=("listChanges", further)),
+        "304": not_modified("Vary", *headers.CALLS),
+        **refusals(400, 401, 409, 429, 503),
+    }
+    given = (*in_query(*parameters.MODIFICATIONS), _IF_NONE_MATCH)
+    told = prose.MODIFICATIONS
+    return _get("listChanges", "Companies", told, responses, *given, security=_KEY)
 
 
 def _export() -> Mapping[str, Operation]:

@@ -34,6 +34,12 @@ SOCIETE: Final[Told] = (
     "key. A full record costs a call of the day and 5 credits, once a calendar month for the same "
     "company. Without credits the status is 402 and the public identity is served.",
 )
+MODIFICATIONS: Final[Told] = (
+    "List what changed",
+    "Companies that are gone, new or changed since the generation `depuis`, with the names of the "
+    "fields that differ. Costs a call of the day and no credits. One step is told at a time: go on "
+    "with `depuis` = `jusque` until that is `generation`.",
+)
 EXPORT: Final[Told] = (
     "Export companies to Excel",
     "An Excel workbook of a search: figures, list, contacts where the plan has them, statements. "
@@ -77,8 +83,8 @@ is answered with 401 and what a visitor gets. Fields and formats are the same on
 {plans}
 
 Calls are counted by the UTC day, exports and credits by the UTC month. `X-Quota-*`, `RateLimit` and
-`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 405, 429 or 5xx costs
-nothing.
+`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 405, 409, 429 or 5xx
+costs nothing.
 
 ## Values
 

@@ -200,6 +200,11 @@ SHAPES: Final[dict[str, Schema]] = {
         {
             "statut": text("Always so.", enum=["pret"]),
             "generation": text("Name of the data that are served."),
+            "precedente": nullable(text("Name of the data before; `version` may still be it.")),
+            "refusee": nullable(
+                text("Name of the published data if they are damaged, so that others are served.")
+            ),
+            "pid": whole("Process that answers."),
         },
     ),
     "Cle": shape(
