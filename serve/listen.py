@@ -16,13 +16,14 @@ from aiohttp import web
 from quota import plans
 from quota.debit import Debit
 from quota.lmdb_store import LmdbStore
-from serve.app import make_handler, make_site
+from serve.app import make_handler
 from serve.config import Config
 from serve.connection import make_server
 from serve.counters import Counters
 from serve.makers import Makers
 from serve.port import DRAIN_SECONDS
 from serve.published import Published
+from serve.site import make_site
 from serve.warming import Warming
 
 _BACKLOG: Final = 1_024
