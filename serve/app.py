@@ -19,12 +19,12 @@ from typing import Final
 from aiohttp import web
 
 from quota.errors import StoreUnavailable
-from serve import addresses, doors, errors, export, exporting, params, target
+from serve import addresses, calling, doors, errors, export, exporting, params, target
 from serve.answer import NO_STORE, Answer, of_error
 from serve.doors import Call
 from serve.download import Download
 from serve.errors import ApiError
-from serve.headers import ALLOWED, PREFLIGHT, request_id
+from serve.headers import ALLOWED, MCP_PREFLIGHT, PREFLIGHT, request_id
 from serve.metrics import CONTENT_TYPE, REFUSALS
 from serve.params import Pairs
 from serve.reply import Reply
@@ -67,10 +67,7 @@ async def _answer(site: Site, request: web.BaseRequest, asked: Target, trace: Tr
         trace.quota = error.code if error.code in REFUSALS else ""
         return of_error(error)
     except StoreUnavailable as error:
-        site.metrics.store_error()
-        fields = {"request_id": trace.request_id}
-        _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
-        return of_error(errors.indisponible(errors.NO_COUNTERS))
+        return of_error(doors.unavailable(site, error, trace))
 
 
 async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
@@ -80,7 +77,8 @@ async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: T
         raise errors.route_inconnue()
     trace.route = path.name
     if request.method == "OPTIONS":
-        return Answer(204, b"", {"Allow": path.allow, **PREFLIGHT, ALLOWED: path.allow})
+        told = MCP_PREFLIGHT if path.mcp else PREFLIGHT
+        return Answer(204, b"", {"Allow": path.allow, **told, ALLOWED: path.allow})
     if request.method not in path.methods:
         raise errors.methode_non_autorisee(request.method, path.allow)
     if site.trusted:
@@ -92,6 +90,8 @@ async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: T
         return await _exported(site, request, asked, trace)
     if path.route:
         return doors.listed(site, path.route, _call(request, asked, trace), trace)
+    if path.mcp:
+        return await calling.answer(site, request, asked, trace)
     if path.check:
         return path.check(site.published.generation)
     published = site.published

@@ -67,6 +67,7 @@ async def _serve(
         debit=config.debit,
         base_url=config.base_url,
         trusted=config.trusted_proxies,
+        mcp_origins=config.mcp_origins,
         makers=makers,
     )
     server = make_server(make_handler(site), site.metrics)

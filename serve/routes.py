@@ -22,6 +22,8 @@ METHODS: Final = ("GET", "HEAD", "OPTIONS")
 ALLOW: Final = ", ".join(METHODS)
 # An export may be asked for in a body (F3), and its file is made or not: there is no HEAD (G1).
 EXPORT_METHODS: Final = ("GET", "POST", "OPTIONS")
+# A message is a POST and nothing else; older clients try a GET or DELETE first (MCP).
+MCP_METHODS: Final = ("POST", "OPTIONS")
 
 # Under these a browser of any origin may read what is answered, errors included (§1, G2).
 _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt")
@@ -29,12 +31,13 @@ _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path of the API and what it leads to, one of six. `""` in `segments` is a variable part.
+    """A path of the API and what it leads to, one of seven. `""` in `segments` is a variable part.
 
     - `work`: a search or a record, which depends on the caller and is counted;
     - `account`: what an account has; without one there is nothing to serve;
     - `export`: a workbook, which is made aside and counted by the month;
     - `route`: a public list, the same for everybody: a key is not looked at there (A2);
+    - `mcp`: the tools, which go to the routes' own work;
     - `check`: of the process itself, of its data;
     - none: the metrics, which serve/app.py has.
     """
@@ -46,6 +49,7 @@ class Path:
     export: bool = False
     route: Route | None = None
     check: Check | None = None
+    mcp: bool = False
     methods: tuple[str, ...] = METHODS
 
     @property
@@ -66,6 +70,7 @@ PATHS: Final = (
     Path("societe", ("api", "v1", "societes", "", ""), work=societe),
     Path("export", ("api", "v1", "export"), export=True, methods=EXPORT_METHODS),
     Path("compte", ("api", "v1", "compte"), account=compte),
+    Path("mcp", ("api", "mcp"), mcp=True, methods=MCP_METHODS),
     Path("healthz", ("healthz",), check=health.healthz),
     Path("readyz", ("readyz",), check=health.readyz),
     Path("metrics", ("metrics",)),
@@ -73,7 +78,7 @@ PATHS: Final = (
 # Nearly every request is spelt like this.
 _PLAIN: Final = {"/" + "/".join(path.segments): path for path in PATHS if "" not in path.segments}
 _BY_LENGTH: Final[Mapping[int, tuple[Path, ...]]] = {
-    length: tuple(path for path in PATHS if len(path.segments) == length) for length in (1, 3, 5)
+    length: tuple(path for path in PATHS if len(path.segments) == length) for length in (1, 2, 3, 5)
 }
 
 
