@@ -91,9 +91,9 @@ $(BENCH): requirements-bench.lock $(READY)
 # -- what is written by a command and kept ---------------------------------------------------------
 
 # The tests that rewrite fail on purpose: a rewritten file is not a pass, its diff is to be read.
-golden: $(READY) ## rewrite tests/golden; read the diff, then run the tests
+golden: $(READY) ## rewrite tests/golden and the examples of the API; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
-	@git --no-pager diff --stat -- tests/golden
+	@git --no-pager diff --stat -- tests/golden serve/openapi/examples.json
 
 lock: $(READY) ## write requirements.lock and requirements-bench.lock again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv

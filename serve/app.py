@@ -19,7 +19,7 @@ from typing import Final
 from aiohttp import web
 
 from quota.errors import StoreUnavailable
-from serve import addresses, calling, doors, errors, export, exporting, params, target
+from serve import addresses, calling, doors, errors, export, exporting, pages, params, target
 from serve.answer import NO_STORE, Answer, of_error
 from serve.doors import Call
 from serve.download import Download
@@ -92,6 +92,10 @@ async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: T
         return doors.listed(site, path.route, _call(request, asked, trace), trace)
     if path.mcp:
         return await calling.answer(site, request, asked, trace)
+    if path.page:
+        page = "/".join(part or asked.segments[0] for part in path.segments)
+        given = params.pairs(asked.query)
+        return pages.answer(site.pages, page, given, _if_none_match(request))
     if path.check:
         return path.check(site.published.generation)
     published = site.published

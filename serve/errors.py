@@ -1,8 +1,8 @@
 """The errors of the API: one function for each code of §7 and of contract G7.
 
 A function here knows the French message, and serve/codes.py the status and the extra keys that
-stand beside `erreur` (G6); who raises it knows only the values. Each message names the value and the
-remedy. Nothing here knows HTTP beyond a number: serve/app.py turns an ApiError into an answer.
+stand beside `erreur` (G6); who raises it knows only the values. Each message names the value and
+the remedy. Nothing here knows HTTP beyond a number: serve/app.py turns an ApiError into an answer.
 """
 
 from collections.abc import Mapping, Sequence

@@ -15,13 +15,13 @@ from serve.routes import ALLOW
 
 JSON: Final = "application/json; charset=utf-8"
 
-# The answers are data: nothing in them may be run, framed or guessed to be something else.
 SAFE: Final = {
     "Server": "societes",
     "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
 }
+# The answers are data: nothing in them may be run, framed or guessed to be something else.
+POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
 
 # Fetch: `*` in Expose-Headers is not understood by every browser, so each is named (G2).
 EXPOSED: Final = (
@@ -55,15 +55,17 @@ _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 
 
 @lru_cache(maxsize=256)
-def first_lines(status: int, kind: str, *, opened: bool) -> str:
+def first_lines(status: int, kind: str, policy: str, *, opened: bool) -> str:
     """The status line and the headers of every answer of a kind, each with its line end.
 
     Args:
         kind: the Content-Type, or "" where there is no body.
+        policy: the Content-Security-Policy.
         opened: a browser of any origin may read it (G2).
     """
     given = {"Content-Type": kind} if kind else {}
-    always = {**given, **SAFE, **(CORS if opened else {})}
+    safe = {**SAFE, "Content-Security-Policy": policy}
+    always = {**given, **safe, **(CORS if opened else {})}
     return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines(always)}"
 
 

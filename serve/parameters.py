@@ -66,11 +66,13 @@ class Parameter:
 def list_pattern(words: Sequence[str], separator: str) -> str:
     """A regular expression (ECMA-262 and Python) of lists of `words`, which holds each word once.
 
+    The empty list is one: "empty means all" (§4.4).
+
     >>> list_pattern(["FR", "UK"], ",")
-    '^(?:(?:FR|UK)(?:,|$))+$'
+    '^(?:(?:FR|UK)(?:,|$))*$'
     """
     one = "|".join(_literal(word) for word in words)
-    return f"^(?:(?:{one})(?:{_literal(separator)}|$))+$"
+    return f"^(?:(?:{one})(?:{_literal(separator)}|$))*$"
 
 
 def _literal(text: str) -> str:

@@ -13,7 +13,7 @@ from aiohttp import HttpVersion10, web
 from aiohttp.abc import AbstractStreamWriter
 
 from serve.answer import Answer
-from serve.headers import JSON, first_lines, lines
+from serve.headers import JSON, POLICY, first_lines, lines
 from serve.trace import Trace
 
 # A body that is longer is not copied behind its head; the loop sends both at once all the same.
@@ -72,6 +72,7 @@ class Reply(web.StreamResponse):
         answer, trace, length = self._answer, self.trace, len(self._answer.body)
         own = dict(answer.headers)
         kind = own.pop("Content-Type", JSON) if length else ""
+        policy = own.pop("Content-Security-Policy", POLICY)
         own["X-Request-Id"] = trace.request_id
         if trace.generation:
             own["X-Donnees-Version"] = trace.generation
@@ -81,7 +82,7 @@ class Reply(web.StreamResponse):
             own["Connection"] = "close"
         elif old:
             own["Connection"] = "keep-alive"
-        first = first_lines(answer.status, kind, opened=self._opened)
+        first = first_lines(answer.status, kind, policy, opened=self._opened)
         return f"{first}{_date(int(time()))}{lines(own)}\r\n".encode()
 
 

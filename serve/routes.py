@@ -31,13 +31,14 @@ _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path of the API and what it leads to, one of seven. `""` in `segments` is a variable part.
+    """A path of the API and what it leads to, one of eight. `""` in `segments` is a variable part.
 
     - `work`: a search or a record, which depends on the caller and is counted;
     - `account`: what an account has; without one there is nothing to serve;
     - `export`: a workbook, which is made aside and counted by the month;
     - `route`: a public list, the same for everybody: a key is not looked at there (A2);
     - `mcp`: the tools, which go to the routes' own work;
+    - `page`: the same bytes for everybody (serve/pages.py);
     - `check`: of the process itself, of its data;
     - none: the metrics, which serve/app.py has.
     """
@@ -48,6 +49,7 @@ class Path:
     account: Callable[[Ask, Counting], Answer] | None = None
     export: bool = False
     route: Route | None = None
+    page: bool = False
     check: Check | None = None
     mcp: bool = False
     methods: tuple[str, ...] = METHODS
@@ -71,6 +73,9 @@ PATHS: Final = (
     Path("export", ("api", "v1", "export"), export=True, methods=EXPORT_METHODS),
     Path("compte", ("api", "v1", "compte"), account=compte),
     Path("mcp", ("api", "mcp"), mcp=True, methods=MCP_METHODS),
+    Path("openapi", ("openapi.json",), page=True),
+    Path("docs", ("docs",), page=True),
+    Path("docs-file", ("docs", ""), page=True),
     Path("healthz", ("healthz",), check=health.healthz),
     Path("readyz", ("readyz",), check=health.readyz),
     Path("metrics", ("metrics",)),

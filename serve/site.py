@@ -17,7 +17,10 @@ from serve.gate import Gate, Limiter
 from serve.makers import Makers
 from serve.metrics import Metrics
 from serve.offer import offers
+from serve.openapi import document
+from serve.pages import Page
 from serve.published import Published
+from serve.viewer import viewer
 
 Clock = Callable[[], datetime]
 
@@ -39,6 +42,7 @@ class Site:
     metrics: Metrics
     now: Clock
     exporter: Exporter | None
+    pages: Mapping[str, Page]
 
 
 def make_site(
@@ -70,4 +74,5 @@ def make_site(
         metrics or Metrics(),
         now,
         Exporter(makers, debit.exports, now) if makers else None,
+        {"openapi.json": document.page(base_url), **viewer(base_url)},
     )

@@ -34,6 +34,7 @@ from serve.counters import Counters
 from serve.makers import Makers
 from serve.published import Published
 from serve.site import Clock, Site, make_site
+from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
 PATHS = [
@@ -107,13 +108,15 @@ class Served:
         params: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> Reply:
-        """Send a request; `params` make the query string."""
+        """Send a request; `params` make the query string. The answer must be as described."""
         target = f"{path}?{urlencode(params)}" if params else path
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
             connection.request(method, target, body, headers=dict(headers or {}))
             response = connection.getresponse()
             # As they are named in RFC 9110; http.client would look them up in any case.
-            return Reply(response.status, dict(response.getheaders()), response.read())
+            reply = Reply(response.status, dict(response.getheaders()), response.read())
+        conformance.check(method, target, reply.status, reply.headers, reply.body)
+        return reply
 
     def usage(self, customer: Customer) -> Usage:
         account = self.store.account(customer.account)
