@@ -39,7 +39,7 @@ async def read(use: Use) -> Result:
 
     answer = await doors.worked(use.site, prepare, use.call, known, use.trace)
     found = orjson.loads(answer.body)
-    shown = _document(found, answer, year)
+    shown = _document(found, answer, year) if "societe" in found else None
     return results.of_answer(answer, found, shown)
 
 

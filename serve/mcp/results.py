@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from serve.answer import Answer
+from serve.codes import CODES
 from serve.doors import Call
 from serve.errors import ApiError
 from serve.mcp import refusals
@@ -34,20 +35,21 @@ class Result(NamedTuple):
     outcome: str = ""
 
 
-def of_answer(answer: Answer, found: Mapping[str, Any], shown: Mapping[str, Any]) -> Result:
+def of_answer(answer: Answer, found: Mapping[str, Any], shown: Mapping[str, Any] | None) -> Result:
     """The result that is made of a route's answer.
 
     Args:
         found: its body. With `erreur` in it, the call was refused and something is seen all the
             same: with a key that is not valid (A1), or without credits (D10).
-        shown: what the tool shows of it.
+        shown: what the tool shows of it, if there is something.
     """
     refused = found.get("erreur")
     headers = _kept(answer.headers)
     if refused is None:
         return Result(shown, headers, outcome=answer.outcome)
-    beside = {"credits": found["credits"]} if "credits" in found else {}
-    error = ApiError(refused["code"], refused["message"], **beside)
+    code = refused["code"]
+    beside = {name: found[name] for name in CODES[code].extra if name in found}
+    error = ApiError(code, refused["message"], **beside)
     return Result(shown, headers, refusals.text(error), answer.outcome)
 
 
