@@ -16,7 +16,7 @@ from shards.merge import Row, Source, page
 from shards.query import Query
 from shards.question import Question, ask
 from shards.reader import Shard
-from shards.select import Matches, plan
+from shards.select import Matches, plans
 from shards.sets import Rows
 
 # Rows are counted so many at a time: what counting copies of them stays in a few megabytes.
@@ -53,9 +53,8 @@ def census(shards: Mapping[str, Shard], query: Query, *, limit: int) -> Census:
     counts: Counter[Place] = Counter()
     sources: list[Source] = []
     if question is not None:
-        for iso2 in sorted(set(query.pays) or shards):
-            shard = shards[iso2]
-            found = plan(shard, question).find()
+        for shard, plan in plans(shards, query.pays, question):
+            found = plan.find()
             if found.total:
                 _count(counts, shard, question, found)
                 sources.append(Source(shard, found.total, found.first))
@@ -71,18 +70,12 @@ def _count(counts: Counter[Place], shard: Shard, question: Question, found: Matc
 
 def _by_cell(shard: Shard, question: Question, found: Matches) -> Iterable[tuple[int, int]]:
     """The cells with matching rows, and how many of these each has."""
-    if _is_scope(question):
+    if question.named is None and not question.has_bounds:
         scope = shard.layout.scope(question.secteurs, question.sous_secteurs)
         cells = shard.layout.cells
         return [(index, cells[index].stop - cells[index].start) for index in scope.cells()]
     numbers = _tally(shard, found.rows())
     return [(int(index), int(numbers[index])) for index in np.flatnonzero(numbers)]
-
-
-def _is_scope(question: Question) -> bool:
-    """Is nothing asked but sectors and sub-sectors?"""
-    bounds = (question.named, question.turnover, question.headcount)
-    return not question.site_web and all(bound is None for bound in bounds)
 
 
 def _tally(shard: Shard, rows: Rows) -> Rows:

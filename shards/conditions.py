@@ -76,10 +76,10 @@ _NONE: Final = Conditions(None, None, False, None, False, None)
 
 def conditions(shard: Shard, question: Question) -> Conditions | None:
     """The conditions of `question`, `q` left aside; None where they show that nothing matches."""
-    if question.is_bare:
+    if not question.has_scope and not question.has_bounds:
         return _NONE
     scope: Scope | None = None
-    if question.secteurs or question.sous_secteurs is not None:
+    if question.has_scope:
         scope = shard.layout.scope(question.secteurs, question.sous_secteurs)
         if not scope.size:
             return None

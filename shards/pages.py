@@ -91,7 +91,7 @@ def _with_site(
         return None
     start = 0 if within is None else conditions.website_interval(places, within).first
     chosen = places[start : start + count]
-    return order.take(chosen) if len(chosen) == count else None
+    return order.take(chosen)
 
 
 def _heads(shard: Shard, tri: str, scope: Scope, count: int) -> Rows | None:

@@ -47,15 +47,19 @@ class Question:
     site_web: bool
 
     @property
-    def is_bare(self) -> bool:
-        """Whether nothing is asked but a `q`, or not even that."""
-        bounds = (self.sous_secteurs, self.turnover, self.headcount)
-        return not self.secteurs and not self.site_web and bounds == (None, None, None)
+    def has_scope(self) -> bool:
+        """Whether sectors or sub-sectors are asked."""
+        return bool(self.secteurs) or self.sous_secteurs is not None
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether anything is asked of turnover, headcount or website."""
+        return self.turnover is not None or self.headcount is not None or self.site_web
 
     @property
     def is_open(self) -> bool:
         """Whether every company matches."""
-        return self.named is None and self.is_bare
+        return self.named is None and not self.has_scope and not self.has_bounds
 
 
 def ask(query: Query) -> Question | None:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import lmdb
 import numpy as np
@@ -41,14 +40,23 @@ _KEPT: Final = (
 )  # fmt: skip
 
 
-class _Views(dict[str, NDArray[Any]]):
-    """Arrays by name, each asked of the file once: LMDB touches every page of what it gives."""
+_Name = TypeVar("_Name")
+_View = TypeVar("_View")
 
-    def __init__(self, load: Callable[[str], NDArray[Any]]) -> None:
+
+class _Views(dict[_Name, _View]):
+    """Views by name, each asked of the file once: LMDB touches every page of what it gives.
+
+    That something is not there is not kept: callers may ask for any name.
+    """
+
+    def __init__(self, load: Callable[[_Name], _View]) -> None:
         self._load = load
 
-    def __missing__(self, name: str) -> NDArray[Any]:
-        view = self[name] = self._load(name)
+    def __missing__(self, name: _Name) -> _View:
+        view = self._load(name)
+        if view is not None:
+            self[name] = view
         return view
 
 
@@ -93,10 +101,14 @@ class Shard:
             dict_data=zstandard.ZstdCompressionDict(dictionary) if dictionary else None
         )
         self._comptes = zstandard.ZstdDecompressor()
-        self._orders = _Views(lambda tri: self._array(format.ORDER, tri, format.U4))
-        self._ranks = _Views(lambda tri: self._array(format.RANK, tri, format.U4))
-        self._steps: dict[str, Steps] = {}
-        self._heavy: dict[Interval, memoryview] = {}
+        self._orders: _Views[str, Rows] = _Views(
+            lambda tri: self._array(format.ORDER, tri, format.U4)
+        )
+        self._ranks: _Views[str, Rows] = _Views(
+            lambda tri: self._array(format.RANK, tri, format.U4)
+        )
+        self._steps = _Views(self._read_steps)
+        self._sets = _Views(self._read_set)
 
     # -- companies -----------------------------------------------------------------
 
@@ -166,11 +178,7 @@ class Shard:
 
     def steps(self, tri: str) -> Steps:
         """The values along an order of `format.KEYS`."""
-        found = self._steps.get(tri)
-        if found is None:
-            keys = self._array(format.KEY, tri, format.KEYS[tri])
-            found = self._steps[tri] = Steps(keys, self._array(format.STEP, tri, format.U4))
-        return found
+        return self._steps[tri]
 
     def keys(self, tri: str, rows: Rows) -> Keys:
         """What `tri` compares (any order but `nom`), for these rows."""
@@ -212,8 +220,8 @@ class Shard:
             self._array(format.NAME, "tokens", format.U4),
             self._array(format.NAME, "starts", format.U4),
             self.heavy,
-            lambda pair: self._set(format.JUNCTION, pair),
-            lambda text: self._set(format.PHRASE, text),
+            lambda pair: self._sets[format.JUNCTION, pair],
+            lambda text: self._sets[format.PHRASE, text],
         )
 
     @cached_property
@@ -229,19 +237,13 @@ class Shard:
             else Sampled(data, starts[:-1], keys),
             self._array(format.IDENT, "rows", format.U4),
             format.heavy_size(self.rows),
-            lambda prefix: self._set(format.PREFIX, prefix),
+            lambda prefix: self._sets[format.PREFIX, prefix],
             *idents.ends(data),
         )
 
     def heavy(self, interval: Interval) -> Packed | None:
         """The rows of an interval of suffixes that is too heavy to unite during a search."""
-        packed = self._heavy.get(interval)
-        if packed is None:
-            packed = self._packed(format.HEAVY, format.interval_key(*interval))
-            if packed is None:
-                return None
-            self._heavy[interval] = packed
-        return sets.unpack(packed, self.rows)
+        return self._sets[format.HEAVY, format.interval_key(*interval)]
 
     # -- the file ----------------------------------------------------------------------
 
@@ -263,7 +265,7 @@ class Shard:
 
     def close(self) -> None:
         """Give the file back; nothing that this shard has lent may be used afterwards."""
-        for views in (self._orders, self._ranks, self._steps, self._heavy):
+        for views in (self._orders, self._ranks, self._steps, self._sets):
             views.clear()
         for name in _KEPT:
             self.__dict__.pop(name, None)
@@ -273,12 +275,7 @@ class Shard:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _stored(self, rows: Sequence[int]) -> list[bytes]:
@@ -299,14 +296,15 @@ class Shard:
     def _facts_type(self) -> str:
         return format.facts_type(len(self.steps("effectif_desc").keys))
 
-    def _set(self, table: bytes, key: bytes) -> Packed | None:
-        packed = self._packed(table, key)
-        return None if packed is None else sets.unpack(packed, self.rows)
+    def _read_steps(self, tri: str) -> Steps:
+        keys = self._array(format.KEY, tri, format.KEYS[tri])
+        return Steps(keys, self._array(format.STEP, tri, format.U4))
 
-    def _packed(self, table: bytes, key: bytes) -> memoryview | None:
+    def _read_set(self, name: tuple[bytes, bytes]) -> Packed | None:
+        table, key = name
         with self._lock:
-            found: memoryview | None = self._txn.get(key, db=self._tables[table])
-        return found
+            packed = self._txn.get(key, db=self._tables[table])
+        return None if packed is None else sets.unpack(packed, self.rows)
 
     def _array(self, table: bytes, name: str, dtype: str) -> NDArray[Any]:
         view = self._view(table, name.encode())

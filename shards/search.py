@@ -4,16 +4,16 @@ Counts add up over countries, and the page needs only the first rows of each. Th
 generation with it before publication, the server answers with it: there is one search.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import partial
 from typing import Final
 
 from shards.merge import Row, Source, page
 from shards.query import DEEPEST, Query
 from shards.question import ask
 from shards.reader import Shard
-from shards.select import Plan, plan
+from shards.select import Plan, plans
 from shards.sets import Rows
 
 # Microseconds: the first pages of all countries in one order, merged.
@@ -35,15 +35,15 @@ class Base(dict[str, Shard]):
     first, and kept: what everybody looks at before anything is chosen.
     """
 
-    def __init__(self, shards: Mapping[str, Shard] = MappingProxyType({})) -> None:
-        super().__init__(shards)
+    def __init__(self) -> None:
+        super().__init__()
         self._first: dict[str, tuple[Row, ...]] = {}
 
     def first(self, tri: str) -> tuple[Row, ...]:
         """The rows that any page of the whole base may show in the order `tri`."""
         known = self._first.get(tri)
         if known is None:
-            sources = [Source(shard, shard.rows, _first_of(shard, tri))
+            sources = [Source(shard, shard.rows, partial(_first, shard, tri))
                        for _, shard in sorted(self.items()) if shard.rows]  # fmt: skip
             known = page(sources, tri, offset=0, limit=DEEPEST) if sources else ()
             self._first[tri] = known
@@ -54,8 +54,8 @@ class Base(dict[str, Shard]):
         return tri in self._first
 
 
-def _first_of(shard: Shard, tri: str) -> Callable[[int], Rows]:
-    return lambda count: shard.order(tri)[:count]
+def _first(shard: Shard, tri: str, count: int) -> Rows:
+    return shard.order(tri)[:count]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Prepared:
     base: Base
     tri: str
     cost: float
-    plans: tuple[tuple[Shard, Plan], ...] | None
+    plans: Sequence[tuple[Shard, Plan]] | None
 
     def page(self, *, offset: int, limit: int) -> Page:
         """Rows [offset, offset + limit) of the companies that match, and how many match.
@@ -100,9 +100,8 @@ def prepare(base: Base, query: Query) -> Prepared:
         return Prepared(base, query.tri, 0.0, ())
     if not query.pays and question.is_open:
         return Prepared(base, query.tri, 0.0 if base.known_first(query.tri) else _MERGING, None)
-    scope = [base[iso2] for iso2 in sorted(set(query.pays) or base)]
-    plans = tuple((shard, plan(shard, question)) for shard in scope)
-    return Prepared(base, query.tri, sum(plan.cost for _, plan in plans), plans)
+    found = plans(base, query.pays, question)
+    return Prepared(base, query.tri, sum(plan.cost for _, plan in found), found)
 
 
 def search(base: Base, query: Query, *, offset: int, limit: int) -> Page:

@@ -4,7 +4,7 @@ What the cells, the sorted bounds and the lists of websites say is known without
 everything else is found by the cheapest path. Either way the number is exact.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -38,6 +38,14 @@ class Plan:
 
 
 NOTHING: Final = Matches(0, lambda count: EMPTY.rows(), EMPTY.rows)
+
+
+def plans(
+    shards: Mapping[str, Shard], pays: Collection[str], question: Question
+) -> list[tuple[Shard, Plan]]:
+    """How each country will answer, in their order: those of `pays`, all where it is empty."""
+    scope = [shards[iso2] for iso2 in sorted(set(pays) or shards)]
+    return [(shard, plan(shard, question)) for shard in scope]
 
 
 def plan(shard: Shard, question: Question) -> Plan:

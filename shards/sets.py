@@ -1,4 +1,4 @@
-"""Sets of rows, used where they lie in the file: a list of numbers, or a bit a row (FORMAT.md §9).
+"""Sets of rows as they lie in the file: numbers, gaps between them, or a bit a row (FORMAT.md §8).
 
 Useful for: testing rows that come from elsewhere, and listing. Not useful for: changing; a union is
 a new set. Sets of one shard are only ever combined with each other.

@@ -6,8 +6,7 @@ itself where `text` alone is a prefix. UTF-8 needs no care beyond that: its byte
 points do, and a text occurs in another exactly where its bytes do.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -15,9 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 END: Final = b"\n"
-
-# Sorts after every byte of UTF-8: `prefix` + AFTER is above all texts that begin with `prefix`.
-_AFTER: Final = b"\xff"
 
 
 class Interval(NamedTuple):
@@ -51,10 +47,3 @@ def pack(texts: Iterable[str]) -> Texts:
     starts = np.zeros(len(encoded) + 1, dtype=np.uint32)
     np.cumsum([len(text) for text in encoded], out=starts[1:])
     return Texts(b"".join(encoded), starts)
-
-
-def beginning_with(prefix: bytes, count: int, at: Callable[[int], bytes]) -> Interval:
-    """Where the sorted texts at(0) … at(count - 1) begin with `prefix`."""
-    places = range(count)
-    first = bisect_left(places, prefix, key=at)
-    return Interval(first, bisect_left(places, prefix + _AFTER, lo=first, key=at))

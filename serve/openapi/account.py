@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from quota.plans import SLUGS
 from serve.openapi.schema import array, either, moment, ref, shape, text, texts, truth, whole
 
 _LIMITS: Final = shape(
@@ -34,8 +33,8 @@ COMPTE: Final = shape(
                 "creation": moment("Creation"),
             },
         ),
-        "plan": text("Plan that is served.", enum=list(SLUGS)),
-        "plan_souscrit": text("Plan paid for.", enum=list(SLUGS)),
+        "plan": ref("CodePlan"),
+        "plan_souscrit": ref("CodePlan"),
         "outil_api": truth("The plan paid for has the API tool."),
         "limites": _LIMITS,
         "compteurs": shape(

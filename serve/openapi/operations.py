@@ -183,16 +183,21 @@ def _export() -> Mapping[str, Operation]:
 
 def request_body(words: Words) -> Schema:
     """The schema of the body of POST /api/v1/export (§4.7, contract F3)."""
-    members = {
-        one.name: {**one.schema(words), "description": one.description, "examples": [one.example]}
-        for one in parameters.EXPORT
-    }
     return {
         "type": "object",
         "description": "What to export; an empty object is the whole base.",
-        "properties": members,
+        "properties": {one.name: _member(one, words) for one in parameters.EXPORT},
         "additionalProperties": False,
     }
+
+
+def _member(parameter: Parameter, words: Words) -> Schema:
+    """A member of a body; its default is told, for generated clients demand what has one."""
+    schema = parameter.schema(words)
+    default = schema.pop("default", None)
+    told = f" By default `{default}`." if default is not None else ""
+    text = parameter.description + told
+    return {**schema, "description": text, "examples": [parameter.example]}
 
 
 def _compte() -> Mapping[str, Operation]:

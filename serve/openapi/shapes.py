@@ -20,17 +20,13 @@ from serve.openapi.schema import (
 )
 from serve.rights import VISITOR
 
-_PLAN: Final = text("Plan that the answer was made with.", enum=list(SLUGS))
 _TOTAL: Final = whole("Entries in the list.", minimum=0)
 _N: Final = whole("Companies.", minimum=0)
 _NEXT: Final = either(ref("Offre"), {"type": "null"})
 
 # Where a key lacks the API tool, the plan paid for stands beside the one served (contract A7).
 _TOOL: Final[dict[str, Schema]] = {
-    "plan_souscrit": text(
-        "Plan paid for, where another is served because the API tool is missing to it.",
-        enum=list(SLUGS),
-    ),
+    "plan_souscrit": ref("CodePlan"),
     "outil_api": truth("False where the API tool (outil API) is missing to the plan paid for."),
 }
 _OPTIONAL: Final = tuple(_TOOL)
@@ -66,7 +62,7 @@ _SEARCH: Final[dict[str, Schema]] = {
     "total": whole("Companies that match, in the whole base; never truncated.", minimum=0),
     "limit": whole("Limit that was applied.", minimum=0),
     "offset": whole("Offset; always 0 for a visitor.", minimum=0),
-    "plan": _PLAN,
+    "plan": ref("CodePlan"),
     **_TOOL,
     "plafond_resultats": whole("Companies that the plan may show of one search.", minimum=0),
     "visibles": whole("Companies of this search that the plan may show.", minimum=0),
@@ -79,7 +75,7 @@ _SEARCH: Final[dict[str, Schema]] = {
 }
 _RECORD: Final[dict[str, Schema]] = {
     "societe": ref("Societe"),
-    "plan": _PLAN,
+    "plan": ref("CodePlan"),
     **_TOOL,
     "comptes": array(
         ref("LigneComptes"),
@@ -115,6 +111,11 @@ QUOTA: Final = shape(
 )  # fmt: skip
 
 SHAPES: Final[dict[str, Schema]] = {
+    "CodePlan": text(
+        "A plan. `plan` is the one that is served; where the API tool is missing to it, "
+        "`plan_souscrit` is the one that is paid for.",
+        enum=list(SLUGS),
+    ),
     "Societe": SOCIETE,
     "LigneComptes": LIGNE,
     "Offre": OFFRE,

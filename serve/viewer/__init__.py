@@ -13,14 +13,14 @@ from serve import pages
 from serve.pages import FOREVER, SHORT, Page
 
 _FOLDER: Final = Path(__file__).parent
-_VENDOR: Final = _FOLDER / "vendor"
+VENDORED: Final = _FOLDER / "vendor"
 VERSION: Final = "5.35.0"  # of swagger-ui-dist; the Makefile reads it here
 
 # The name in the address -> the file, its type.
 FILES: Final[Mapping[str, tuple[Path, str]]] = {
-    f"swagger-ui-{VERSION}.js": (_VENDOR / "swagger-ui-bundle.js", "text/javascript"),
-    f"swagger-ui-{VERSION}.css": (_VENDOR / "swagger-ui.css", "text/css"),
-    f"favicon-{VERSION}.png": (_VENDOR / "favicon-32x32.png", "image/png"),
+    f"swagger-ui-{VERSION}.js": (VENDORED / "swagger-ui-bundle.js", "text/javascript"),
+    f"swagger-ui-{VERSION}.css": (VENDORED / "swagger-ui.css", "text/css"),
+    f"favicon-{VERSION}.png": (VENDORED / "favicon-32x32.png", "image/png"),
     "start.js": (_FOLDER / "start.js", "text/javascript"),
 }
 

@@ -1,7 +1,6 @@
 """What the bench judges: a search of the published generation, as the server makes it."""
 
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from shards import generations
@@ -39,10 +38,5 @@ class Candidate:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.generation.close()

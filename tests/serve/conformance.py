@@ -89,12 +89,13 @@ def _resolved(node: Mapping[str, Any]) -> Mapping[str, Any]:
 @cache
 def _described() -> OpenAPI:
     strict = orjson.loads(orjson.dumps(DOCUMENT))
-    for schema in list(nodes(strict)):
-        if schema.get("type") == "object" and isinstance(schema.get("properties"), dict):
-            schema.setdefault("additionalProperties", False)
-        elif schema.get("format") == "binary":
-            # What generators of clients understand; to JSON Schema, bytes are no string.
-            schema.clear()
+    for node in list(nodes(strict)):
+        if node.get("type") == "object" and isinstance(node.get("properties"), dict):
+            node.setdefault("additionalProperties", False)
+        for kind, media in node.get("content", {}).items():
+            if kind != "application/json":
+                # What generators of clients understand; to JSON Schema, bytes are no string.
+                media["schema"] = {}
     return OpenAPI.from_dict(strict)
 
 

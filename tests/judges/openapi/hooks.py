@@ -131,4 +131,4 @@ def _valid(value: object, schema: Mapping[str, Any]) -> bool:
         return True
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return Draft202012Validator(schema).is_valid(value)
+    return bool(Draft202012Validator(schema).is_valid(value))
