@@ -94,7 +94,7 @@ def search() -> Schema:
 
 @cache
 def company() -> Schema:
-    line = _object({"libelle": _TEXT, "valeur": {"type": ["number", "null"]}}, {"code": _TEXT})
+    line = _object({"libelle": _TEXT}, {"code": _TEXT, "valeur": {"type": "number"}})
     statement = _object(
         {"exercice": {"type": "integer"}, "etat": _TEXT, "lignes": _list(line)}, {"devise": _TEXT}
     )
@@ -115,10 +115,7 @@ def company() -> Schema:
 _METER: Final = _object({
     "limite": _COUNT, "utilise": _COUNT, "restant": _COUNT, "reinitialisation": _TEXT,
 })  # fmt: skip
-_FIGURES: Final[Schema] = {
-    "type": "object",
-    "additionalProperties": {"type": ["integer", "boolean", "string", "number"]},
-}
+_FIGURES: Final[Schema] = {"type": "object"}
 PLAN: Final = _object(
     {"plan": _TEXT, "nom": _TEXT, "limites": _FIGURES},
     {
@@ -126,7 +123,7 @@ PLAN: Final = _object(
         "appels_jour": _METER,
         "exports_mois": _METER,
         "credits": _FIGURES,
-        "offre_suivante": {"type": ["object", "null"]},
+        "offre_suivante": {**_FIGURES, "description": "The next plan; absent on the highest."},
         "note": _NOTE,
     },
 )

@@ -41,7 +41,7 @@ async def explain(use: Use) -> Result:
         "limites": found["limites"],
         **{kind: _meter(meter) for kind, meter in found["compteurs"].items()},
         "credits": found["credits"],
-        "offre_suivante": found["offre_suivante"],
+        **_offer(found["offre_suivante"]),
     }
     if known.souscrit is not None:
         shown["plan_souscrit"] = known.souscrit
@@ -55,9 +55,13 @@ def _of_visitor(plan: Plan, left: int, offer: bytes) -> dict[str, Any]:
         "plan": plan.slug,
         "nom": plan.nom,
         "limites": {**limits, "appels_restants_aujourd_hui": left},
-        "offre_suivante": orjson.loads(offer),
+        **_offer(orjson.loads(offer)),
         "note": _VISITOR,
     }
+
+
+def _offer(following: dict[str, Any] | None) -> dict[str, Any]:
+    return {} if following is None else {"offre_suivante": following}
 
 
 def _meter(meter: dict[str, Any]) -> dict[str, Any]:

@@ -87,5 +87,4 @@ def _arranged(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _line(line: Mapping[str, Any]) -> dict[str, Any]:
-    code = {"code": line["code"]} if line["code"] else {}
-    return {**code, "libelle": line["libelle"], "valeur": line["valeur"]}
+    return sizes.known({name: line[name] for name in ("code", "libelle", "valeur")})

@@ -21,7 +21,6 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "pays_inconnu": "Call list_countries for the codes.",
     "secteur_inconnu": "Call list_sectors for the slugs of sectors, list_subsectors for the labels "
     "of the sub-sectors of a sector.",
-    "parametre_inconnu": "Use the names of the tool's schema.",
     "identifiant_invalide": "Take `id` as search_companies gives it.",
     "societe_introuvable": "Find it with search_companies: q takes a part of the name, or the "
     "first characters of the identifier.",
@@ -35,10 +34,19 @@ _REMEDIES: Final[Mapping[str, str]] = {
 
 def text(error: ApiError) -> str:
     """An error in a few lines: its meaning and remedy, its message, and what stands beside it."""
-    first = f"{error.code}: {CODES[error.code].meaning}. {_REMEDIES.get(error.code, '')}".strip()
+    first = f"{error.code}: {CODES[error.code].meaning}. {_remedy(error)}".strip()
     beside = {name: _short(value) for name, value in error.extra.items()}
     lines = [first, _cut(error.message, _MESSAGE)]
     return "\n".join(lines + ([orjson.dumps(beside).decode()] if beside else []))
+
+
+def _remedy(error: ApiError) -> str:
+    allowed = error.extra.get("parametres_admis")
+    if allowed is None:
+        return _REMEDIES.get(error.code, "")
+    if not allowed:
+        return "This tool takes no arguments: call it again with {}."
+    return f"Call it again with these only: {', '.join(allowed)}."
 
 
 def _short(value: Any) -> Any:
