@@ -21,6 +21,7 @@ from aiohttp import web
 from quota.errors import StoreUnavailable
 from serve import addresses, calling, doors, errors, export, exporting, pages, params, target
 from serve.answer import NO_STORE, Answer, of_error
+from serve.documents import documents
 from serve.doors import Call
 from serve.download import Download
 from serve.errors import ApiError
@@ -40,6 +41,7 @@ _log: Final = logging.getLogger("serve.app")
 
 def make_handler(site: Site) -> Handler:
     """The handler of every request that could be read."""
+    documents(site.base_url)  # made now, not while somebody waits
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         raw = request.raw_path
@@ -93,14 +95,20 @@ async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: T
     if path.mcp:
         return await calling.answer(site, request, asked, trace)
     if path.page:
-        page = "/".join(part or asked.segments[0] for part in path.segments)
-        given = params.pairs(asked.query)
-        return pages.answer(site.pages, page, given, _if_none_match(request))
+        return _page(site, request, path, asked)
     if path.check:
         return path.check(site.published.generation)
     published = site.published
     text = site.metrics.text(published.generation, published.since, site.now())
     return Answer(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
+
+
+def _page(site: Site, request: web.BaseRequest, path: Path, asked: Target) -> Answer:
+    page = "/".join(part or asked.segments[0] for part in path.segments)
+    known = documents(site.base_url)
+    if pages.wants_markdown(request.headers.get("Accept", "")) and f"{page}.md" in known:
+        page = f"{page}.md"
+    return pages.answer(known, page, params.pairs(asked.query), _if_none_match(request))
 
 
 async def _keyed(

@@ -26,7 +26,7 @@ EXPORT_METHODS: Final = ("GET", "POST", "OPTIONS")
 MCP_METHODS: Final = ("POST", "OPTIONS")
 
 # Under these a browser of any origin may read what is answered, errors included (§1, G2).
-_OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt")
+_OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt", "/llms-full.txt", "/docs.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,9 @@ PATHS: Final = (
     Path("mcp", ("api", "mcp"), mcp=True, methods=MCP_METHODS),
     Path("openapi", ("openapi.json",), page=True),
     Path("docs", ("docs",), page=True),
+    Path("docs-markdown", ("docs.md",), page=True),
+    Path("llms", ("llms.txt",), page=True),
+    Path("llms-full", ("llms-full.txt",), page=True),
     Path("docs-file", ("docs", ""), page=True),
     Path("healthz", ("healthz",), check=health.healthz),
     Path("readyz", ("readyz",), check=health.readyz),

@@ -17,10 +17,7 @@ from serve.gate import Gate, Limiter
 from serve.makers import Makers
 from serve.metrics import Metrics
 from serve.offer import offers
-from serve.openapi import document
-from serve.pages import Page
 from serve.published import Published
-from serve.viewer import viewer
 
 Clock = Callable[[], datetime]
 
@@ -42,7 +39,6 @@ class Site:
     metrics: Metrics
     now: Clock
     exporter: Exporter | None
-    pages: Mapping[str, Page]
 
 
 def make_site(
@@ -74,5 +70,4 @@ def make_site(
         metrics or Metrics(),
         now,
         Exporter(makers, debit.exports, now) if makers else None,
-        {"openapi.json": document.page(base_url), **viewer(base_url)},
     )

@@ -45,7 +45,7 @@ def _remedy(error: ApiError) -> str:
     if allowed is None:
         return _REMEDIES.get(error.code, "")
     if not allowed:
-        return "This tool takes no arguments: call it again with {}."
+        return "No arguments are expected: call the tool again with {}."
     return f"Call it again with these only: {', '.join(allowed)}."
 
 

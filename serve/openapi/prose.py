@@ -49,6 +49,12 @@ COMPTE: Final[Told] = (
 )
 OPENAPI: Final[Told] = ("This description", "OpenAPI 3.1 of the whole service.")
 DOCS: Final[Told] = ("This description, to be read and tried", "A page for people.")
+DOCS_MARKDOWN: Final[Told] = (
+    "This description in Markdown",
+    "Plans, errors, parameters, operations and tools; `/docs` too, with `Accept: text/markdown`.",
+)
+LLMS: Final[Told] = ("The service in plain words", "For programs that read: llmstxt.org.")
+LLMS_FULL: Final[Told] = ("All of it in plain words", "The text of `/docs.md`.")
 DOCS_FILE: Final[Told] = ("A file of the page", "Scripts, styles and pictures of `/docs`.")
 HEALTHZ: Final[Told] = ("Is the process alive?", "For whoever supervises the process.")
 READYZ: Final[Told] = (

@@ -335,7 +335,7 @@ def test_statements_that_do_not_fit_are_had_by_year(crowded: Served) -> None:
         ("search_companies", {"pays": [{"a": 1}]}, ["pays", "un objet"]),
         ("count_companies", {"limit": 5}, ["parametre_inconnu", "limit"]),
         ("count_companies", {"sous_secteur": ["x"]}, ["sous_secteur", "secteur"]),
-        ("list_countries", {"pays": ["FR"]}, ["parametre_inconnu", "no arguments"]),
+        ("list_countries", {"pays": ["FR"]}, ["parametre_inconnu", "No arguments"]),
         ("list_subsectors", {}, ["secteur", "obligatoire"]),
         ("read_company", {"iso2": "FR"}, ["id", "obligatoire"]),
         ("read_company", {"iso2": "FR", "id": "absente"}, ["societe_introuvable", "q takes"]),
