@@ -140,10 +140,8 @@ def _parameters(operation: Mapping[str, Any], named: Mapping[str, Any]) -> Itera
             schema = parameter["schema"]
             limits = [f"{said} {schema[name]}" for name, said in _SAID.items() if name in schema]
             example = [f"example `{parameter['example']}`"] if "example" in parameter else []
-            told = "; ".join(example + limits)
-            yield f"- `{parameter['name']}`: {parameter['description']} ({told})".removesuffix(
-                " ()"
-            )
+            told = [f" ({'; '.join(example + limits)})"] if example + limits else []
+            yield "".join([f"- `{parameter['name']}`: {parameter['description']}", *told])
 
 
 # Limits that one line has room for; patterns and the long lists of words are in /openapi.json.
