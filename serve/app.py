@@ -69,7 +69,7 @@ async def _answer(site: Site, request: web.BaseRequest, asked: Target, trace: Tr
         trace.quota = error.code if error.code in REFUSALS else ""
         return of_error(error)
     except StoreUnavailable as error:
-        return of_error(doors.unavailable(site, error, trace))
+        return doors.unavailable(site, error, trace)
 
 
 async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
@@ -97,9 +97,8 @@ async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: T
     if path.page:
         return _page(site, request, path, asked)
     if path.check:
-        return path.check(site.published.generation)
-    published = site.published
-    text = site.metrics.text(published.generation, published.since, site.now())
+        return path.check(site.published.standing)
+    text = site.metrics.text(site.published.standing, site.now())
     return Answer(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 
@@ -115,22 +114,22 @@ async def _keyed(
     site: Site, request: web.BaseRequest, path: Path, asked: Target, trace: Trace
 ) -> Answer:
     """A search, a record or the account: what depends on who calls."""
-    known = doors.caller(site, request.headers.getall("Authorization", []), trace)
+    known = await doors.caller(site, request.headers.getall("Authorization", []), trace)
     call = _call(request, asked, trace)
     if path.work:
         return await doors.worked(site, path.work, call, known, trace)
     assert path.account
     now = site.now()
-    left = doors.passed(site, known, trace, now)
+    left = await doors.passed(site, known, trace, now)
     counted = doors.needed(doors.counting(site, known, left, now), known)
-    return path.account(doors.ask(site, call, known), counted)
+    return await path.account(doors.ask(site, call, known), counted)
 
 
 async def _exported(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
     """A workbook, for who has an account (A3)."""
     now = site.now()
-    known = doors.caller(site, request.headers.getall("Authorization", []), trace)
-    left = doors.passed(site, known, trace, now, standing=export.standing)
+    known = await doors.caller(site, request.headers.getall("Authorization", []), trace)
+    left = await doors.passed(site, known, trace, now, standing=export.standing)
     counted = doors.needed(doors.counting(site, known, left, now), known)
     if site.exporter is None:
         raise errors.config("les exports")

@@ -7,19 +7,20 @@ meters and the same order of checks (contract D5):
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
 from serve import errors, metered, meters, refusal
-from serve.answer import Answer, Ask, Prepare, Route
+from serve.answer import Answer, Ask, Prepare, Route, of_error
 from serve.caller import Caller, identify
 from serve.errors import ApiError
-from serve.metered import Counting
+from serve.metered import Counting, UnchargedError
 from serve.meters import Headers, Left
 from serve.params import Pairs
+from serve.rights import VISITOR
 from serve.site import Site
 from serve.trace import Trace
 
@@ -39,9 +40,9 @@ class Call(NamedTuple):
     head: bool = False
 
 
-def caller(site: Site, authorization: Sequence[str], trace: Trace) -> Caller:
+async def caller(site: Site, authorization: Sequence[str], trace: Trace) -> Caller:
     """Who calls with these Authorization headers. Raises StoreUnavailable."""
-    known = identify(authorization, site.plans, site.counters.find)
+    known = await identify(authorization, site.plans, site.counters.find)
     trace.plan = known.plan.slug
     trace.account = known.account.id if known.account else None
     return known
@@ -50,7 +51,8 @@ def caller(site: Site, authorization: Sequence[str], trace: Trace) -> Caller:
 def listed(site: Site, route: Route, call: Call, trace: Trace) -> Answer:
     """A public list: a key, good or bad, changes nothing there (A2)."""
     site.gate.lists(trace.address, site.now())
-    visitor = caller(site, [], trace)
+    visitor = Caller(site.plans[VISITOR])
+    trace.plan = visitor.plan.slug
     with site.published.lease() as edition:
         trace.generation = edition.id
         return route(ask(site, call, visitor), edition)
@@ -64,7 +66,7 @@ async def worked(site: Site, prepare: Prepare, call: Call, known: Caller, trace:
         StoreUnavailable: nothing was counted.
     """
     now = site.now()
-    left = passed(site, known, trace, now)
+    left = await passed(site, known, trace, now)
     with site.published.lease() as edition:
         trace.generation = edition.id
         try:
@@ -82,12 +84,12 @@ async def worked(site: Site, prepare: Prepare, call: Call, known: Caller, trace:
     return refusal.around(answer) if known.refused else answer
 
 
-def passed(
+async def passed(
     site: Site,
     known: Caller,
     trace: Trace,
     now: datetime,
-    standing: Callable[[Plan, Counting], Headers] = metered.standing,
+    standing: Callable[[Plan, Counting], Awaitable[Headers]] = metered.standing,
 ) -> Left:
     """What is left of the burst limits, for a caller that may pass; `standing` tells its meter."""
     try:
@@ -96,7 +98,7 @@ def passed(
         counted = counting(site, known, Left(0), now)
         if counted is not None:
             # The meter of the route is told on every 429 (§7 rule 1).
-            error.headers |= standing(known.plan, counted) | error.headers
+            error.headers |= await standing(known.plan, counted) | error.headers
         raise
 
 
@@ -129,9 +131,11 @@ def ask(site: Site, call: Call, known: Caller) -> Ask:
     )
 
 
-def unavailable(site: Site, error: StoreUnavailable, trace: Trace) -> ApiError:
+def unavailable(site: Site, error: StoreUnavailable, trace: Trace) -> Answer:
     """503 where the counters cannot be kept, which the operator is told (G9)."""
     site.metrics.store_error()
     fields = {"request_id": trace.request_id}
     _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
-    return errors.indisponible(errors.NO_COUNTERS)
+    if isinstance(error, UnchargedError):
+        return error.answer
+    return of_error(errors.indisponible(errors.NO_COUNTERS))

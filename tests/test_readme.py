@@ -43,7 +43,7 @@ def test_every_other_curl_of_the_readme_is_answered(demo: str) -> None:
 
     statuses = {path: _get(demo + path)[0] for path in paths}
 
-    assert len(statuses) == 6
+    assert len(statuses) == 7
     assert {path for path, status in statuses.items() if status != 200} == {
         "/api/v1/societes?pays=EL"
     }

@@ -46,8 +46,11 @@ YEAR: Final = Parameter(
     minimum=1,
 )
 
-SCOPE: Final = tuple(one for one in parameters.SEARCH if one.name not in ("tri", "limit", "offset"))
-SEARCH: Final = tuple(ROWS if one is LIMIT else one for one in parameters.SEARCH)
+# Pinning a walk to a generation is for programs that copy the base, not for a model.
+SEARCH: Final = tuple(
+    ROWS if one is LIMIT else one for one in parameters.SEARCH if one is not parameters.VERSION
+)
+SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "offset"))
 SECTORS: Final = parameters.SECTORS
 SUB_SECTORS: Final = parameters.SUB_SECTORS
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from quota.errors import StoreUnavailable
-from serve import doors
+from serve import doors, errors
 from serve.answer import NO_STORE, Answer
 from serve.doors import Call
 from serve.errors import ApiError
@@ -72,7 +72,8 @@ async def answer(site: Site, post: Post, trace: Trace) -> Answer:
     except ApiError as error:
         return of_error(error, found)
     except StoreUnavailable as error:
-        return of_error(doors.unavailable(site, error, trace), found)
+        doors.unavailable(site, error, trace)
+        return of_error(errors.indisponible(errors.NO_COUNTERS), found)
 
 
 def of_error(error: ApiError, found: Id | None = None) -> Answer:

@@ -24,8 +24,8 @@ _VISITOR: Final = (
 async def explain(use: Use) -> Result:
     """Free and not metered, like the route (D15); a visitor is told a visitor's plan."""
     site, now = use.site, use.site.now()
-    known = doors.caller(site, use.authorization, use.trace)
-    left = doors.passed(site, known, use.trace, now)
+    known = await doors.caller(site, use.authorization, use.trace)
+    left = await doors.passed(site, known, use.trace, now)
     counted = doors.counting(site, known, left, now)
     if counted is None:
         use.call.read()
@@ -33,7 +33,7 @@ async def explain(use: Use) -> Result:
         if known.refused:
             return results.of_error(errors.cle_invalide(), shown)
         return Result(shown, {}, outcome="free")
-    answer = compte(doors.ask(site, use.call, known), counted)
+    answer = await compte(doors.ask(site, use.call, known), counted)
     found = orjson.loads(answer.body)
     shown = {
         "plan": found["plan"],

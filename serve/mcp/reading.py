@@ -26,7 +26,7 @@ _LEFT_OUT: Final = (
 
 async def read(use: Use) -> Result:
     """One company."""
-    known = doors.caller(use.site, use.authorization, use.trace)
+    known = await doors.caller(use.site, use.authorization, use.trace)
     year: int | None = None
 
     def prepare(ask: Ask, edition: Edition) -> Work:

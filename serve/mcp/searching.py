@@ -56,7 +56,7 @@ async def count(use: Use) -> Result:
 
 
 async def _searched(use: Use) -> tuple[Answer, Caller]:
-    known = doors.caller(use.site, use.authorization, use.trace)
+    known = await doors.caller(use.site, use.authorization, use.trace)
     return await doors.worked(use.site, societes, use.call, known, use.trace), known
 
 

@@ -89,15 +89,16 @@ def _parameters(words: Words) -> dict[str, Schema]:
     found["lang"] = _parameter(parameters.LANG, words)
     found["limit-export"] = _parameter(parameters.EXPORT_LIMIT, words)
     some = {**found["secteur"]["schema"], "minLength": 1}
-    found["secteur-requis"] = {**found["secteur"], "required": True, "schema": some}
+    needed = {"required": True, "example": parameters.SECTEUR.example}
+    found["secteur-requis"] = {**found["secteur"], **needed, "schema": some}
     for one in parameters.RECORD:
-        found[one.name] = {**_parameter(one, words), "in": "path", "required": True}
+        needed = {"in": "path", "required": True, "example": one.example}
+        found[one.name] = {**_parameter(one, words), **needed}
     found["If-None-Match"] = {
         "name": "If-None-Match",
         "in": "header",
         "description": "The `ETag` of an answer that the caller has: if it is still true, 304.",
-        "schema": {"type": "string"},
-        "example": '"6d0f1b2c3a4e5f60718293a4"',
+        "schema": {"type": "string", "examples": ['"6d0f1b2c3a4e5f60718293a4"']},
     }
     return found
 
@@ -107,6 +108,6 @@ def _parameter(parameter: Parameter, words: Words) -> Schema:
         "name": parameter.name,
         "in": "query",
         "description": parameter.description,
-        "schema": parameter.schema(words),
-        "example": parameter.example,
+        # Here and not beside the schema, whence a viewer would fill all fields of its form at once.
+        "schema": {**parameter.schema(words), "examples": [parameter.example]},
     }

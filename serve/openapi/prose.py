@@ -125,8 +125,9 @@ def description(plans: Mapping[str, Plan]) -> str:
 
 def _plans(plans: Mapping[str, Plan]) -> str:
     head = (
-        "| Plan | Companies a search | a call | Calls a day | Exports a month | Contacts | "
-        "Statements | Credits a month |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| Plan | Companies a search | Companies a call | Calls a day | Exports a month "
+        "| Contacts | Statements | Credits a month |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
     )
     return head + "\n".join(
         f"| {plan.nom_en} (`{plan.slug}`) | {plan.resultats_par_recherche} "

@@ -89,8 +89,10 @@ class Served:
     lines: list[bytes]  # what it logged of each request
 
     @property
-    def store(self) -> Store:
-        return self.site.counters.store
+    def store(self) -> LmdbStore:
+        store = self.site.counters.store
+        assert isinstance(store, LmdbStore)
+        return store
 
     def customer(self, plan: str = "free", *, api_tool: bool | None = None) -> Customer:
         """A new account with a key; with the API tool where that is an option, unless told so."""
@@ -119,8 +121,8 @@ class Served:
         return reply
 
     def usage(self, customer: Customer) -> Usage:
-        account = self.store.account(customer.account)
-        return self.store.usage(account.id, effective(account, PLANS), self.site.now())
+        account = self.store.account(customer.account).result()
+        return self.store.usage(account.id, effective(account, PLANS), self.site.now()).result()
 
     def used(self, customer: Customer) -> int:
         """The calls that an account has made today."""

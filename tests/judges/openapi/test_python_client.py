@@ -1,4 +1,4 @@
-"""openapi-python-client makes a package of the document, and a program uses it."""
+"""openapi-python-client makes a package of the document; a program and README.md use it."""
 
 import os
 import subprocess
@@ -9,6 +9,7 @@ import pytest
 
 from tests.golden import FOLDER
 from tests.judges.conftest import Live
+from tests.judges.openapi.readme import block
 
 HERE = Path(__file__).parent
 
@@ -24,6 +25,8 @@ def test_the_generated_python_client_reads_every_answer(live: Live, tmp_path: Pa
 
     key = live.key("data", "--api-tool", "--nom", "Python")
     _run(tmp_path, sys.executable, HERE / "use_client.py", live.address, key)
+    shown = f"KEY = {key!r}\n{block('python', live.address)}assert page.total > 2, page\n"
+    _run(tmp_path, sys.executable, "-c", shown)
 
 
 def _run(folder: Path, *command: str | Path) -> None:

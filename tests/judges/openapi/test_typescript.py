@@ -8,6 +8,7 @@ import pytest
 
 from tests.golden import FOLDER
 from tests.judges.conftest import Live
+from tests.judges.openapi.readme import block
 
 HERE = Path(__file__).parent
 MODULES = HERE / "node_modules"
@@ -19,12 +20,16 @@ def test_the_generated_types_hold_for_every_answer(live: Live, node: Path, tmp_p
         shutil.copy(HERE / name, tmp_path)
     (tmp_path / "node_modules").symlink_to(MODULES)
 
+    key = live.key("data", "--api-tool", "--nom", "TypeScript")
+    checked = "if (!page || page.total < 3) throw new Error();\n"
+    shown = f"const KEY = {key!r};\n{block('ts', live.address)}{checked}"
+    (tmp_path / "readme.ts").write_text(shown)
     generate = MODULES / "openapi-typescript" / "bin" / "cli.js"
     _run(node, tmp_path, generate, FOLDER / "openapi.json", "--output", tmp_path / "schema.d.ts")
     _run(node, tmp_path, MODULES / "typescript" / "bin" / "tsc", "--project", tmp_path)
 
-    key = live.key("data", "--api-tool", "--nom", "TypeScript")
     _run(node, tmp_path, tmp_path / "use_client.js", live.address, key)
+    _run(node, tmp_path, tmp_path / "readme.js")
 
 
 def _run(node: Path, folder: Path, *command: str | Path) -> None:
