@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from shards.changes import NATURES
 from shards.query import DEEPEST, ORDERS
 
 DEFAULT_LIMIT: Final = 50  # §4.4
@@ -227,7 +226,6 @@ NATURE: Final = Parameter(
     "(other values). Without it: all.",
     "supprimee",
     separator=",",
-    pattern=list_pattern(NATURES, ","),
 )
 CURSEUR: Final = Parameter(
     "curseur",
