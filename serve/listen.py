@@ -18,7 +18,7 @@ from quota import plans
 from quota.debit import Debit
 from quota.stores import open_store
 from serve import handover
-from serve.app import make_handler, make_site
+from serve.app import make_handler
 from serve.config import Config
 from serve.connection import make_server
 from serve.counters import Counters
@@ -26,6 +26,7 @@ from serve.handover import HandoverError
 from serve.makers import Makers
 from serve.port import DRAIN_SECONDS, LINGER_SECONDS
 from serve.published import Published
+from serve.site import make_site
 from serve.warming import Warming
 from shards import generations
 
@@ -82,6 +83,7 @@ async def _serve(
         debit=config.debit,
         base_url=config.base_url,
         trusted=config.trusted_proxies,
+        mcp_origins=config.mcp_origins,
         makers=makers,
     )
     server = make_server(make_handler(site), site.metrics)

@@ -81,7 +81,8 @@ def template(path: routes.Path) -> str:
 
 def _paths() -> dict[str, Any]:
     described = operations()
-    return {template(path): described[path.name] for path in routes.PATHS}
+    # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
+    return {template(path): described[path.name] for path in routes.PATHS if not path.mcp}
 
 
 def _parameters(words: Words) -> dict[str, Schema]:

@@ -27,12 +27,13 @@ from quota.effective import effective
 from quota.lmdb_store import LmdbStore
 from quota.results import Usage
 from quota.store import Store
-from serve.app import Clock, Site, make_handler, make_site
+from serve.app import make_handler
 from serve.config import Debit, Network
 from serve.connection import make_server
 from serve.counters import Counters
 from serve.makers import Makers
 from serve.published import Published
+from serve.site import Clock, Site, make_site
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
