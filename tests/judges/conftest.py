@@ -18,8 +18,7 @@ from tests.serve.processes import ask, line_of, started
 
 # Programs of users and of judges: no modules of ours, nothing to import for doctests.
 collect_ignore = [
-    "openapi/use_client.py", "openapi/hooks.py", "mcp/use_modern.py", "mcp/use_legacy.py",
-    "mcp/parse_llms.py",
+    "openapi/use_client.py", "openapi/hooks.py", "mcp/use_python.py", "mcp/parse_llms.py",
 ]  # fmt: skip
 # Without what judges need, their helpers cannot even be imported for that.
 collect_ignore_glob = [] if find_spec("schemathesis") else ["openapi/*"]

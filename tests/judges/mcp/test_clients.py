@@ -18,7 +18,7 @@ MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
 
 def of_python(era: str, *mode: str) -> Callable[[Path, str, str], str]:
-    program = HERE / f"use_{era}.py"
+    program = HERE / "use_python.py"
     return lambda _, url, key: run(python(era), program, url, key, *mode)
 
 
