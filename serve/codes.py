@@ -52,6 +52,11 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
     "societe_introuvable": Code(404, "no such company in that country"),
     "route_inconnue": Code(404, "no such path"),
     "methode_non_autorisee": Code(405, "the path does not have this method; see `Allow`"),
+    "version_expiree": Code(
+        409,
+        "the generation that was named is not kept any more: begin anew with one that is",
+        ("version", "versions"),
+    ),
     "corps_trop_grand": Code(413, "the body is too large"),
     "uri_trop_longue": Code(414, "the request line is too long"),
     "type_non_supporte": Code(415, "the body is not of type application/json"),

@@ -20,6 +20,7 @@ RETRY_AFTER: Final = "5"
 
 NO_GENERATION: Final = "Aucune génération de données n'est chargée"
 NO_COUNTERS: Final = "Les compteurs des comptes ne peuvent être tenus pour l'instant"
+NO_CHANGES: Final = "Les modifications ne peuvent être lues pour l'instant"
 NO_WORKBOOK: Final = "Le classeur n'a pas pu être produit et l'export n'est pas décompté"
 
 
@@ -174,7 +175,8 @@ def societe_introuvable(iso2: str, identifiant: str) -> ApiError:
 
 def route_inconnue() -> ApiError:
     message = (
-        "Route inconnue. Routes : /api/v1/pays, secteurs, sous-secteurs, societes, export, compte"
+        "Route inconnue. Routes : /api/v1/pays, secteurs, sous-secteurs, societes, modifications, "
+        "export, compte"
     )
     return ApiError("route_inconnue", message)
 
@@ -182,6 +184,24 @@ def route_inconnue() -> ApiError:
 def methode_non_autorisee(method: str, allowed: str) -> ApiError:
     message = f"Méthode {method} non autorisée ici. Méthodes : {allowed}"
     return ApiError("methode_non_autorisee", message, headers={"Allow": allowed})
+
+
+def version_expiree(version: str, versions: Sequence[str]) -> ApiError:
+    """`versions` are those that can still be asked for (G10)."""
+    message = (
+        f"La génération {version} n'est plus servie ; recommencez sans version, ou avec : "
+        f"{', '.join(versions)}"
+    )
+    return ApiError("version_expiree", message, version=version, versions=versions)
+
+
+def trop_ancienne(version: str, current: str) -> ApiError:
+    """No known step leads from `version` to the published generation."""
+    message = (
+        f"Rien ne mène plus de la génération {version} à {current} ; relisez les données, puis "
+        f"demandez depuis={current}"
+    )
+    return ApiError("version_expiree", message, version=version, versions=[current])
 
 
 def corps_trop_grand(limit: int) -> ApiError:

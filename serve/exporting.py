@@ -2,12 +2,9 @@
 still there. What it is and costs: serve/export.py.
 """
 
-import asyncio
-from typing import Final
-
 from aiohttp import web
 
-from serve import body, errors, export, params
+from serve import body, errors, export, params, receiving
 from serve.answer import Answer
 from serve.caller import Caller
 from serve.export import Exporter
@@ -17,9 +14,6 @@ from serve.published import Published
 from serve.target import Target
 from serve.trace import Trace
 from serve.workbook.asked import Asked
-
-# A body is 64 KiB at most: who takes longer to send it is not sending it.
-BODY_SECONDS: Final = 10.0
 
 
 async def answer(
@@ -42,10 +36,10 @@ async def answer(
         trace.pairs = await _pairs(request, target)
         wanted = params.export(trace.pairs, edition.names)
         cap = caller.plan.lignes_par_export
-        assert published.since  # something is published, for it is leased
+        assert published.standing.since  # something is published, for it is leased
         asked = Asked(
             folder=published.data / edition.id,
-            published=published.since,
+            published=published.standing.since,
             query=wanted.query,
             limit=min(wanted.limit or cap, cap),
             lang=wanted.lang,
@@ -54,7 +48,8 @@ async def answer(
             request_id=trace.request_id,
             now=counting.now,
         )
-    return await export.export(exporter, asked, caller, counting, lambda: _is_gone(request))
+        # Lent until the file is made: nobody removes the generation meanwhile.
+        return await export.export(exporter, asked, caller, counting, lambda: _is_gone(request))
 
 
 async def _pairs(request: web.BaseRequest, target: Target) -> Pairs:
@@ -64,28 +59,7 @@ async def _pairs(request: web.BaseRequest, target: Target) -> Pairs:
         why = "les paramètres d'un POST sont dans son corps, en JSON"
         raise errors.parametre_invalide("chaîne de requête", why)
     body.check_kind(request.headers.get("Content-Type"), request.headers.get("Content-Encoding"))
-    return body.pairs(await _read(request))
-
-
-async def _read(request: web.BaseRequest) -> bytes:
-    """The body, which is bounded in size and time."""
-    if (request.content_length or 0) > body.LARGEST:
-        raise errors.corps_trop_grand(body.LARGEST)
-    if request.headers.get("Expect", "").lower() == "100-continue":  # RFC 9110 §10.1.1
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    raw = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for piece in request.content.iter_any():
-                raw += piece
-                if len(raw) > body.LARGEST:
-                    raise errors.corps_trop_grand(body.LARGEST)
-    except TimeoutError:
-        why = f"il n'est pas arrivé en {BODY_SECONDS:g} s"
-        raise errors.corps_invalide(why) from None
-    except web.RequestPayloadError as error:
-        raise errors.corps_invalide("il ne peut être lu") from error
-    return bytes(raw)
+    return body.pairs(await receiving.body(request))
 
 
 def _is_gone(request: web.BaseRequest) -> bool:

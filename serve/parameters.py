@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from shards.changes import NATURES
 from shards.query import DEEPEST, ORDERS
 
 DEFAULT_LIMIT: Final = 50  # §4.4
@@ -205,15 +206,46 @@ ID: Final = Parameter(
     pattern=r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
 )
 
+VERSION: Final = Parameter(
+    "version",
+    "Generation of the data to answer from, as `X-Donnees-Version` named it: the pages of a walk "
+    "then belong together although a new generation is published meanwhile. The published one or "
+    "the one before it, else 409 `version_expiree`. Without it: the published one.",
+    "81c09a7b6c5d4e3f",
+    pattern=r"^[0-9a-f]{16}$",
+)
+DEPUIS: Final = Parameter(
+    "depuis",
+    "Generation that the caller has (`X-Donnees-Version`): what changed since is told. One that no "
+    "known step leads away from is 409 `version_expiree`.",
+    "81c09a7b6c5d4e3f",
+    pattern=r"^[0-9a-f]{16}$",
+)
+NATURE: Final = Parameter(
+    "nature",
+    "Kinds of changes separated by commas: `supprimee` (gone: purge it), `creee` (new), `modifiee` "
+    "(other values). Without it: all.",
+    "supprimee",
+    separator=",",
+    pattern=list_pattern(NATURES, ","),
+)
+CURSEUR: Final = Parameter(
+    "curseur",
+    "Where to go on: `suivant` of the page before, with the same other parameters.",
+    "4f6a0c1d2e3b4a59.200.1a2b3c4d",
+    pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$",
+)
+
 _FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA)
 
 # What each route takes, in the order of its table in §4.
-SEARCH: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q, TRI, LIMIT, OFFSET, *_FILTERS)
+SEARCH: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q, TRI, LIMIT, OFFSET, *_FILTERS, VERSION)
 # An export is of a whole scope: no page of it, and no sub-sector (§4.6, F2).
 EXPORT: Final = (PAYS, SECTEUR, Q, TRI, EXPORT_LIMIT, *_FILTERS, LANG)
 SECTORS: Final = (PAYS,)
 SUB_SECTORS: Final = (SECTEUR, PAYS)
 RECORD: Final = (ISO, ID)
+MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR)
 
 
 def names(parameters: Sequence[Parameter]) -> tuple[str, ...]:

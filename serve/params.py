@@ -21,24 +21,39 @@ from serve.parameters import (
     AVEC_CA,
     CA_MAX,
     CA_MIN,
+    CURSEUR,
     DEFAULT_LIMIT,
+    DEPUIS,
     EFFECTIF_MAX,
     EFFECTIF_MIN,
     LANG,
     LIMIT,
     LONGEST_Q,
+    NATURE,
     OFFSET,
     PAYS,
     SECTEUR,
     SITE_WEB,
     SOUS_SECTEUR,
     TRI,
+    VERSION,
     Parameter,
     Q,
 )
 from serve.remembering import remembering
-from serve.scalars import Values, check_bounds, decimal, flag, int32, integer, one_of, scalar
+from serve.scalars import (
+    Values,
+    check_bounds,
+    decimal,
+    flag,
+    int32,
+    integer,
+    matching,
+    one_of,
+    scalar,
+)
 from serve.suggest import suggestions
+from shards.changes import NATURES
 from shards.query import DEEPEST, Query
 from shards.text import fold
 
@@ -46,17 +61,22 @@ SEARCH: Final = parameters.names(parameters.SEARCH)
 EXPORT: Final = parameters.names(parameters.EXPORT)
 SECTORS: Final = parameters.names(parameters.SECTORS)
 SUB_SECTORS: Final = parameters.names(parameters.SUB_SECTORS)
+MODIFICATIONS: Final = parameters.names(parameters.MODIFICATIONS)
 
 Pairs = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search asked for, before any plan had a say: `limit` in 1..1000, `offset` >= 0."""
+    """What a search asked for, before any plan had a say: `limit` in 1..1000, `offset` >= 0.
+
+    `version`: the generation that it is to be answered from, None for the one that is served.
+    """
 
     query: Query
     limit: int
     offset: int
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +86,17 @@ class Export:
     query: Query
     limit: int | None
     lang: str
+
+
+@dataclass(frozen=True, slots=True)
+class Modifications:
+    """What `/modifications` was asked; empty `pays` means all, `natures` are in their order."""
+
+    depuis: str
+    pays: tuple[str, ...]
+    natures: tuple[str, ...]
+    limit: int
+    curseur: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +132,10 @@ def search(given: Pairs, names: Names) -> Search:
     Raises:
         ApiError: 400, in the order that the module describes.
     """
-    query, limit, offset = _asked(_known(given, SEARCH), names)
-    return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0)
+    values = _known(given, SEARCH)
+    query, limit, offset = _asked(values, names)
+    version = matching(values, VERSION)
+    return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0, version)
 
 
 def export(given: Pairs, names: Names) -> Export:
@@ -127,6 +160,31 @@ def sub_sectors(given: Pairs, names: Names) -> Scope:
     if not scope.secteurs:
         raise errors.secteur_requis()
     return scope
+
+
+def modifications(given: Pairs, names: Names) -> Modifications:
+    """What `/modifications` is asked. Raises ApiError 400."""
+    values = _known(given, MODIFICATIONS)
+    depuis = matching(values, DEPUIS)
+    if depuis is None:
+        why = "obligatoire : la génération que vous avez déjà (X-Donnees-Version)"
+        raise errors.parametre_invalide(DEPUIS.name, why)
+    limit = integer(values, LIMIT) or DEFAULT_LIMIT
+    return Modifications(
+        depuis=depuis,
+        pays=_places(values, names)[0].pays,
+        natures=_natures(values),
+        limit=min(limit, DEEPEST),
+        curseur=matching(values, CURSEUR),
+    )
+
+
+def _natures(values: Values) -> tuple[str, ...]:
+    found = _items(values, NATURE)
+    if unknown := [nature for nature in found if nature not in NATURES]:
+        why = f"{unknown[0][:100]!r} est inconnu. Valeurs : {', '.join(NATURES)}"
+        raise errors.parametre_invalide(NATURE.name, why, valeurs=NATURES)
+    return tuple(nature for nature in NATURES if nature in found or not found)
 
 
 def nothing(given: Pairs) -> None:

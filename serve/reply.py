@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import HttpVersion10, web
 from aiohttp.abc import AbstractStreamWriter
 
-from serve.answer import Answer
+from serve.answer import DATA_VERSION, Answer
 from serve.headers import JSON, POLICY, first_lines, lines
 from serve.trace import Trace
 
@@ -39,6 +39,10 @@ class Reply(web.StreamResponse):
         self._last = last
         self._writer: AbstractStreamWriter | None = None
         self._pieces = (b"", b"")
+
+    def end(self) -> None:
+        """Let the connection end with this answer."""
+        self._last = True
 
     @property
     def keep_alive(self) -> bool:
@@ -75,7 +79,7 @@ class Reply(web.StreamResponse):
         policy = own.pop("Content-Security-Policy", POLICY)
         own["X-Request-Id"] = trace.request_id
         if trace.generation:
-            own["X-Donnees-Version"] = trace.generation
+            own.setdefault(DATA_VERSION, trace.generation)
         if answer.status not in _BODILESS:
             own.setdefault("Content-Length", str(length))
         if self._last:

@@ -6,6 +6,7 @@ Raises:
     ApiError: from every function: 400 `parametre_invalide`, naming the parameter and the value.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -40,6 +41,17 @@ def one_of(values: Values, parameter: Parameter) -> str:
         why = f"{value[:100]!r} est inconnu. Valeurs : {', '.join(allowed)}"
         raise errors.parametre_invalide(parameter.name, why, valeurs=allowed)
     return value
+
+
+def matching(values: Values, parameter: Parameter) -> str | None:
+    """A text of the pattern of the parameter, None if absent."""
+    text = scalar(values, parameter.name)
+    if not text:
+        return None
+    if not re.fullmatch(parameter.pattern, text):
+        why = f"{text[:100]!r} n'en a pas la forme, qui est celle de {parameter.example}"
+        raise errors.parametre_invalide(parameter.name, why)
+    return text
 
 
 def integer(values: Values, parameter: Parameter) -> int | None:

@@ -40,11 +40,15 @@ _log: Final = logging.getLogger("serve.warming")
 
 
 class Warming:
-    """A thread that reads `files`, of which `folder` holds all, until it is done or stopped."""
+    """A thread that reads `files` until it is done or stopped.
 
-    def __init__(self, folder: Path, files: Sequence[Path], wanted: Callable[[], bool]) -> None:
+    Of several workers that has the turn which holds `turn`, a file that all of them see; not the
+    folder, which every reader of a generation holds (shards/locks.py).
+    """
+
+    def __init__(self, turn: Path, files: Sequence[Path], wanted: Callable[[], bool]) -> None:
         """`wanted` is asked again and again, from the thread: False ends it."""
-        self._folder = folder
+        self._turn = turn
         self._files = files
         self._wanted = wanted
         self._stopped = threading.Event()
@@ -62,7 +66,7 @@ class Warming:
     def _run(self) -> None:
         _step_back()
         try:
-            turn = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
+            turn = os.open(self._turn, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 if self._has_turn(turn):
                     self._read()
@@ -94,20 +98,20 @@ class Warming:
                     "them; the first searches wait for the disk", size // _MIB, free // _MIB,
                 )  # fmt: skip
                 return
-            for read in _pieces(path):
+            for at, read in _pieces(path):
+                mapped += mapping.enter(path, at, read)  # before others take the memory again
                 done += read
                 if self._stopped.is_set() or not self._wanted():
                     _log.info("the shards are not read ahead any further: %d MiB", done // _MIB)
                     return
-            mapped += mapping.enter(path)
         _log.info(
             "the shards are read ahead: %d MiB in %.1f s, %d MiB of them mapped",
             done // _MIB, time.monotonic() - start, mapped // _MIB,
         )  # fmt: skip
 
 
-def _pieces(path: Path) -> Iterator[int]:
-    """Have a file read from end to end; yields how many bytes, piece by piece.
+def _pieces(path: Path) -> Iterator[tuple[int, int]]:
+    """Have a file read from end to end; yields where a piece begins and how long it is.
 
     The kernel sends it nowhere: nothing is copied, and it comes as fast as the disk gives it.
     """
@@ -116,8 +120,8 @@ def _pieces(path: Path) -> Iterator[int]:
         # The kernel reads further ahead; WILLNEED would fill the queue before other reads.
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
         while read := os.sendfile(nowhere.fileno(), file.fileno(), at, _PIECE):
+            yield at, read
             at += read
-            yield read
 
 
 def available() -> int:

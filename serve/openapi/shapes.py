@@ -150,6 +150,11 @@ SHAPES: Final[dict[str, Schema]] = {
         },
         _OPTIONAL,
     ),
+    "FicheIndisponible": shape(
+        "What is left of a record that cannot be charged now: the public identity. Nothing is.",
+        {**_REFUSED, **{name: schema for name, schema in _RECORD.items() if name != "comptes"}},
+        _OPTIONAL,
+    ),
     "Pays": shape(
         "A country.",
         {
@@ -200,6 +205,11 @@ SHAPES: Final[dict[str, Schema]] = {
         {
             "statut": text("Always so.", enum=["pret"]),
             "generation": text("Name of the data that are served."),
+            "precedente": nullable(text("Name of the data before; `version` may still be it.")),
+            "refusee": nullable(
+                text("Name of the published data if they are damaged, so that others are served.")
+            ),
+            "pid": whole("Process that answers."),
         },
     ),
     "Cle": shape(

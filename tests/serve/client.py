@@ -27,12 +27,13 @@ from quota.effective import effective
 from quota.lmdb_store import LmdbStore
 from quota.results import Usage
 from quota.store import Store
-from serve.app import Clock, Site, make_handler, make_site
+from serve.app import make_handler
 from serve.config import Debit, Network
 from serve.connection import make_server
 from serve.counters import Counters
 from serve.makers import Makers
 from serve.published import Published
+from serve.site import Clock, Site, make_site
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
@@ -88,8 +89,10 @@ class Served:
     lines: list[bytes]  # what it logged of each request
 
     @property
-    def store(self) -> Store:
-        return self.site.counters.store
+    def store(self) -> LmdbStore:
+        store = self.site.counters.store
+        assert isinstance(store, LmdbStore)
+        return store
 
     def customer(self, plan: str = "free", *, api_tool: bool | None = None) -> Customer:
         """A new account with a key; with the API tool where that is an option, unless told so."""
@@ -118,8 +121,8 @@ class Served:
         return reply
 
     def usage(self, customer: Customer) -> Usage:
-        account = self.store.account(customer.account)
-        return self.store.usage(account.id, effective(account, PLANS), self.site.now())
+        account = self.store.account(customer.account).result()
+        return self.store.usage(account.id, effective(account, PLANS), self.site.now()).result()
 
     def used(self, customer: Customer) -> int:
         """The calls that an account has made today."""

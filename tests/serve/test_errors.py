@@ -8,7 +8,7 @@ from serve import errors
 from serve.codes import CODES as CODES_DECLARED
 from serve.errors import ApiError
 
-# §7 and contract G7: code -> status.
+# §7, contract G7, and for G10: code -> status.
 CODES = {
     "pays_inconnu": 400, "secteur_inconnu": 400, "compte_requis": 401, "credits_epuises": 402,
     "module_non_inclus": 403, "essai_epuise": 403, "quota_api": 429, "quota_export": 429,
@@ -17,6 +17,7 @@ CODES = {
     "societe_introuvable": 404, "route_inconnue": 404, "methode_non_autorisee": 405,
     "cle_invalide": 401, "corps_invalide": 400, "corps_trop_grand": 413, "uri_trop_longue": 414,
     "type_non_supporte": 415, "erreur_interne": 500,
+    "version_expiree": 409,
 }  # fmt: skip
 
 QUOTA = {"type": "appels_jour", "limite": 50, "utilise": 50, "restant": 0,
@@ -37,6 +38,8 @@ ALL = [
     errors.societe_introuvable("FR", "1"),
     errors.route_inconnue(),
     errors.methode_non_autorisee("PUT", "GET"),
+    errors.version_expiree("0123456789abcdef", ["fedcba9876543210"]),
+    errors.trop_ancienne("0123456789abcdef", "fedcba9876543210"),
     errors.corps_trop_grand(65_536),
     errors.uri_trop_longue(65_536),
     errors.type_non_supporte("text/csv"),
@@ -61,7 +64,7 @@ def test_every_code_has_a_function_of_its_name() -> None:
 
     assert functions >= set(CODES)
     others = {name for name in functions if name[0] != "_"} - set(CODES)
-    assert others == {"secteur_requis", "exports_simultanes"}
+    assert others == {"secteur_requis", "exports_simultanes", "trop_ancienne"}
 
 
 def test_the_extra_keys_of_each_code_are_those_it_declares() -> None:

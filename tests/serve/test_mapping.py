@@ -10,7 +10,7 @@ import pytest
 
 from serve import mapping
 
-SIZE = (64 << 20) + 5_000  # more than a piece, and no whole number of pages
+SIZE = (64 << 20) + 5_000  # no whole number of pages
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="madvise of Linux")
 
@@ -39,14 +39,22 @@ def mapped(path: Path) -> mmap.mmap:
 
 def test_a_page_that_is_entered_costs_no_fault(path: Path) -> None:
     with mapped(path) as untouched, mapped(path) as view:
-        assert mapping.enter(path) >= 2 * SIZE  # both
+        assert mapping.enter(path, 0, SIZE) >= 2 * SIZE  # both
         assert faults(view) + faults(untouched) < 20
     with mapped(path) as view:
         assert faults(view) > 20
 
 
 def test_a_file_that_is_not_mapped_is_left_alone(path: Path) -> None:
-    assert mapping.enter(path) == 0
+    assert mapping.enter(path, 0, SIZE) == 0
+
+
+def test_only_the_bytes_that_are_asked_for_are_entered(path: Path) -> None:
+    with mapped(path) as view:
+        assert mapping.enter(path, 4 * mmap.PAGESIZE, 5) == mmap.PAGESIZE
+        assert mapping.enter(path, SIZE - SIZE % mmap.PAGESIZE, 1 << 30) == mmap.PAGESIZE
+        assert mapping.enter(path, SIZE + mmap.PAGESIZE, 1 << 30) == 0
+        assert faults(view) > 20
 
 
 def test_a_map_that_is_longer_than_its_file_is_entered_as_far_as_there_is_one(path: Path) -> None:
@@ -55,4 +63,4 @@ def test_a_map_that_is_longer_than_its_file_is_entered_as_far_as_there_is_one(pa
         view = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
     os.truncate(path, 10_000)
     with view:
-        assert mapping.enter(path) == 3 * mmap.PAGESIZE
+        assert mapping.enter(path, 0, SIZE) == 3 * mmap.PAGESIZE

@@ -27,6 +27,7 @@ def test_ten_thousand_cases_without_a_failure(live: Live, tmp_path: Path) -> Non
     keys = {
         "CALLS_KEY": live.key("integral"),
         "EXPORTS_KEY": live.key("data", "--api-tool"),
+        "GENERATION": live.generation,
         "PYTHONPATH": str(HERE),  # for its hooks
     }
 
