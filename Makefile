@@ -123,7 +123,7 @@ lock: $(READY) ## write the lock files of Python again from pyproject.toml
 	  --no-header --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-bench.lock
-	$(BIN)/uv pip compile pyproject.toml --quiet --extra s3 --extra sign --constraint requirements.lock \
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra redis --extra s3 --extra sign --constraint requirements.lock \
 	  --generate-hashes --no-header --output-file requirements-serve.lock
 	$(BIN)/uv pip compile --quiet --group judges --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file tests/judges/requirements-judges.lock

@@ -26,10 +26,9 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
         "societes": _societes, "societe": _societe, "modifications": _modifications,
-        "export": _export, "compte": _compte,
-        "docs-markdown": _docs_markdown, "llms": _llms, "llms-full": _llms_full,
-        "openapi": _openapi, "docs": _docs, "docs-file": _docs_file, "healthz": _healthz,
-        "readyz": _readyz, "metrics": _metrics,
+        "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
+        "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
+        "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
     }  # fmt: skip
     return {name: make() for name, make in made.items()}
 
@@ -159,18 +158,16 @@ def _societe() -> Mapping[str, Operation]:
 
 def _modifications() -> Mapping[str, Operation]:
     names = (*headers.TAGGED, "Vary", *headers.CALLS)
-    page = answer("A page of changes.", ref("Modifications"), names)
-    following = {"depuis": "$response.body#/jusque"}
+    further = {"depuis": "$response.body#/jusque"}
+    page = answer("A page.", ref("Modifications"), names)
     responses = {
-        "200": linked(page, next=("listChanges", following)),
+        "200": linked(page, further=("listChanges", further)),
         "304": not_modified("Vary", *headers.CALLS),
         **refusals(400, 401, 409, 429, 503),
     }
-    given = in_query(*parameters.MODIFICATIONS)
-    return _get(
-        "listChanges", "Companies", prose.MODIFICATIONS, responses, *given, _IF_NONE_MATCH,
-        security=_KEY,
-    )  # fmt: skip
+    given = (*in_query(*parameters.MODIFICATIONS), _IF_NONE_MATCH)
+    told = prose.MODIFICATIONS
+    return _get("listChanges", "Companies", told, responses, *given, security=_KEY)
 
 
 def _export() -> Mapping[str, Operation]:

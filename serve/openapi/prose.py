@@ -36,10 +36,9 @@ SOCIETE: Final[Told] = (
 )
 MODIFICATIONS: Final[Told] = (
     "List what changed",
-    "Companies that went, came, or have other values (modifications), from the generation that the "
-    "caller has to the next one, and so on to the one that is served. An extension of the API, for "
-    "who keeps data. Costs a call of the day; of new and changed companies the plan's cap is "
-    "shown, of those that are gone all: purge them.",
+    "Companies that are gone, new or changed since the generation `depuis`, with the names of the "
+    "fields that differ. Costs a call of the day and no credits. One step is told at a time: go on "
+    "with `depuis` = `jusque` until that is `generation`.",
 )
 EXPORT: Final[Told] = (
     "Export companies to Excel",
@@ -90,8 +89,8 @@ is answered with 401 and what a visitor gets. Fields and formats are the same on
 {plans}
 
 Calls are counted by the UTC day, exports and credits by the UTC month. `X-Quota-*`, `RateLimit` and
-`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 405, 429 or 5xx costs
-nothing.
+`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 405, 409, 429 or 5xx
+costs nothing.
 
 ## Values
 
