@@ -8,6 +8,7 @@ import http.client
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
@@ -145,6 +146,18 @@ class Served:
         reply = self.ask(path, params=params)
         assert reply.status == 400, reply.body
         return reply.json
+
+
+def logged(served: Served, wanted: Callable[[Any], bool], number: int) -> list[Any]:
+    """The first lines that are wanted; a line is written just after its answer has been sent."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        lines = [orjson.loads(line) for line in list(served.lines)]
+        found = [line for line in lines if wanted(line)]
+        if len(found) >= number:
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"{number} lines were awaited, {len(found)} came")
 
 
 @contextmanager

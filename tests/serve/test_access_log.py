@@ -1,24 +1,6 @@
 """The log of a running server: one line a request, without a key (G11, A5)."""
 
-import time
-from collections.abc import Callable
-from typing import Any
-
-import orjson
-
-from tests.serve.client import Served
-
-
-def logged(served: Served, wanted: Callable[[Any], bool], number: int) -> list[Any]:
-    """The first lines that are wanted; a line is written just after its answer has been sent."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        lines = [orjson.loads(line) for line in list(served.lines)]
-        found = [line for line in lines if wanted(line)]
-        if len(found) >= number:
-            return found
-        time.sleep(0.01)
-    raise AssertionError(f"{number} lines were awaited, {len(found)} came")
+from tests.serve.client import Served, logged
 
 
 def test_a_request_is_one_line_of_the_log(served: Served) -> None:
