@@ -3,7 +3,7 @@
 A key is text with `/` between its parts, so that a prefix is a table, an account or a period;
 only a key's digest is raw bytes. Counters and charges have the period first: those of today lie on
 neighbouring pages, which is what a commit has to write, and an old period is one stretch to delete.
-Numbers are unsigned, 8 bytes, big-endian. A change here is a new VERSION.
+Numbers are unsigned, 8 bytes, big-endian. A change here is a new VERSION; another table is none.
 """
 
 import struct
@@ -22,6 +22,10 @@ RESERVED: Final = b"r/"  # r/<account>/<reservation> -> expiry (ms since 1970), 
 CALLS: Final = b"d/"  # d/<day>/<account> -> calls
 EXPORTS: Final = b"e/"  # e/<month>/<account> -> exports
 GRANT: Final = b"g/"  # g/<month>/<account> -> credits of the grant used
+PERSON: Final = b"u/"  # u/<person> -> JSON of a Person
+EMAIL: Final = b"m/"  # m/<SHA-256 of the address, 32 bytes> -> person
+SESSION: Final = b"s/"  # s/<person>/<SHA-256 of the token, hex> -> expiry (s since 1970)
+LAST: Final = b"l/"  # l/<key id> -> day of its last use ("2026-11-21")
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
 
 # Tables whose second part is a period; the rest is kept for ever.

@@ -16,7 +16,8 @@ from quota import exports, keys, ledger, registry
 from quota.accounts import Account, Key
 from quota.environment import MAP_SIZE, Environment, damage_of, sync
 from quota.errors import NotAllowedError, StoreUnavailable
-from quota.periods import utc
+from quota.lmdb_people import LmdbPeople
+from quota.periods import iso, utc
 from quota.plans import Plan
 from quota.promise import Promise
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
@@ -89,6 +90,9 @@ class LmdbStore:
             lambda txn: ledger.take_and_charge(txn, account, limit, company, cost, grant, moment)
         )
 
+    def is_charged(self, account: str, company: str, now: datetime) -> bool:
+        return self._environment.read(lambda txn: ledger.is_charged(txn, account, company, now))
+
     # -- exports -------------------------------------------------------------------
 
     def reserve(
@@ -120,7 +124,7 @@ class LmdbStore:
         modules: Sequence[str] = (),
     ) -> Promise[Account]:
         name = keys.make_id(keys.ACCOUNT_ID, secrets.randbelow)
-        account = Account(name, nom, plan, api_tool, tuple(modules), _iso(now))
+        account = Account(name, nom, plan, api_tool, tuple(modules), iso(now))
         return self._submit(lambda txn: registry.create_account(txn, account, plans))
 
     def set_plan(
@@ -141,15 +145,19 @@ class LmdbStore:
     ) -> Promise[tuple[Key, str]]:
         text = keys.make(secrets.randbelow)
         name = keys.make_id(keys.KEY_ID, secrets.randbelow)
-        key = Key(name, account, keys.last4(text), label, _iso(now), None)
+        key = Key(name, account, keys.last4(text), label, iso(now), None)
         digest = keys.digest(text)
         return self._submit(lambda txn: (registry.create_key(txn, key, digest, plans), text))
 
     def revoke_key(self, key_id: str, now: datetime) -> Promise[Key]:
-        return self._submit(partial(registry.revoke_key, key_id=key_id, now=_iso(now)))
+        return self._submit(partial(registry.revoke_key, key_id=key_id, now=iso(now)))
 
     def add_credits(self, account: str, count: int) -> Promise[int]:
         return self._submit(lambda txn: ledger.add_credits(txn, account, count))
+
+    @property
+    def people(self) -> LmdbPeople:
+        return LmdbPeople(self._environment.read, self._submit)
 
     # -- upkeep --------------------------------------------------------------------
 
@@ -182,7 +190,3 @@ class LmdbStore:
     def close(self) -> None:
         self._writer.close()
         self._environment.close()
-
-
-def _iso(now: datetime) -> str:
-    return utc(now).isoformat(timespec="seconds")
