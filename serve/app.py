@@ -12,91 +12,35 @@ a tenth of one; a dear one is made aside (serve/edition.py), and the loop answer
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from aiohttp import web
 
 from quota.errors import StoreUnavailable
-from quota.plans import Plan
-from serve import addresses, errors, export, exporting, metered, meters, params, refusal, target
-from serve.answer import NO_STORE, Answer, Ask, of_error
-from serve.caller import Caller, identify
-from serve.config import Debit, Network
-from serve.counters import Counters
+from serve import addresses, doors, errors, export, exporting, paging, params, target
+from serve.answer import NO_STORE, Answer, of_error
+from serve.doors import Call
 from serve.download import Download
 from serve.errors import ApiError
-from serve.export import Exporter
-from serve.gate import Gate, Limiter
 from serve.headers import ALLOWED, PREFLIGHT, request_id
-from serve.makers import Makers
-from serve.metered import Counting
-from serve.meters import Headers, Left
-from serve.metrics import CONTENT_TYPE, REFUSALS, Metrics
-from serve.offer import offers
-from serve.published import Published
+from serve.metrics import CONTENT_TYPE, REFUSALS
+from serve.pages.desk import Desk
+from serve.params import Pairs
 from serve.reply import Reply
 from serve.routes import Path
+from serve.site import Site
 from serve.target import Target
 from serve.trace import Trace
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-Clock = Callable[[], datetime]
 
 _log: Final = logging.getLogger("serve.app")
-_DEFAULT_DEBIT: Final = Debit()
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """What every request is answered with. `offers`: JSON of `offre_suivante` by plan."""
-
-    published: Published
-    counters: Counters
-    gate: Gate
-    plans: Mapping[str, Plan]
-    offers: Mapping[str, bytes]
-    base_url: str
-    trusted: Sequence[Network]
-    metrics: Metrics
-    now: Clock
-    exporter: Exporter | None
-
-
-def make_site(
-    published: Published,
-    counters: Counters,
-    limiter: Limiter,
-    plans: Mapping[str, Plan],
-    *,
-    debit: Debit = _DEFAULT_DEBIT,
-    base_url: str = "",
-    trusted: Sequence[Network] = (),
-    metrics: Metrics | None = None,
-    now: Clock = lambda: datetime.now(UTC),
-    makers: Makers | None = None,
-) -> Site:
-    """A site of these parts; the clock is one of them, so that midnight can be tested."""
-    terms = {slug: meters.terms(plan, debit) for slug, plan in plans.items()}
-    gate = Gate(limiter, terms, debit.listes)
-    return Site(
-        published,
-        counters,
-        gate,
-        plans,
-        offers(plans),
-        base_url,
-        trusted,
-        metrics or Metrics(),
-        now,
-        Exporter(makers, debit.exports, now) if makers else None,
-    )
-
-
-def make_handler(site: Site) -> Handler:
-    """The handler of every request that could be read."""
+def make_handler(site: Site, desk: Desk | None = None) -> Handler:
+    """The handler of every request that could be read; without a desk there are no pages."""
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         raw = request.raw_path
@@ -105,50 +49,65 @@ def make_handler(site: Site) -> Handler:
         trace = Trace(request_id(request.headers.get("X-Request-Id")), asked.path)
         trace.address = request.remote
         try:
-            answer = await _answer(site, request, asked, trace)
+            answer = await _answer(site, desk, request, asked, trace)
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
-            answer = of_error(errors.erreur_interne(trace.request_id))
+            answer = _refused(desk, request, asked, errors.erreur_interne(trace.request_id), trace)
         reply = Reply if answer.file is None else Download
         return reply(answer, trace, opened=asked.opened)
 
     return handle
 
 
-async def _answer(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
+async def _answer(
+    site: Site, desk: Desk | None, request: web.BaseRequest, asked: Target, trace: Trace
+) -> Answer:
     try:
-        answer = await _of_path(site, request, asked, trace)
+        answer = await _of_path(site, desk, request, asked, trace)
         trace.quota = answer.outcome
         return answer
     except ApiError as error:
         trace.quota = error.code if error.code in REFUSALS else ""
-        return of_error(error)
+        return _refused(desk, request, asked, error, trace)
     except StoreUnavailable as error:
         site.metrics.store_error()
         fields = {"request_id": trace.request_id}
         _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
-        return of_error(errors.indisponible(errors.NO_COUNTERS))
+        return _refused(desk, request, asked, errors.indisponible(errors.NO_COUNTERS), trace)
 
 
-async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
+def _refused(
+    desk: Desk | None, request: web.BaseRequest, asked: Target, error: ApiError, trace: Trace
+) -> Answer:
+    """JSON, but outside the API a page for who would rather read one."""
+    if desk is None or asked.route or asked.opened:
+        return of_error(error)
+    return paging.error_answer(desk, request, asked, error, trace)
+
+
+async def _of_path(
+    site: Site, desk: Desk | None, request: web.BaseRequest, asked: Target, trace: Trace
+) -> Answer:
     """The answer of whatever the path leads to; ApiError if it leads to none."""
+    if site.trusted:
+        forwarded = request.headers.getall("X-Forwarded-For", [])
+        trace.address = addresses.caller(request.remote, forwarded, site.trusted)
     path = asked.route
     if path is None:
-        raise errors.route_inconnue()
+        if desk is None or asked.opened:
+            raise errors.route_inconnue()
+        return await paging.answer(desk, request, asked, trace)
     trace.route = path.name
     if request.method == "OPTIONS":
         return Answer(204, b"", {"Allow": path.allow, **PREFLIGHT, ALLOWED: path.allow})
     if request.method not in path.methods:
         raise errors.methode_non_autorisee(request.method, path.allow)
-    if site.trusted:
-        forwarded = request.headers.getall("X-Forwarded-For", [])
-        trace.address = addresses.caller(request.remote, forwarded, site.trusted)
     if path.keyed:
         return await _keyed(site, request, path, asked, trace)
     if path.export:
         return await _exported(site, request, asked, trace)
     if path.route:
-        return _list(site, request, path, asked, trace)
+        return doors.listed(site, path.route, _call(request, asked, trace), trace)
     if path.check:
         return path.check(site.published.generation)
     published = site.published
@@ -156,113 +115,47 @@ async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: T
     return Answer(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 
-def _list(site: Site, request: web.BaseRequest, path: Path, asked: Target, trace: Trace) -> Answer:
-    assert path.route
-    site.gate.lists(trace.address, site.now())
-    # A list is public: a key, good or bad, changes nothing there (A2).
-    visitor = identify([], site.plans, site.counters.find)
-    trace.plan = visitor.plan.slug
-    with site.published.lease() as edition:
-        trace.generation = edition.id
-        return path.route(_ask(site, request, asked, visitor, trace), edition)
-
-
 async def _keyed(
     site: Site, request: web.BaseRequest, path: Path, asked: Target, trace: Trace
 ) -> Answer:
     """A search, a record or the account: what depends on who calls."""
+    known = doors.caller(site, request.headers.getall("Authorization", []), trace)
+    call = _call(request, asked, trace)
+    if path.work:
+        return await doors.worked(site, path.work, call, known, trace)
+    assert path.account
     now = site.now()
-    caller = _caller(site, request, trace)
-    left = _passed(site, caller, trace, now)
-    if path.account:
-        counting = _counting(site, caller, left, now)
-        if counting is None:
-            raise errors.compte_requis(refused=caller.refused)
-        return path.account(_ask(site, request, asked, caller, trace), counting)
-    assert path.work
-    with site.published.lease() as edition:
-        trace.generation = edition.id
-        try:
-            ask = _ask(site, request, asked, caller, trace)
-            work = path.work(ask, edition)
-            counting = _counting(site, caller, left, now)
-            if counting is not None:
-                return await metered.identified(work, ask, counting)
-            told = meters.visitor(site.gate.terms[caller.plan.slug], left, now)
-            answer = await metered.unmetered(work, ask, told)
-        except ApiError as error:
-            if caller.refused:
-                raise refusal.instead_of(error) from error
-            raise
-    return refusal.around(answer) if caller.refused else answer
+    left = doors.passed(site, known, trace, now)
+    counted = doors.needed(doors.counting(site, known, left, now), known)
+    return path.account(doors.ask(site, call, known), counted)
 
 
 async def _exported(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
     """A workbook, for who has an account (A3)."""
     now = site.now()
-    caller = _caller(site, request, trace)
-    left = _passed(site, caller, trace, now, standing=export.standing)
-    counting = _counting(site, caller, left, now)
-    if counting is None:
-        raise errors.compte_requis(refused=caller.refused)
+    known = doors.caller(site, request.headers.getall("Authorization", []), trace)
+    left = doors.passed(site, known, trace, now, standing=export.standing)
+    counted = doors.needed(doors.counting(site, known, left, now), known)
     if site.exporter is None:
         raise errors.config("les exports")
     return await exporting.answer(
-        request, asked, caller, counting, site.published, site.exporter, trace
+        request, asked, known, counted, site.published, site.exporter, trace
     )
 
 
-def _caller(site: Site, request: web.BaseRequest, trace: Trace) -> Caller:
-    headers = request.headers.getall("Authorization", [])
-    caller = identify(headers, site.plans, site.counters.find)
-    trace.plan = caller.plan.slug
-    trace.account = caller.account.id if caller.account else None
-    return caller
+def _call(request: web.BaseRequest, asked: Target, trace: Trace) -> Call:
+    return Call(
+        asked.path,
+        asked.segments,
+        partial(_pairs, asked, trace),
+        _if_none_match(request),
+        request.method == "HEAD",
+    )
 
 
-def _passed(
-    site: Site,
-    caller: Caller,
-    trace: Trace,
-    now: datetime,
-    standing: Callable[[Plan, Counting], Headers] = metered.standing,
-) -> Left:
-    """What is left of the burst limits, for a caller that may pass; `standing` tells its meter."""
-    try:
-        return site.gate.identified(caller, trace.address, now)
-    except ApiError as error:
-        counting = _counting(site, caller, Left(0), now)
-        if counting is not None:
-            # The meter of the route is told on every 429 (§7 rule 1).
-            error.headers |= standing(caller.plan, counting) | error.headers
-        raise
-
-
-def _counting(site: Site, caller: Caller, left: Left, now: datetime) -> Counting | None:
-    if caller.account is None:
-        return None
-    terms = site.gate.terms[caller.plan.slug]
-    return Counting(site.counters.store, caller.account, terms, left, site.plans, now)
-
-
-def _ask(
-    site: Site,
-    request: web.BaseRequest,
-    asked: Target,
-    caller: Caller,
-    trace: Trace,
-) -> Ask:
+def _pairs(asked: Target, trace: Trace) -> Pairs:
     trace.pairs = params.pairs(asked.query)
-    return Ask(
-        path=asked.path,
-        segments=asked.segments,
-        pairs=trace.pairs,
-        caller=caller,
-        offer=site.offers[caller.plan.slug],
-        base_url=site.base_url,
-        if_none_match=None if caller.refused else _if_none_match(request),
-        head=request.method == "HEAD",
-    )
+    return trace.pairs
 
 
 def _if_none_match(request: web.BaseRequest) -> str | None:

@@ -193,8 +193,8 @@ def uri_trop_longue(limit: int) -> ApiError:
     return ApiError(414, "uri_trop_longue", message)
 
 
-def type_non_supporte(media_type: str) -> ApiError:
-    message = f"Type {media_type!r} non supporté : envoyez application/json"
+def type_non_supporte(media_type: str, wanted: str = "application/json") -> ApiError:
+    message = f"Type {media_type!r} non supporté : envoyez {wanted}"
     return ApiError(415, "type_non_supporte", message)
 
 

@@ -2,9 +2,6 @@
 still there. What it is and costs: serve/export.py.
 """
 
-import asyncio
-from typing import Final
-
 from aiohttp import web
 
 from serve import body, errors, export, params
@@ -14,12 +11,10 @@ from serve.export import Exporter
 from serve.metered import Counting
 from serve.params import Pairs
 from serve.published import Published
+from serve.receiving import received
 from serve.target import Target
 from serve.trace import Trace
 from serve.workbook.asked import Asked
-
-# A body is 64 KiB at most: who takes longer to send it is not sending it.
-BODY_SECONDS: Final = 10.0
 
 
 async def answer(
@@ -64,28 +59,7 @@ async def _pairs(request: web.BaseRequest, target: Target) -> Pairs:
         why = "les paramètres d'un POST sont dans son corps, en JSON"
         raise errors.parametre_invalide("chaîne de requête", why)
     body.check_kind(request.headers.get("Content-Type"), request.headers.get("Content-Encoding"))
-    return body.pairs(await _read(request))
-
-
-async def _read(request: web.BaseRequest) -> bytes:
-    """The body, which is bounded in size and time."""
-    if (request.content_length or 0) > body.LARGEST:
-        raise errors.corps_trop_grand(body.LARGEST)
-    if request.headers.get("Expect", "").lower() == "100-continue":  # RFC 9110 §10.1.1
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    raw = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for piece in request.content.iter_any():
-                raw += piece
-                if len(raw) > body.LARGEST:
-                    raise errors.corps_trop_grand(body.LARGEST)
-    except TimeoutError:
-        why = f"il n'est pas arrivé en {BODY_SECONDS:g} s"
-        raise errors.corps_invalide(why) from None
-    except web.RequestPayloadError as error:
-        raise errors.corps_invalide("il ne peut être lu") from error
-    return bytes(raw)
+    return body.pairs(await received(request))
 
 
 def _is_gone(request: web.BaseRequest) -> bool:

@@ -23,6 +23,21 @@ SAFE: Final = {
     "Referrer-Policy": "no-referrer",
 }
 
+# A page may use what this server sends, and nothing that stands in the page itself: no script or
+# style of an attribute or an element runs, whatever a name of the data holds. With `no-referrer`
+# browsers would send forms without their origin.
+PAGE: Final = {
+    **SAFE,
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_HTML: Final = "text/html"
+
 # Fetch: `*` in Expose-Headers is not understood by every browser, so each is named (G2).
 EXPOSED: Final = (
     "Content-Disposition", "Content-Location", "ETag", "Link", "RateLimit", "RateLimit-Policy",
@@ -56,7 +71,8 @@ def first_lines(status: int, kind: str, *, opened: bool) -> str:
         opened: a browser of any origin may read it (G2).
     """
     given = {"Content-Type": kind} if kind else {}
-    always = {**given, **SAFE, **(CORS if opened else {})}
+    safe = PAGE if kind.startswith(_HTML) else SAFE
+    always = {**given, **safe, **(CORS if opened else {})}
     return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines(always)}"
 
 

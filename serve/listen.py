@@ -16,13 +16,16 @@ from aiohttp import web
 from quota import plans
 from quota.debit import Debit
 from quota.lmdb_store import LmdbStore
-from serve.app import make_handler, make_site
+from serve.app import make_handler
 from serve.config import Config
 from serve.connection import make_server
 from serve.counters import Counters
 from serve.makers import Makers
+from serve.pages import seals
+from serve.pages.desk import make_desk
 from serve.port import DRAIN_SECONDS
 from serve.published import Published
+from serve.site import make_site
 from serve.warming import Warming
 
 _BACKLOG: Final = 1_024
@@ -68,7 +71,8 @@ async def _serve(
         trusted=config.trusted_proxies,
         makers=makers,
     )
-    server = make_server(make_handler(site), site.metrics)
+    desk = make_desk(site, seals.load(config.state), limiter, config.debit)
+    server = make_server(make_handler(site, desk), site.metrics)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     await runner.setup()
     await web.SockSite(runner, bound, backlog=_BACKLOG).start()

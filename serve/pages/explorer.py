@@ -1,0 +1,175 @@
+"""/ and /chiffres: the explorer, and the figures of its search.
+
+The address holds the search, with the parameters of the API (§4.4). A page of results is the answer
+of the API, by the same functions: the same rights, the same meters (decision 044). Without any
+parameter nothing is searched, so that the front page counts for nobody.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from serve import doors, lists
+from serve.answer import Answer, Route
+from serve.doors import Call
+from serve.edition import Edition
+from serve.errors import ApiError
+from serve.pages import asked as searches
+from serve.pages import bars, refused, table
+from serve.pages.asked import Asked
+from serve.pages.bars import Bars
+from serve.pages.desk import Desk
+from serve.pages.render import page
+from serve.pages.table import ORDER_NAMES
+from serve.pages.visit import Visit, without
+from serve.params import Pairs
+from serve.societes import societes
+from shards.query import Query
+
+ROWS: Final = 25  # of a page
+
+# More sub-sectors than these make a page long: fewer sectors show them.
+_SUB_SECTORS: Final = 40
+
+_SEARCH: Final = "/api/v1/societes"
+
+
+async def explorer(desk: Desk, visit: Visit) -> Answer:
+    """The explorer, with the results of its search where there is one.
+
+    Raises:
+        ApiError: 429 or 503. What is wrong with the search itself is shown beside its form.
+        StoreUnavailable: nothing was counted.
+    """
+    with desk.site.published.lease() as edition:
+        visit.trace.generation = edition.id
+        asked = searches.read(visit.pairs, edition.names, edition.reference)
+        around = _around(desk, visit, edition, asked)
+        if not visit.pairs:
+            desk.site.gate.lists(visit.trace.address, visit.now)
+            drawn = _known_bars(desk, visit, edition, asked, Query())
+            return page(desk, visit, "explorer.html", found=None, error=None, bars=drawn, **around)
+        try:
+            answer = await _search(desk, visit)
+            query = edition.search(visit.pairs).query
+        except ApiError as error:
+            if error.status != 400:
+                raise
+            told = refused.told(visit, error)
+            return page(
+                desk,
+                visit,
+                "explorer.html",
+                status=400,
+                found=None,
+                error=told,
+                bars=None,
+                **around,
+            )
+        found = orjson.loads(answer.body)
+        return page(
+            desk, visit, "explorer.html",
+            outcome=answer.outcome,
+            found=found,
+            error=None,
+            used=answer.headers.get("X-Quota-Used"),
+            limit=answer.headers.get("X-Quota-Limit"),
+            bars=_known_bars(desk, visit, edition, asked, query) if found["total"] else None,
+            **around,
+        )  # fmt: skip
+
+
+async def figures(desk: Desk, visit: Visit) -> Answer:
+    """The bars of a search, on a page of their own; a script puts them into the explorer.
+
+    Raises:
+        ApiError: 400, 429, 503.
+    """
+    desk.site.gate.lists(visit.trace.address, visit.now)
+    with desk.site.published.lease() as edition:
+        visit.trace.generation = edition.id
+        query = edition.search(visit.pairs).query
+        counts = await desk.figures.of(edition, query)
+        asked = searches.read(visit.pairs, edition.names, edition.reference)
+        drawn = bars.of_counts(visit, asked, edition.reference, counts)
+        return page(desk, visit, "figures.html", bars=drawn, back=asked.href())
+
+
+async def _search(desk: Desk, visit: Visit) -> Answer:
+    """The answer of the API to this search, a page of it."""
+    given = (*without(visit.pairs, ["limit"]), ("limit", str(ROWS)))
+    call = Call(_SEARCH, (), lambda: given, head=visit.head)
+    return await doors.worked(desk.site, societes, call, visit.caller, visit.trace)
+
+
+def _known_bars(
+    desk: Desk, visit: Visit, edition: Edition, asked: Asked, query: Query
+) -> Bars | None:
+    counts = desk.figures.known(edition, query)
+    return bars.of_counts(visit, asked, edition.reference, counts) if counts else None
+
+
+def _around(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> dict[str, Any]:
+    """What surrounds the results: the form, the chips, the links, the call of the API."""
+    names = bars.labels(visit, edition.reference)
+    scope = [pair for pair in asked.pairs() if pair[0] == "pays"]
+    pays = _listed(desk, visit, edition, lists.pays, [])["pays"]
+    secteurs = _listed(desk, visit, edition, lists.secteurs, scope)["secteurs"]
+    return {
+        "asked": asked,
+        "names": names,
+        "rows": ROWS,
+        "pays": sorted(pays, key=lambda one: (-one["n_societes"], names[one["iso2"]])),
+        "secteurs": sorted(secteurs, key=lambda one: names[one["secteur"]]),
+        "sous_secteurs": _sub_sectors(desk, visit, edition, asked),
+        "chips": _chips(visit, edition, asked),
+        "heads": table.heads(visit, asked),
+        "orders": {tri: visit.t(*names) for tri, names in ORDER_NAMES.items()},
+        "total": edition.reference.total,
+        "call": f"{_SEARCH}?{searches.query_string([*asked.pairs(), ('limit', str(ROWS))])}",
+    }
+
+
+def _sub_sectors(
+    desk: Desk, visit: Visit, edition: Edition, asked: Asked
+) -> Sequence[Mapping[str, Any]]:
+    """Those of the chosen sectors, the largest first; chosen ones are always among them."""
+    if not asked.secteurs:
+        return ()
+    scope = [pair for pair in asked.pairs() if pair[0] in ("pays", "secteur")]
+    found = _listed(desk, visit, edition, lists.sous_secteurs, scope)["sous_secteurs"]
+    found.sort(key=lambda one: (one["sous_secteur"] not in asked.sous_secteurs, -one["n_societes"]))
+    most = max(_SUB_SECTORS, len(asked.sous_secteurs))
+    return sorted(found[:most], key=lambda one: -one["n_societes"])
+
+
+def _listed(
+    desk: Desk, visit: Visit, edition: Edition, route: Route, pairs: Pairs
+) -> dict[str, Any]:
+    """A public list of the API."""
+    ask = doors.ask(desk.site, Call("", (), lambda: pairs), visit.caller)
+    body: dict[str, Any] = orjson.loads(route(ask, edition).body)
+    return body
+
+
+def _chips(visit: Visit, edition: Edition, asked: Asked) -> Sequence[tuple[str, str]]:
+    """What the search is restricted to, and the address without each restriction."""
+    t = visit.t
+    countries = {one.iso2: bars.country_name(visit, one) for one in edition.reference.pays}
+    sectors = {one.slug: bars.sector_name(visit, one) for one in edition.reference.secteurs}
+    chips = [(countries[code], asked.without("pays", code)) for code in asked.pays]
+    chips += [(sectors[slug], asked.without("secteur", slug)) for slug in asked.secteurs]
+    chips += [(one, asked.without("sous_secteur", one)) for one in asked.sous_secteurs]
+    for name, fr, en in (
+        ("q", "Nom ou identifiant : {}", "Name or identifier: {}"),
+        ("ca_min", "CA ≥ {} €", "Turnover ≥ €{}"),
+        ("ca_max", "CA ≤ {} €", "Turnover ≤ €{}"),
+        ("effectif_min", "Effectif ≥ {}", "Headcount ≥ {}"),
+        ("effectif_max", "Effectif ≤ {}", "Headcount ≤ {}"),
+        ("site_web", "Avec site web", "With a website"),
+        ("avec_ca", "CA publié", "Turnover published"),
+    ):
+        if value := asked.value(name):
+            chips.append((t(fr, en).format(value), asked.href(**{name: ""})))
+    return chips

@@ -1,0 +1,73 @@
+"""What every request is answered with: the data, the counters, the limits, the plans.
+
+Made once for a serving process; nothing of it changes while it serves but what `published` holds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from quota.plans import Plan
+from serve import meters
+from serve.config import Debit, Network
+from serve.counters import Counters
+from serve.export import Exporter
+from serve.gate import Gate, Limiter
+from serve.makers import Makers
+from serve.metrics import Metrics
+from serve.offer import offers
+from serve.published import Published
+from serve.uses import Uses
+
+Clock = Callable[[], datetime]
+
+_DEFAULT_DEBIT: Final = Debit()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What every request is answered with. `offers`: JSON of `offre_suivante` by plan."""
+
+    published: Published
+    counters: Counters
+    gate: Gate
+    plans: Mapping[str, Plan]
+    offers: Mapping[str, bytes]
+    base_url: str
+    trusted: Sequence[Network]
+    metrics: Metrics
+    now: Clock
+    exporter: Exporter | None
+    uses: Uses
+
+
+def make_site(
+    published: Published,
+    counters: Counters,
+    limiter: Limiter,
+    plans: Mapping[str, Plan],
+    *,
+    debit: Debit = _DEFAULT_DEBIT,
+    base_url: str = "",
+    trusted: Sequence[Network] = (),
+    metrics: Metrics | None = None,
+    now: Clock = lambda: datetime.now(UTC),
+    makers: Makers | None = None,
+) -> Site:
+    """A site of these parts; the clock is one of them, so that midnight can be tested."""
+    terms = {slug: meters.terms(plan, debit) for slug, plan in plans.items()}
+    gate = Gate(limiter, terms, debit.listes)
+    return Site(
+        published,
+        counters,
+        gate,
+        plans,
+        offers(plans),
+        base_url,
+        trusted,
+        metrics or Metrics(),
+        now,
+        Exporter(makers, debit.exports, now) if makers else None,
+        Uses(),
+    )
