@@ -10,7 +10,7 @@ from serve.pages.visit import Visit
 from shards.reference import Pays, Reference, Secteur
 
 # So many bars are drawn; what is left is one more, so that they add up to the total.
-_DRAWN: Final = 6
+DRAWN: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,12 @@ class Bars:
     secteurs: Sequence[Bar]
 
 
-def of_counts(visit: Visit, asked: Asked, reference: Reference, counts: Counts) -> Bars:
+def of_counts(
+    visit: Visit, asked: Asked, reference: Reference, counts: Counts, drawn: int = DRAWN
+) -> Bars:
+    """The bars of `counts`, at most `drawn` and one for what is left; companies without a sector
+    come last, for they are no sector.
+    """
     countries = {one.iso2: one for one in reference.pays}
     sectors = {one.code: one for one in reference.secteurs}
     pays = [
@@ -42,14 +47,15 @@ def of_counts(visit: Visit, asked: Asked, reference: Reference, counts: Counts) 
     ]
     secteurs = [
         (sector_name(visit, sectors[code]), number, _in_sector(asked, sectors[code]))
-        if code is not None
-        else (visit.t("Sans secteur", "Without a sector"), number, None)
         for code, number in counts.secteurs.items()
+        if code is not None
     ]
+    without = counts.secteurs.get(None, 0)
+    sans = visit.t("Sans secteur", "Without a sector")
     return Bars(
         sum(counts.pays.values()),
-        _drawn(visit, pays, "autres pays", "other countries"),
-        _drawn(visit, secteurs, "autres secteurs", "other sectors"),
+        _drawn(pays, drawn, visit.t("autres pays", "other countries")),
+        _drawn(secteurs, drawn, visit.t("autres secteurs", "other sectors"), (sans, without)),
     )
 
 
@@ -75,20 +81,21 @@ def _in_sector(asked: Asked, secteur: Secteur) -> str:
 
 
 def _drawn(
-    visit: Visit, found: Iterable[tuple[str, int, str | None]], fr: str, en: str
+    found: Iterable[tuple[str, int, str | None]],
+    drawn: int,
+    others: str,
+    without: tuple[str, int] = ("", 0),
 ) -> Sequence[Bar]:
-    """The highest, and the others together."""
+    """The highest, the others together, and those that are none of them."""
     ranked = sorted(found, key=lambda one: (-one[1], one[0]))
-    shown, others = ranked[:_DRAWN], ranked[_DRAWN:]
-    longest = max([number for _, number, _ in shown], default=1)
-    bars = [Bar(label, n, _width(n, longest), href) for label, n, href in shown]
-    if others:
-        rest = sum(number for _, number, _ in others)
-        label = f"{len(others)} {visit.t(fr, en)}"
-        bars.append(Bar(label, rest, _width(min(rest, longest), longest), rest=True))
+    left = ranked[drawn:]
+    rest = (f"{len(left)} {others}", sum(number for _, number, _ in left))
+    longest = max([number for _, number, _ in ranked[:1]], default=max(1, without[1]))
+    bars = [Bar(label, n, _width(n, longest), href) for label, n, href in ranked[:drawn]]
+    bars += [Bar(label, n, _width(n, longest), rest=True) for label, n in (rest, without) if n]
     return bars
 
 
 def _width(number: int, longest: int) -> float:
-    # What exists is seen: at least a hair.
-    return round(max(0.6, 100 * number / longest), 1)
+    # What exists is seen: at least a hair. What is left over may be more than the longest.
+    return round(min(100.0, max(0.6, 100 * number / longest)), 1)

@@ -28,6 +28,7 @@ from serve.societes import societes
 from shards.query import Query
 
 ROWS: Final = 25  # of a page
+_FRONT_BARS: Final = 12
 
 # More sub-sectors than these make a page long: fewer sectors show them.
 _SUB_SECTORS: Final = 40
@@ -48,7 +49,7 @@ async def explorer(desk: Desk, visit: Visit) -> Answer:
         around = _around(desk, visit, edition, asked)
         if not visit.pairs:
             desk.site.gate.lists(visit.trace.address, visit.now)
-            drawn = _known_bars(desk, visit, edition, asked, Query())
+            drawn = _known_bars(desk, visit, edition, asked, Query(), _FRONT_BARS)
             return page(desk, visit, "explorer.html", found=None, error=None, bars=drawn, **around)
         try:
             answer = await _search(desk, visit)
@@ -104,10 +105,15 @@ async def _search(desk: Desk, visit: Visit) -> Answer:
 
 
 def _known_bars(
-    desk: Desk, visit: Visit, edition: Edition, asked: Asked, query: Query
+    desk: Desk,
+    visit: Visit,
+    edition: Edition,
+    asked: Asked,
+    query: Query,
+    drawn: int = bars.DRAWN,
 ) -> Bars | None:
     counts = desk.figures.known(edition, query)
-    return bars.of_counts(visit, asked, edition.reference, counts) if counts else None
+    return bars.of_counts(visit, asked, edition.reference, counts, drawn) if counts else None
 
 
 def _around(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> dict[str, Any]:

@@ -29,6 +29,12 @@ _MONTHS: Final = {
     "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 }  # fmt: skip
 _SYMBOLS: Final = {"EUR": "€"}
+# The headcount bands of INSEE: the least and the most of each.
+_BANDS: Final = {
+    "00": (0, 0), "01": (1, 2), "02": (3, 5), "03": (6, 9), "11": (10, 19), "12": (20, 49),
+    "21": (50, 99), "22": (100, 199), "31": (200, 249), "32": (250, 499), "41": (500, 999),
+    "42": (1_000, 1_999), "51": (2_000, 4_999), "52": (5_000, 9_999), "53": (10_000, None),
+}  # fmt: skip
 
 
 class Shown:
@@ -92,6 +98,19 @@ class Shown:
     def moment(self, moment: datetime) -> str:
         """A moment in UTC, to the minute."""
         return f"{self.day(f'{moment:%Y-%m-%d}')}, {moment:%H:%M} UTC"
+
+    def band(self, code: str | None) -> str | None:
+        """A headcount band in words; a code that is none is shown as it is.
+
+        >>> Shown("en").band("12"), Shown("fr").band("53"), Shown("fr").band("00")
+        ('20–49', '10\u202f000 et plus', '0')
+        """
+        if code not in _BANDS:
+            return code
+        least, most = _BANDS[code]
+        if most is None:
+            return f"{self.number(least)} {'et plus' if self._french else 'and more'}"
+        return self.number(least) if least == most else f"{self.number(least)}–{self.number(most)}"
 
     def share(self, part: int, whole: int) -> str:
         """
