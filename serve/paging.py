@@ -4,6 +4,7 @@ What may come in is decided here, in this order: path 404 → method 405 → bod
 session → a form that is ours 403 → log-in for what is personal. What a page is: serve/pages.
 """
 
+from contextlib import suppress
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -66,6 +67,8 @@ def error_answer(
     desk: Desk, request: web.BaseRequest, asked: Target, error: ApiError, trace: Trace
 ) -> Answer:
     """An error as a page, for who would rather read one, or else as JSON."""
+    with suppress(ApiError):  # the query string itself may be what is wrong
+        trace.pairs = params.pairs(asked.query)
     come = _visit(desk, request, asked, (), {}, None, trace, remembers=False)
     return refused.refused(desk, come, error) if come.html else of_error(error)
 

@@ -15,12 +15,14 @@ from serve.answer import Answer, Route
 from serve.doors import Call
 from serve.edition import Edition
 from serve.errors import ApiError
+from serve.numbers import decimal
 from serve.pages import asked as searches
 from serve.pages import bars, refused, table
 from serve.pages.asked import Asked
 from serve.pages.bars import Bars
 from serve.pages.desk import Desk
 from serve.pages.render import page
+from serve.pages.shown import Shown
 from serve.pages.table import ORDER_NAMES
 from serve.pages.visit import Visit, without
 from serve.params import Pairs
@@ -177,5 +179,14 @@ def _chips(visit: Visit, edition: Edition, asked: Asked) -> Sequence[tuple[str, 
         ("avec_ca", "CA publié", "Turnover published"),
     ):
         if value := asked.value(name):
-            chips.append((t(fr, en).format(value), asked.href(**{name: ""})))
+            told = t(fr, en).format(value if name == "q" else _readable(visit, value))
+            chips.append((told, asked.href(**{name: ""})))
     return chips
+
+
+def _readable(visit: Visit, value: str) -> str:
+    """A bound with its thousands apart; one that is no number as it was written."""
+    try:
+        return Shown(visit.lang).number(decimal(value))
+    except ValueError:
+        return value

@@ -72,13 +72,15 @@ class Shown:
                 return self._with_currency(rounded / step, french, english, currency)
         return self._with_currency(rounded, "", "", currency)
 
-    def exact(self, value: float | None, currency: str | None = "EUR") -> str:
-        """The same amount to the cent, for a title."""
+    def exact(self, value: float | Decimal | None, currency: str | None = "EUR") -> str:
+        """The same amount, all of it, for a title.
+
+        >>> Shown("en").exact(750_000.5), Shown("en").exact(-2.0, "GBP"), Shown("en").exact(3, None)
+        ('€750,000.5', '−GBP\xa02', '3')
+        """
         if value is None:
             return ""
-        text = self.number(value)
-        sign = _SYMBOLS.get(currency or "", currency or "")
-        return f"{text}{_FIXED}{sign}".strip()
+        return self._with_currency(Decimal(str(value)), "", "", currency)
 
     def day(self, text: str | None) -> str:
         """A date of the data: a day, a month or a year (C8).
@@ -139,7 +141,9 @@ class Shown:
         self, amount: Decimal, french: str, english: str, currency: str | None
     ) -> str:
         number = self.number(amount)
-        sign = _SYMBOLS.get(currency or "", currency or "")
+        if not currency:
+            return f"{number}{_FIXED}{french}".strip() if self._french else f"{number}{english}"
+        sign = _SYMBOLS.get(currency, currency)
         if self._french:
             return (
                 f"{number}{_FIXED}{french}{sign}"

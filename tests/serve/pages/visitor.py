@@ -30,6 +30,11 @@ class Seen:
         return " ".join(unescape(re.sub(r"<[^>]*>", " ", self.html)).split())
 
     @property
+    def figures(self) -> str:
+        """The same with each number in one piece, as `12345,6`."""
+        return re.sub(r"(?<=\d) (?=\d{3}\b)", "", self.text)
+
+    @property
     def token(self) -> str:
         found = _TOKEN.search(self.html)
         return found[1] if found else ""
