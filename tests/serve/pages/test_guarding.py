@@ -62,7 +62,7 @@ def test_a_form_from_elsewhere_is_refused(served: Served, headers: dict[str, str
     visitor, _ = member(served)
     visitor.get("/compte")
 
-    assert visitor.send("/deconnexion", **headers).status == 403
+    assert visitor.send("/deconnexion", None, **headers).status == 403
     assert visitor.send("/deconnexion", Origin=f"http://127.0.0.1:{served.port}").status == 303
 
 

@@ -57,9 +57,9 @@ def test_a_record_is_charged_once_a_month_and_then_comes_at_once(served: Served)
 def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served) -> None:
     """A8"""
     visitor, account = member(served)
-    _, key = served.store.revoke_key(served.store.keys_of(account)[0].id, served.site.now()).result(
-        10
-    ) and served.store.create_key(account, PLANS, served.site.now()).result(10)
+    now = served.site.now()
+    served.store.revoke_key(served.store.keys_of(account)[0].id, now).result(10)
+    _, key = served.store.create_key(account, PLANS, now).result(10)
     headers = {"Authorization": f"Bearer {key}"}
     served.ask(f"/api/v1{COMPANY}", headers=headers)
 
