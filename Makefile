@@ -17,6 +17,8 @@ DEMO  := demo-data
 BUILT := $(DEMO)/.stamp
 KEYS  := $(DEMO)/keys.txt
 QUOTA := $(PY) -m quota --state $(DEMO)/state
+# Tests on all processors, those of a file on the same.
+SPREAD := -n auto --dist loadfile
 FIELD := $(PY) -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])'
 
 help:     ## list the targets
@@ -63,13 +65,13 @@ $(KEYS): | $(BUILT)
 # -- what must hold --------------------------------------------------------------------------------
 
 test: $(READY) ## the whole suite, proofs included (HYPOTHESIS_PROFILE=thorough tries ten times harder)
-	@$(PY) -m pytest
+	@$(PY) -m pytest $(SPREAD)
 
 check: lint types layers ## lint, types, layers, and the suite without the slow proofs
-	@$(PY) -m pytest -m "not slow"
+	@$(PY) -m pytest $(SPREAD) -m "not slow"
 
 proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the clock
-	@$(PY) -m pytest -m slow
+	@$(PY) -m pytest $(SPREAD) -m slow
 
 lint: $(READY) ## format and lint
 	@$(BIN)/ruff format --check .

@@ -52,6 +52,7 @@ def _build(asked: argparse.Namespace) -> int:
         pays=asked.pays,
         jobs=asked.jobs,
         memory=asked.memory,
+        cluster=asked.cluster,
         force=asked.force,
         max_rejected=asked.max_rejected,
     )
@@ -128,11 +129,17 @@ def _build_parser(parser: argparse.ArgumentParser) -> None:
         "--jobs", metavar="N", type=_positive, help="processes (default: one a processor)"
     )
     parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="build the countries on a Dask cluster, as tcp://10.0.0.1:8786, instead of in"
+        " processes here; its workers see --input and --out under the same paths",
+    )
+    parser.add_argument(
         "--memory",
         metavar="GIB",
         type=_gibibytes,
-        help="of all processes together (default: half of what is available): bounds how many"
-        " countries are built at once and how many rows are held",
+        help="of all processes together (default: half of what is available), on a cluster of each"
+        " country: bounds how many are built at once and how many rows are held",
     )
     parser.add_argument(
         "--max-rejected",

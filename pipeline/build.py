@@ -10,13 +10,13 @@ that fails or dies leaves what is published as it was.
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
-from pipeline import country as countries
 from pipeline import (
+    cluster,
     emit,
     jobs,
     memory,
@@ -29,10 +29,13 @@ from pipeline import (
     sources,
     workshop,
 )
+from pipeline import country as countries
 from pipeline import seeds as tables
 from pipeline.canonical import COMPANIES
+from pipeline.cluster import Cluster
 from pipeline.country import Tables, Task
 from pipeline.errors import BuildError
+from pipeline.jobs import Processes
 from pipeline.quality import Quality
 from pipeline.receipts import Country
 from pipeline.rejected import NO_COUNTRY, NOWHERE, REASON
@@ -48,7 +51,8 @@ class Options:
     """What a build is asked.
 
     `pays` None means all countries; `jobs` None, as many processes as pay off; `memory`, in bytes,
-    None, half of what is available.
+    None, half of what is available. `cluster`: the address of a scheduler, instead of processes;
+    `memory` is then that of each task.
     """
 
     inputs: tuple[Path, ...]
@@ -56,6 +60,7 @@ class Options:
     pays: tuple[str, ...] | None = None
     jobs: int | None = None
     memory: int | None = None
+    cluster: str | None = None
     force: bool = False
     max_rejected: float = rejected.MOST
     seeds: Path = tables.SEEDS
@@ -89,6 +94,9 @@ def run(options: Options) -> Built:
         InputError: a file of the input is not canonical.
         ShardError: a gate of the publication is closed.
     """
+    if options.cluster:  # elsewhere a relative path leads elsewhere
+        inputs = tuple(folder.resolve() for folder in options.inputs)
+        options = replace(options, inputs=inputs, out=options.out.resolve())
     seeds = tables.read(options.seeds)
     sources.check(options.inputs)
     wanted = _wanted(options.pays, seeds)
@@ -96,7 +104,7 @@ def run(options: Options) -> Built:
     old = previous.read(options.out) if kept else None
     with workshop.opened(options.out) as shop:
         given = _read(options.inputs)
-        elsewhere = _elsewhere(options, seeds, given)
+        elsewhere = _elsewhere(options, seeds, given, shop)
         built, resumed = _countries(options, seeds, wanted, given, shop)
         counts = {country.iso2: country.cells for country in built}
         qualities = {country.iso2: country.quality for country in built}
@@ -127,17 +135,18 @@ def _read(inputs: tuple[Path, ...]) -> _Input:
     )
 
 
-def _elsewhere(options: Options, seeds: Seeds, given: _Input) -> Quality:
+def _elsewhere(options: Options, seeds: Seeds, given: _Input, shop: Workshop) -> Quality:
     """Set apart the rows of no known country; stop if they are too many of the whole input."""
     known = [pays.iso2 for pays in seeds.pays]
     rows, lines = _strangers(given.companies, known), _strangers(given.comptes, known)
     holding = [path for path, held in given.companies.items() if not held.keys() <= set(known)]
     marked = sources.of_no_country(holding, "companies", known)
     path = rejected.file(options.out, NOWHERE)
-    rejected.write(marked.with_columns(pl.lit(NO_COUNTRY).alias(REASON)), list(COMPANIES), path)
+    named = marked.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
+    rejected.write(named, list(COMPANIES), path, shop.work)
     total = sum(sources.totals(given.companies).values())
-    named = {f"pays {iso2!r}": count for iso2, count in rows.items()}
-    rejected.refuse_too_many(NOWHERE, "rows", total, named, options.max_rejected, path)
+    refused = {f"pays {iso2!r}": count for iso2, count in rows.items()}
+    rejected.refuse_too_many(NOWHERE, "rows", total, refused, options.max_rejected, path)
     return Quality(
         lues=sum(rows.values()),
         rejetees={NO_COUNTRY: sum(rows.values())} if rows else {},
@@ -156,25 +165,35 @@ def _countries(
     """Every wanted country, and which of them an interrupted build had done."""
     totals = sources.totals(given.companies)
     sizes = {iso2: totals.get(iso2, 0) for iso2 in wanted}
-    count = jobs.number(options.jobs, list(sizes.values()))
-    limit = options.memory or memory.default()
     known = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
     shared = [
         receipts.folder_digest(options.seeds, "*.csv"),
         f"max_rejected {options.max_rejected}",
     ]
-    tasks = [
-        _task(iso2, options, known, given, shop, shared, memory.batch(limit, count))
-        for iso2 in sorted(sizes, key=lambda iso2: (-sizes[iso2], iso2))
-    ]
-    receipts.clear(shop.done, {task.iso2 for task in tasks})
-    found = [receipts.find(task.done, task.iso2, task.key, task.rejected) for task in tasks]
-    done = [country for country in found if country]
-    left = [task for task, country in zip(tasks, found, strict=True) if not country]
-    large = jobs.run(countries.build, [task for task in left if task.rows], count, limit)
+    with _crew(options, list(sizes.values()), shop) as crew:
+        tasks = [
+            _task(iso2, options, known, given, shop, shared, memory.batch(crew.share))
+            for iso2 in sorted(sizes, key=lambda iso2: (-sizes[iso2], iso2))
+        ]
+        receipts.clear(shop.done, {task.iso2 for task in tasks})
+        found = [receipts.find(task.done, task.iso2, task.key, task.rejected) for task in tasks]
+        done = [country for country in found if country]
+        left = [task for task, country in zip(tasks, found, strict=True) if not country]
+        large = crew.run(countries.build, [task for task in left if task.rows])
     # A country without a company is not worth a process.
-    small = jobs.run(countries.build, [task for task in left if not task.rows], 1, limit)
+    here = Processes(1, jobs.UNBOUNDED)
+    small = here.run(countries.build, [task for task in left if not task.rows])
     return [*done, *large, *small], tuple(sorted(country.iso2 for country in done))
+
+
+@contextmanager
+def _crew(options: Options, rows: list[int], shop: Workshop) -> Iterator[Cluster | Processes]:
+    """Who builds the countries, of so many `rows`."""
+    if options.cluster:
+        with cluster.connected(options.cluster, shop.work, options.memory) as crew:
+            yield crew
+    else:
+        yield Processes(jobs.number(options.jobs, rows), options.memory or memory.default())
 
 
 def _task(
@@ -198,7 +217,7 @@ def _task(
         max_rejected=options.max_rejected,
         out=options.out,
         done=shop.done,
-        work=shop.work / iso2,
+        work=shop.work,
         key=receipts.key(iso2, *shared, *(str(names) for names in inputs)),
         batch=batch,
         memory=memory.need(sum(part.rows for part in companies), batch),

@@ -6,6 +6,7 @@ of them. What is done of a country is said to `moved` in rows, each stage with i
 """
 
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -73,7 +74,7 @@ class Task:
     max_rejected: float
     out: Path
     done: Path  # where its shard and its receipt go
-    work: Path  # a folder of its own, removed at the end
+    work: Path  # where it makes a folder of its own, removed at the end
     key: str  # of the receipt
     batch: int  # companies held as rows at once
     memory: int  # bytes it takes
@@ -95,9 +96,10 @@ def build(task: Task, moved: Progress) -> Country:
         BuildError: a company comes twice, or too many rows are rejected.
         InputError: a file of the input is not canonical.
     """
+    # Where a worker of a cluster is lost, a country may be built twice at the same time.
+    task = replace(task, work=Path(tempfile.mkdtemp(prefix=f"{task.iso2}-", dir=task.work)))
     if not task.companies and not task.comptes:
         return _empty(task)
-    task.work.mkdir()
     lines, became = _NO_LINES, dict[str, Any]()
     pieces = _judged(task, moved)
     if task.comptes:
@@ -131,7 +133,6 @@ def build(task: Task, moved: Progress) -> Country:
 
 def _empty(task: Task) -> Country:
     """A country of which the input says nothing: what the stages would make of no row, at once."""
-    task.work.mkdir()
     task.rejected.unlink(missing_ok=True)
     path = task.work / generations.shard_name(task.iso2)
     columns = rows.columns(layout.NOTHING)
@@ -144,7 +145,7 @@ def _done(task: Task, written: Path, columns: Columns, report: Quality) -> Count
     cells = tuple(Cell(*cell) for cell in columns.cells)
     country = Country(task.iso2, cells, report, manifest.digest(written))
     written.replace(task.done / written.name)
-    receipts.put(task.done, country, task.key, task.rejected)
+    receipts.put(task.done, country, task.key, task.rejected, task.work)
     shutil.rmtree(task.work)
     return country
 
@@ -177,7 +178,7 @@ def _set_apart(task: Task) -> dict[str, int]:
     bad = sorted(task.work.glob(f"{_BAD}-*.parquet"))
     marked = pl.concat([none, *map(pl.scan_parquet, bad)])
     refused = rejected.reasons(marked)
-    rejected.write(marked, list(COMPANIES), task.rejected)
+    rejected.write(marked, list(COMPANIES), task.rejected, task.work)
     rejected.refuse_too_many(
         task.iso2, "rows", task.rows, refused, task.max_rejected, task.rejected
     )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from multiprocessing.sharedctypes import Synchronized
@@ -26,6 +27,7 @@ from pipeline.errors import BuildError
 # A process takes about a second to start: below this many rows it is not worth it.
 WORTH_PROCESSES: Final = 100_000
 _THREADS: Final = "POLARS_MAX_THREADS"
+UNBOUNDED: Final = 1 << 62  # bytes, where nothing bounds them
 _GLANCE: Final = 0.5  # seconds between two looks at how far the tasks are
 
 Progress = Callable[[float], None]  # is told how many more rows are done, parts of rows included
@@ -48,6 +50,23 @@ T = TypeVar("T", bound=Sized)
 R = TypeVar("R")
 
 
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Processes of this machine: `jobs` at once, `limit` bytes of memory for all together."""
+
+    jobs: int
+    limit: int
+
+    @property
+    def share(self) -> int:
+        """Bytes for each, if they share alike."""
+        return self.limit // self.jobs
+
+    def run(self, function: Callable[[T, Progress], R], tasks: Sequence[T]) -> list[R]:
+        """`run` over `tasks`."""
+        return run(function, tasks, self.jobs, self.limit)
+
+
 def run(
     function: Callable[[T, Progress], R],
     tasks: Sequence[T],
@@ -65,17 +84,11 @@ def run(
         Any error of `function`: the first that happened; what has not begun is dropped.
     """
     _refuse_too_large(tasks, limit)
-    with tqdm(
-        total=sum(task.rows for task in tasks),
-        unit=" rows",
-        unit_scale=True,
-        delay=2,
-        disable=None,
-    ) as bar:
-        if jobs == 1:
-            return [function(task, lambda rows: _show(bar, rows)) for task in tasks]
+    if jobs > 1:
         with _threads(max(1, _processors() // jobs)):
-            return _side_by_side(function, tasks, jobs, limit, bar)
+            return _side_by_side(function, tasks, jobs, limit)
+    with _bar(tasks) as bar:
+        return [function(task, lambda rows: _show(bar, rows)) for task in tasks]
 
 
 def number(jobs: int | None, rows: Sequence[int]) -> int:
@@ -101,29 +114,19 @@ def _processors() -> int:
 
 
 def _side_by_side(
-    function: Callable[[T, Progress], R],
-    tasks: Sequence[T],
-    jobs: int,
-    limit: int,
-    bar: "tqdm[NoReturn]",
+    function: Callable[[T, Progress], R], tasks: Sequence[T], jobs: int, limit: int
 ) -> list[R]:
     context = get_context("spawn")
     done = context.Value("d", 0.0)
     pool = ProcessPoolExecutor(
         jobs, context, initializer=_begin, initargs=(done,), max_tasks_per_child=1
     )
-    found: dict[int, R] = {}
-    running: dict[Future[R], int] = {}
-    waiting = list(range(len(tasks)))
+
+    def submit(task: T) -> Future[R]:
+        return pool.submit(_call, function, task)
+
     try:
-        while waiting or running:
-            for place in admitted(tasks, waiting, list(running.values()), jobs, limit):
-                waiting.remove(place)
-                running[pool.submit(_call, function, tasks[place])] = place
-            finished, _ = wait(running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
-            _show(bar, done.value - bar.n)
-            for future in finished:
-                found[running.pop(future)] = future.result()
+        return gathered(submit, tasks, jobs, together=limit, moved=lambda: done.value)
     except BrokenProcessPool as error:
         raise BuildError(
             f"one of {jobs} processes died, for want of memory perhaps; "
@@ -135,7 +138,43 @@ def _side_by_side(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def gathered(
+    submit: Callable[[T], Future[R]],
+    tasks: Sequence[T],
+    jobs: int,
+    *,
+    together: int = UNBOUNDED,
+    each: int = UNBOUNDED,
+    moved: Callable[[], float] | None = None,
+) -> list[R]:
+    """The results of `tasks`, in their order, begun by `submit` as places and memory allow.
+
+    Args:
+        together: bytes that the tasks which run at once may take, `each` what one of them may.
+        moved: tells how many rows are done; without it, those of the tasks that are.
+    """
+    _refuse_too_large(tasks, each)
+    found: dict[int, R] = {}
+    running: dict[Future[R], int] = {}
+    waiting = list(range(len(tasks)))
+    with _bar(tasks) as bar:
+        while waiting or running:
+            for place in admitted(tasks, waiting, list(running.values()), jobs, together):
+                waiting.remove(place)
+                running[submit(tasks[place])] = place
+            finished, _ = wait(running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+            for future in finished:
+                found[running.pop(future)] = future.result()
+            done = sum(tasks[place].rows for place in found) if moved is None else moved()
+            _show(bar, done - bar.n)
     return [found[place] for place in range(len(tasks))]
+
+
+def _bar(tasks: Sequence[Sized]) -> "tqdm[NoReturn]":
+    total = sum(task.rows for task in tasks)
+    return tqdm(total=total, unit=" rows", unit_scale=True, delay=2, disable=None)
 
 
 def _show(bar: "tqdm[NoReturn]", rows: float) -> None:

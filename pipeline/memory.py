@@ -36,9 +36,9 @@ def default() -> int:
     return int(_SHARE * min(available, int(container[0]) if container else available))
 
 
-def batch(limit: int, jobs: int) -> int:
-    """How many companies a process holds as rows, where `jobs` of them share `limit` bytes."""
-    rows = limit // jobs // _PART // ROW
+def batch(share: int) -> int:
+    """How many companies a process holds as rows whose share of the memory is so many bytes."""
+    rows = share // _PART // ROW
     return max(FEWEST_ROWS, min(MOST_ROWS, rows))
 
 

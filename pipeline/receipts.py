@@ -41,9 +41,7 @@ class Country:
 
 def key(iso2: str, *parts: str) -> str:
     """The digest of all that the shard of a country depends on: the code, and `parts`."""
-    return blake3(
-        orjson.dumps([iso2, FORMAT_VERSION, unidata_version, _code(), *parts])
-    ).hexdigest()
+    return blake3(orjson.dumps([iso2, FORMAT_VERSION, unidata_version, code(), *parts])).hexdigest()
 
 
 def folder_digest(folder: Path, pattern: str) -> str:
@@ -52,11 +50,14 @@ def folder_digest(folder: Path, pattern: str) -> str:
     return _digest((str(path.relative_to(folder)).encode(), path.read_bytes()) for path in found)
 
 
-def put(done: Path, country: Country, key: str, rejected: Path) -> None:
-    """Say that a country is done: its shard is in `done`, whole and synced."""
+def put(done: Path, country: Country, key: str, rejected: Path, work: Path) -> None:
+    """Say that a country is done: its shard is in `done`, whole and synced.
+
+    The receipt is written in `work`, a folder of the task's own, and moved.
+    """
     receipt = {"key": key, "rejetees": _file_digest(rejected), **asdict(country)}
     path = _path(done, country.iso2)
-    partial = path.with_name(path.name + ".partial")
+    partial = work / path.name
     with partial.open("wb") as stream:
         stream.write(orjson.dumps(receipt))
         stream.flush()
@@ -96,7 +97,8 @@ def clear(done: Path, wanted: Collection[str]) -> None:
 
 
 @cache
-def _code() -> str:
+def code() -> str:
+    """What decides the bytes of a shard beside its input: our files, and versions of libraries."""
     root = Path(__file__).parents[1]
     own = [folder_digest(root / room, "*.py") for room in _ROOMS]
     return " ".join([*own, *(f"{name} {version(name)}" for name in _LIBRARIES)])

@@ -90,15 +90,18 @@ def count(rows: pl.LazyFrame) -> int:
     return int(rows.select(pl.len()).collect(engine="streaming").item())
 
 
-def write(marked: pl.LazyFrame, columns: list[str], path: Path) -> None:
-    """Write the rejected rows of `marked`, whole, with their reason; no row, no file."""
+def write(marked: pl.LazyFrame, columns: list[str], path: Path, work: Path) -> None:
+    """Write the rejected rows of `marked`, with their reason; no row, no file.
+
+    It is written in `work`, a folder of the caller's own, and moved: whole or not there.
+    """
     rows = marked.filter(pl.col(REASON).is_not_null()).select(REASON, *columns)
     found = rows.sort("id", "nom", REASON, *columns, nulls_last=True).collect(engine="streaming")
     if found.is_empty():
         path.unlink(missing_ok=True)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
+    partial = work / path.name
     found.write_parquet(partial)
     partial.replace(path)
 

@@ -37,7 +37,7 @@ def societes(ask: Ask, edition: Edition) -> Work:
     async def run() -> Answer:
         # Past the cap only the total is of interest, however large the offset.
         first = window.offset if window.limit else 0
-        prepared = prepare(edition.shards, asked.query)
+        prepared = prepare(edition.shards, asked.query, first + window.limit)
         page = await edition.aside(
             prepared.cost, lambda: prepared.page(offset=first, limit=window.limit)
         )

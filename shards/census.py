@@ -53,7 +53,7 @@ def census(shards: Mapping[str, Shard], query: Query, *, limit: int) -> Census:
     counts: Counter[Place] = Counter()
     sources: list[Source] = []
     if question is not None:
-        for shard, plan in plans(shards, query.pays, question):
+        for shard, plan in plans(shards, query.pays, question, limit):
             found = plan.find()
             if found.total:
                 _count(counts, shard, question, found)

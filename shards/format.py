@@ -11,7 +11,7 @@ from shards.errors import WrongFormatError
 from shards.query import DEEPEST
 
 MAGIC: Final = b"societes-shard"
-FORMAT_VERSION: Final = 3
+FORMAT_VERSION: Final = 4
 
 META: Final = b"meta"  # what the shard says of itself: header, cells, compression dictionary
 KEY: Final = b"key"  # the distinct values that an order compares
@@ -78,6 +78,11 @@ HEAVY_LEAST: Final = 1_024
 LIST: Final = 0  # kinds of a row set: row numbers, a bit a row, or the gaps between rows
 BITS: Final = 1
 GAPS: Final = 2
+# Added to the kind of a set of more rows than `headed_size`: its first rows in each order stand
+# before it, so that a page of what many names hold is read, not looked for.
+HEADED: Final = 4
+HEAD_ROWS: Final = 50
+HEADED_LEAST: Final = 4_096
 FURTHER: Final = 255  # a gap that is longer than a byte says: go on, no row is here
 
 ZSTD_LEVEL: Final = 3
@@ -133,6 +138,11 @@ def top_key(place: str, tri: str) -> bytes:
 def heavy_size(rows: int) -> int:
     """The rows of a part of a word, or of an identifier, are united by the build if more."""
     return max(HEAVY_LEAST, rows // HEAVY_SHARE)
+
+
+def headed_size(rows: int) -> int:
+    """A set of more rows than this has its first rows in each order with it."""
+    return max(HEADED_LEAST, rows // HEAVY_SHARE)
 
 
 def phrase_size(rows: int) -> int:

@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shards import rowsets
 from shards.arrays import where
 from shards.format import SUFFIX_BYTES, phrase_size
+from shards.rowsets import Packing
 from shards.texts import END
 from shards.vocabulary import Names, Numbers
 
@@ -46,13 +46,13 @@ class _Held:
                      self.end[chosen])  # fmt: skip
 
 
-def phrases(names: Names, rows: int) -> Iterator[tuple[bytes, bytes]]:
+def phrases(names: Names, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
     """The rows of each text with a blank that more than `phrase_size` hold; texts ascending.
 
     Texts are of whole characters, up to SUFFIX_BYTES. Two characters around one blank are left to
     the junctions.
     """
-    least = phrase_size(rows)
+    least = phrase_size(packing.rows)
     data = np.frombuffer(bytes(names.words.data) + END, dtype=np.uint8)
     found = {}
     pending = list(_pairs(names, data, least))
@@ -64,7 +64,7 @@ def phrases(names: Names, rows: int) -> Iterator[tuple[bytes, bytes]]:
         while leftward:
             one = leftward.pop()
             if _is_whole(data, one) and not _is_pair(one.text):
-                found[one.text] = rowsets.pack(_distinct(one.row), rows)
+                found[one.text] = packing.of_rows(_distinct(one.row))
             leftward += _leftward(data, one, least)
     yield from sorted(found.items())
 

@@ -5,16 +5,64 @@ in 16 down, the gaps take less: a byte a row until they get long, then numbers d
 """
 
 import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.format import BITS, FURTHER, GAPS, LIST, U4
+from shards import format
+from shards.format import BITS, FURTHER, GAPS, HEADED, LIST, U4
 from shards.orders import Rows
 
 _HEAD = struct.Struct("<II")  # kind, number of rows
 _DENSE = 16  # above one row in so many, a bit a row
 _WORD = 64
+# The first rows of a set are looked for among so many times those that should hold them, then more.
+_LOOKED_AT = 2
+_FURTHER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """The sets of one shard as bytes, large ones with their heads.
+
+    `orders`: all rows in each of `query.ORDERS`, of which a head holds the first HEAD_ROWS.
+    """
+
+    rows: int
+    orders: Sequence[Rows]
+
+    def of_rows(self, found: Rows) -> bytes:
+        """The bytes of the set `found`, ascending."""
+        packed = pack(found, self.rows)
+        if len(found) <= format.headed_size(self.rows):
+            return packed
+        mask = np.zeros(self.rows, dtype=bool)
+        mask[found] = True
+        return self._headed(packed, mask)
+
+    def of_mask(self, mask: NDArray[np.bool_]) -> bytes:
+        """The bytes of the set of rows where `mask`, an entry a row, is true."""
+        packed = pack_mask(mask)
+        _, size = _HEAD.unpack_from(packed)
+        return self._headed(packed, mask) if size > format.headed_size(self.rows) else packed
+
+    def _headed(self, packed: bytes, mask: NDArray[np.bool_]) -> bytes:
+        kind, size = _HEAD.unpack_from(packed)
+        heads = b"".join(head.tobytes() for head in self._heads(mask, size))
+        return _HEAD.pack(kind | HEADED, size) + heads + packed[_HEAD.size :]
+
+    def _heads(self, mask: NDArray[np.bool_], size: int) -> Iterator[Rows]:
+        for order in self.orders:
+            end = _LOOKED_AT * format.HEAD_ROWS * self.rows // size
+            while True:
+                looked_at = order[:end]
+                found = looked_at[mask[looked_at]]
+                if len(found) >= format.HEAD_ROWS:
+                    yield np.ascontiguousarray(found[: format.HEAD_ROWS], dtype=U4)
+                    break
+                end *= _FURTHER
 
 
 def pack(found: Rows, rows: int) -> bytes:

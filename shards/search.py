@@ -89,21 +89,22 @@ class Prepared:
         return Page(total, page(sources, self.tri, offset=offset, limit=limit))
 
 
-def prepare(base: Base, query: Query) -> Prepared:
+def prepare(base: Base, query: Query, count: int = DEEPEST) -> Prepared:
     """Find the ways to answer `query`: cheap, whatever the query is.
 
     Args:
         base: all countries of the generation; those of `query.pays` must be among them.
+        count: where the page will end, at most: `cost` is that of such a page.
     """
     question = ask(query)
     if question is None:
         return Prepared(base, query.tri, 0.0, ())
     if not query.pays and question.is_open:
         return Prepared(base, query.tri, 0.0 if base.known_first(query.tri) else _MERGING, None)
-    found = plans(base, query.pays, question)
+    found = plans(base, query.pays, question, count)
     return Prepared(base, query.tri, sum(plan.cost for _, plan in found), found)
 
 
 def search(base: Base, query: Query, *, offset: int, limit: int) -> Page:
     """`prepare` and its page at once."""
-    return prepare(base, query).page(offset=offset, limit=limit)
+    return prepare(base, query, offset + limit).page(offset=offset, limit=limit)

@@ -6,15 +6,16 @@ everything else is found by the cheapest path. Either way the number is exact.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
-from shards import across, conditions, idents, pages, paths, sets, words
+from shards import across, conditions, format, idents, pages, paths, sets, words
 from shards.conditions import Conditions
 from shards.paths import Found
+from shards.query import ORDERS
 from shards.question import Named, Question
 from shards.reader import Shard
-from shards.sets import EMPTY, Rows, RowSet
+from shards.sets import EMPTY, NONE, Heads, Lookup, Packed, Rows, RowSet
 
 # Microseconds that a country takes at least, with its page.
 _PLAIN: Final = 25.0
@@ -41,20 +42,24 @@ NOTHING: Final = Matches(0, lambda count: EMPTY.rows(), EMPTY.rows)
 
 
 def plans(
-    shards: Mapping[str, Shard], pays: Collection[str], question: Question
+    shards: Mapping[str, Shard], pays: Collection[str], question: Question, count: int
 ) -> list[tuple[Shard, Plan]]:
     """How each country will answer, in their order: those of `pays`, all where it is empty."""
     scope = [shards[iso2] for iso2 in sorted(set(pays) or shards)]
-    return [(shard, plan(shard, question)) for shard in scope]
+    return [(shard, plan(shard, question, count)) for shard in scope]
 
 
-def plan(shard: Shard, question: Question) -> Plan:
-    """Find a way to answer `question`, by a few binary searches."""
+def plan(shard: Shard, question: Question, count: int) -> Plan:
+    """Find a way to answer `question`, by a few binary searches.
+
+    Args:
+        count: the rows that will be asked for, at most: it decides what the way costs.
+    """
     asked = conditions.conditions(shard, question)
     if asked is None:
         return Plan(_PLAIN, lambda: NOTHING)
     if question.named is not None:
-        return _named_plan(shard, question, asked, question.named)
+        return _named_plan(shard, question, asked, question.named, count)
     total = counted(shard, asked)
     if total is None:
         path = paths.cheapest(shard, asked)
@@ -89,20 +94,22 @@ def counted(shard: Shard, asked: Conditions) -> int | None:
     return within.end - within.first
 
 
-def _named_plan(shard: Shard, question: Question, asked: Conditions, named: Named) -> Plan:
+def _named_plan(
+    shard: Shard, question: Question, asked: Conditions, named: Named, count: int
+) -> Plan:
     lookup = (
         across.holding(shard.words, named.parts)
         if named.only is None
         else words.containing(shard.words, named.parts[0], named.only)
     )
     cost = lookup.cost
-    if not _is_free(asked):
+    if _is_free(asked):
+        cost *= lookup.headed is None or count > format.HEAD_ROWS
+    else:
         others = paths.cheapest(shard, asked).cost
         # A set that costs nothing to find is dense: as much is looked at as there is without it.
         cost += min(others, cost) if cost else others
-    return Plan(
-        _PLAIN + cost / 1e3, lambda: _with_names(shard, question, asked, named, lookup.find)
-    )
+    return Plan(_PLAIN + cost / 1e3, lambda: _with_names(shard, question, asked, named, lookup))
 
 
 def _is_free(asked: Conditions) -> bool:
@@ -111,16 +118,15 @@ def _is_free(asked: Conditions) -> bool:
 
 
 def _with_names(
-    shard: Shard,
-    question: Question,
-    asked: Conditions,
-    named: Named,
-    by_name: Callable[[], RowSet],
+    shard: Shard, question: Question, asked: Conditions, named: Named, by_name: Lookup
 ) -> Matches:
     """Names that contain `q`, and identifiers that begin with it (contract B15)."""
-    found = by_name()
-    if named.prefix is not None:
-        found = sets.union(found, idents.beginning_with(shard.idents, named.prefix))
+    by_id = NONE if named.prefix is None else idents.beginning_with(shard.idents, named.prefix)
+    if _is_free(asked) and (by_name is NONE or by_id is NONE):
+        headed = by_id.headed if by_name is NONE else by_name.headed
+        if headed is not None and headed.heads is not None:
+            return _headed(shard, question, asked, headed, headed.heads)
+    found = sets.union(by_name.find(), by_id.find())
     if not found.size:
         return NOTHING
     asked = asked._replace(named=found)
@@ -128,6 +134,25 @@ def _with_names(
         return _matches(shard, question, asked, Found(found.size, found.rows, _listing(found)))
     path = paths.cheapest(shard, asked)
     return _matches(shard, question, asked, path.run())
+
+
+def _headed(
+    shard: Shard, question: Question, asked: Conditions, packed: Packed, heads: Heads
+) -> Matches:
+    """A set whose first rows are known; it is opened for more of them only."""
+    head = heads[ORDERS.index(question.tri)]
+
+    @cache
+    def opened() -> Matches:
+        found = sets.opened(packed)
+        every = Found(found.size, found.rows, _listing(found))
+        return _matches(shard, question, asked._replace(named=found), every)
+
+    return Matches(
+        packed.size,
+        lambda count: head[:count] if count <= len(head) else opened().first(count),
+        lambda: opened().rows(),
+    )
 
 
 def _listing(found: RowSet) -> Callable[[], float]:

@@ -12,11 +12,14 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shards import format
 from shards.arrays import distinct, where
-from shards.format import BITS, FURTHER, GAPS
+from shards.format import BITS, FURTHER, GAPS, HEADED
+from shards.query import ORDERS
 
 Rows = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
+Heads = NDArray[np.uint32]  # of a large set the first rows in each order, a line an order
 
 _HEAD: Final = struct.Struct("<II")  # kind, number of rows
 _OPENING: Final = 2.5  # nanoseconds a row
@@ -27,6 +30,7 @@ class Listed:
     """Some rows, ascending, each once."""
 
     numbers: Rows
+    heads: Heads | None = None
 
     @property
     def size(self) -> int:
@@ -52,6 +56,7 @@ class Bits:
     bits: NDArray[np.uint8]
     size: int
     count: int
+    heads: Heads | None = None
 
     def rows(self) -> Rows:
         """The rows of the set, ascending."""
@@ -87,6 +92,7 @@ class Gaps:
 
     gaps: NDArray[np.uint8]
     size: int
+    heads: Heads | None = None
 
     def rows(self) -> Rows:
         """The rows of the set, ascending."""
@@ -99,10 +105,14 @@ Packed = RowSet | Gaps
 
 
 class Lookup(NamedTuple):
-    """A set that can be found, and about how many nanoseconds that will take."""
+    """A set that can be found, and about how many nanoseconds that will take.
+
+    `headed`: the set as it lies in the file, where its first rows are known without finding it.
+    """
 
     cost: float
     find: Callable[[], RowSet]
+    headed: Packed | None = None
 
 
 EMPTY: Final = Listed(np.empty(0, dtype=np.uint32))
@@ -112,13 +122,18 @@ NONE: Final = Lookup(0.0, lambda: EMPTY)
 def unpack(packed: memoryview | bytes, count: int) -> Packed:
     """The set whose bytes these are, in a shard of `count` rows; nothing is copied."""
     kind, size = _HEAD.unpack_from(packed)
+    heads, start = None, _HEAD.size
+    if kind & HEADED:
+        shape = len(ORDERS), format.HEAD_ROWS
+        heads = np.frombuffer(packed, np.uint32, shape[0] * shape[1], start).reshape(shape)
+        kind, start = kind ^ HEADED, start + heads.nbytes
     if kind == BITS:
-        return Bits(np.frombuffer(packed, dtype=np.uint8, offset=_HEAD.size), size, count)
+        return Bits(np.frombuffer(packed, dtype=np.uint8, offset=start), size, count, heads)
     if kind == GAPS:
-        return Gaps(np.frombuffer(packed, dtype=np.uint8, offset=_HEAD.size), size)
+        return Gaps(np.frombuffer(packed, dtype=np.uint8, offset=start), size, heads)
     if not size:
         return EMPTY
-    return Listed(np.frombuffer(packed, dtype=np.uint32, count=size, offset=_HEAD.size))
+    return Listed(np.frombuffer(packed, dtype=np.uint32, count=size, offset=start), heads)
 
 
 def opened(packed: Packed) -> RowSet:
@@ -128,7 +143,8 @@ def opened(packed: Packed) -> RowSet:
 
 def to_open(packed: Packed) -> Lookup:
     """`packed`, still to be opened."""
-    return Lookup(_OPENING * packed.size * isinstance(packed, Gaps), lambda: opened(packed))
+    cost = _OPENING * packed.size * isinstance(packed, Gaps)
+    return Lookup(cost, lambda: opened(packed), None if packed.heads is None else packed)
 
 
 def union(one: RowSet, other: RowSet) -> RowSet:

@@ -18,6 +18,7 @@ from shards.generations import Generation
 from shards.orders import KEY_OF, RANKED, Keys
 from shards.query import ORDERS
 from shards.reader import Shard
+from shards.rowsets import Packing
 from shards.sets import Rows
 
 # Keys of orders that a record says, and the field of `Contents` that does; shares of capital are
@@ -66,10 +67,16 @@ def _faults(shard: Shard) -> Iterator[str]:
     yield from held.faults
     yield from _cell_faults(shard, held)
     yield from _value_faults(shard, held)
+    wholes = []
     for tri in ORDERS:
-        yield from _order_faults(shard, tri, held)
+        whole = _whole_order(shard, tri, held)
+        if whole is None:
+            yield f"rank {tri} does not hold each place once"
+            return
+        yield from _order_faults(shard, tri, whole, held)
+        wholes.append(whole)
     yield from _bound_faults(shard)
-    yield from verify_names.faults(shard, held)
+    yield from verify_names.faults(shard, held, Packing(shard.rows, wholes))
 
 
 def _table_faults(shard: Shard) -> Iterator[str]:
@@ -132,12 +139,8 @@ def _value_faults(shard: Shard, held: Contents) -> Iterator[str]:
         yield "facts have other websites than the records"
 
 
-def _order_faults(shard: Shard, tri: str, held: Contents) -> Iterator[str]:
+def _order_faults(shard: Shard, tri: str, whole: Rows, held: Contents) -> Iterator[str]:
     """An order ascends in its key, ties by identifier; lists are its heads, rank its inverse."""
-    whole = _whole_order(shard, tri, held)
-    if whole is None:
-        yield f"rank {tri} does not hold each place once"
-        return
     if tri in KEY_OF and not _follow(shard.keys(tri, whole), held.ids[whole]).all():
         yield f"rank {tri} does not follow its key and the identifiers"
     stored, _ = KEY_OF.get(tri, (None, 1))

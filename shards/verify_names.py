@@ -9,6 +9,7 @@ import numpy as np
 from shards import contents, format, phrases, sorting, vocabulary, words
 from shards.contents import Contents
 from shards.reader import Shard
+from shards.rowsets import Packing
 from shards.text import fold, fold_id
 from shards.texts import END, Texts
 from shards.vocabulary import Names, Postings
@@ -16,15 +17,15 @@ from shards.vocabulary import Names, Postings
 _WINDOWS: Final = range(0, format.SUFFIX_BYTES, sorting.CHUNK)
 
 
-def faults(shard: Shard, held: Contents) -> Iterator[str]:
+def faults(shard: Shard, held: Contents, packing: Packing) -> Iterator[str]:
     """What is wrong with the indexes, as far as it can be told before something else is."""
     wrong = list(_name_faults(shard, held)) + list(_word_faults(shard))
     yield from wrong
     if not wrong:  # the rest is computed from the words of each name
         yield from _order_faults(shard, held)
         yield from _suffix_faults(shard)
-        yield from _set_faults(shard)
-        yield from _ident_faults(shard, held)
+        yield from _set_faults(shard, packing)
+        yield from _ident_faults(shard, held, packing)
 
 
 def _name_faults(shard: Shard, held: Contents) -> Iterator[str]:
@@ -90,19 +91,19 @@ def _suffix_faults(shard: Shard) -> Iterator[str]:
         yield "the suffixes do not ascend"
 
 
-def _set_faults(shard: Shard) -> Iterator[str]:
+def _set_faults(shard: Shard, packing: Packing) -> Iterator[str]:
     """What the build unites beforehand is what it must unite, and is united rightly."""
-    index, names, rows = shard.words, _names(shard), shard.rows
+    index, names = shard.words, _names(shard)
     held = Postings(index.postings, index.starts)
-    heavy = vocabulary.heavy(index.words, index.suffixes.places, held, rows)
+    heavy = vocabulary.heavy(index.words, index.suffixes.places, held, packing)
     yield from _differing(
         shard, format.HEAVY, ((format.interval_key(*part), packed) for part, packed in heavy)
     )
-    yield from _differing(shard, format.JUNCTION, vocabulary.junctions(names, rows))
-    yield from _differing(shard, format.PHRASE, phrases.phrases(names, rows))
+    yield from _differing(shard, format.JUNCTION, vocabulary.junctions(names, packing))
+    yield from _differing(shard, format.PHRASE, phrases.phrases(names, packing))
 
 
-def _ident_faults(shard: Shard, held: Contents) -> Iterator[str]:
+def _ident_faults(shard: Shard, held: Contents, packing: Packing) -> Iterator[str]:
     """The folded identifiers of all rows ascend, ties by row."""
     index = shard.idents
     folded = _folded(shard)
@@ -118,7 +119,7 @@ def _ident_faults(shard: Shard, held: Contents) -> Iterator[str]:
         before = key
     if not np.array_equal(vocabulary.sampled(folded.data, folded.starts[:-1]), index.folded.keys):
         yield "the keys of the identifiers are not their first bytes"
-    sets = vocabulary.prefixes(folded, index.rows, shard.rows)
+    sets = vocabulary.prefixes(folded, index.rows, packing)
     yield from _differing(shard, format.PREFIX, sets)
 
 

@@ -14,10 +14,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shards import rowsets, sorting, texts
+from shards import sorting, texts
 from shards.arrays import distinct, ranges
 from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, heavy_size
 from shards.orders import Rows
+from shards.rowsets import Packing
 from shards.sorting import Keys, Sorted
 from shards.text import fold, fold_id
 from shards.texts import END, Interval, Texts
@@ -150,7 +151,7 @@ def owners(words: Texts) -> Numbers:
 
 
 def heavy(
-    words: Texts, suffixes: Numbers, held: Postings, rows: int
+    words: Texts, suffixes: Numbers, held: Postings, packing: Packing
 ) -> Iterator[tuple[Interval, bytes]]:
     """Each interval of suffixes whose words have too many rows to be united during a search.
 
@@ -161,11 +162,12 @@ def heavy(
     counts = np.diff(held.starts.astype(np.int64))
     weight = np.concatenate(([0], np.cumsum(counts[owners])))
     data = sorting.padded(words.data, SUFFIX_BYTES + 1)
+    rows = packing.rows
     met: set[Interval] = set()  # a node with one heavy part is that part, one letter further
     for part, _ in _nodes(data, suffixes, weight, heavy_size(rows)):
         if part not in met:
             met.add(part)
-            yield part, rowsets.pack_mask(_united(held, owners[part.first : part.end], rows))
+            yield part, packing.of_mask(_united(held, owners[part.first : part.end], rows))
 
 
 def _nodes(
@@ -207,12 +209,12 @@ def _united(held: Postings, owners: Numbers, rows: int) -> NDArray[np.bool_]:
     return mask
 
 
-def junctions(names: Names, rows: int) -> Iterator[tuple[bytes, bytes]]:
+def junctions(names: Names, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
     """The rows of each pair of characters on either side of a blank, pairs ascending."""
     words = bytes(names.words.data).decode().split("\n")[:-1]
     last = np.array([ord(word[-1]) for word in words], dtype=np.uint64)
     first = np.array([ord(word[0]) for word in words], dtype=np.uint64)
-    owner = np.repeat(np.arange(rows, dtype=np.uint64), np.diff(names.starts))
+    owner = np.repeat(np.arange(packing.rows, dtype=np.uint64), np.diff(names.starts))
     inside = np.flatnonzero(owner[1:] == owner[:-1])
     pairs = last[names.tokens[inside]] << np.uint64(32) | first[names.tokens[inside + 1]]
     kinds = distinct(pairs.copy())
@@ -221,7 +223,7 @@ def junctions(names: Names, rows: int) -> Iterator[tuple[bytes, bytes]]:
     bounds = np.searchsorted(numbered, np.arange(len(kinds) + 1, dtype=np.uint64) << np.uint64(32))
     for pair, (start, end) in zip(kinds.tolist(), pairwise(bounds.tolist()), strict=True):
         key = (chr(pair >> 32) + chr(pair & 0xFFFFFFFF)).encode()
-        yield key, rowsets.pack(numbered[start:end].astype(np.uint32), rows)
+        yield key, packing.of_rows(numbered[start:end].astype(np.uint32))
 
 
 # -- identifiers ---------------------------------------------------------------------
@@ -263,14 +265,14 @@ def gathered(given: Texts, places: Rows) -> Texts:
     return Texts(data.tobytes(), ends.astype(np.uint32))
 
 
-def prefixes(folded: Texts, by_folded: Rows, rows: int) -> Iterator[tuple[bytes, bytes]]:
+def prefixes(folded: Texts, by_folded: Rows, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
     """The prefixes of `folded`, sorted identifiers, that too many rows have; prefixes ascending."""
     data = sorting.padded(folded.data, SUFFIX_BYTES + 1)
     places = folded.starts[:-1]
     weight = np.arange(len(places) + 1)
     found = [
         (bytes(data[int(places[part.first]) :][:depth]), part)
-        for part, depth in _nodes(data, places, weight, heavy_size(rows))
+        for part, depth in _nodes(data, places, weight, heavy_size(packing.rows))
     ]
     for prefix, part in sorted(found):
-        yield prefix, rowsets.pack(np.sort(by_folded[part.first : part.end]), rows)
+        yield prefix, packing.of_rows(np.sort(by_folded[part.first : part.end]))

@@ -21,6 +21,8 @@ from shards.cells import Cell
 from shards.errors import OutOfOrderError
 from shards.filling import Filling, filling
 from shards.orders import Keys, Rows
+from shards.query import ORDERS
+from shards.rowsets import Packing
 from shards.texts import END, Texts
 from shards.vocabulary import Names
 
@@ -80,9 +82,9 @@ def write(
     with filling(path) as tables:
         names = vocabulary.fold_names(columns.noms)
         by_name = vocabulary.by_name(names, columns.noms, by_id)
-        _write_columns(tables, columns, layout, by_name, by_id)
-        _write_names(tables, names)
-        _write_identifiers(tables, columns.ids, by_id)
+        packing = _write_columns(tables, columns, layout, by_name, by_id)
+        _write_names(tables, names, packing)
+        _write_identifiers(tables, columns.ids, by_id, packing)
         _write_rows(tables, iso2, layout, len(by_id), records, progress)
         _write_comptes(tables, len(by_id), comptes)
 
@@ -147,8 +149,8 @@ def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
 
 def _write_columns(
     tables: Filling, columns: Columns, layout: Sequence[Cell], by_name: Rows, by_id: Rows
-) -> None:
-    """Facts, orders, ranks and the lists made of them."""
+) -> Packing:
+    """Facts, orders, ranks and the lists made of them; returns what packs sets by these orders."""
     keys = _keys(columns)
     facts = indexes.facts(columns.effectif, columns.site_web)
     found = indexes.permutations(keys, by_name, by_id)
@@ -161,6 +163,7 @@ def _write_columns(
     ):
         for entry in entries:
             tables.append(*entry)
+    return Packing(len(by_id), [found[tri] for tri in ORDERS])
 
 
 def _keys(columns: Columns) -> dict[str, Keys]:
@@ -177,9 +180,8 @@ def _keys(columns: Columns) -> dict[str, Keys]:
     }
 
 
-def _write_names(tables: Filling, names: Names) -> None:
+def _write_names(tables: Filling, names: Names, packing: Packing) -> None:
     """Folded names, the index of their words, and what of it is united beforehand."""
-    rows = len(names.starts) - 1
     held = vocabulary.postings(names)
     suffixes = vocabulary.suffixes(names.words)
     parts: dict[bytes, dict[str, Any]] = {
@@ -197,17 +199,17 @@ def _write_names(tables: Filling, names: Names) -> None:
         _append_all(tables, table, values)
     heavy = {
         format.interval_key(*interval): value
-        for interval, value in vocabulary.heavy(names.words, suffixes, held, rows)
+        for interval, value in vocabulary.heavy(names.words, suffixes, held, packing)
     }
     for key in sorted(heavy):
         tables.append(format.HEAVY, key, heavy[key])
-    for key, value in vocabulary.junctions(names, rows):
+    for key, value in vocabulary.junctions(names, packing):
         tables.append(format.JUNCTION, key, value)
-    for key, value in phrases.phrases(names, rows):
+    for key, value in phrases.phrases(names, packing):
         tables.append(format.PHRASE, key, value)
 
 
-def _write_identifiers(tables: Filling, ids: Texts, by_id: Rows) -> None:
+def _write_identifiers(tables: Filling, ids: Texts, by_id: Rows, packing: Packing) -> None:
     folded = vocabulary.fold_ids(ids)
     by_folded = by_id if folded is ids else vocabulary.by_identifier(folded).rows
     ordered = vocabulary.gathered(folded, by_folded)
@@ -216,7 +218,7 @@ def _write_identifiers(tables: Filling, ids: Texts, by_id: Rows) -> None:
     if vocabulary.width(ordered):
         parts["starts"] = ordered.starts[:2]  # all as long as the first
     _append_all(tables, format.IDENT, parts)
-    for prefix, value in vocabulary.prefixes(ordered, by_folded, len(by_folded)):
+    for prefix, value in vocabulary.prefixes(ordered, by_folded, packing):
         tables.append(format.PREFIX, prefix, value)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from shards import cells, format, rowsets
 from shards.cells import Cell
 from shards.format import Header
+from shards.query import ORDERS
 
 ROOT = Path(__file__).parents[1]
 FORMAT_MD = (ROOT / "shards" / "FORMAT.md").read_text()
@@ -45,6 +46,10 @@ def test_the_limits_in_the_format_specification_are_those_of_the_code() -> None:
     assert f"first {format.TOP_ROWS:,} rows".replace(",", " ") in FORMAT_MD
     assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEAVY_LEAST:,}" in FORMAT_MD
     assert f"than a {format.PHRASE_SHARE}nd of the rows" in FORMAT_MD
+    assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEADED_LEAST:,}" in FORMAT_MD
+    assert (
+        f"its first {format.HEAD_ROWS} rows in each of the orders `{' '.join(ORDERS)}`" in FORMAT_MD
+    )
     assert f"of {format.TOP_LEAST:,} rows or more".replace(",", " ") in FORMAT_MD
     assert f"every {format.SAMPLED}th suffix" in FORMAT_MD
     assert f"every {format.OWNED}th byte" in FORMAT_MD

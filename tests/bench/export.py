@@ -6,14 +6,12 @@ ratio of processor times is to be believed on a shared machine, one of wall time
 exports do to cheap searches on the same server.
 """
 
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,13 +21,13 @@ from typing import Any, Final, NamedTuple
 from python_calamine import CalamineWorkbook
 from xlsxwriter import Workbook
 
-from quota.lmdb_store import LmdbStore
 from quota.plans import load
 from serve.workbook import book
 from serve.workbook.asked import Asked
 from shards import generations
 from shards.query import ORDERS, Query
-from tests.bench.load import Request, Server, measure, running
+from tests.bench.load import Request, Server, measure
+from tests.bench.served import Headers, data_of, keys, serving
 
 ROUNDS: Final = 5
 SECONDS: Final = 8
@@ -38,7 +36,6 @@ _EVERY: Final = 0.02  # seconds between two looks at the memory of a process
 CHEAP: Final = [
     Request(f"/api/v1/societes?pays=EE&limit=2&ca_min={number}", {}) for number in range(100)
 ]
-_LIMITS: Final = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\n"
 
 Sheets = Sequence[tuple[str, Sequence[Sequence[Any]]]]
 
@@ -167,14 +164,14 @@ def _measured(pipe: Any, work: Any, arguments: Sequence[Any]) -> None:
 
 def _beside_exports(data: Path, folder: Path) -> None:
     """16 connections ask for cheap searches, alone and while four exports are under way."""
-    keys = _keys(folder / "state")
-    with _serving(data, folder) as server:
-        _export(server, keys[0], 25)  # a process is there
+    accounts = keys(folder / "state", EXPORTS)
+    with serving(data, folder / "state") as server:
+        _export(server, accounts[0], 25)  # a process is there
         alone = measure(server, CHEAP, seconds=SECONDS, connections=16)
         done: list[float] = []
         stop = threading.Event()
-        threads = [threading.Thread(target=_exporting, args=(server, key, stop, done))
-                   for key in keys]  # fmt: skip
+        threads = [threading.Thread(target=_exporting, args=(server, account, stop, done))
+                   for account in accounts]  # fmt: skip
         for thread in threads:
             thread.start()
         crowded = measure(server, CHEAP, seconds=SECONDS, connections=16)
@@ -188,42 +185,19 @@ def _beside_exports(data: Path, folder: Path) -> None:
         print(f"\nPrivate memory of the server after that: {server.private():.0f} MiB.")
 
 
-def _exporting(server: Server, key: str, stop: threading.Event, done: list[float]) -> None:
+def _exporting(server: Server, account: Headers, stop: threading.Event, done: list[float]) -> None:
     while not stop.is_set():
         start = time.perf_counter()
-        _export(server, key, 10_000)
+        _export(server, account, 10_000)
         done.append(time.perf_counter() - start)
 
 
-def _export(server: Server, key: str, limit: int) -> None:
-    headers = {"Authorization": f"Bearer {key}"}
-    wanted = urllib.request.Request(f"{server.address}/api/v1/export?limit={limit}", None, headers)
+def _export(server: Server, account: Headers, limit: int) -> None:
+    address = f"{server.address}/api/v1/export?limit={limit}"
+    wanted = urllib.request.Request(address, None, dict(account))
     with urllib.request.urlopen(wanted) as answer:
         answer.read()
 
 
-def _keys(state: Path) -> list[str]:
-    plans, now = load(), datetime.now(UTC)
-    store = LmdbStore(state)
-    accounts = [store.create_account("integral", plans, now).result() for _ in range(EXPORTS)]
-    keys = [store.create_key(one.id, plans, now).result()[1] for one in accounts]
-    store.close()
-    return keys
-
-
-@contextmanager
-def _serving(data: Path, folder: Path) -> Iterator[Server]:
-    config = folder / "serve.toml"
-    config.write_text(_LIMITS)
-    command = [
-        sys.executable, "-m", "serve", "--data", str(data), "--state", str(folder / "state"),
-        "--port", "0", "--config", str(config),
-    ]  # fmt: skip
-    with running(command) as server:
-        yield server
-
-
 if __name__ == "__main__":
-    if subprocess.run(["which", "wrk"], capture_output=True).returncode:
-        raise SystemExit("wrk is not installed; apt-get install wrk")
-    main(Path(sys.argv[1]))
+    main(data_of(sys.argv))

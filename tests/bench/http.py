@@ -12,23 +12,19 @@ Then what dear searches do to cheap ones beside them, and what several workers g
 
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import threading
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from itertools import cycle, product
 from pathlib import Path
 from typing import Final
 
-from quota.lmdb_store import LmdbStore
-from quota.plans import load
 from shards.query import ORDERS
 from tests.bench.cold import touch
 from tests.bench.load import Rate, Request, Server, bare, idle, measure, running
+from tests.bench.served import Headers, data_of, keys, serving
 
 SECONDS: Final = 3
 ACCOUNTS: Final = 64  # of 10 000 calls a day: two minutes at 5 000 a second
@@ -36,11 +32,7 @@ DIFFERENT: Final = 5_000  # more than are remembered, whatever is remembered of 
 SEARCHES: Final = "/api/v1/societes"
 SEARCH: Final = f"{SEARCHES}?pays=EE&tri=nom"
 _LETTERS: Final = "abcdefghijklmnoprstuv"
-_LIMITS: Final = "[debit]\n" + "".join(
-    f"{plan} = 100000000\n" for plan in ("integral", "visiteur", "visiteur_jour", "listes")
-)
 
-Headers = Mapping[str, str]
 Case = tuple[str, Sequence[Request]]
 
 
@@ -48,19 +40,20 @@ def main(data: Path) -> None:
     # What a server would do by itself, and be busy with meanwhile.
     touch(list(data.glob("*/*.shard")))
     with tempfile.TemporaryDirectory() as folder:
-        state, keys = Path(folder, "state"), _keys(Path(folder, "state"))
-        with _serving(data, state, workers=1) as server:
-            _one_worker(server, keys)
+        state = Path(folder, "state")
+        accounts = keys(state, ACCOUNTS)
+        with serving(data, state, "--warm", "false") as server:
+            _one_worker(server, accounts)
             _beside_dear_ones(server)
-        with _serving(data, state, workers=2) as server:
-            _several_workers(server, keys)
+        with serving(data, state, "--warm", "false", "--workers", "2") as server:
+            _several_workers(server, accounts)
 
 
 # -- the tables ----------------------------------------------------------------------
 
 
-def _one_worker(server: Server, keys: Sequence[Headers]) -> None:
-    cases, size = _cases(server.address, keys)
+def _one_worker(server: Server, accounts: Sequence[Headers]) -> None:
+    cases, size = _cases(server.address, accounts)
     print(f"Ready after {server.ready:.2f} s. One worker; bare aiohttp sends {size:,} bytes.\n")
     print("| what | requests/s | p99 ms | CPU µs each | bare: requests/s | CPU µs | "
           "of bare | by CPU |\n| --- | --: | --: | --: | --: | --: | --: | --: |")  # fmt: skip
@@ -113,10 +106,10 @@ def _beside_dear_ones(server: Server) -> None:
     print()
 
 
-def _several_workers(server: Server, keys: Sequence[Headers]) -> None:
+def _several_workers(server: Server, accounts: Sequence[Headers]) -> None:
     print(f"Two workers, ready after {server.ready:.2f} s.\n")
     print("| what | requests/s | p99 ms | CPU µs each |\n| --- | --: | --: | --: |")
-    for name, requests in _cases(server.address, keys)[0]:
+    for name, requests in _cases(server.address, accounts)[0]:
         rate = measure(server, requests, seconds=SECONDS)
         print(f"| {name} | {rate.each_second:,.0f} | {rate.p99:.1f} | {rate.cpu:.0f} |", flush=True)
     print(f"\nPrivate memory of the larger one: {server.private():.0f} MiB.")
@@ -125,30 +118,30 @@ def _several_workers(server: Server, keys: Sequence[Headers]) -> None:
 # -- what is asked -------------------------------------------------------------------
 
 
-def _cases(address: str, keys: Sequence[Headers]) -> tuple[Sequence[Case], int]:
+def _cases(address: str, accounts: Sequence[Headers]) -> tuple[Sequence[Case], int]:
     """What is measured, and the bytes of a keyed search."""
-    tag, body = _tag(address + SEARCH, keys[0])
+    tag, body = _tag(address + SEARCH, accounts[0])
     visitor_tag, _ = _tag(address + SEARCH, {})
     found = re.search(rb'"iso2":"EE","id":"([^"]+)"', body)
     assert found
     company = f"{SEARCHES}/EE/{found[1].decode()}"
     return (
-        ("keyed search, 50 rows, counted", [Request(SEARCH, key) for key in keys]),
-        ("the same, all different", list(_different(keys))),
+        ("keyed search, 50 rows, counted", [Request(SEARCH, key) for key in accounts]),
+        ("the same, all different", list(_different(accounts))),
         ("visitor search, 2 rows", [Request(SEARCH, {})]),
-        ("keyed 304", [Request(SEARCH, {**key, "If-None-Match": tag}) for key in keys]),
+        ("keyed 304", [Request(SEARCH, {**key, "If-None-Match": tag}) for key in accounts]),
         ("visitor 304", [Request(SEARCH, {"If-None-Match": visitor_tag})]),
-        ("keyed record, counted", [Request(company, key) for key in keys]),
+        ("keyed record, counted", [Request(company, key) for key in accounts]),
         ("visitor record", [Request(company, {})]),
         ("countries", [Request("/api/v1/pays", {})]),
     ), len(body)
 
 
-def _different(keys: Sequence[Headers]) -> Iterator[Request]:
+def _different(accounts: Sequence[Headers]) -> Iterator[Request]:
     """Searches of 50 rows of one country, no two alike, in no order."""
     pages = list(product(ORDERS, range(900)))
     random.Random(2).shuffle(pages)
-    for (tri, offset), key in zip(pages[:DIFFERENT], cycle(keys), strict=False):
+    for (tri, offset), key in zip(pages[:DIFFERENT], cycle(accounts), strict=False):
         yield Request(f"{SEARCHES}?pays=EE&tri={tri}&offset={offset}", key)
 
 
@@ -157,33 +150,5 @@ def _tag(url: str, headers: Headers) -> tuple[str, bytes]:
         return answer.headers["ETag"], answer.read()
 
 
-# -- the servers ---------------------------------------------------------------------
-
-
-def _keys(state: Path) -> Sequence[Headers]:
-    """The headers of accounts of the largest plan, made in a new STATE folder."""
-    plans, now = load(), datetime.now(UTC)
-    store = LmdbStore(state)
-    made = [store.create_account("integral", plans, now) for _ in range(ACCOUNTS)]
-    keys = [store.create_key(one.result().id, plans, now) for one in made]
-    found = [{"Authorization": f"Bearer {one.result()[1]}"} for one in keys]
-    store.close()
-    return found
-
-
-@contextmanager
-def _serving(data: Path, state: Path, *, workers: int) -> Iterator[Server]:
-    config = state.with_name("serve.toml")
-    config.write_text(_LIMITS)
-    command = [
-        sys.executable, "-m", "serve", "--data", str(data), "--state", str(state),
-        "--port", "0", "--config", str(config), "--workers", str(workers), "--warm", "false",
-    ]  # fmt: skip
-    with running(command) as server:
-        yield server
-
-
 if __name__ == "__main__":
-    if subprocess.run(["which", "wrk"], capture_output=True).returncode:
-        raise SystemExit("wrk is not installed; apt-get install wrk")
-    main(Path(sys.argv[1]))
+    main(data_of(sys.argv))

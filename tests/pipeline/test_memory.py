@@ -34,9 +34,9 @@ def test_the_default_is_half_of_what_is_available(
 
 
 def test_less_memory_means_fewer_rows_at_once_within_limits() -> None:
-    assert memory.batch(64 * GIB, 2) == memory.MOST_ROWS
-    assert memory.batch(1, 2) == memory.FEWEST_ROWS
-    assert memory.FEWEST_ROWS < memory.batch(GIB, 2) < memory.batch(2 * GIB, 2) < memory.MOST_ROWS
+    assert memory.batch(32 * GIB) == memory.MOST_ROWS
+    assert memory.batch(1) == memory.FEWEST_ROWS
+    assert memory.FEWEST_ROWS < memory.batch(GIB // 2) < memory.batch(GIB) < memory.MOST_ROWS
 
 
 def test_a_country_needs_memory_for_its_companies_and_for_its_rows() -> None:

@@ -31,7 +31,7 @@ def country(done: Path) -> Country:
 
 
 def test_a_receipt_says_what_came_of_the_country(done: Path, tmp_path: Path) -> None:
-    receipts.put(done, country(done), "clé", tmp_path / "EE.parquet")
+    receipts.put(done, country(done), "clé", tmp_path / "EE.parquet", tmp_path)
 
     assert receipts.find(done, "EE", "clé", tmp_path / "EE.parquet") == country(done)
 
@@ -55,7 +55,7 @@ def changed(path: Path) -> None:
 def test_what_was_changed_is_not_taken_and_not_kept(
     done: Path, tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
-    receipts.put(done, country(done), "clé", tmp_path / "EE.parquet")
+    receipts.put(done, country(done), "clé", tmp_path / "EE.parquet", tmp_path)
     spoil(done)
 
     assert receipts.find(done, "EE", "clé", tmp_path / "EE.parquet") is None
@@ -63,7 +63,7 @@ def test_what_was_changed_is_not_taken_and_not_kept(
 
 
 def test_another_key_is_another_shard(done: Path, tmp_path: Path) -> None:
-    receipts.put(done, country(done), "clé", tmp_path / "EE.parquet")
+    receipts.put(done, country(done), "clé", tmp_path / "EE.parquet", tmp_path)
 
     assert receipts.find(done, "EE", "autre", tmp_path / "EE.parquet") is None
 
@@ -72,7 +72,7 @@ def test_a_country_without_rejected_rows_has_none_when_it_is_taken(
     done: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "EE.parquet").unlink()
-    receipts.put(done, country(done), "clé", tmp_path / "EE.parquet")
+    receipts.put(done, country(done), "clé", tmp_path / "EE.parquet", tmp_path)
 
     assert receipts.find(done, "EE", "clé", tmp_path / "EE.parquet") == country(done)
 

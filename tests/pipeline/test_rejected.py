@@ -122,7 +122,7 @@ def test_rejected_rows_are_written_whole_with_their_reason(tmp_path: Path) -> No
     ).pipe(rejected.mark)
     path = tmp_path / "rejected" / "EE.parquet"
 
-    rejected.write(marked, ["iso2", "id", "nom", "ville"], path)
+    rejected.write(marked, ["iso2", "id", "nom", "ville"], path, tmp_path)
 
     assert pl.read_parquet(path).rows() == [
         ("nom vide", "EE", "2", None, "Õismäe"),
@@ -135,7 +135,8 @@ def test_no_rejected_row_is_no_file_and_takes_an_old_one_away(tmp_path: Path) ->
     path = tmp_path / "EE.parquet"
     path.write_bytes(b"old")
 
-    rejected.write(companies(company("EE", "1", "Ä")).pipe(rejected.mark), ["id", "nom"], path)
+    marked = companies(company("EE", "1", "Ä")).pipe(rejected.mark)
+    rejected.write(marked, ["id", "nom"], path, tmp_path)
 
     assert not path.exists()
 

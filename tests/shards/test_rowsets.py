@@ -1,5 +1,6 @@
 """A set of rows as bytes: numbers, gaps or bits, whichever is best for so many."""
 
+import random
 import struct
 from itertools import accumulate
 
@@ -9,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shards import rowsets, sets
+from shards import format, rowsets, sets
 from shards.format import BITS, GAPS, LIST
+from shards.query import ORDERS
+from shards.rowsets import Packing
 from shards.sets import Bits
 
 
@@ -60,6 +63,34 @@ def test_the_reader_has_the_same_rows(case: tuple[int, set[int]]) -> None:
     assert found.rows().tolist() == sorted(held)
     every = np.arange(rows, dtype=np.uint32)
     assert np.flatnonzero(found.test(every)).tolist() == sorted(held)
+
+
+@pytest.mark.parametrize("dense", [0, 16, 10_000])
+@given(CASES, st.integers(0, 2**32))
+def test_a_large_set_has_its_first_rows_in_each_order(
+    dense: int, case: tuple[int, set[int]], seed: int
+) -> None:
+    rows, held = case
+    chance = random.Random(seed)
+    ascending = np.array(sorted(held), dtype=np.uint32)
+    orders = [chance.sample(range(rows), rows) for _ in ORDERS]
+    packing = Packing(rows, [np.array(order, dtype=np.uint32) for order in orders])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rowsets, "_DENSE", dense)
+        patch.setattr(format, "HEADED_LEAST", 3)
+        patch.setattr(format, "HEAD_ROWS", 3)
+        packed = packing.of_rows(ascending)
+        assert packing.of_mask(np.isin(np.arange(rows), ascending)) == packed
+        found = sets.unpack(packed, rows)
+
+    assert found.size == len(held)
+    assert sets.opened(found).rows().tolist() == sorted(held)
+    if len(held) <= max(3, rows // 64):
+        assert found.heads is None
+    else:
+        assert found.heads is not None
+        heads = [[row for row in order if row in held][:3] for order in orders]
+        assert found.heads.tolist() == heads
 
 
 @given(CASES, st.lists(st.integers(0, 9_000), max_size=12))

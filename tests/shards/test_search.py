@@ -96,6 +96,8 @@ TUNINGS: st.SearchStrategy[Tuning] = st.fixed_dictionaries(
         (format, "HEAVY_LEAST"): st.sampled_from((0, 1, 3)),
         (format, "HEAVY_SHARE"): st.just(2**31),
         (format, "PHRASE_SHARE"): st.just(2**31),
+        (format, "HEADED_LEAST"): st.sampled_from((2, 4, format.HEADED_LEAST)),
+        (format, "HEAD_ROWS"): st.sampled_from((1, 2)),
         (format, "TOP_ROWS"): st.sampled_from((8, format.TOP_ROWS)),
         (format, "TOP_LEAST"): st.sampled_from((0, 4, format.TOP_LEAST)),
         (rowsets, "_DENSE"): st.sampled_from((0, 3, 32)),

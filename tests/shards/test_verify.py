@@ -182,6 +182,8 @@ def test_what_the_writer_writes_is_right(least: int, monkeypatch: pytest.MonkeyP
             patch.setattr(rowsets, "_DENSE", 32 if bits else 0)
             patch.setattr(format, "TOP_LEAST", 3)
             patch.setattr(format, "TOP_ROWS", 2)
+            patch.setattr(format, "HEADED_LEAST", 2)
+            patch.setattr(format, "HEAD_ROWS", 2)
             write_shard(Path(folder) / "EE", "EE", found)
             with Shard(Path(folder) / "EE") as shard:
                 verify.check(shard)

@@ -10,12 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards import format, orders, phrases, texts, vocabulary
+from shards.rowsets import Packing
 from shards.text import fold, fold_id
 from shards.texts import Interval, Texts
 from tests import world
 from tests.shards.test_rowsets import unpacked
 
 NAMES = st.lists(world.names, max_size=30)
+
+
+def packing(rows: list[str]) -> Packing:
+    """Sets of so few rows have no heads."""
+    return Packing(len(rows), ())
 
 
 def listed(held: Texts) -> list[str]:
@@ -83,7 +89,7 @@ def test_every_part_of_a_word_that_many_rows_hold_has_its_rows_united(
     suffixes = vocabulary.suffixes(names.words)
     data = bytes(names.words.data)
     with patch.object(vocabulary, "heavy_size", lambda _: least):
-        found = dict(vocabulary.heavy(names.words, suffixes, held, len(noms)))
+        found = dict(vocabulary.heavy(names.words, suffixes, held, packing(noms)))
 
     parts: dict[str, list[int]] = defaultdict(list)  # part of a word -> its places in `suffixes`
     for place, start in enumerate(suffixes.tolist()):
@@ -112,7 +118,7 @@ def test_junctions_are_the_characters_around_each_blank(noms: list[str]) -> None
         for before, after in pairwise(words):
             expected[before[-1] + after[0]].add(row)
 
-    found = list(vocabulary.junctions(vocabulary.fold_names(texts.pack(noms)), len(noms)))
+    found = list(vocabulary.junctions(vocabulary.fold_names(texts.pack(noms)), packing(noms)))
 
     assert [key for key, _ in found] == sorted(key.encode() for key in expected)
     assert {key.decode(): set(unpacked(value, len(noms))) for key, value in found} == expected
@@ -127,7 +133,7 @@ def test_identifiers_are_folded_and_their_frequent_prefixes_listed(ids: list[str
     ordered = vocabulary.gathered(folded, by_folded)
     assert listed(ordered) == sorted(listed(folded))
     with patch.object(vocabulary, "heavy_size", lambda _: 1):
-        found = list(vocabulary.prefixes(ordered, by_folded, len(ids)))
+        found = list(vocabulary.prefixes(ordered, by_folded, packing(ids)))
 
     expected: dict[str, set[int]] = defaultdict(set)
     for row, text in enumerate(listed(folded)):
@@ -151,7 +157,7 @@ def test_every_text_with_a_blank_that_many_rows_hold_is_listed(least: int, noms:
                 expected[text].add(row)
 
     with patch.object(phrases, "phrase_size", lambda _: least):
-        found = dict(phrases.phrases(vocabulary.fold_names(texts.pack(noms)), len(noms)))
+        found = dict(phrases.phrases(vocabulary.fold_names(texts.pack(noms)), packing(noms)))
 
     assert {key.decode(): set(unpacked(value, len(noms))) for key, value in found.items()} == {
         text: rows

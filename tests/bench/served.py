@@ -1,0 +1,56 @@
+"""A server of ours to be measured: burst limits lifted, accounts of the largest plan for it."""
+
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from quota.lmdb_store import LmdbStore
+from quota.plans import load
+from tests.bench.load import Server, running
+
+_LIMITS: Final = "[debit]\n" + "".join(
+    f"{plan} = 100000000\n" for plan in ("integral", "visiteur", "visiteur_jour", "listes")
+)
+
+Headers = Mapping[str, str]
+
+
+def keys(state: Path, accounts: int) -> Sequence[Headers]:
+    """The headers of so many accounts of the largest plan, made in a new STATE folder."""
+    plans, now = load(), datetime.now(UTC)
+    store = LmdbStore(state)
+    made = [store.create_account("integral", plans, now) for _ in range(accounts)]
+    shown = [store.create_key(one.result().id, plans, now) for one in made]
+    found = [{"Authorization": f"Bearer {one.result()[1]}"} for one in shown]
+    store.close()
+    return found
+
+
+@contextmanager
+def serving(data: Path, state: Path, *flags: str) -> Iterator[Server]:
+    """Serve `data` on a free port; `flags` are further ones of `python -m serve`."""
+    config = state.with_name("serve.toml")
+    config.write_text(_LIMITS)
+    command = [
+        sys.executable, "-m", "serve", "--data", str(data), "--state", str(state),
+        "--port", "0", "--config", str(config), *flags,
+    ]  # fmt: skip
+    with running(command) as server:
+        yield server
+
+
+def data_of(arguments: Sequence[str]) -> Path:
+    """The DATA folder of a command line.
+
+    Raises:
+        SystemExit: there is none, or `wrk` is missing.
+    """
+    if len(arguments) != 2:
+        raise SystemExit("give the DATA folder of a built generation")
+    if not shutil.which("wrk"):
+        raise SystemExit("wrk is not installed; apt-get install wrk")
+    return Path(arguments[1])
