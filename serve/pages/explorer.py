@@ -5,19 +5,19 @@ of the API, by the same functions: the same rights, the same meters (decision 04
 parameter nothing is searched, so that the front page counts for nobody.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
 
-from serve import doors, lists
-from serve.answer import Answer, Route
+from serve import doors
+from serve.answer import Answer
 from serve.doors import Call
 from serve.edition import Edition
 from serve.errors import ApiError
 from serve.numbers import decimal
 from serve.pages import asked as searches
-from serve.pages import bars, refused, table
+from serve.pages import bars, pickers, refused, table
 from serve.pages.asked import Asked
 from serve.pages.bars import Bars
 from serve.pages.desk import Desk
@@ -25,15 +25,11 @@ from serve.pages.render import page
 from serve.pages.shown import Shown
 from serve.pages.table import ORDER_NAMES
 from serve.pages.visit import Visit, without
-from serve.params import Pairs
 from serve.societes import societes
 from shards.query import Query
 
 ROWS: Final = 25  # of a page
 _FRONT_BARS: Final = 12
-
-# More sub-sectors than these make a page long: fewer sectors show them.
-_SUB_SECTORS: Final = 40
 
 _SEARCH: Final = "/api/v1/societes"
 
@@ -48,39 +44,32 @@ async def explorer(desk: Desk, visit: Visit) -> Answer:
     with desk.site.published.lease() as edition:
         visit.trace.generation = edition.id
         asked = searches.read(visit.pairs, edition.names, edition.reference)
-        around = _around(desk, visit, edition, asked)
-        if not visit.pairs:
+        values: dict[str, Any] = {"found": None, "error": None, "bars": None, "status": 200}
+        if visit.pairs:
+            values |= await _results(desk, visit, edition, asked)
+        else:
             desk.site.gate.lists(visit.trace.address, visit.now)
-            drawn = _known_bars(desk, visit, edition, asked, Query(), _FRONT_BARS)
-            return page(desk, visit, "explorer.html", found=None, error=None, bars=drawn, **around)
-        try:
-            answer = await _search(desk, visit)
-            query = edition.search(visit.pairs).query
-        except ApiError as error:
-            if error.status != 400:
-                raise
-            told = refused.told(visit, error)
-            return page(
-                desk,
-                visit,
-                "explorer.html",
-                status=400,
-                found=None,
-                error=told,
-                bars=None,
-                **around,
-            )
-        found = orjson.loads(answer.body)
-        return page(
-            desk, visit, "explorer.html",
-            outcome=answer.outcome,
-            found=found,
-            error=None,
-            used=answer.headers.get("X-Quota-Used"),
-            limit=answer.headers.get("X-Quota-Limit"),
-            bars=_known_bars(desk, visit, edition, asked, query) if found["total"] else None,
-            **around,
-        )  # fmt: skip
+            values["bars"] = _known_bars(desk, visit, edition, asked, Query(), _FRONT_BARS)
+        return page(desk, visit, "explorer.html", **values, **_around(desk, visit, edition, asked))
+
+
+async def _results(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> dict[str, Any]:
+    """What the template draws of the answer of the API to this search, or of what is wrong."""
+    try:
+        answer = await _search(desk, visit)
+        query = edition.search(visit.pairs).query
+    except ApiError as error:
+        if error.status != 400:
+            raise
+        return {"error": refused.told(visit, error), "status": 400}
+    found = orjson.loads(answer.body)
+    return {
+        "outcome": answer.outcome,
+        "found": found,
+        "used": answer.headers.get("X-Quota-Used"),
+        "limit": answer.headers.get("X-Quota-Limit"),
+        "bars": _known_bars(desk, visit, edition, asked, query) if found["total"] else None,
+    }
 
 
 async def figures(desk: Desk, visit: Visit) -> Answer:
@@ -120,45 +109,17 @@ def _known_bars(
 
 def _around(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> dict[str, Any]:
     """What surrounds the results: the form, the chips, the links, the call of the API."""
-    names = bars.labels(visit, edition.reference)
-    scope = [pair for pair in asked.pairs() if pair[0] == "pays"]
-    pays = _listed(desk, visit, edition, lists.pays, [])["pays"]
-    secteurs = _listed(desk, visit, edition, lists.secteurs, scope)["secteurs"]
     return {
         "asked": asked,
-        "names": names,
+        "names": bars.labels(visit, edition.reference),
         "rows": ROWS,
-        "pays": sorted(pays, key=lambda one: (-one["n_societes"], names[one["iso2"]])),
-        "secteurs": sorted(secteurs, key=lambda one: names[one["secteur"]]),
-        "sous_secteurs": _sub_sectors(desk, visit, edition, asked),
+        "pickers": pickers.of_search(desk, visit, edition, asked),
         "chips": _chips(visit, edition, asked),
         "heads": table.heads(visit, asked),
         "orders": {tri: visit.t(*names) for tri, names in ORDER_NAMES.items()},
         "total": edition.reference.total,
         "call": f"{_SEARCH}?{searches.query_string([*asked.pairs(), ('limit', str(ROWS))])}",
     }
-
-
-def _sub_sectors(
-    desk: Desk, visit: Visit, edition: Edition, asked: Asked
-) -> Sequence[Mapping[str, Any]]:
-    """Those of the chosen sectors, the largest first; chosen ones are always among them."""
-    if not asked.secteurs:
-        return ()
-    scope = [pair for pair in asked.pairs() if pair[0] in ("pays", "secteur")]
-    found = _listed(desk, visit, edition, lists.sous_secteurs, scope)["sous_secteurs"]
-    found.sort(key=lambda one: (one["sous_secteur"] not in asked.sous_secteurs, -one["n_societes"]))
-    most = max(_SUB_SECTORS, len(asked.sous_secteurs))
-    return sorted(found[:most], key=lambda one: -one["n_societes"])
-
-
-def _listed(
-    desk: Desk, visit: Visit, edition: Edition, route: Route, pairs: Pairs
-) -> dict[str, Any]:
-    """A public list of the API."""
-    ask = doors.ask(desk.site, Call("", (), lambda: pairs), visit.caller)
-    body: dict[str, Any] = orjson.loads(route(ask, edition).body)
-    return body
 
 
 def _chips(visit: Visit, edition: Edition, asked: Asked) -> Sequence[tuple[str, str]]:

@@ -1,15 +1,14 @@
 """Debian's Chromium, driven by Playwright. A page that complains or leaves the host fails."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+
+from tests.proof.tools import need
 
 PROGRAM = "chromium"
 # A closed network makes Chromium's own connections fail at every start: it must not try any.
@@ -43,21 +42,12 @@ class Window:
         return True
 
 
-def needed() -> str:
-    """The path of Chromium; without it a test is skipped, but not in CI."""
-    program = shutil.which(PROGRAM)
-    if program is None:
-        told = f"{PROGRAM} is not installed: apt-get install {PROGRAM}"
-        if os.environ.get("CI"):
-            pytest.fail(told)
-        pytest.skip(told)
-    return program
-
-
 @contextmanager
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=needed(), args=list(FLAGS))
+        started = playwright.chromium.launch(
+            executable_path=need("chromium", "chromium"), args=list(FLAGS)
+        )
         yield started
         started.close()
 
