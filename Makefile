@@ -2,7 +2,7 @@
 # requirements.lock (pinned, with hashes) and makes again only when that file or pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check proof lint types layers bench golden lock clean
+.PHONY: help setup demo test check proof judges lint types layers bench golden viewer lock clean
 .DELETE_ON_ERROR:
 
 PYTHON    ?= python3
@@ -13,10 +13,12 @@ BIN   := .venv/bin
 PY    := $(BIN)/python
 READY := .venv/.stamp
 BENCH := .venv/.bench-stamp
+JUDGE := .venv/.judges-stamp
 DEMO  := demo-data
 BUILT := $(DEMO)/.stamp
 KEYS  := $(DEMO)/keys.txt
 QUOTA := $(PY) -m quota --state $(DEMO)/state
+NPM   := $(PY) tests/judges/npm.py
 # Tests on all processors, those of a file on the same.
 SPREAD := -n auto --dist loadfile
 FIELD := $(PY) -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])'
@@ -68,10 +70,19 @@ test: $(READY) ## the whole suite, proofs included (HYPOTHESIS_PROFILE=thorough 
 	@$(PY) -m pytest $(SPREAD)
 
 check: lint types layers ## lint, types, layers, and the suite without the slow proofs
-	@$(PY) -m pytest $(SPREAD) -m "not slow"
+	@$(PY) -m pytest $(SPREAD) -m "not slow and not judge"
 
 proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the clock
 	@$(PY) -m pytest $(SPREAD) -m slow
+
+# One line a folder of judges: what is installed for them, from locks without an index in them.
+judges: $(JUDGE) ## what others wrote judges the API: schemathesis, redocly, spectral, clients, a browser
+	@$(PY) -m pytest -m judge tests/judges
+
+$(JUDGE): tests/judges/requirements-judges.lock tests/judges/openapi/package-lock.json $(READY)
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(NPM) ci --prefix tests/judges/openapi
+	@touch $@
 
 lint: $(READY) ## format and lint
 	@$(BIN)/ruff format --check .
@@ -93,16 +104,23 @@ $(BENCH): requirements-bench.lock $(READY)
 # -- what is written by a command and kept ---------------------------------------------------------
 
 # The tests that rewrite fail on purpose: a rewritten file is not a pass, its diff is to be read.
-golden: $(READY) ## rewrite tests/golden; read the diff, then run the tests
+golden: $(READY) ## rewrite tests/golden and the examples of the API; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
-	@git --no-pager diff --stat -- tests/golden
+	@git --no-pager diff --stat -- tests/golden serve/openapi/examples.json
 
-lock: $(READY) ## write requirements.lock and requirements-bench.lock again from pyproject.toml
+viewer: $(JUDGE) ## fetch the viewer of /docs again from npm, in the version that serve/viewer names
+	$(PY) tests/judges/openapi/viewer.py
+
+lock: $(READY) ## write the lock files of Python again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
 	  --no-header --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-bench.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra s3 --extra sign --constraint requirements.lock \
+	  --generate-hashes --no-header --output-file requirements-serve.lock
+	$(BIN)/uv pip compile --quiet --group judges --constraint requirements.lock --generate-hashes \
+	  --no-header --output-file tests/judges/requirements-judges.lock
 
 clean:    ## remove what can be made again, .venv excepted
 	rm -rf $(DEMO) build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

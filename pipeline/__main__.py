@@ -11,13 +11,16 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline import build, importing, memory, quality
+from pipeline import build, importing, memory, preview, quality, sources
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
+from pipeline.planning import Options
 from pipeline.registers import REGISTERS
 from pipeline.rejected import MOST
 from pipeline.synth import writing
+from shards import publication
 from shards.errors import ShardError
+from shards.publication import Gates
 
 _EXAMPLE_IMPORT = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
 _EXAMPLE_SYNTH = "example: python -m pipeline synth --companies 100000 --seed 1 --out input/synth"
@@ -46,19 +49,28 @@ def _import(asked: argparse.Namespace) -> int:
 
 
 def _build(asked: argparse.Namespace) -> int:
-    options = build.Options(
+    options = Options(
         inputs=tuple(asked.input),
         out=asked.out,
         pays=asked.pays,
         jobs=asked.jobs,
         memory=asked.memory,
         cluster=asked.cluster,
-        force=asked.force,
+        gates=Gates(asked.force, dict(asked.minimum)),
+        keep=asked.keep,
         max_rejected=asked.max_rejected,
     )
+    if asked.dry_run:
+        for line in preview.lines(options):
+            print(line)
+        return 0
     built = build.run(options)
-    if built.resumed:
-        print(f"taken from an interrupted build: {' '.join(built.resumed)}")
+    for what, countries in (
+        ("taken from an interrupted build", built.resumed),
+        ("unchanged, taken from the published generation", built.reused),
+    ):
+        if countries:
+            print(f"{what}: {' '.join(countries)}")
     for line in quality.table(built.pays, built.hors_pays):
         print(line)
     print(f"published {built.generation} in {asked.out}")
@@ -149,7 +161,28 @@ def _build_parser(parser: argparse.ArgumentParser) -> None:
         help=f"of a country's rows that may be rejected (default {MOST})",
     )
     parser.add_argument(
-        "--force", action="store_true", help="publish although a country lost over 2 %% of its rows"
+        "--minimum",
+        metavar="N|ISO2=N",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_minimum,
+        help="publish nothing with fewer companies, in all or of a country: 18000000 UK=2500000",
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="publish although a country lost over 2 %% of its rows, or a --minimum is not reached",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="N",
+        type=_kept,
+        default=publication.KEPT,
+        help=f"generations that stay, the new one included (default {publication.KEPT})",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would change, and write nothing"
     )
 
 
@@ -162,6 +195,24 @@ def _countries(value: str) -> tuple[str, ...]:
     if not found:
         raise argparse.ArgumentTypeError(f"{value!r} names no country; write --pays EE,UK")
     return found
+
+
+def _minimum(value: str) -> tuple[str, int]:
+    iso2, _, number = value.rpartition("=")
+    if not number.isascii() or not number.isdigit():
+        raise argparse.ArgumentTypeError(
+            f"{value!r} is no number of companies; write 18000000, or UK=2500000 for a country"
+        )
+    iso2 = iso2.strip().upper()
+    return sources.SPELLINGS.get(iso2, iso2), int(number)
+
+
+def _kept(value: str) -> int:
+    if not value.isascii() or not value.isdigit() or int(value) < publication.KEPT:
+        raise argparse.ArgumentTypeError(
+            f"{value!r} is too few generations; keep {publication.KEPT} or more, to go back to"
+        )
+    return int(value)
 
 
 def _positive(value: str) -> int:

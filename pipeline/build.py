@@ -1,16 +1,18 @@
 """Build: canonical Parquet becomes a published generation.
 
 Each country is a task of its own (country.py), from its rows in the input to its shard, so that
-tasks run in processes and a build that was interrupted goes on with the countries that are left.
-The same input gives the same bytes, whatever the number of processes, the memory, the order of
-files, and how often it was interrupted. Nothing is published before everything is whole; a build
-that fails or dies leaves what is published as it was.
+tasks run in processes and a build that was interrupted goes on with the countries that are left. A
+country of which nothing has changed since the published generation is not built again
+(unchanged.py). The same input gives the same bytes, whatever the number of processes, the memory,
+the order of files, and how often it was interrupted. Nothing is published before everything is
+whole; a build that fails or dies leaves what is published as it was.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -19,100 +21,81 @@ from pipeline import (
     cluster,
     emit,
     jobs,
-    memory,
-    money,
+    modifications,
+    planning,
     previous,
     quality,
     receipts,
     rejected,
-    sectors,
     sources,
+    unchanged,
     workshop,
 )
 from pipeline import country as countries
 from pipeline import seeds as tables
 from pipeline.canonical import COMPANIES
 from pipeline.cluster import Cluster
-from pipeline.country import Tables, Task
-from pipeline.errors import BuildError
+from pipeline.country import Task
 from pipeline.jobs import Processes
+from pipeline.planning import Input, Options
 from pipeline.quality import Quality
 from pipeline.receipts import Country
 from pipeline.rejected import NO_COUNTRY, NOWHERE, REASON
 from pipeline.seeds import Seeds
 from pipeline.sources import Survey
 from pipeline.workshop import Workshop
-from shards import generations, reference
-from shards.manifest import Source
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a build is asked.
-
-    `pays` None means all countries; `jobs` None, as many processes as pay off; `memory`, in bytes,
-    None, half of what is available. `cluster`: the address of a scheduler, instead of processes;
-    `memory` is then that of each task.
-    """
-
-    inputs: tuple[Path, ...]
-    out: Path
-    pays: tuple[str, ...] | None = None
-    jobs: int | None = None
-    memory: int | None = None
-    cluster: str | None = None
-    force: bool = False
-    max_rejected: float = rejected.MOST
-    seeds: Path = tables.SEEDS
+from shards import generations, publication, reference
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A published generation and its report; `resumed` countries an interrupted build had done."""
+    """A published generation and its report.
+
+    `resumed` countries an interrupted build had done; of `reused` ones nothing had changed.
+    """
 
     generation: str
     pays: Mapping[str, Quality]
     hors_pays: Quality
     resumed: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Input:
-    """What is known of the input before it is read."""
-
-    companies: Survey
-    comptes: Survey
-    digests: Mapping[Path, Source]
+    reused: tuple[str, ...]
 
 
 def run(options: Options) -> Built:
     """Build and publish a generation.
 
     Raises:
-        BuildError: the input, a table, the share of rejected rows or the memory forbids it; or
-            another build is under way.
+        BuildError: the input, a table, the share of rejected rows or the memory forbids it.
         InputError: a file of the input is not canonical.
-        ShardError: a gate of the publication is closed.
+        ShardError: a gate of the publication is closed, or another build is under way.
     """
     if options.cluster:  # elsewhere a relative path leads elsewhere
         inputs = tuple(folder.resolve() for folder in options.inputs)
         options = replace(options, inputs=inputs, out=options.out.resolve())
     seeds = tables.read(options.seeds)
     sources.check(options.inputs)
-    wanted = _wanted(options.pays, seeds)
+    wanted = planning.wanted(options.pays, seeds)
     kept = [pays.iso2 for pays in seeds.pays if pays.iso2 not in wanted]
-    old = previous.read(options.out) if kept else None
     with workshop.opened(options.out) as shop:
-        given = _read(options.inputs)
+        old = previous.read(options.out) if kept else None
+        given = planning.read(options.inputs)
         elsewhere = _elsewhere(options, seeds, given, shop)
-        built, resumed = _countries(options, seeds, wanted, given, shop)
+        known = unchanged.published(options.out)
+        here = planning.processes(options, wanted, given)
+        with _crew(options, here, shop) as crew:
+            tasks = planning.tasks(options, seeds, wanted, given, shop, crew.share)
+            reused = unchanged.find(known, options.out, tasks)
+            fresh, resumed = _countries(crew, tasks, shop, reused)
+        built = [*reused.values(), *fresh]
         counts = {country.iso2: country.cells for country in built}
         qualities = {country.iso2: country.quality for country in built}
         files = {generations.shard_name(country.iso2): country.file for country in built}
         found = list(given.digests.values())
         with _staged(options.out) as staged:
-            for name in files:
-                previous.link(shop.done / name, staged / name)
+            for folder, countries in ((known.folder, reused.values()), (shop.done, fresh)):
+                for country in countries:
+                    name = generations.shard_name(country.iso2)
+                    previous.link(folder / name, staged / name)
             if old:
                 files |= previous.keep(old, kept, staged)
                 counts |= {iso2: old.counts[iso2] for iso2 in kept}
@@ -121,21 +104,17 @@ def run(options: Options) -> Built:
             lists = emit.reference(seeds, counts)
             (staged / generations.REFERENCE).write_bytes(reference.dump(lists))
             (staged / generations.QUALITY).write_bytes(quality.dump(qualities, elsewhere))
-            generation = generations.publish(
-                options.out, staged, sources=found, known=files, force=options.force
-            )
-    return Built(generation, qualities, elsewhere, resumed)
+            generation = publication.publish(
+                options.out, staged, sources=found, known=files, gates=options.gates,
+                keep=options.keep,
+                compare=partial(modifications.compare, here=here),
+            )  # fmt: skip
+        unchanged.remember(options.out, shop.done)
+    same = (iso2 for iso2, country in reused.items() if country.cells)
+    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(same)))
 
 
-def _read(inputs: tuple[Path, ...]) -> _Input:
-    return _Input(
-        sources.survey(inputs, "companies"),
-        sources.survey(inputs, "comptes"),
-        sources.digests(inputs),
-    )
-
-
-def _elsewhere(options: Options, seeds: Seeds, given: _Input, shop: Workshop) -> Quality:
+def _elsewhere(options: Options, seeds: Seeds, given: Input, shop: Workshop) -> Quality:
     """Set apart the rows of no known country; stop if they are too many of the whole input."""
     known = [pays.iso2 for pays in seeds.pays]
     rows, lines = _strangers(given.companies, known), _strangers(given.comptes, known)
@@ -160,26 +139,15 @@ def _strangers(survey: Survey, known: Iterable[str]) -> dict[str, int]:
 
 
 def _countries(
-    options: Options, seeds: Seeds, wanted: Iterable[str], given: _Input, shop: Workshop
+    crew: Cluster | Processes, tasks: Sequence[Task], shop: Workshop, reused: Collection[str]
 ) -> tuple[list[Country], tuple[str, ...]]:
-    """Every wanted country, and which of them an interrupted build had done."""
-    totals = sources.totals(given.companies)
-    sizes = {iso2: totals.get(iso2, 0) for iso2 in wanted}
-    known = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
-    shared = [
-        receipts.folder_digest(options.seeds, "*.csv"),
-        f"max_rejected {options.max_rejected}",
-    ]
-    with _crew(options, list(sizes.values()), shop) as crew:
-        tasks = [
-            _task(iso2, options, known, given, shop, shared, memory.batch(crew.share))
-            for iso2 in sorted(sizes, key=lambda iso2: (-sizes[iso2], iso2))
-        ]
-        receipts.clear(shop.done, {task.iso2 for task in tasks})
-        found = [receipts.find(task.done, task.iso2, task.key, task.rejected) for task in tasks]
-        done = [country for country in found if country]
-        left = [task for task, country in zip(tasks, found, strict=True) if not country]
-        large = crew.run(countries.build, [task for task in left if task.rows])
+    """Every country that is not reused, and which of them an interrupted build had done."""
+    tasks = [task for task in tasks if task.iso2 not in reused]
+    receipts.clear(shop.done, {task.iso2 for task in tasks})
+    found = [receipts.find(task.done, task.iso2, task.key, task.rejected) for task in tasks]
+    done = [country for country in found if country]
+    left = [task for task, country in zip(tasks, found, strict=True) if not country]
+    large = crew.run(countries.build, [task for task in left if task.rows])
     # A country without a company is not worth a process.
     here = Processes(1, jobs.UNBOUNDED)
     small = here.run(countries.build, [task for task in left if not task.rows])
@@ -187,59 +155,19 @@ def _countries(
 
 
 @contextmanager
-def _crew(options: Options, rows: list[int], shop: Workshop) -> Iterator[Cluster | Processes]:
-    """Who builds the countries, of so many `rows`."""
+def _crew(options: Options, here: Processes, shop: Workshop) -> Iterator[Cluster | Processes]:
+    """Who builds the countries."""
     if options.cluster:
         with cluster.connected(options.cluster, shop.work, options.memory) as crew:
             yield crew
     else:
-        yield Processes(jobs.number(options.jobs, rows), options.memory or memory.default())
-
-
-def _task(
-    iso2: str,
-    options: Options,
-    known: Tables,
-    given: _Input,
-    shop: Workshop,
-    shared: Iterable[str],
-    batch: int,
-) -> Task:
-    companies, comptes = sources.parts(given.companies, iso2), sources.parts(given.comptes, iso2)
-    inputs = [
-        sorted(given.digests[part.path].blake3 for part in held) for held in (companies, comptes)
-    ]
-    return Task(
-        iso2=iso2,
-        companies=companies,
-        comptes=comptes,
-        tables=known,
-        max_rejected=options.max_rejected,
-        out=options.out,
-        done=shop.done,
-        work=shop.work,
-        key=receipts.key(iso2, *shared, *(str(names) for names in inputs)),
-        batch=batch,
-        memory=memory.need(sum(part.rows for part in companies), batch),
-    )
-
-
-def _wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
-    known = [country.iso2 for country in seeds.pays]
-    if pays is None:
-        return known
-    asked = list(dict.fromkeys(sources.SPELLINGS.get(iso2, iso2) for iso2 in pays))
-    if unknown := [iso2 for iso2 in asked if iso2 not in known]:
-        raise BuildError(
-            f"unknown country {', '.join(unknown)} in --pays; known: {', '.join(sorted(known))}"
-        )
-    return asked
+        yield here
 
 
 @contextmanager
 def _staged(out: Path) -> Iterator[Path]:
     """A folder for the files of the generation to be, which does not outlive the build."""
-    staged = generations.staging(out)
+    staged = publication.staging(out)
     try:
         yield staged
     finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pipeline import quality
 from pipeline.errors import BuildError
 from pipeline.quality import Quality
-from shards import generations, manifest, reference
+from shards import generations, manifest, pointer, reference
 from shards.manifest import File, Manifest, Source
 from shards.reference import Cell
 
@@ -35,7 +35,7 @@ def read(data: Path) -> Previous:
         BuildError: nothing has been published there.
         ShardError: the generation cannot be read.
     """
-    generation = generations.current(data)
+    generation = pointer.current(data)
     if generation is None:
         raise BuildError(
             f"{data} has no published generation to take the other countries from; "

@@ -56,7 +56,7 @@ def put(done: Path, country: Country, key: str, rejected: Path, work: Path) -> N
     The receipt is written in `work`, a folder of the task's own, and moved.
     """
     receipt = {"key": key, "rejetees": _file_digest(rejected), **asdict(country)}
-    path = _path(done, country.iso2)
+    path = file(done, country.iso2)
     partial = work / path.name
     with partial.open("wb") as stream:
         stream.write(orjson.dumps(receipt))
@@ -70,23 +70,34 @@ def find(done: Path, iso2: str, key: str, rejected: Path) -> Country | None:
 
     `rejected` is its file of rejected rows, which must still be the one of that build.
     """
-    path, shard = _path(done, iso2), done / generations.shard_name(iso2)
+    path, shard = file(done, iso2), done / generations.shard_name(iso2)
+    country = read(path, key, rejected)
+    if country and shard.exists() and manifest.digest(shard) == country.file:
+        return country
+    path.unlink(missing_ok=True)
+    shard.unlink(missing_ok=True)
+    return None
+
+
+def read(path: Path, key: str, rejected: Path) -> Country | None:
+    """What a receipt says, if it is of this key and the rejected rows are those of that build."""
     try:
         receipt: dict[str, Any] = orjson.loads(path.read_bytes())
-        country = Country(
-            iso2,
+        if (receipt["key"], receipt["rejetees"]) != (key, _file_digest(rejected)):
+            return None
+        return Country(
+            receipt["iso2"],
             tuple(Cell(**cell) for cell in receipt["cells"]),
             Quality(**receipt["quality"]),
             File(**receipt["file"]),
         )
-        known = (receipt["key"], receipt["rejetees"], country.file)
-        if known == (key, _file_digest(rejected), manifest.digest(shard)):
-            return country
     except (FileNotFoundError, KeyError, TypeError, ValueError):
-        pass  # cut off before it was whole, or of another version: as good as none
-    path.unlink(missing_ok=True)
-    shard.unlink(missing_ok=True)
-    return None
+        return None  # cut off before it was whole, or of another version: as good as none
+
+
+def file(folder: Path, iso2: str) -> Path:
+    """The receipt of a country among others."""
+    return folder / f"{iso2}.json"
 
 
 def clear(done: Path, wanted: Collection[str]) -> None:
@@ -102,10 +113,6 @@ def code() -> str:
     root = Path(__file__).parents[1]
     own = [folder_digest(root / room, "*.py") for room in _ROOMS]
     return " ".join([*own, *(f"{name} {version(name)}" for name in _LIBRARIES)])
-
-
-def _path(done: Path, iso2: str) -> Path:
-    return done / f"{iso2}.json"
 
 
 def _file_digest(path: Path) -> str | None:

@@ -2,12 +2,9 @@
 
 It outlives a build that fails or dies, so that the next one takes the countries that are done
 (receipts.py says which of them are still good) and begins with the others; a build that succeeds
-leaves nothing. The lock on DATA lasts as long as the process that holds it: two builds would each
-take the other's files for their own.
+leaves nothing. There is one build at a time: two would each take the other's files for their own.
 """
 
-import fcntl
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pipeline.errors import BuildError
+from shards import locks
 
 FOLDER: Final = ".building"
 
@@ -34,10 +31,9 @@ def opened(out: Path) -> Iterator[Workshop]:
     """The workshop of a build into `out`, made where it is not there.
 
     Raises:
-        BuildError: another build is under way in `out`.
+        GenerationError: another build is under way in `out`.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    with _locked(out):
+    with locks.writing(out):
         folder = out / FOLDER
         done = folder / "done"
         done.mkdir(parents=True, exist_ok=True)
@@ -52,17 +48,3 @@ def opened(out: Path) -> Iterator[Workshop]:
                 shutil.rmtree(folder)
             raise
         shutil.rmtree(folder)
-
-
-@contextmanager
-def _locked(out: Path) -> Iterator[None]:
-    descriptor = os.open(out, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError as error:
-        raise BuildError(
-            f"another build is under way in {out}; wait for its end, or name another --out"
-        ) from error
-    finally:
-        os.close(descriptor)

@@ -4,24 +4,26 @@ The clock is read here and nowhere below. A secret key is printed once, by `key 
 """
 
 import argparse
+import asyncio
+import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from quota import commands, person_commands, shown
+from quota import address, commands, person_commands, shown
 from quota.commands import Answer, Plans
 from quota.effective import NONE, check_plan
 from quota.environment import FILE
 from quota.errors import QuotaError
-from quota.lmdb_store import LmdbStore
 from quota.plans import PlansError, load
-from quota.store import Store
+from quota.store import Ledger
+from quota.stores import open_ledger
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
 
@@ -30,7 +32,7 @@ _MODULE: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 if TYPE_CHECKING:
     _Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-Command = Callable[[Store, argparse.Namespace, Plans, datetime], Answer]
+Command = Callable[[Ledger, argparse.Namespace, Plans, datetime], Awaitable[Answer]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,9 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser = _parser([slug for slug, plan in plans.items() if plan.outil_api != NONE])
         options = parser.parse_args(arguments)
         _check(parser, options, plans)
-        store = LmdbStore(options.state)
+        store = open_ledger(options.quota, options.state)
         try:
-            answer = options.command(store, options, plans, datetime.now(UTC))
+            answer = asyncio.run(options.command(store, options, plans, datetime.now(UTC)))
         finally:
             store.close()
     except (QuotaError, PlansError, OSError) as error:
@@ -54,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: Plans) -> None:
     """What argparse cannot see: no state folder, none of ours, a tool that the plan has not."""
-    if options.state is None:
+    on_this_host = options.quota == address.LMDB
+    if on_this_host and options.state is None:
         parser.error("--state STATE is missing; it is the folder that `serve --state` has too")
     if "named_plan" in options:
         if (options.plan is None) == (options.named_plan is None):
@@ -65,7 +68,8 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: 
             check_plan(options.plan, bool(options.api_tool), plans)
         except QuotaError as error:
             parser.error(str(error))
-    if options.command is not commands.create_account and not (options.state / FILE).exists():
+    first = options.command is commands.create_account
+    if on_this_host and not first and not (options.state / FILE).exists():
         raise QuotaError(f"{options.state} holds no {FILE}; `account create` makes the first one")
 
 
@@ -98,6 +102,13 @@ def _parser(slugs: Sequence[str]) -> argparse.ArgumentParser:
         type=Path,
         default=Path(state) if state else None,
         help="the folder that servers have as --state (or the variable SOCIETES_STATE)",
+    )
+    parser.add_argument(
+        "--quota",
+        metavar="URL",
+        type=_address,
+        default=os.environ.get("SOCIETES_QUOTA", address.LMDB),
+        help="what servers have as --quota, if not the default (or the variable SOCIETES_QUOTA)",
     )
     nouns = parser.add_subparsers(required=True, metavar="COMMAND")
     _account_commands(_noun(nouns, "account", "organisations: plan, API tool, modules"), slugs)
@@ -225,6 +236,13 @@ def _verb(
     return parser
 
 
+def _address(text: str) -> str:
+    try:
+        return address.checked(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{address.masked(text)!r}: {error}") from error
+
+
 def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
@@ -246,4 +264,5 @@ def _modules(text: str) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
+    logging.disable(logging.WARNING)  # how a server is set is said to those who serve
     raise SystemExit(main())

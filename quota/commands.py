@@ -9,80 +9,80 @@ from quota import shown
 from quota.effective import effective
 from quota.periods import months_before
 from quota.plans import Plan
-from quota.store import Store
+from quota.store import Ledger
 
 Plans = Mapping[str, Plan]
 Answer = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
-def create_account(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def create_account(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """A new organisation; its id is what every other command wants."""
-    account = store.create_account(
+    account = await store.create_account(
         options.plan,
         plans,
         now,
         nom=options.nom,
         api_tool=bool(options.api_tool),
         modules=options.modules or (),
-    ).result()
+    )
     return shown.created(account, plans)
 
 
-def show_account(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def show_account(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """One organisation."""
-    return shown.account_members(store.account(options.account), plans)
+    return shown.account_members(await store.account(options.account), plans)
 
 
-def list_accounts(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def list_accounts(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """All organisations, the oldest first."""
-    return [shown.account_members(account, plans) for account in store.accounts()]
+    return [shown.account_members(account, plans) for account in await store.accounts()]
 
 
-def set_plan(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def set_plan(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """Another plan, from the next call on."""
-    account = store.set_plan(
+    account = await store.set_plan(
         options.account, options.plan, plans, api_tool=options.api_tool, modules=options.modules
-    ).result()
+    )
     return shown.account_members(account, plans)
 
 
-def create_key(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def create_key(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """A new key; the only time that its text is seen."""
-    key, text = store.create_key(options.account, plans, now, label=options.label).result()
+    key, text = await store.create_key(options.account, plans, now, label=options.label)
     return {"account": key.account, "key_id": key.id, "key": text}
 
 
-def list_keys(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def list_keys(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """The keys of an organisation, ended ones too."""
-    account = store.account(options.account)
-    return [shown.key_members(key) for key in store.keys_of(account.id)]
+    account = await store.account(options.account)
+    return [shown.key_members(key) for key in await store.keys_of(account.id)]
 
 
-def revoke_key(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def revoke_key(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """End a key; the next call with it is refused."""
-    return shown.key_members(store.revoke_key(options.key_id, now).result())
+    return shown.key_members(await store.revoke_key(options.key_id, now))
 
 
-def add_credits(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def add_credits(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """A pack of credits, after what the month grants."""
-    left = store.add_credits(options.account, options.count).result()
+    left = await store.add_credits(options.account, options.count)
     return {"account": options.account, "ajoutes": options.count, "packs": left}
 
 
-def usage(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def usage(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """What is used and left, under the limits that its keys are served with."""
-    account = store.account(options.account)
+    account = await store.account(options.account)
     plan = effective(account, plans)
-    return shown.usage_members(account, plan, store.usage(account.id, plan, now))
+    return shown.usage_members(account, plan, await store.usage(account.id, plan, now))
 
 
-def compact(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def compact(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """Drop the counters of old months."""
     before = months_before(now, options.keep_months)
     return {"before": before, "rows": store.compact(before)}
 
 
-def backup(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def backup(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """Write a verified copy."""
     store.backup(options.file)
     return {"file": str(options.file), "bytes": options.file.stat().st_size}

@@ -22,7 +22,7 @@ from lmdb.verify import VerifyError, verify
 
 from quota import format
 from quota.errors import QuotaError, StoreUnavailable, WrongStoreError
-from quota.transaction import Reading
+from quota.transaction import Reading, Writing
 from quota.turn import Turn
 from quota.writer import Wish
 
@@ -103,7 +103,7 @@ class Environment:
 
     # -- writes --------------------------------------------------------------------
 
-    def write(self, wishes: Sequence[Wish]) -> Sequence[Any]:
+    def write(self, wishes: Sequence[Wish[Writing]]) -> Sequence[Any]:
         """Do all of them in one synced transaction (`writer.Commit`)."""
         if time.monotonic() - self._checked > CHECK_S:
             self.rest()
@@ -212,7 +212,7 @@ def damage_of(path: Path) -> str:
     return "; ".join(findings[:3])
 
 
-def _outcome(wish: Wish, rows: Rows) -> Any:
+def _outcome(wish: Wish[Writing], rows: Rows) -> Any:
     try:
         return wish(rows)
     except QuotaError as refused:

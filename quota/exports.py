@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from quota import format
-from quota.ledger import kept
+from quota.ledger import calls, credits_of, kept
 from quota.periods import Period, month, start_of_month
-from quota.results import Meter, Refusal, Reservation
+from quota.plans import Plan
+from quota.results import Meter, Refusal, Reservation, Usage
 from quota.transaction import Reading, Writing
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,6 +31,15 @@ def exports(txn: Reading, account: str, limit: int, now: datetime) -> Meter:
     period = month(moment)
     used = _counted(txn, account, period) + _held(_live(txn, account, moment), period)
     return Meter("exports_mois", limit, used, used < limit, period.end)
+
+
+def usage(txn: Reading, account: str, plan: Plan, now: datetime) -> Usage:
+    """All counters of an account as they stand, under the limits of `plan`."""
+    return Usage(
+        calls(txn, account, plan.appels_api_par_jour, now),
+        exports(txn, account, plan.exports_par_mois, now),
+        credits_of(txn, account, plan, now),
+    )
 
 
 def reserve(

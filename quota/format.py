@@ -3,7 +3,7 @@
 A key is text with `/` between its parts, so that a prefix is a table, an account or a period;
 only a key's digest is raw bytes. Counters and charges have the period first: those of today lie on
 neighbouring pages, which is what a commit has to write, and an old period is one stretch to delete.
-Numbers are unsigned, 8 bytes, big-endian. A change here is a new VERSION; another table is none.
+Numbers are unsigned, 8 bytes, big-endian. A change here is a new VERSION.
 """
 
 import struct
@@ -22,19 +22,30 @@ RESERVED: Final = b"r/"  # r/<account>/<reservation> -> expiry (ms since 1970), 
 CALLS: Final = b"d/"  # d/<day>/<account> -> calls
 EXPORTS: Final = b"e/"  # e/<month>/<account> -> exports
 GRANT: Final = b"g/"  # g/<month>/<account> -> credits of the grant used
+# Only with edges, at the centre: calls that a move took for an edge, or gave back (-n).
+MOVES: Final = (
+    b"m/"  # m/<day>/<account>/<move> -> calls, as text (or, by a process, the move that got none)
+)
 PERSON: Final = b"u/"  # u/<person> -> JSON of a Person
-EMAIL: Final = b"m/"  # m/<SHA-256 of the address, 32 bytes> -> person
+EMAIL: Final = b"w/"  # w/<SHA-256 of the address, 32 bytes> -> person
 SESSION: Final = b"s/"  # s/<person>/<SHA-256 of the token, hex> -> expiry (s since 1970)
 LAST: Final = b"l/"  # l/<key id> -> day of its last use ("2026-11-21")
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
 
+# At an edge: calls that it may still grant, what the centre counted, when they were last used.
+BALANCE: Final = b"b/"  # b/<day>/<account> -> left, used, second
+MOVING: Final = b"q/"  # q/<day>/<account>/<move> -> calls asked for, or given back (-n), and limit
+KNOWN: Final = b"n/"  # n/<SHA-256> -> second at which it was asked, JSON of the account if any
+
 # Tables whose second part is a period; the rest is kept for ever.
-PERIODIC: Final = (CALLS, EXPORTS, GRANT, CHARGE)
+PERIODIC: Final = (CALLS, EXPORTS, GRANT, CHARGE, MOVES)
 
 MAX_KEY: Final = 511  # of LMDB
 
 _NUMBER: Final = struct.Struct(">Q")
 _PAIR: Final = struct.Struct(">QQ")
+_TRIPLE: Final = struct.Struct(">QQQ")
+_MOVE: Final = struct.Struct(">qQ")
 
 
 def join(table: bytes, *parts: str) -> bytes:
@@ -70,3 +81,31 @@ def hold(stored: bytes) -> tuple[int, str]:
 
 def pack_hold(expires: int, month: str) -> bytes:
     return _NUMBER.pack(expires) + month.encode()
+
+
+def triple(stored: bytes | None) -> tuple[int, int, int]:
+    """Three numbers; zeros where none were written."""
+    return (0, 0, 0) if stored is None else _TRIPLE.unpack(stored)
+
+
+def pack_triple(first: int, second: int, third: int) -> bytes:
+    return _TRIPLE.pack(first, second, third)
+
+
+def move(stored: bytes) -> tuple[int, int]:
+    """The calls of a move, which may be negative, and the limit that it was asked with."""
+    calls, limit = _MOVE.unpack(stored)
+    return calls, limit
+
+
+def pack_move(calls: int, limit: int) -> bytes:
+    return _MOVE.pack(calls, limit)
+
+
+def known(stored: bytes) -> tuple[int, bytes]:
+    """When a key was asked about, and the account it leads to; empty: to none."""
+    return number(stored[: _NUMBER.size]), stored[_NUMBER.size :]
+
+
+def pack_known(second: int, account: bytes) -> bytes:
+    return _NUMBER.pack(second) + account

@@ -55,7 +55,7 @@ def take_and_charge(
     txn: Writing, account: str, limit: int, company: str, cost: int, grant: int, now: datetime
 ) -> tuple[Meter, Charge | None]:
     """One call, and the full record of `company` (ISO2/id) where the call was granted (D5)."""
-    _charge_key(month(kept(txn, now)), account, company)  # refused before anything is written
+    charge_key(month(kept(txn, now)), account, company)  # refused before anything is written
     meter = take(txn, account, limit, now)
     return meter, charge(txn, account, company, cost, grant, now) if meter.granted else None
 
@@ -65,7 +65,7 @@ def charge(
 ) -> Charge:
     """Debit a company once in a calendar month (D9), from the grant first, then from packs (D8)."""
     period = month(kept(txn, now))
-    key = _charge_key(period, account, company)
+    key = charge_key(period, account, company)
     standing = _credits(txn, account, grant, period)
     if txn.get(key) is not None:
         return Charge("already", 0, standing.left, period.end)
@@ -79,7 +79,7 @@ def charge(
 
 def is_charged(txn: Reading, account: str, company: str, now: datetime) -> bool:
     """Was the company charged in this calendar month, so that its record is free (D9)?"""
-    return txn.get(_charge_key(month(kept(txn, now)), account, company)) is not None
+    return txn.get(charge_key(month(kept(txn, now)), account, company)) is not None
 
 
 def add_credits(txn: Writing, account: str, count: int) -> int:
@@ -121,7 +121,8 @@ def _debit(txn: Writing, account: str, period: Period, from_grant: int, from_pac
         txn.put(key, format.pack_pair(bought, spent + from_packs))
 
 
-def _charge_key(period: Period, account: str, company: str) -> bytes:
+def charge_key(period: Period, account: str, company: str) -> bytes:
+    """The row of a charge; NotAllowedError where the identifier is too long for a store."""
     key = format.join(format.CHARGE, period.key, account, company)
     if len(key) > format.MAX_KEY:
         raise NotAllowedError(f"{company[:80]!r}… is too long for the identifier of a company")
@@ -133,9 +134,13 @@ def _charge_key(period: Period, account: str, company: str) -> bytes:
 
 def kept(txn: Reading, now: datetime) -> datetime:
     """`now` in UTC, or the first moment whose counters are still kept."""
+    return since(now, txn.get(format.FLOOR))
+
+
+def since(now: datetime, floor: bytes | None) -> datetime:
+    """`now` in UTC, or the first moment of the month `floor`, if that is later."""
     moment = utc(now)
-    floor = txn.get(format.FLOOR)
-    return moment if floor is None else max(moment, start_of_month(floor.decode()))
+    return max(moment, start_of_month(floor.decode())) if floor else moment
 
 
 def raise_floor(txn: Writing, before: str) -> None:

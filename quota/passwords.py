@@ -1,7 +1,7 @@
 """Passwords as argon2id keeps them (RFC 9106), and what a password must be.
 
 Slow on purpose: 64 MiB and some tens of milliseconds each. So nothing here is called on an event
-loop, and the server bounds how many run at once (serve/pages/guard.py).
+loop, and the server bounds how many run at once (serve/website/guard.py).
 """
 
 import unicodedata

@@ -13,35 +13,35 @@ from quota import passwords
 from quota.commands import Answer, Plans
 from quota.errors import UnknownError
 from quota.people import Person
-from quota.store import Store
+from quota.store import Ledger
 
 _BYTES = 12  # 96 bits of chance, 16 characters
 
 
-def add_person(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def add_person(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """One more person of an organisation, with a password that is printed this once."""
     password = secrets.token_urlsafe(_BYTES)
     hashed = passwords.hashed(password)
-    person = store.people.add(options.account, options.email, hashed, now).result()
+    person = await store.people.add(options.account, options.email, hashed, now)
     return {**_members(person), "password": password}
 
 
-def new_password(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def new_password(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """A new password for who lost the old one; it is printed this once."""
-    person = store.people.by_email(options.email).result()
+    person = await store.people.by_email(options.email)
     if person is None:
         raise UnknownError(
             f"nobody has the address {options.email!r}; `person list ACCOUNT` shows those there are"
         )
     password = secrets.token_urlsafe(_BYTES)
-    store.people.set_password(person.id, passwords.hashed(password)).result()
+    await store.people.set_password(person.id, passwords.hashed(password))
     return {**_members(person), "password": password}
 
 
-def list_people(store: Store, options: Namespace, plans: Plans, now: datetime) -> Answer:
+async def list_people(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
     """The people of an organisation."""
-    account = store.account(options.account)
-    return [_members(person) for person in store.people.of(account.id).result()]
+    account = await store.account(options.account)
+    return [_members(person) for person in await store.people.of(account.id)]
 
 
 def _members(person: Person) -> dict[str, Any]:

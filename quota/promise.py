@@ -13,11 +13,12 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future, InvalidStateError
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from quota.errors import StoreUnavailable
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 # A commit takes milliseconds. Less than a worker has to finish once it is told to stop.
 PATIENCE_S: Final = 10.0
@@ -71,6 +72,30 @@ class Promise(Future[T]):
             else:
                 self.set_result(outcome)
         return self._awaited
+
+
+class Told(Protocol[T_co]):
+    """An answer of a store: a Promise, or one that is there already."""
+
+    def __await__(self) -> Generator[Any, None, T_co]: ...
+
+    def result(self) -> T_co: ...
+
+
+class Kept(Generic[T]):
+    """What could be told at once, in the form of a promise: it was kept when it was given."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: T) -> None:
+        self._value = value
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._value
+        yield  # never reached: it makes this a generator, which `await` wants
+
+    def result(self) -> T:
+        return self._value
 
 
 def settle(outcomes: Iterable[tuple[Promise[Any], Any]]) -> None:

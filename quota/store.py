@@ -1,15 +1,15 @@
 """The interface between the server and whatever keeps accounts, keys, counters and credits.
 
-Reads answer at once and from here. A write returns a promise, kept when the write is safe; the
-server searches meanwhile, and then awaits it. Every method that depends on the time takes it:
-`now` has a time zone. All of it is exact over any number of threads, processes and hosts that share
-the store (D6).
+What is asked for is begun by the call; its answer is awaited, and is there once a write is safe:
+the server searches meanwhile. A store on the same host has what it reads at once. Every method that
+depends on the time takes it: `now` has a time zone. All of it is exact over any number of threads,
+processes and hosts that share the store (D6).
 
-Every method may raise, and every promise may hold, StoreUnavailable: then nothing was acknowledged
-and what was found must not be sent (503 `indisponible`).
+Every method, and every answer, may raise StoreUnavailable: then nothing was acknowledged and what
+was found must not be sent (503 `indisponible`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +17,7 @@ from typing import Protocol
 from quota.accounts import Account, Key
 from quota.people import Person
 from quota.plans import Plan
-from quota.promise import Promise
+from quota.promise import Promise, Told
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
 
 
@@ -37,9 +37,9 @@ class People(Protocol):
         """One more person of an account; NotAllowedError where the address is in use."""
         ...
 
-    def by_email(self, email: str) -> Promise[Person | None]: ...
+    def by_email(self, email: str) -> Told[Person | None]: ...
 
-    def of(self, account: str) -> Promise[Sequence[Person]]: ...
+    def of(self, account: str) -> Told[Sequence[Person]]: ...
 
     def set_password(self, person: str, password: str) -> Promise[Person]:
         """Another password; it ends all sessions."""
@@ -49,7 +49,7 @@ class People(Protocol):
         self, person: str, token: bytes, now: datetime, expires: datetime
     ) -> Promise[None]: ...
 
-    def in_session(self, person: str, token: bytes, now: datetime) -> Promise[Person | None]: ...
+    def in_session(self, person: str, token: bytes, now: datetime) -> Told[Person | None]: ...
 
     def close_session(self, person: str, token: bytes) -> Promise[None]: ...
 
@@ -57,49 +57,43 @@ class People(Protocol):
         """Note that a key was used on a day."""
         ...
 
-    def last_used(self, key_ids: Sequence[str]) -> Promise[Mapping[str, str]]:
+    def last_used(self, key_ids: Sequence[str]) -> Told[Mapping[str, str]]:
         """The day on which each key was used last, of those that were."""
         ...
 
 
 class Store(Protocol):
-    """Accounts, keys, counters and credits."""
+    """What a server asks for: who calls, and what it may."""
 
     # -- reads ---------------------------------------------------------------------
 
-    def identify(self, key: str) -> Account | None:
+    def identify(self, key: str) -> Awaitable[Account | None]:
         """Whose key this is; None for any text that is no key in force (A4)."""
         ...
 
-    def usage(self, account: str, plan: Plan, now: datetime) -> Usage:
+    def usage(self, account: str, plan: Plan, now: datetime) -> Awaitable[Usage]:
         """All counters of an account, under the limits of `plan`."""
         ...
 
-    def calls(self, account: str, limit: int, now: datetime) -> Meter:
+    def calls(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
         """The calls of the day as they stand: the part of `usage` that every answer tells."""
         ...
 
-    def account(self, account: str) -> Account:
-        """The account of this id; UnknownError where there is none."""
-        ...
-
-    def accounts(self) -> Sequence[Account]: ...
-
-    def keys_of(self, account: str) -> Sequence[Key]: ...
+    def keys_of(self, account: str) -> Awaitable[Sequence[Key]]: ...
 
     # -- calls and credits ---------------------------------------------------------
 
-    def take(self, account: str, limit: int, now: datetime) -> Promise[Meter]:
+    def take(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
         """One call of the day, if `limit` allows; a refused one is not counted."""
         ...
 
-    def give_back(self, account: str, taken: datetime) -> Promise[None]:
+    def give_back(self, account: str, taken: datetime) -> Awaitable[None]:
         """Undo a call taken at `taken` whose answer failed."""
         ...
 
     def take_and_charge(
         self, account: str, limit: int, company: str, cost: int, grant: int, now: datetime
-    ) -> Promise[tuple[Meter, Charge | None]]:
+    ) -> Awaitable[tuple[Meter, Charge | None]]:
         """One call and, if it was granted, the full record of `company` ("EE/10000018"), at once.
 
         A company is charged once a month, from `grant` first and then from packs; where they do
@@ -107,27 +101,37 @@ class Store(Protocol):
         """
         ...
 
-    def is_charged(self, account: str, company: str, now: datetime) -> bool:
-        """Was the record of `company` charged in this calendar month, so that it is free?"""
-        ...
-
     # -- exports -------------------------------------------------------------------
 
     def reserve(
         self, account: str, limit: int, at_once: int, ttl: timedelta, now: datetime
-    ) -> Promise[Reservation | Refusal]:
+    ) -> Awaitable[Reservation | Refusal]:
         """Hold one of the month's exports for `ttl`."""
         ...
 
-    def commit(self, reservation: Reservation, now: datetime) -> Promise[Meter]:
+    def commit(self, reservation: Reservation, now: datetime) -> Awaitable[Meter]:
         """Count a finished export; not `granted`, it came too late and must not be sent."""
         ...
 
-    def release(self, reservation: Reservation, now: datetime) -> Promise[None]:
+    def release(self, reservation: Reservation, now: datetime) -> Awaitable[None]:
         """Give up an export that failed or was empty."""
         ...
 
+    def close(self) -> None:
+        """Finish what was asked for, then close."""
+        ...
+
+
+class Ledger(Store, Protocol):
+    """What its commands ask for besides: accounts, keys, packs, upkeep (`python -m quota`)."""
+
     # -- accounts and keys ---------------------------------------------------------
+
+    def account(self, account: str) -> Awaitable[Account]:
+        """The account of this id; UnknownError where there is none."""
+        ...
+
+    def accounts(self) -> Awaitable[Sequence[Account]]: ...
 
     def create_account(
         self,
@@ -138,7 +142,7 @@ class Store(Protocol):
         nom: str = "",
         api_tool: bool = False,
         modules: Sequence[str] = (),
-    ) -> Promise[Account]: ...
+    ) -> Awaitable[Account]: ...
 
     def set_plan(
         self,
@@ -148,19 +152,19 @@ class Store(Protocol):
         *,
         api_tool: bool | None = None,
         modules: Sequence[str] | None = None,
-    ) -> Promise[Account]:
+    ) -> Awaitable[Account]:
         """Give an account another plan; None leaves the option, or the modules, as they are."""
         ...
 
     def create_key(
         self, account: str, plans: Mapping[str, Plan], now: datetime, *, label: str = ""
-    ) -> Promise[tuple[Key, str]]:
+    ) -> Awaitable[tuple[Key, str]]:
         """A new key and its secret text, never seen again; NotAllowedError over the cap (A9)."""
         ...
 
-    def revoke_key(self, key_id: str, now: datetime) -> Promise[Key]: ...
+    def revoke_key(self, key_id: str, now: datetime) -> Awaitable[Key]: ...
 
-    def add_credits(self, account: str, count: int) -> Promise[int]:
+    def add_credits(self, account: str, count: int) -> Awaitable[int]:
         """Buy a pack; returns what packs have left."""
         ...
 
@@ -177,8 +181,4 @@ class Store(Protocol):
 
     def backup(self, target: Path) -> None:
         """Write a verified copy of everything to `target`, which must not exist, while in use."""
-        ...
-
-    def close(self) -> None:
-        """Finish what was asked for, then close."""
         ...

@@ -13,18 +13,18 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from quota.errors import StoreUnavailable
 from quota.promise import Promise, settle
-from quota.transaction import Writing
 
 T = TypeVar("T")
+X = TypeVar("X")  # what a wish is given: a transaction, or what it is sent by
 
-Wish = Callable[[Writing], Any]
-_Waiting = tuple[Wish, Promise[Any]]
+Wish = Callable[[X], Any]
+_Waiting = tuple[Wish[X], Promise[Any]]
 # Does all of a group in one synced transaction; returns an outcome each, a QuotaError among them.
-Commit = Callable[[Sequence[Wish]], Sequence[Any]]
+Commit = Callable[[Sequence[Wish[X]]], Sequence[Any]]
 
 # Bounds how long the first of a group waits for the others, and what one failure takes along.
 GROUP: Final = 512
@@ -36,20 +36,20 @@ GATHERING_S: Final = 1e-3
 _LOST: Final = "an error ended the writer of the store: {} wishes were not done; see the log"
 
 
-class Writer:
+class Writer(Generic[X]):
     """The thread and its queue. The thread starts with the first wish."""
 
-    def __init__(self, commit: Commit, idle: Callable[[], None]) -> None:
+    def __init__(self, commit: Commit[X], idle: Callable[[], None]) -> None:
         """`commit` and `idle` (after IDLE_S without a wish) are called on the thread only."""
         self._commit = commit
         self._idle = idle
-        self._wishes: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._wishes: queue.SimpleQueue[_Waiting[X] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._first = threading.Lock()
         self._closed = False
         self._ending = threading.Event()
 
-    def submit(self, wish: Callable[[Writing], T]) -> Promise[T]:
+    def submit(self, wish: Callable[[X], T]) -> Promise[T]:
         """Ask for a write; the promise holds what `wish` returns, once it is on the disk.
 
         The promise raises what the ledger refused (QuotaError), or StoreUnavailable when nothing
@@ -111,9 +111,9 @@ class Writer:
                 self._begin()
             raise
 
-    def _gather(self, first: _Waiting | None) -> tuple[list[_Waiting], bool]:
+    def _gather(self, first: _Waiting[X] | None) -> tuple[list[_Waiting[X]], bool]:
         """All that waits now, at most GROUP; False: the writer is to end after it."""
-        group: list[_Waiting] = []
+        group: list[_Waiting[X]] = []
         wish = first
         while wish is not None:
             group.append(wish)
@@ -125,7 +125,7 @@ class Writer:
                 return group, True
         return group, False
 
-    def _serve(self, group: Sequence[_Waiting]) -> None:
+    def _serve(self, group: Sequence[_Waiting[X]]) -> None:
         # Whatever happens in there, nobody waits for ever.
         outcomes: Sequence[Any] = [StoreUnavailable(_LOST.format(len(group)))] * len(group)
         try:
@@ -135,5 +135,5 @@ class Writer:
             settle(zip(promises, outcomes, strict=True))
 
 
-def _unless_given_up(wish: Wish, promise: Promise[Any]) -> Wish:
+def _unless_given_up(wish: Wish[X], promise: Promise[Any]) -> Wish[X]:
     return lambda txn: wish(txn) if promise.begin() else None

@@ -2,15 +2,18 @@
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from threading import Thread
 
 from quota.errors import QuotaError
 from quota.plans import PlansError
 from serve import config as configs
-from serve import log, workers
+from serve import handover, log, workers
 from serve import port as ports
 from serve.config import Config, ConfigError
+from serve.handover import HandoverError, Post
 from serve.workers import WorkersError
 
 _EXAMPLE = """example:
@@ -36,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         _serve(config)
-    except (OSError, PlansError, QuotaError, WorkersError) as error:
+    except (OSError, HandoverError, PlansError, QuotaError, WorkersError) as error:
         print(f"serve: {error}", file=sys.stderr)
         return 1
     return 0
@@ -46,23 +49,45 @@ def _serve(config: Config) -> None:
     assert config.state
     config.state.mkdir(parents=True, exist_ok=True)
     log.set_up()
+    bound = ports.reserve(config.host, config.port, beside=config.take_over)
+    port = bound.getsockname()[1]
+    post = handover.Post(config.state, port)
+    others = handover.listening(port) if config.take_over else 0
+
+    def ready(pids: Callable[[], set[int]]) -> None:
+        address = ports.address(bound)
+        print(address, flush=True)
+        # Not to be waited for: it lasts until the old server has left.
+        Thread(target=_relieve, args=(post, address, pids), daemon=True).start()
+
     if config.workers > 1:
-        workers.run(config, ready=_announce)
+        workers.run(config, bound, ready, others)
     else:
-        bound = ports.bind(config.host, config.port)
         from serve import listen  # what a parent of workers does not wait for
 
-        listen.run(config, bound, ready=lambda: _announce(ports.address(bound)))
+        listen.run(config, bound, ready=lambda: ready(lambda: {os.getpid()}), others=others)
 
 
-def _announce(address: str) -> None:
-    print(address, flush=True)
+def _relieve(post: Post, address: str, pids: Callable[[], set[int]]) -> None:
+    try:
+        handover.relieve(post, address, pids)
+    except HandoverError as error:
+        print(f"serve: {error}", file=sys.stderr)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _check(config: Config) -> None:
     for name in ("data", "state"):
         if getattr(config, name) is None:
             raise ConfigError(f"{name} is not set; give --{name} DIR or SOCIETES_{name.upper()}")
+    assert config.data
+    for name in ("state", "spool"):
+        folder = getattr(config, name)
+        if config.mirror and folder and folder.resolve().is_relative_to(config.data.resolve()):
+            raise ConfigError(
+                f"{name} = {str(folder)!r} lies in {config.data}, which a mirror only reads; "
+                "name another folder"
+            )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,7 +102,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", help="address to listen on (default 127.0.0.1)")
     parser.add_argument("--port", help="port to listen on, 0 for a free one (default 8080)")
     parser.add_argument("--workers", metavar="N", help="processes on that port (default 1)")
-    parser.add_argument("--quota", metavar="URL", help="where counters live (default lmdb)")
+    parser.add_argument(
+        "--quota", metavar="URL",
+        help="where counters live: lmdb, beside STATE (default), or redis://HOST:PORT/DB",
+    )  # fmt: skip
+    parser.add_argument(
+        "--quota-strict", metavar="true|false",
+        help="refuse a Redis that does not sync each write (default false: warn)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lease", metavar="true|false",
+        help="take calls in blocks from a Redis far away, to go on without it (default false)",
+    )  # fmt: skip
     parser.add_argument("--base-url", metavar="URL", help="what links in answers begin with")
     parser.add_argument(
         "--trusted-proxies", metavar="NETWORKS",
@@ -91,6 +127,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--spool", metavar="DIR",
         help="where workbooks grow until they are sent (default STATE/exports)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mirror", action="store_const", const="true",
+        help="DATA is kept by `python -m shards sync` and only read: nothing may lie in it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--take-over", action="store_const", const="true",
+        help="take the place of the server that has the port, without losing a request",
     )  # fmt: skip
     parser.add_argument("--config", metavar="FILE", help="settings in TOML")
     parser.add_argument("--print-config", action="store_true", help="show the settings and leave")

@@ -15,7 +15,10 @@ from serve.edition import Edition
 from serve.errors import ApiError
 from serve.etag import matches
 from serve.params import Pairs
+from serve.standing import Standing
 
+# Which generation an answer is from (G10).
+DATA_VERSION: Final = "X-Donnees-Version"
 NO_STORE: Final = {"Cache-Control": "no-store"}
 
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -68,10 +71,10 @@ class Work(NamedTuple):
         return self.tag is not None and matches(ask.if_none_match, self.tag)
 
 
-# A list reads a generation; a check gets the name of the one being served, if there is one.
+# A list reads a generation; a check gets what is known of those that are served and refused.
 Route = Callable[[Ask, Edition], Answer]
 Prepare = Callable[[Ask, Edition], Work]
-Check = Callable[[str | None], Answer]
+Check = Callable[[Standing], Answer]
 
 
 def of_error(error: ApiError) -> Answer:

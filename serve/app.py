@@ -19,20 +19,22 @@ from typing import Final
 from aiohttp import web
 
 from quota.errors import StoreUnavailable
-from serve import addresses, doors, errors, export, exporting, paging, params, target
+from serve import addresses, doors, errors, export, exporting, pages, paging, params, target
 from serve.answer import NO_STORE, Answer, of_error
+from serve.documents import documents
 from serve.doors import Call
 from serve.download import Download
 from serve.errors import ApiError
 from serve.headers import ALLOWED, PREFLIGHT, request_id
+from serve.metered import UnchargedError
 from serve.metrics import CONTENT_TYPE, REFUSALS
-from serve.pages.desk import Desk
 from serve.params import Pairs
 from serve.reply import Reply
 from serve.routes import Path
 from serve.site import Site
 from serve.target import Target
 from serve.trace import Trace
+from serve.website.desk import Desk
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -41,6 +43,7 @@ _log: Final = logging.getLogger("serve.app")
 
 def make_handler(site: Site, desk: Desk | None = None) -> Handler:
     """The handler of every request that could be read; without a desk there are no pages."""
+    documents(site.base_url)  # made now, not while somebody waits
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         raw = request.raw_path
@@ -73,6 +76,8 @@ async def _answer(
         site.metrics.store_error()
         fields = {"request_id": trace.request_id}
         _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
+        if isinstance(error, UnchargedError) and asked.route:
+            return error.answer
         return _refused(desk, request, asked, errors.indisponible(errors.NO_COUNTERS), trace)
 
 
@@ -108,10 +113,13 @@ async def _of_path(
         return await _exported(site, request, asked, trace)
     if path.route:
         return doors.listed(site, path.route, _call(request, asked, trace), trace)
+    if path.page:
+        page = "/".join(part or asked.segments[0] for part in path.segments)
+        given = params.pairs(asked.query)
+        return pages.answer(documents(site.base_url), page, given, _if_none_match(request))
     if path.check:
-        return path.check(site.published.generation)
-    published = site.published
-    text = site.metrics.text(published.generation, published.since, site.now())
+        return path.check(site.published.standing)
+    text = site.metrics.text(site.published.standing, site.now())
     return Answer(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 
@@ -119,22 +127,22 @@ async def _keyed(
     site: Site, request: web.BaseRequest, path: Path, asked: Target, trace: Trace
 ) -> Answer:
     """A search, a record or the account: what depends on who calls."""
-    known = doors.caller(site, request.headers.getall("Authorization", []), trace)
+    known = await doors.caller(site, request.headers.getall("Authorization", []), trace)
     call = _call(request, asked, trace)
     if path.work:
         return await doors.worked(site, path.work, call, known, trace)
     assert path.account
     now = site.now()
-    left = doors.passed(site, known, trace, now)
+    left = await doors.passed(site, known, trace, now)
     counted = doors.needed(doors.counting(site, known, left, now), known)
-    return path.account(doors.ask(site, call, known), counted)
+    return await path.account(doors.ask(site, call, known), counted)
 
 
 async def _exported(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
     """A workbook, for who has an account (A3)."""
     now = site.now()
-    known = doors.caller(site, request.headers.getall("Authorization", []), trace)
-    left = doors.passed(site, known, trace, now, standing=export.standing)
+    known = await doors.caller(site, request.headers.getall("Authorization", []), trace)
+    left = await doors.passed(site, known, trace, now, standing=export.standing)
     counted = doors.needed(doors.counting(site, known, left, now), known)
     if site.exporter is None:
         raise errors.config("les exports")

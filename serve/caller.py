@@ -6,7 +6,7 @@ is a refused key: the caller is served as a visitor, with status 401 (A1), and n
 that was revoked from one that never was. After this file all ask the plan, never the header.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from quota.accounts import Account
@@ -30,10 +30,10 @@ class Caller(NamedTuple):
         return self.account.plan
 
 
-def identify(
+async def identify(
     authorization: Sequence[str],
     plans: Mapping[str, Plan],
-    find: Callable[[str], Account | None],
+    find: Callable[[str], Awaitable[Account | None]],
 ) -> Caller:
     """The caller behind the Authorization headers of a request: none, one, or too many.
 
@@ -46,7 +46,7 @@ def identify(
     if not authorization:
         return Caller(plans[VISITOR])
     key = token(authorization[0]) if len(authorization) == 1 else None
-    account = find(key) if key else None
+    account = await find(key) if key else None
     if account is None:
         return Caller(plans[VISITOR], refused=True)
     return Caller(effective(account, plans), account=account)

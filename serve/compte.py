@@ -17,7 +17,7 @@ from serve.answer import NO_STORE, Answer, Ask
 from serve.metered import Counting
 
 
-def compte(ask: Ask, counting: Counting) -> Answer:
+async def compte(ask: Ask, counting: Counting) -> Answer:
     """The plan, its limits, every counter, the credits and the keys of an account.
 
     Raises:
@@ -27,7 +27,7 @@ def compte(ask: Ask, counting: Counting) -> Answer:
     params.nothing(ask.pairs)
     account = counting.account
     plan = ask.caller.plan
-    usage = counting.store.usage(account.id, plan, counting.now)
+    usage = await counting.store.usage(account.id, plan, counting.now)
     document = {
         "compte": _account(account),
         "plan": plan.slug,
@@ -54,7 +54,7 @@ def compte(ask: Ask, counting: Counting) -> Answer:
             "restants": usage.credits.left,
             "reinitialisation": meters.iso(usage.credits.reset),
         },
-        "cles": [_key(key) for key in counting.store.keys_of(account.id)],
+        "cles": [_key(key) for key in await counting.store.keys_of(account.id)],
         "offre_suivante": orjson.Fragment(ask.offer),
     }
     headers = meters.calls(counting.terms, usage.calls, counting.left, counting.now)

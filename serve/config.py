@@ -12,6 +12,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from quota import address
+
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"
 
@@ -55,12 +57,16 @@ class Config:
     host: str = "127.0.0.1"
     port: int = 8080
     workers: int = 1
-    quota: str = "lmdb"
+    quota: str = address.LMDB
+    quota_strict: bool = False
+    lease: bool = False
     base_url: str = ""
     trusted_proxies: tuple[Network, ...] = ()
     warm: bool = True
     spool: Path | None = None  # STATE/exports where it is not set
     makers: int = 2
+    mirror: bool = False  # DATA is another's: nothing of the server may lie in it
+    take_over: bool = False
     debit: Debit = field(default_factory=Debit)
 
 
@@ -87,12 +93,16 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
     for layer in layers:
         limits |= layer.pop(_DEBIT, {})
         values |= layer
-    return Config(**values, debit=Debit(**limits))
+    config = Config(**values, debit=Debit(**limits))
+    if config.quota == address.LMDB and (config.lease or config.quota_strict):
+        name = "lease" if config.lease else "quota_strict"
+        raise ConfigError(f"{name} = true is for several hosts; give quota = redis://… with it")
+    return config
 
 
 def to_toml(config: Config) -> str:
-    """`config` as a file that `read` would understand (`--print-config`)."""
-    known = asdict(config)
+    """`config` as a file that `read` would understand, but for a password (`--print-config`)."""
+    known = asdict(config) | {"quota": address.masked(config.quota)}
     limits = known.pop(_DEBIT)
     lines = [f"{name} = {_toml(value)}" for name, value in known.items() if value is not None]
     lines += [f"# {name} is not set" for name, value in known.items() if value is None]
@@ -170,7 +180,8 @@ def _value(name: str, value: object, where: str, reader: Callable[[object], T]) 
     try:
         return reader(value)
     except ValueError as error:
-        raise ConfigError(f"{name} = {value!r} in {where}: {error}") from error
+        shown = address.masked(value) if isinstance(value, str) else value
+        raise ConfigError(f"{name} = {shown!r} in {where}: {error}") from error
 
 
 def _text(value: object) -> str:
@@ -214,9 +225,7 @@ def _truth(value: object) -> bool:
 
 
 def _quota(value: object) -> str:
-    if value != "lmdb":
-        raise ValueError("only the counters beside --state, `lmdb`, can be used yet")
-    return "lmdb"
+    return address.checked(_text(value))
 
 
 def _base_url(value: object) -> str:
@@ -241,9 +250,13 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "port": _port,
     "workers": _positive,
     "quota": _quota,
+    "quota_strict": _truth,
+    "lease": _truth,
     "base_url": _base_url,
     "trusted_proxies": _networks,
     "warm": _truth,
     "spool": _path,
     "makers": _positive,
+    "mirror": _truth,
+    "take_over": _truth,
 }

@@ -29,17 +29,19 @@ LONGEST_LINE: Final = 64 * 1024
 # Also bounds a connection that sends nothing, or its headers a byte at a time.
 KEEPALIVE_SECONDS: Final = 15.0
 
+_GLANCE_SECONDS: Final = 0.05
+
 _log: Final = logging.getLogger("serve.connection")
 
 
 def make_server(
     handler: Handler, metrics: Metrics, write: Callable[[bytes], None] | None = None
-) -> web.Server:
+) -> "Server":
     """The protocol factory of a listening socket; `write` gets the line of each request (stderr).
 
     These lines do not go through `logging`, which takes as long as the rest of a 304.
     """
-    return _Server(
+    return Server(
         handler,
         access_log_class=_access_log(metrics, write or Gathered()),
         access_log=_log,
@@ -76,12 +78,32 @@ class _Connection(web.RequestHandler):
         return Reply(answer, trace, opened=True, last=True)
 
 
-class _Server(web.Server):
-    """A web.Server that makes our kind of connection."""
+class Server(web.Server):
+    """A web.Server that makes our kind of connection, and can let them come to an end."""
 
     def __init__(self, handler: Handler, **options: Any) -> None:
-        super().__init__(handler, **options)
+        super().__init__(self._handle, **options)
+        self._handler = handler
         self._options = options
+        self._ending = False
+
+    async def drain(self, seconds: float) -> None:
+        """Answer what comes on open connections, each for the last time, for so long at most.
+
+        Nobody is cut off between two requests: a client whose next one is on its way would not know
+        whether it was answered.
+        """
+        self._ending = True
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while self.connections and loop.time() < deadline:
+            await asyncio.sleep(_GLANCE_SECONDS)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        reply = await self._handler(request)
+        if self._ending and isinstance(reply, Reply):
+            reply.end()
+        return reply
 
     def __call__(self) -> web.RequestHandler:
         return _Connection(self, loop=asyncio.get_running_loop(), **self._options)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from quota.accounts import Account
-from quota.errors import StoreUnavailable
+from quota.errors import QuotaError, StoreUnavailable
 from quota.keys import is_well_formed
 from quota.store import Store
 
@@ -38,7 +38,7 @@ class Counters:
             raise StoreUnavailable("the store is not open")
         return self._store
 
-    def find(self, key: str) -> Account | None:
+    async def find(self, key: str) -> Account | None:
         """Whose key this is, or None.
 
         Raises:
@@ -47,7 +47,7 @@ class Counters:
         # The store looks at the form first as well: once is enough where it is open.
         if self._store is None and not is_well_formed(key):
             return None
-        return self.store.identify(key)
+        return await self.store.identify(key)
 
     def start(self) -> None:
         """Open the store if that can be done now.
@@ -65,9 +65,9 @@ class Counters:
         while self._store is None:
             await asyncio.sleep(PAUSE_SECONDS)
             try:
-                self._store = self._opener()
+                self._store = await asyncio.to_thread(self._opener)
                 _log.info("the store is open")
-            except StoreUnavailable as error:
+            except QuotaError as error:
                 _log.error("the store cannot be opened: %s", error)
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ meters and the same order of checks (contract D5):
     key → burst 429 → data 503 → parameters 400 → 304 → daily 429 → work → charge
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from serve.errors import ApiError
 from serve.metered import Counting
 from serve.meters import Headers, Left
 from serve.params import Pairs
+from serve.rights import VISITOR
 from serve.site import Site
 from serve.trace import Trace
 
@@ -35,9 +36,9 @@ class Call(NamedTuple):
     head: bool = False
 
 
-def caller(site: Site, authorization: Sequence[str], trace: Trace) -> Caller:
+async def caller(site: Site, authorization: Sequence[str], trace: Trace) -> Caller:
     """Who calls with these Authorization headers. Raises StoreUnavailable."""
-    known = identify(authorization, site.plans, site.counters.find)
+    known = await identify(authorization, site.plans, site.counters.find)
     trace.plan = known.plan.slug
     if known.account:
         trace.account = known.account.id
@@ -48,7 +49,8 @@ def caller(site: Site, authorization: Sequence[str], trace: Trace) -> Caller:
 def listed(site: Site, route: Route, call: Call, trace: Trace) -> Answer:
     """A public list: a key, good or bad, changes nothing there (A2)."""
     site.gate.lists(trace.address, site.now())
-    visitor = caller(site, [], trace)
+    visitor = Caller(site.plans[VISITOR])
+    trace.plan = visitor.plan.slug
     with site.published.lease() as edition:
         trace.generation = edition.id
         return route(ask(site, call, visitor), edition)
@@ -62,7 +64,7 @@ async def worked(site: Site, prepare: Prepare, call: Call, known: Caller, trace:
         StoreUnavailable: nothing was counted.
     """
     now = site.now()
-    left = passed(site, known, trace, now)
+    left = await passed(site, known, trace, now)
     with site.published.lease() as edition:
         trace.generation = edition.id
         try:
@@ -80,12 +82,12 @@ async def worked(site: Site, prepare: Prepare, call: Call, known: Caller, trace:
     return refusal.around(answer) if known.refused else answer
 
 
-def passed(
+async def passed(
     site: Site,
     known: Caller,
     trace: Trace,
     now: datetime,
-    standing: Callable[[Plan, Counting], Headers] = metered.standing,
+    standing: Callable[[Plan, Counting], Awaitable[Headers]] = metered.standing,
 ) -> Left:
     """What is left of the burst limits, for a caller that may pass; `standing` tells its meter."""
     try:
@@ -94,7 +96,7 @@ def passed(
         counted = counting(site, known, Left(0), now)
         if counted is not None:
             # The meter of the route is told on every 429 (§7 rule 1).
-            error.headers |= standing(known.plan, counted) | error.headers
+            error.headers |= await standing(known.plan, counted) | error.headers
         raise
 
 

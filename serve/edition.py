@@ -5,20 +5,22 @@ of the public lists, and the threads that read its shards.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
 
-from serve import names, params, switching
+from serve import errors, names, params, switching
 from serve.names import Names
 from serve.params import Pairs, Search
-from shards import generations
+from shards import generations, succession
+from shards.changes import Changes
 from shards.generations import Generation
 from shards.reference import Reference
 from shards.search import Base
+from shards.succession import Step
 
 T = TypeVar("T")
 
@@ -37,12 +39,19 @@ THREADS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """Everything that changes when a new generation is published; never mixed with another."""
+    """Everything that changes when a new generation is published; never mixed with another.
+
+    Attributes:
+        steps: the ways from one generation to another that are known (`/modifications`).
+    """
 
     generation: Generation
     names: Names
     _read: Callable[[tuple[tuple[str, str], ...]], Search]
+    steps: Mapping[str, Sequence[Step]] = field(default_factory=dict)
     _documents: dict[Hashable, bytes] = field(default_factory=dict)
+    _others: dict[str, "Edition"] = field(default_factory=dict)
+    _changes: dict[tuple[Path, str], Changes] = field(default_factory=dict)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
 
     @property
@@ -56,6 +65,37 @@ class Edition:
     @property
     def shards(self) -> Base:
         return self.generation.shards
+
+    def of(self, version: str | None) -> "Edition":
+        """This edition, or the one that a walk through pages is pinned to (G10).
+
+        Raises:
+            ApiError: 409 `version_expiree`: that one is not open any more.
+        """
+        if version is None or version == self.id:
+            return self
+        other = self._others.get(version)
+        if other is None:
+            raise errors.version_expiree(version, [self.id, *self._others])
+        return other
+
+    def stand_before(self, other: "Edition | None") -> None:
+        """Let callers be pinned to `other`, which is open as long as this one is lent."""
+        self._others.clear()
+        if other is not None:
+            self._others[other.id] = other
+
+    def changes(self, step: Step, iso2: str) -> Changes:
+        """What a step changed in a country, kept open.
+
+        Raises:
+            ShardError, FileNotFoundError: the file is damaged, or gone.
+        """
+        place = (step.folder, f"{iso2} {step.backwards}")
+        found = self._changes.get(place)
+        if found is None:
+            found = self._changes[place] = step.changes(iso2)
+        return found
 
     def search(self, pairs: Pairs) -> Search:
         """`params.search`, remembered: most of a 304 would be reading the same parameters again.
@@ -97,6 +137,8 @@ class Edition:
 
     def close(self) -> None:
         self._threads.shutdown()
+        for changes in self._changes.values():
+            changes.close()
         self.generation.close()
 
 
@@ -109,4 +151,4 @@ def load(data: Path, generation: str) -> Edition:
     opened = generations.load(data, generation)
     known = names.read(opened.reference)
     read = lru_cache(_REMEMBERED)(lambda pairs: params.search(pairs, known))
-    return Edition(opened, known, read)
+    return Edition(opened, known, read, succession.steps(data))

@@ -75,18 +75,18 @@ def record(caller: Caller, offer: bytes, societe: bytes, comptes: bytes | None) 
 
 
 def preview(caller: Caller, offer: bytes, societe: bytes, error: ApiError) -> bytes:
-    """What is left of a record that could not be charged (D10): its public identity."""
+    """What is left of a record that could not be charged: its public identity (D10, G9)."""
     return (
         b'{"erreur":%s,"societe":%s,"plan":%s,"comptes_message":%s,"droits":%s,'
-        b'"offre_suivante":%s,"credits":%s}'
+        b'"offre_suivante":%s%s}'
     ) % (
         orjson.dumps(error.erreur),
         societe,
         _plan(caller),
-        orjson.dumps(CREDITS_MESSAGE),
+        orjson.dumps(CREDITS_MESSAGE if error.extra else error.message),
         _droits(False, False),
         offer,
-        orjson.dumps(error.extra["credits"]),
+        b"".join(b",%s:%s" % (orjson.dumps(k), orjson.dumps(v)) for k, v in error.extra.items()),
     )
 
 

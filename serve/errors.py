@@ -1,14 +1,16 @@
 """The errors of the API: one function for each code of §7 and of contract G7.
 
-A function here knows the status, the French message and the extra keys that stand beside `erreur`
-(G6); who raises it knows only the values. Each message names the value and the remedy. Nothing
-here knows HTTP beyond a number: serve/app.py turns an ApiError into an answer.
+A function here knows the French message, and serve/codes.py the status and the extra keys that
+stand beside `erreur` (G6); who raises it knows only the values. Each message names the value and
+the remedy. Nothing here knows HTTP beyond a number: serve/app.py turns an ApiError into an answer.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
+
+from serve.codes import CODES
 
 Suggestions = Mapping[str, Sequence[str]]
 
@@ -18,23 +20,26 @@ RETRY_AFTER: Final = "5"
 
 NO_GENERATION: Final = "Aucune génération de données n'est chargée"
 NO_COUNTERS: Final = "Les compteurs des comptes ne peuvent être tenus pour l'instant"
+NO_CHANGES: Final = "Les modifications ne peuvent être lues pour l'instant"
 NO_WORKBOOK: Final = "Le classeur n'a pas pu être produit et l'export n'est pas décompté"
 
 
 class ApiError(Exception):
-    """An answer `{"erreur": {"code", "message"}, **extra}` with an HTTP status and own headers."""
+    """An answer `{"erreur": {"code", "message"}, **extra}` with an HTTP status and own headers.
+
+    The status is that of the code (serve/codes.py), which also lists the keys of `extra`.
+    """
 
     def __init__(
         self,
-        status: int,
         code: str,
         message: str,
         *,
         headers: Mapping[str, str] | None = None,
         **extra: Any,
     ) -> None:
-        super().__init__(f"{status} {code}: {message}")
-        self.status = status
+        self.status = CODES[code].status
+        super().__init__(f"{self.status} {code}: {message}")
         self.code = code
         self.message = message
         self.headers = dict(headers or {})
@@ -57,7 +62,7 @@ def pays_inconnu(unknown: Sequence[str], suggestions: Suggestions, **others: Any
     """`others`: the arrays of sectors that are unknown too (contract B4)."""
     message = f"Pays inconnu : {_quoted(unknown)}. Liste des pays : /api/v1/pays"
     return ApiError(
-        400, "pays_inconnu", message, pays_inconnus=unknown, suggestions=suggestions, **others
+        "pays_inconnu", message, pays_inconnus=unknown, suggestions=suggestions, **others
     )
 
 
@@ -75,17 +80,17 @@ def secteur_inconnu(
             f"Sous-secteur inconnu : {_quoted(sous_secteurs)}. Liste : "
             "/api/v1/sous-secteurs?secteur=…"
         )
-    return ApiError(400, "secteur_inconnu", ". ".join(messages), suggestions=suggestions, **extra)
+    return ApiError("secteur_inconnu", ". ".join(messages), suggestions=suggestions, **extra)
 
 
 def secteur_requis() -> ApiError:
     """`/sous-secteurs` without a sector (contract G4)."""
     message = "secteur requis : ajoutez secteur=… (libellé ou slug). Liste : /api/v1/secteurs"
-    return ApiError(400, "secteur_inconnu", message, secteurs_inconnus=[])
+    return ApiError("secteur_inconnu", message, secteurs_inconnus=[])
 
 
 def parametre_invalide(name: str, why: str, **extra: Any) -> ApiError:
-    return ApiError(400, "parametre_invalide", f"{name} : {why}", parametre=name, **extra)
+    return ApiError("parametre_invalide", f"{name} : {why}", parametre=name, **extra)
 
 
 def parametre_inconnu(
@@ -94,7 +99,6 @@ def parametre_inconnu(
     """Never the value: it may be a key that was put in the URL (contract A5)."""
     remedy = f"Paramètres admis : {', '.join(allowed)}" if allowed else "Cette route n'en a aucun"
     return ApiError(
-        400,
         "parametre_inconnu",
         f"Paramètre inconnu : {_quoted(unknown)}. {remedy}",
         parametres_inconnus=unknown,
@@ -104,11 +108,11 @@ def parametre_inconnu(
 
 
 def identifiant_invalide(why: str) -> ApiError:
-    return ApiError(400, "identifiant_invalide", f"Identifiant invalide : {why}")
+    return ApiError("identifiant_invalide", f"Identifiant invalide : {why}")
 
 
 def corps_invalide(why: str) -> ApiError:
-    return ApiError(400, "corps_invalide", f"Corps de requête invalide : {why}")
+    return ApiError("corps_invalide", f"Corps de requête invalide : {why}")
 
 
 # -- 401 to 403: the caller --------------------------------------------------------
@@ -117,7 +121,6 @@ def corps_invalide(why: str) -> ApiError:
 def cle_invalide() -> ApiError:
     """One text for every kind of bad key: it must not tell revoked from unknown (contract A4)."""
     return ApiError(
-        401,
         "cle_invalide",
         "Clé d'API invalide ou révoquée : l'appel est servi au niveau visiteur. "
         "Envoyez « Authorization: Bearer <clé> », ou aucun en-tête Authorization",
@@ -129,7 +132,7 @@ def compte_requis(*, refused: bool) -> ApiError:
     """A resource with nothing for a visitor (§7); `refused`: a key was sent, but is not valid."""
     message = "Cette ressource demande une clé d'API valide. Créer un compte : /inscription"
     challenge = 'Bearer error="invalid_token"' if refused else "Bearer"  # RFC 6750 §3.1
-    return ApiError(401, "compte_requis", message, headers={"WWW-Authenticate": challenge})
+    return ApiError("compte_requis", message, headers={"WWW-Authenticate": challenge})
 
 
 def credits_epuises(cout: int, solde: int, reinitialisation: str) -> ApiError:
@@ -138,12 +141,12 @@ def credits_epuises(cout: int, solde: int, reinitialisation: str) -> ApiError:
         f"reprennent le {reinitialisation}, ou après l'achat d'un pack : /tarifs"
     )
     credits = {"cout": cout, "solde": solde, "reinitialisation": reinitialisation}
-    return ApiError(402, "credits_epuises", message, credits=credits)
+    return ApiError("credits_epuises", message, credits=credits)
 
 
 def module_non_inclus(module: str, plan: str) -> ApiError:
     message = f"Le module {module} n'est pas inclus dans votre offre ; il l'est dans {plan}"
-    return ApiError(403, "module_non_inclus", message, plan=plan)
+    return ApiError("module_non_inclus", message, plan=plan)
 
 
 def essai_epuise(analyses: int, plan: str, reinitialisation: str) -> ApiError:
@@ -152,7 +155,6 @@ def essai_epuise(analyses: int, plan: str, reinitialisation: str) -> ApiError:
         f"remise à zéro le {reinitialisation}"
     )
     return ApiError(
-        403,
         "essai_epuise",
         message,
         analyses=analyses,
@@ -166,7 +168,6 @@ def essai_epuise(analyses: int, plan: str, reinitialisation: str) -> ApiError:
 
 def societe_introuvable(iso2: str, identifiant: str) -> ApiError:
     return ApiError(
-        404,
         "societe_introuvable",
         f"Aucune société {identifiant!r} en {iso2}. Recherche : /api/v1/societes?pays={iso2}&q=…",
     )
@@ -174,28 +175,47 @@ def societe_introuvable(iso2: str, identifiant: str) -> ApiError:
 
 def route_inconnue() -> ApiError:
     message = (
-        "Route inconnue. Routes : /api/v1/pays, secteurs, sous-secteurs, societes, export, compte"
+        "Route inconnue. Routes : /api/v1/pays, secteurs, sous-secteurs, societes, modifications, "
+        "export, compte"
     )
-    return ApiError(404, "route_inconnue", message)
+    return ApiError("route_inconnue", message)
 
 
 def methode_non_autorisee(method: str, allowed: str) -> ApiError:
     message = f"Méthode {method} non autorisée ici. Méthodes : {allowed}"
-    return ApiError(405, "methode_non_autorisee", message, headers={"Allow": allowed})
+    return ApiError("methode_non_autorisee", message, headers={"Allow": allowed})
+
+
+def version_expiree(version: str, versions: Sequence[str]) -> ApiError:
+    """`versions` are those that can still be asked for (G10)."""
+    message = (
+        f"La génération {version} n'est plus servie ; recommencez sans version, ou avec : "
+        f"{', '.join(versions)}"
+    )
+    return ApiError("version_expiree", message, version=version, versions=versions)
+
+
+def trop_ancienne(version: str, current: str) -> ApiError:
+    """No known step leads from `version` to the published generation."""
+    message = (
+        f"Rien ne mène plus de la génération {version} à {current} ; relisez les données, puis "
+        f"demandez depuis={current}"
+    )
+    return ApiError("version_expiree", message, version=version, versions=[current])
 
 
 def corps_trop_grand(limit: int) -> ApiError:
-    return ApiError(413, "corps_trop_grand", f"Corps de plus de {limit} octets : réduisez-le")
+    return ApiError("corps_trop_grand", f"Corps de plus de {limit} octets : réduisez-le")
 
 
 def uri_trop_longue(limit: int) -> ApiError:
     message = f"Ligne de requête de plus de {limit} octets : réduisez les listes, ou utilisez POST"
-    return ApiError(414, "uri_trop_longue", message)
+    return ApiError("uri_trop_longue", message)
 
 
 def type_non_supporte(media_type: str, wanted: str = "application/json") -> ApiError:
     message = f"Type {media_type!r} non supporté : envoyez {wanted}"
-    return ApiError(415, "type_non_supporte", message)
+    return ApiError("type_non_supporte", message)
 
 
 # -- 429: the meters -----------------------------------------------------------------
@@ -230,7 +250,7 @@ def exports_simultanes(quota: Mapping[str, Any], retry_after: int) -> ApiError:
 
 def _too_many(code: str, message: str, quota: Mapping[str, Any], retry_after: int) -> ApiError:
     headers = {"Retry-After": str(retry_after)}
-    return ApiError(429, code, message, headers=headers, quota=quota)
+    return ApiError(code, message, headers=headers, quota=quota)
 
 
 # -- 5xx: the service ----------------------------------------------------------------
@@ -238,18 +258,18 @@ def _too_many(code: str, message: str, quota: Mapping[str, Any], retry_after: in
 
 def erreur_interne(request_id: str) -> ApiError:
     message = f"Erreur interne, sans effet sur vos compteurs. Signalez la requête {request_id}"
-    return ApiError(500, "erreur_interne", message)
+    return ApiError("erreur_interne", message)
 
 
 def indisponible(what: str) -> ApiError:
     """`what` is missing: a generation, or the store of counters (G9)."""
     message = f"{what} ; l'appel est sans effet, réessayez dans {RETRY_AFTER} s"
-    return ApiError(503, "indisponible", message, headers={"Retry-After": RETRY_AFTER})
+    return ApiError("indisponible", message, headers={"Retry-After": RETRY_AFTER})
 
 
 def config(what: str) -> ApiError:
     message = f"Service non configuré : {what}. L'appel est sans effet ; réessayez plus tard"
-    return ApiError(503, "config", message, headers={"Retry-After": RETRY_AFTER})
+    return ApiError("config", message, headers={"Retry-After": RETRY_AFTER})
 
 
 def _quoted(values: Sequence[str]) -> str:

@@ -85,9 +85,9 @@ async def export(
     return Answer(200, b"", headers, "taken" if book.made.total else "free", book.file)
 
 
-def standing(plan: Plan, counting: Counting) -> Headers:
+async def standing(plan: Plan, counting: Counting) -> Headers:
     """The exports of the month as they stand, for an answer that costs none."""
-    usage = counting.store.usage(counting.account.id, plan, counting.now)
+    usage = await counting.store.usage(counting.account.id, plan, counting.now)
     return meters.exports(counting.terms, usage.exports, counting.left, counting.now)
 
 
@@ -123,7 +123,7 @@ async def _counted(
     store, now = counting.store, exporter.now()
     if not made.total:
         await store.release(held, now)
-        return store.usage(counting.account.id, caller.plan, now).exports
+        return (await store.usage(counting.account.id, caller.plan, now)).exports
     meter = await store.commit(held, now)
     if not meter.granted:  # its place had expired, and others have taken the last ones
         raise _quota_export(meter, caller, counting)

@@ -11,7 +11,7 @@ from serve.export import Exporter
 from serve.metered import Counting
 from serve.params import Pairs
 from serve.published import Published
-from serve.receiving import received
+from serve.receiving import body as received
 from serve.target import Target
 from serve.trace import Trace
 from serve.workbook.asked import Asked
@@ -37,10 +37,10 @@ async def answer(
         trace.pairs = await _pairs(request, target)
         wanted = params.export(trace.pairs, edition.names)
         cap = caller.plan.lignes_par_export
-        assert published.since  # something is published, for it is leased
+        assert published.standing.since  # something is published, for it is leased
         asked = Asked(
             folder=published.data / edition.id,
-            published=published.since,
+            published=published.standing.since,
             query=wanted.query,
             limit=min(wanted.limit or cap, cap),
             lang=wanted.lang,
@@ -49,7 +49,8 @@ async def answer(
             request_id=trace.request_id,
             now=counting.now,
         )
-    return await export.export(exporter, asked, caller, counting, lambda: _is_gone(request))
+        # Lent until the file is made: nobody removes the generation meanwhile.
+        return await export.export(exporter, asked, caller, counting, lambda: _is_gone(request))
 
 
 async def _pairs(request: web.BaseRequest, target: Target) -> Pairs:

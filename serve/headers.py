@@ -15,22 +15,16 @@ from serve.routes import ALLOW
 
 JSON: Final = "application/json; charset=utf-8"
 
-# The answers are data: nothing in them may be run, framed or guessed to be something else.
 SAFE: Final = {
     "Server": "societes",
     "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
 }
+# The answers are data: nothing in them may be run, framed or guessed to be something else.
+POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
 
-# A page may use what this server sends, and nothing that stands in the page itself: no script or
-# style of an attribute or an element runs, whatever a name of the data holds. With `no-referrer`
-# browsers would send forms without their origin.
-PAGE: Final = {
-    **SAFE,
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'",
+# With `no-referrer` browsers would send forms without their origin.
+HTML: Final = {
     "Referrer-Policy": "same-origin",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -63,15 +57,17 @@ _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 
 
 @lru_cache(maxsize=256)
-def first_lines(status: int, kind: str, *, opened: bool) -> str:
+def first_lines(status: int, kind: str, policy: str, *, opened: bool) -> str:
     """The status line and the headers of every answer of a kind, each with its line end.
 
     Args:
         kind: the Content-Type, or "" where there is no body.
+        policy: the Content-Security-Policy.
         opened: a browser of any origin may read it (G2).
     """
     given = {"Content-Type": kind} if kind else {}
-    safe = PAGE if kind.startswith(_HTML) else SAFE
+    page = HTML if kind.startswith(_HTML) else {}
+    safe = {**SAFE, **page, "Content-Security-Policy": policy}
     always = {**given, **safe, **(CORS if opened else {})}
     return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines(always)}"
 

@@ -1,21 +1,28 @@
 """/healthz: the process is alive. /readyz: it has data to answer from (contract G10).
 
-Both answer while nothing is published, so they get the name of the generation and not an edition.
+Both answer while nothing is published, so they get what is known of the generations and no edition.
 """
 
 import orjson
 
 from serve import errors
 from serve.answer import NO_STORE, Answer, of_error
+from serve.standing import Standing
 
 
-def healthz(_generation: str | None) -> Answer:
+def healthz(_standing: Standing) -> Answer:
     return Answer(200, b'{"statut":"vivant"}', NO_STORE)
 
 
-def readyz(generation: str | None) -> Answer:
-    """`generation`: the one that is being served, or None."""
-    if generation is None:
+def readyz(standing: Standing) -> Answer:
+    """Ready as long as anything is served; a published generation that is refused is named."""
+    if standing.generation is None:
         return of_error(errors.indisponible(errors.NO_GENERATION))
-    body = orjson.dumps({"statut": "pret", "generation": generation})
-    return Answer(200, body, NO_STORE)
+    body = {
+        "statut": "pret",
+        "generation": standing.generation,
+        "precedente": standing.previous,
+        "refusee": standing.refused,
+        "pid": standing.pid,
+    }
+    return Answer(200, orjson.dumps(body), NO_STORE)

@@ -1,6 +1,7 @@
 """One serving process: it listens on a socket, follows DATA/CURRENT, and stops without a loss.
 
-SIGTERM and SIGINT: stop accepting, finish what is in flight, leave. SIGHUP: look for a new
+SIGTERM and SIGINT: stop accepting, answer what still comes on open connections, finish what is in
+flight, leave. SIGHUP: look for a new
 generation now. The socket is bound by whoever starts the process (serve/port.py).
 """
 
@@ -15,18 +16,21 @@ from aiohttp import web
 
 from quota import plans
 from quota.debit import Debit
-from quota.lmdb_store import LmdbStore
+from quota.stores import open_store
+from serve import handover
 from serve.app import make_handler
 from serve.config import Config
 from serve.connection import make_server
 from serve.counters import Counters
+from serve.handover import HandoverError
 from serve.makers import Makers
-from serve.pages import seals
-from serve.pages.desk import make_desk
-from serve.port import DRAIN_SECONDS
+from serve.port import DRAIN_SECONDS, LINGER_SECONDS
 from serve.published import Published
 from serve.site import make_site
 from serve.warming import Warming
+from serve.website import seals
+from serve.website.desk import make_desk
+from shards import generations
 
 _BACKLOG: Final = 1_024
 
@@ -37,24 +41,36 @@ def run(
     *,
     ready: Callable[[], None],
     parent: int | None = None,
+    others: int = 0,
 ) -> None:
     """Serve on `bound` until told to stop, on the fastest event loop there is.
 
     Args:
         ready: called once connections are accepted.
         parent: a descriptor that becomes readable when the process must not outlive its parent.
+        others: sockets of the server whose place is taken, which listen on the same port.
     """
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(config, bound, ready, parent))
+        runner.run(_serve(config, bound, ready, parent, others))
 
 
 async def _serve(
-    config: Config, bound: socket.socket, ready: Callable[[], None], parent: int | None
+    config: Config,
+    bound: socket.socket,
+    ready: Callable[[], None],
+    parent: int | None,
+    others: int,
 ) -> None:
     assert config.data and config.state
     published = Published(config.data)
     published.start()
-    counters = Counters(partial(LmdbStore, config.state))
+    if others and published.generation is None:
+        raise HandoverError(f"nothing in {config.data} can be served: the old server stays")
+    counters = Counters(
+        partial(
+            open_store, config.quota, config.state, lease=config.lease, strict=config.quota_strict
+        )
+    )
     counters.start()
     limiter = Debit(config.state)
     makers = Makers(config.spool or config.state / "exports", config.makers)
@@ -75,11 +91,13 @@ async def _serve(
     server = make_server(make_handler(site, desk), site.metrics)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     await runner.setup()
-    await web.SockSite(runner, bound, backlog=_BACKLOG).start()
+    listener = web.SockSite(runner, bound, backlog=_BACKLOG)
+    await listener.start()
     opener = asyncio.create_task(counters.keep_open())
     follower = asyncio.create_task(published.follow())
     # It never ends by itself: if it does, no generation would be taken up any more.
     follower.add_done_callback(lambda _: stop.set())
+    alone = asyncio.create_task(_take_over(bound, config.workers, others))
     ready()
     warming = _warming(config, published)
     try:
@@ -87,9 +105,11 @@ async def _serve(
     finally:
         if warming:
             warming.stop()
-        opener.cancel()
-        follower.cancel()
-        await asyncio.wait([follower, opener])
+        for task in (opener, follower, alone):
+            task.cancel()
+        await asyncio.wait([follower, opener, alone])
+        await listener.stop()
+        await server.drain(LINGER_SECONDS)
         await runner.cleanup()
         await makers.close()
         published.close()
@@ -97,6 +117,15 @@ async def _serve(
         limiter.close()
     if not follower.cancelled():
         follower.result()
+
+
+async def _take_over(bound: socket.socket, workers: int, others: int) -> None:
+    """Have all new connections, until the server that had the port is gone."""
+    if others and handover.steer(bound, others):
+        port = bound.getsockname()[1]
+        while handover.listening(port) > workers:
+            await asyncio.sleep(handover.PAUSE_SECONDS)
+        handover.steer_no_more(bound)
 
 
 def _warming(config: Config, published: Published) -> Warming | None:
@@ -107,7 +136,9 @@ def _warming(config: Config, published: Published) -> Warming | None:
     assert config.data
     folder = config.data / generation
     files = sorted(folder.glob("*.shard"), key=lambda path: path.stat().st_size)
-    warming = Warming(folder, files, lambda: published.generation == generation)
+    warming = Warming(
+        folder / generations.MANIFEST, files, lambda: published.generation == generation
+    )
     warming.start()
     return warming
 

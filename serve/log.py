@@ -16,11 +16,13 @@ from typing import Any, Final
 
 import orjson
 
-from serve.params import SEARCH, Pairs
+from serve.params import MODIFICATIONS, SEARCH, Pairs
 
 # The fixed prefix of keys (A11), with whatever follows; and any bearer token.
 _SECRET: Final = re.compile(r"(soc_live_|Bearer\s+)[^\s\"'\\&;,]+", re.IGNORECASE)
 _LONGEST: Final = 500  # characters of one logged value
+
+_KNOWN: Final = frozenset((*SEARCH, *MODIFICATIONS))
 
 _STDERR: Final = 2
 _PAGE: Final = 4_096
@@ -41,7 +43,7 @@ def query_fields(pairs: Pairs) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
     for name, value in pairs:
         values = fields.setdefault(name[:_LONGEST], [])
-        if name in SEARCH:
+        if name in _KNOWN:
             values.append(value[:_LONGEST])
     return fields
 

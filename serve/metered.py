@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from quota.accounts import Account
+from quota.errors import StoreUnavailable
 from quota.plans import Plan
 from quota.results import Charge, Meter
 from quota.store import Store
@@ -23,6 +24,14 @@ from serve.remedies import remedy
 
 # A full record, once a calendar month for the same company (§4.5).
 RECORD_CREDITS: Final = 5
+
+
+class UnchargedError(StoreUnavailable):
+    """A record could not be charged; `answer` is what may be sent instead."""
+
+    def __init__(self, cause: StoreUnavailable, answer: Answer) -> None:
+        super().__init__(str(cause))
+        self.answer = answer
 
 
 class Counting(NamedTuple):
@@ -60,20 +69,20 @@ async def identified(work: Work, ask: Ask, counting: Counting) -> Answer:
         StoreUnavailable: nothing was counted.
     """
     if work.is_known(ask):
-        headers = standing(ask.caller.plan, counting, with_credits=work.company is not None)
+        headers = await standing(ask.caller.plan, counting, with_credits=work.company is not None)
         return not_modified({**work.headers, **headers})
     if work.company is not None and not ask.head:
         return await _record(work, work.company, ask, counting)
     return await _call(work, ask, counting)
 
 
-def standing(plan: Plan, counting: Counting, *, with_credits: bool = False) -> Headers:
+async def standing(plan: Plan, counting: Counting, *, with_credits: bool = False) -> Headers:
     """The meters as they stand, for an answer that costs nothing."""
     store, account, now = counting.store, counting.account.id, counting.now
     if not with_credits:
-        meter = store.calls(account, plan.appels_api_par_jour, now)
+        meter = await store.calls(account, plan.appels_api_par_jour, now)
         return meters.calls(counting.terms, meter, counting.left, now)
-    usage = store.usage(account, plan, now)
+    usage = await store.usage(account, plan, now)
     headers = meters.calls(counting.terms, usage.calls, counting.left, now)
     return {**headers, **_credits(0, usage.credits.left)}
 
@@ -94,22 +103,35 @@ async def _call(work: Work, ask: Ask, counting: Counting) -> Answer:
         raise _quota_api(meter, ask, counting)
     headers = {**answer.headers, **meters.calls(counting.terms, meter, counting.left, now)}
     if work.company is not None:
-        headers |= _credits(0, store.usage(account, ask.caller.plan, now).credits.left)
+        headers |= await _standing_credits(ask, counting)
     return Answer(answer.status, answer.body, headers, "taken")
+
+
+async def _standing_credits(ask: Ask, counting: Counting) -> Headers:
+    """The credits as they stand, for a call that was taken; without them it is not answered."""
+    try:
+        usage = await counting.store.usage(counting.account.id, ask.caller.plan, counting.now)
+    except StoreUnavailable:
+        await counting.store.give_back(counting.account.id, counting.now)
+        raise
+    return _credits(0, usage.credits.left)
 
 
 async def _record(work: Work, company: str, ask: Ask, counting: Counting) -> Answer:
     """A full record: a call, and credits where the company was not paid for this month."""
     plan = ask.caller.plan
     full = await _run(work)
-    meter, charge = await counting.store.take_and_charge(
-        counting.account.id,
-        plan.appels_api_par_jour,
-        company,
-        RECORD_CREDITS,
-        plan.credits_par_mois,
-        counting.now,
-    )
+    try:
+        meter, charge = await counting.store.take_and_charge(
+            counting.account.id,
+            plan.appels_api_par_jour,
+            company,
+            RECORD_CREDITS,
+            plan.credits_par_mois,
+            counting.now,
+        )
+    except StoreUnavailable as error:
+        raise UnchargedError(error, _uncharged(work)) from error
     if charge is None:
         raise _quota_api(meter, ask, counting)
     headers = meters.calls(counting.terms, meter, counting.left, counting.now)
@@ -121,9 +143,18 @@ async def _record(work: Work, company: str, ask: Ask, counting: Counting) -> Ans
 
 def _preview(work: Work, charge: Charge, headers: Headers) -> Answer:
     """402 with what a visitor would see (D10)."""
-    assert work.preview
     reset = meters.iso(charge.reset)
-    error = errors.credits_epuises(RECORD_CREDITS, charge.left, reset)
+    return _instead(work, errors.credits_epuises(RECORD_CREDITS, charge.left, reset), headers)
+
+
+def _uncharged(work: Work) -> Answer:
+    """503 with what a visitor would see: nothing could be charged, nothing is."""
+    error = errors.indisponible(errors.NO_COUNTERS)
+    return _instead(work, error, error.headers)
+
+
+def _instead(work: Work, error: ApiError, headers: Headers) -> Answer:
+    assert work.preview
     located = {"Content-Location": work.headers["Content-Location"]}
     return Answer(error.status, work.preview(error), {**NO_STORE, **located, **headers}, error.code)
 

@@ -19,6 +19,8 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from serve.standing import Standing
+
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 # prometheus-client reads it when it is imported: set before a worker is spawned, never later.
@@ -81,13 +83,13 @@ class Metrics:
     def store_error(self) -> None:
         self._store_errors.inc()
 
-    def text(self, generation: str | None, published: datetime | None, now: datetime) -> bytes:
-        """All figures of all workers, and the generation that this one serves."""
+    def text(self, standing: Standing, now: datetime) -> bytes:
+        """All figures of all workers, and the generations that this one serves or refuses."""
         registry = self._registry
         if _FOLDER in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry) + generate_latest(_data(generation, published, now))
+        return generate_latest(registry) + generate_latest(_data(standing, now))
 
 
 @contextmanager
@@ -116,19 +118,20 @@ def _remove_leftovers(place: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _data(generation: str | None, published: datetime | None, now: datetime) -> CollectorRegistry:
+def _data(standing: Standing, now: datetime) -> CollectorRegistry:
     # Not in the figures that workers share: each would leave its own, and nobody could add them.
     registry = CollectorRegistry()
-    info = Gauge(
-        "societes_generation_info",
-        "1 for the generation served.",
-        ["generation"],
-        registry=registry,
-    )
-    if generation is not None:
-        info.labels(generation).set(1)
-    if generation is not None and published is not None:
+    _info(registry, "societes_generation_info", "1 for the generation served.", standing.generation)
+    what = "1 for the published generation if it is damaged: another one is served."
+    _info(registry, "societes_generation_refused_info", what, standing.refused)
+    if standing.since is not None:
         Gauge("societes_generation_age_seconds", "Since it was published.", registry=registry).set(
-            (now - published).total_seconds()
+            (now - standing.since).total_seconds()
         )
     return registry
+
+
+def _info(registry: CollectorRegistry, name: str, what: str, generation: str | None) -> None:
+    info = Gauge(name, what, ["generation"], registry=registry)
+    if generation is not None:
+        info.labels(generation).set(1)

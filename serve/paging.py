@@ -15,14 +15,14 @@ from serve import errors, params
 from serve.answer import Answer, of_error
 from serve.caller import Caller
 from serve.errors import ApiError
-from serve.pages import cookies, languages, refusals, refused, render, routes, sessions, visit
-from serve.pages.desk import Desk
-from serve.pages.visit import Session, Visit
 from serve.params import Pairs
-from serve.receiving import received
+from serve.receiving import body
 from serve.rights import VISITOR
 from serve.target import Target
 from serve.trace import Trace
+from serve.website import cookies, languages, refusals, refused, render, routes, sessions, visit
+from serve.website.desk import Desk
+from serve.website.visit import Session, Visit
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FIELDS: Final = 32
@@ -148,7 +148,7 @@ async def _form(request: web.BaseRequest) -> dict[str, str]:
     kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
-    raw = await received(request)
+    raw = await body(request)
     try:
         pairs = parse_qsl(
             raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS

@@ -14,45 +14,69 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl
 
-from serve import errors
+from serve import errors, parameters
 from serve.errors import ApiError
 from serve.names import Names
-from serve.numbers import decimal, integer
+from serve.parameters import (
+    AVEC_CA,
+    CA_MAX,
+    CA_MIN,
+    CURSEUR,
+    DEFAULT_LIMIT,
+    DEPUIS,
+    EFFECTIF_MAX,
+    EFFECTIF_MIN,
+    LANG,
+    LIMIT,
+    LONGEST_Q,
+    NATURE,
+    OFFSET,
+    PAYS,
+    SECTEUR,
+    SITE_WEB,
+    SOUS_SECTEUR,
+    TRI,
+    VERSION,
+    Parameter,
+    Q,
+)
 from serve.remembering import remembering
+from serve.scalars import (
+    Values,
+    check_bounds,
+    decimal,
+    flag,
+    int32,
+    integer,
+    matching,
+    one_of,
+    scalar,
+)
 from serve.suggest import suggestions
-from shards.query import DEEPEST, ORDERS, Query
+from shards.changes import NATURES
+from shards.query import DEEPEST, Query
 from shards.text import fold
 
-SEARCH: Final = (
-    "pays", "secteur", "sous_secteur", "q", "tri", "limit", "offset",
-    "ca_min", "ca_max", "effectif_min", "effectif_max", "site_web", "avec_ca",
-)  # fmt: skip
-# An export is of a whole scope: no page of it, and no sub-sector (§4.6, F2).
-EXPORT: Final = (*(name for name in SEARCH if name not in ("sous_secteur", "offset")), "lang")
-SECTORS: Final = ("pays",)
-SUB_SECTORS: Final = ("secteur", "pays")
-
-LANGUAGES: Final = ("fr", "en")  # the first is the default (§4.6)
-
-DEFAULT_LIMIT: Final = 50  # §4.4
-LONGEST_Q: Final = 120  # code points (§8.2 rule 7)
-
-# `effectif` is an int32; a bound beyond it excludes what the bound itself excludes.
-_INT32: Final = 2**31 - 1
-
-_ABSENT: Final = [""]
+SEARCH: Final = parameters.names(parameters.SEARCH)
+EXPORT: Final = parameters.names(parameters.EXPORT)
+SECTORS: Final = parameters.names(parameters.SECTORS)
+SUB_SECTORS: Final = parameters.names(parameters.SUB_SECTORS)
+MODIFICATIONS: Final = parameters.names(parameters.MODIFICATIONS)
 
 Pairs = Sequence[tuple[str, str]]
-Values = dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search asked for, before any plan had a say: `limit` in 1..1000, `offset` >= 0."""
+    """What a search asked for, before any plan had a say: `limit` in 1..1000, `offset` >= 0.
+
+    `version`: the generation that it is to be answered from, None for the one that is served.
+    """
 
     query: Query
     limit: int
     offset: int
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +86,17 @@ class Export:
     query: Query
     limit: int | None
     lang: str
+
+
+@dataclass(frozen=True, slots=True)
+class Modifications:
+    """What `/modifications` was asked; empty `pays` means all, `natures` are in their order."""
+
+    depuis: str
+    pays: tuple[str, ...]
+    natures: tuple[str, ...]
+    limit: int
+    curseur: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +132,10 @@ def search(given: Pairs, names: Names) -> Search:
     Raises:
         ApiError: 400, in the order that the module describes.
     """
-    query, limit, offset = _asked(_known(given, SEARCH), names)
-    return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0)
+    values = _known(given, SEARCH)
+    query, limit, offset = _asked(values, names)
+    version = matching(values, VERSION)
+    return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0, version)
 
 
 def export(given: Pairs, names: Names) -> Export:
@@ -109,7 +146,7 @@ def export(given: Pairs, names: Names) -> Export:
     """
     values = _known(given, EXPORT)
     query, limit, _ = _asked(values, names)
-    return Export(query, limit, _one_of(values, "lang", LANGUAGES))
+    return Export(query, limit, one_of(values, LANG))
 
 
 def sectors(given: Pairs, names: Names) -> Scope:
@@ -125,6 +162,31 @@ def sub_sectors(given: Pairs, names: Names) -> Scope:
     return scope
 
 
+def modifications(given: Pairs, names: Names) -> Modifications:
+    """What `/modifications` is asked. Raises ApiError 400."""
+    values = _known(given, MODIFICATIONS)
+    depuis = matching(values, DEPUIS)
+    if depuis is None:
+        why = "obligatoire : la génération que vous avez déjà (X-Donnees-Version)"
+        raise errors.parametre_invalide(DEPUIS.name, why)
+    limit = integer(values, LIMIT) or DEFAULT_LIMIT
+    return Modifications(
+        depuis=depuis,
+        pays=_places(values, names)[0].pays,
+        natures=_natures(values),
+        limit=min(limit, DEEPEST),
+        curseur=matching(values, CURSEUR),
+    )
+
+
+def _natures(values: Values) -> tuple[str, ...]:
+    found = _items(values, NATURE)
+    if unknown := [nature for nature in found if nature not in NATURES]:
+        why = f"{unknown[0][:100]!r} est inconnu. Valeurs : {', '.join(NATURES)}"
+        raise errors.parametre_invalide(NATURE.name, why, valeurs=NATURES)
+    return tuple(nature for nature in NATURES if nature in found or not found)
+
+
 def nothing(given: Pairs) -> None:
     """A route without parameters. Raises ApiError 400 if there are some."""
     _known(given, ())
@@ -134,13 +196,13 @@ def _asked(values: Values, names: Names) -> tuple[Query, int | None, int | None]
     """The query, limit and offset of `values`."""
     scope, sous_secteurs = _places(values, names)
     q = _q(values)
-    tri = _one_of(values, "tri", ORDERS)
-    limit = _integer(values, "limit", at_least=1)
-    offset = _integer(values, "offset", at_least=0)
-    ca_min, ca_max = _decimal(values, "ca_min"), _decimal(values, "ca_max")
-    _check_bounds(values, "ca_min", ca_min, "ca_max", ca_max)
-    low, high = _integer(values, "effectif_min"), _integer(values, "effectif_max")
-    _check_bounds(values, "effectif_min", low, "effectif_max", high)
+    tri = one_of(values, TRI)
+    limit, offset = integer(values, LIMIT), integer(values, OFFSET)
+    ca_min, ca_max = decimal(values, CA_MIN), decimal(values, CA_MAX)
+    check_bounds(values, CA_MIN, ca_min, CA_MAX, ca_max)
+    low = integer(values, EFFECTIF_MIN)
+    high = integer(values, EFFECTIF_MAX)
+    check_bounds(values, EFFECTIF_MIN, low, EFFECTIF_MAX, high)
     query = Query(
         pays=scope.pays,
         secteurs=scope.secteurs,
@@ -149,12 +211,20 @@ def _asked(values: Values, names: Names) -> tuple[Query, int | None, int | None]
         tri=tri,
         ca_min=ca_min,
         ca_max=ca_max,
-        effectif_min=_int32(low),
-        effectif_max=_int32(high),
-        site_web=_flag(values, "site_web"),
-        avec_ca=_flag(values, "avec_ca"),
+        effectif_min=int32(low),
+        effectif_max=int32(high),
+        site_web=flag(values, SITE_WEB),
+        avec_ca=flag(values, AVEC_CA),
     )
     return query, limit, offset
+
+
+def _q(values: Values) -> str | None:
+    q = unicodedata.normalize("NFC", scalar(values, Q.name))
+    if len(q) > LONGEST_Q:
+        why = f"{len(q)} caractères, au plus {LONGEST_Q} ; raccourcissez la recherche"
+        raise errors.parametre_invalide(Q.name, why)
+    return q or None
 
 
 # -- names -------------------------------------------------------------------------
@@ -162,7 +232,7 @@ def _asked(values: Values, names: Names) -> tuple[Query, int | None, int | None]
 
 def _known(given: Pairs, allowed: Sequence[str]) -> Values:
     """The values of each parameter; an unknown name is an error (B6)."""
-    values: Values = {}
+    values: dict[str, list[str]] = {}
     for name, value in given:
         values.setdefault(name, []).append(value.strip())
     if unknown := [name for name in values if name not in allowed]:
@@ -176,9 +246,9 @@ def _known(given: Pairs, allowed: Sequence[str]) -> Values:
 
 def _places(values: Values, names: Names) -> tuple[Scope, tuple[str, ...] | None]:
     """Countries, sectors and sub-sectors, which are told together when they are unknown (B4)."""
-    pays = _items(values, "pays", ",")
-    secteurs = _items(values, "secteur", "|")
-    sous_secteurs = _items(values, "sous_secteur", "|")
+    pays = _items(values, PAYS)
+    secteurs = _items(values, SECTEUR)
+    sous_secteurs = _items(values, SOUS_SECTEUR)
     countries, no_country = _sort_out(pays, names.country)
     divisions, no_sector = _sort_out(secteurs, names.sector)
     groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
@@ -205,11 +275,12 @@ def _unknown(
     return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
 
 
-def _items(values: Values, name: str, separator: str) -> list[str]:
+def _items(values: Values, parameter: Parameter) -> list[str]:
     """The items of a list parameter, wherever it was repeated (B5); none empty, none twice (B1)."""
-    if name not in values:
+    given = values.get(parameter.name)
+    if given is None:
         return []
-    parts = (part.strip() for value in values[name] for part in value.split(separator))
+    parts = (part.strip() for value in given for part in value.split(parameter.separator))
     return list(dict.fromkeys(part for part in parts if part))
 
 
@@ -231,79 +302,3 @@ def _groups(
     found = {label: names.sub_sectors(label, divisions) for label in labels}
     known = {group for groups in found.values() for group in groups or ()}
     return tuple(sorted(known)), [label for label, groups in found.items() if groups is None]
-
-
-# -- scalars -------------------------------------------------------------------------
-
-
-def _scalar(values: Values, name: str) -> str:
-    """The value of `name`, "" if absent; repeated, it must say the same thing (B5)."""
-    given = values.get(name, _ABSENT)
-    if len(given) == 1:
-        return given[0]
-    different = list(dict.fromkeys(given))
-    if len(different) > 1:
-        shown = ", ".join(repr(value[:100]) for value in different[:5])
-        raise errors.parametre_invalide(name, f"plusieurs valeurs ({shown}) ; n'en gardez qu'une")
-    return different[0]
-
-
-def _q(values: Values) -> str | None:
-    q = unicodedata.normalize("NFC", _scalar(values, "q"))
-    if len(q) > LONGEST_Q:
-        why = f"{len(q)} caractères, au plus {LONGEST_Q} ; raccourcissez la recherche"
-        raise errors.parametre_invalide("q", why)
-    return q or None
-
-
-def _one_of(values: Values, name: str, allowed: Sequence[str]) -> str:
-    """One of the `allowed` values, of which the first is the default."""
-    value = _scalar(values, name) or allowed[0]
-    if value not in allowed:
-        why = f"{value[:100]!r} est inconnu. Valeurs : {', '.join(allowed)}"
-        raise errors.parametre_invalide(name, why, valeurs=allowed)
-    return value
-
-
-def _integer(values: Values, name: str, *, at_least: int | None = None) -> int | None:
-    text = _scalar(values, name)
-    if not text:
-        return None
-    try:
-        number = integer(text)
-    except ValueError as error:
-        raise errors.parametre_invalide(name, str(error)) from error
-    if at_least is not None and number < at_least:
-        raise errors.parametre_invalide(name, f"{text[:100]} est inférieur à {at_least}")
-    return number
-
-
-def _decimal(values: Values, name: str) -> float | None:
-    text = _scalar(values, name)
-    if not text:
-        return None
-    try:
-        return decimal(text)
-    except ValueError as error:
-        raise errors.parametre_invalide(name, str(error)) from error
-
-
-def _check_bounds(
-    values: Values, low_name: str, low: float | None, high_name: str, high: float | None
-) -> None:
-    if low is not None and high is not None and low > high:
-        high_text = _scalar(values, high_name)[:100]
-        why = f"{_scalar(values, low_name)[:100]} dépasse {high_name} ({high_text})"
-        raise errors.parametre_invalide(low_name, why)
-
-
-def _int32(number: int | None) -> int | None:
-    return None if number is None else max(-_INT32, min(number, _INT32))
-
-
-def _flag(values: Values, name: str) -> bool:
-    text = _scalar(values, name)
-    if text not in ("", "1"):
-        why = f"{text[:100]!r} : seule la valeur 1 est admise ; sinon omettez le paramètre"
-        raise errors.parametre_invalide(name, why)
-    return text == "1"

@@ -13,6 +13,27 @@ STALLED_MILLISECONDS: Final = 30_000
 # How long requests in flight may take to finish once a process has been told to stop.
 DRAIN_SECONDS: Final = 20.0
 
+# How long before that open connections are still listened to: each answer on them is the last one,
+# and who keeps one open without asking gets no answer that could be missed.
+LINGER_SECONDS: Final = 3.0
+
+
+def reserve(host: str, port: int, *, beside: bool = False) -> socket.socket:
+    """A socket on a port that other processes may share, also those of a server to come.
+
+    Args:
+        beside: also where another server listens already.
+
+    Raises:
+        OSError: the address is taken.
+    """
+    if not beside:
+        # Alone first: with SO_REUSEPORT a second server of ours would slip in unnoticed.
+        alone = bind(host, port)
+        port = alone.getsockname()[1]
+        alone.close()
+    return bind(host, port, shared=True)
+
 
 def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """A bound TCP socket that does not listen yet; `shared` with other processes of ours.

@@ -2,9 +2,10 @@
 
 DATA/CURRENT is looked at every second, and at once on SIGHUP. A new generation is read whole and
 compared with its manifest in a thread, then opened, then one reference is swapped: a request sees
-the old one or the new one, never both, and none waits. A request holds a lease; the old generation
+the old one or the new one, never both, and none waits. A request holds a lease. The generation that
+was served stays open behind the new one, for who walks through its pages (G10); the one behind that
 is closed when its last lease ends. One that is damaged is refused: that is logged once, remembered,
-and the old one goes on serving.
+told by /readyz and /metrics, and the old one goes on serving.
 
 The very first generation is opened without reading it whole, so that a server is ready at once;
 `python -m shards verify` is the tool for that. All of this lives on the thread of the event loop
@@ -13,6 +14,7 @@ but the comparison, so there is no lock.
 
 import asyncio
 import logging
+import os
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -21,10 +23,14 @@ from typing import Final
 from serve import edition as editions
 from serve import errors
 from serve.edition import Edition
-from shards import generations
+from serve.standing import Standing
+from shards import generations, pointer, succession
 from shards.errors import ShardError
+from shards.pointer import Published as Pointer
 
 POLL_SECONDS: Final = 1.0
+# What is refused where CURRENT itself makes no sense.
+UNREADABLE: Final = "illisible"
 
 _log: Final = logging.getLogger("serve.published")
 
@@ -36,7 +42,7 @@ _REFUSED: Final = (ShardError, OSError, ValueError, TypeError, KeyError)
 
 
 class _Lent:
-    """An open edition and how many requests are using it; `with` is a lease of it."""
+    """An open edition and how many requests are using it."""
 
     __slots__ = ("edition", "retired", "users")
 
@@ -45,22 +51,33 @@ class _Lent:
         self.users = 0
         self.retired = False
 
-    def __enter__(self) -> Edition:
-        self.users += 1
-        return self.edition
-
-    def __exit__(self, *_: object) -> None:
-        self.users -= 1
-        self._close_if_done()
-
     def retire(self) -> None:
         """Close the edition, now or when its last user is done."""
         self.retired = True
-        self._close_if_done()
+        self.close_if_done()
 
-    def _close_if_done(self) -> None:
+    def close_if_done(self) -> None:
         if self.retired and not self.users:
             self.edition.close()
+
+
+class _Lease:
+    """Keeps an edition open within its block, and the one that a caller may be pinned to."""
+
+    __slots__ = ("_lents",)
+
+    def __init__(self, *lents: _Lent) -> None:
+        self._lents = lents
+
+    def __enter__(self) -> Edition:
+        for lent in self._lents:
+            lent.users += 1
+        return self._lents[0].edition
+
+    def __exit__(self, *_: object) -> None:
+        for lent in self._lents:
+            lent.users -= 1
+            lent.close_if_done()
 
 
 class Published:
@@ -68,10 +85,11 @@ class Published:
 
     def __init__(self, data: Path) -> None:
         self._data = data
-        self._lent: _Lent | None = None
+        self._lents: tuple[_Lent, ...] = ()  # the one that is served, then the one behind it
         self._seen: _Signature | None = None
         self._wake = asyncio.Event()
         self._since: datetime | None = None
+        self._refused: str | None = None
 
     @property
     def data(self) -> Path:
@@ -81,13 +99,13 @@ class Published:
     @property
     def generation(self) -> str | None:
         """The generation being served, or None; any thread may ask."""
-        lent = self._lent
-        return lent.edition.id if lent else None
+        return self.standing.generation
 
     @property
-    def since(self) -> datetime | None:
-        """When the generation being served was published, or None."""
-        return self._since
+    def standing(self) -> Standing:
+        """What is known of the generations; any thread may ask."""
+        served, behind, *_ = (*(lent.edition.id for lent in self._lents), None, None)
+        return Standing(served, behind, self._since, self._refused, os.getpid())
 
     def lease(self) -> AbstractContextManager[Edition]:
         """The edition to answer a request from; it stays open until the lease ends.
@@ -95,20 +113,22 @@ class Published:
         Raises:
             ApiError: 503 `indisponible`: there is none yet (G9).
         """
-        if self._lent is None:
+        if not self._lents:
             raise errors.indisponible(errors.NO_GENERATION)
-        return self._lent
+        return _Lease(*self._lents)
 
     def start(self) -> None:
-        """Open what is published, if anything is."""
+        """Open what is published, if anything is, without reading it whole."""
         self._seen = _signature(self._data)
+        known: Pointer | None = None
         try:
-            known = generations.published(self._data)
+            known = pointer.published(self._data)
             if known is None:
                 _log.warning("nothing is published in %s yet", self._data)
                 return
-            self._swap(editions.load(self._data, known.generation), known)
+            self._swap(known, _Lent(editions.load(self._data, known.generation)))
         except _REFUSED as error:
+            self._refused = known.generation if known else None
             _log.error("nothing is served: %s", error)
 
     async def follow(self) -> None:
@@ -134,12 +154,15 @@ class Published:
         if seen is None or (seen == self._seen and not again):
             return
         self._seen = seen
+        known: Pointer | None = None
         try:
-            known = generations.published(self._data)
+            known = pointer.published(self._data)
             if known is not None and known.generation != self.generation:
-                await asyncio.to_thread(_verify, self._data / known.generation)
-                self._swap(editions.load(self._data, known.generation), known)
+                new = await asyncio.to_thread(_verified, self._data, known.generation)
+                self._swap(known, _Lent(new))
+            self._refused = None
         except _REFUSED as error:
+            self._refused = known.generation if known else UNREADABLE
             _log.error(
                 "the published generation is refused, %s serves on: %s", self.generation, error
             )
@@ -149,26 +172,46 @@ class Published:
         self._wake.set()
 
     def close(self) -> None:
-        if self._lent:
-            self._lent.retire()
-            self._lent = None
+        lents, self._lents = self._lents, ()
+        for lent in lents:
+            lent.retire()
 
-    def _swap(self, edition: Edition, known: generations.Published) -> None:
-        old, self._lent = self._lent, _Lent(edition)
+    def _swap(self, known: Pointer, new: _Lent) -> None:
+        """Serve `new`, and keep the one open that was published before it."""
+        old = self._lents
+        behind = [lent for lent in old if lent.edition.id == known.previous]
+        if known.previous is not None and not behind:
+            behind = self._behind(known.previous)
+        new.edition.stand_before(behind[0].edition if behind else None)
+        self._lents = (new, *behind)
         self._since = datetime.fromisoformat(known.published)
-        _log.info("generation %s is served", edition.id)
-        if old:
-            old.retire()
+        _log.info("generation %s is served", new.edition.id)
+        for lent in old:
+            if lent not in behind:
+                lent.retire()
+
+    def _behind(self, generation: str) -> list[_Lent]:
+        """The previous generation, where it can be opened: nobody has to have it."""
+        try:
+            return [_Lent(editions.load(self._data, generation))]
+        except _REFUSED as error:
+            _log.warning("the previous generation cannot be asked for: %s", error)
+            return []
 
 
-def _verify(folder: Path) -> None:
-    """Every byte of a generation, before a request meets it."""
+def _verified(data: Path, generation: str) -> Edition:
+    """An open generation, every byte of which was read before a request meets it."""
+    folder = data / generation
     generations.verify_digests(folder, generations.read_manifest(folder))
+    for step in succession.folders(data):
+        if step.name.endswith(f"-{generation}"):
+            succession.verify(step)
+    return editions.load(data, generation)
 
 
 def _signature(data: Path) -> _Signature | None:
     try:
-        stat = (data / generations.CURRENT).stat()
+        stat = (data / pointer.CURRENT).stat()
     except OSError:
         return None
     return stat.st_ino, stat.st_size, stat.st_mtime_ns

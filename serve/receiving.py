@@ -1,24 +1,25 @@
-"""The body of a request, of an export or of a form: bounded in size and in time."""
+"""The body of a request, bounded in size and time."""
 
 import asyncio
 from typing import Final
 
 from aiohttp import web
 
-from serve import body, errors
+from serve import errors
+from serve.body import LARGEST
 
 # A body is 64 KiB at most: who takes longer to send it is not sending it.
 BODY_SECONDS: Final = 10.0
 
 
-async def received(request: web.BaseRequest) -> bytes:
-    """All of it.
+async def body(request: web.BaseRequest) -> bytes:
+    """All bytes of it.
 
     Raises:
-        ApiError: 400, 413.
+        ApiError: 413; 400: it does not come, or not as it should.
     """
-    if (request.content_length or 0) > body.LARGEST:
-        raise errors.corps_trop_grand(body.LARGEST)
+    if (request.content_length or 0) > LARGEST:
+        raise errors.corps_trop_grand(LARGEST)
     if request.headers.get("Expect", "").lower() == "100-continue":  # RFC 9110 §10.1.1
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     raw = bytearray()
@@ -26,8 +27,8 @@ async def received(request: web.BaseRequest) -> bytes:
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.content.iter_any():
                 raw += piece
-                if len(raw) > body.LARGEST:
-                    raise errors.corps_trop_grand(body.LARGEST)
+                if len(raw) > LARGEST:
+                    raise errors.corps_trop_grand(LARGEST)
     except TimeoutError:
         why = f"il n'est pas arrivé en {BODY_SECONDS:g} s"
         raise errors.corps_invalide(why) from None

@@ -30,7 +30,7 @@ def instead_of(error: ApiError) -> ApiError:
     refusal = errors.cle_invalide()
     message = f"{refusal.message}. De plus : {error.message}"
     headers = _kept(error.headers) | refusal.headers
-    return ApiError(refusal.status, refusal.code, message, headers=headers, **error.extra)
+    return ApiError(refusal.code, message, headers=headers, **error.extra)
 
 
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:

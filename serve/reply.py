@@ -12,8 +12,8 @@ from typing import Final
 from aiohttp import HttpVersion10, web
 from aiohttp.abc import AbstractStreamWriter
 
-from serve.answer import Answer
-from serve.headers import JSON, first_lines, lines
+from serve.answer import DATA_VERSION, Answer
+from serve.headers import JSON, POLICY, first_lines, lines
 from serve.trace import Trace
 
 # A body that is longer is not copied behind its head; the loop sends both at once all the same.
@@ -39,6 +39,10 @@ class Reply(web.StreamResponse):
         self._last = last
         self._writer: AbstractStreamWriter | None = None
         self._pieces = (b"", b"")
+
+    def end(self) -> None:
+        """Let the connection end with this answer."""
+        self._last = True
 
     @property
     def keep_alive(self) -> bool:
@@ -72,16 +76,17 @@ class Reply(web.StreamResponse):
         answer, trace, length = self._answer, self.trace, len(self._answer.body)
         own = dict(answer.headers)
         kind = own.pop("Content-Type", JSON) if length else ""
+        policy = own.pop("Content-Security-Policy", POLICY)
         own["X-Request-Id"] = trace.request_id
         if trace.generation:
-            own["X-Donnees-Version"] = trace.generation
+            own.setdefault(DATA_VERSION, trace.generation)
         if answer.status not in _BODILESS:
             own.setdefault("Content-Length", str(length))
         if self._last:
             own["Connection"] = "close"
         elif old:
             own["Connection"] = "keep-alive"
-        first = first_lines(answer.status, kind, opened=self._opened)
+        first = first_lines(answer.status, kind, policy, opened=self._opened)
         return f"{first}{_date(int(time()))}{lines(own)}\r\n".encode()
 
 

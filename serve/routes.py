@@ -5,7 +5,7 @@ A path is matched segment by segment, each percent-decoded on its own: so an ide
 accepted (G3). There is one spelling of everything else.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
@@ -14,6 +14,7 @@ from serve import health, lists
 from serve.answer import Answer, Ask, Check, Prepare, Route
 from serve.compte import compte
 from serve.metered import Counting
+from serve.modifications import modifications
 from serve.societe import societe
 from serve.societes import societes
 
@@ -29,12 +30,13 @@ _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path of the API and what it leads to, one of six. `""` in `segments` is a variable part.
+    """A path of the API and what it leads to, one of seven. `""` in `segments` is a variable part.
 
     - `work`: a search or a record, which depends on the caller and is counted;
     - `account`: what an account has; without one there is nothing to serve;
     - `export`: a workbook, which is made aside and counted by the month;
     - `route`: a public list, the same for everybody: a key is not looked at there (A2);
+    - `page`: the same bytes for everybody (serve/pages.py);
     - `check`: of the process itself, of its data;
     - none: the metrics, which serve/app.py has.
     """
@@ -42,9 +44,10 @@ class Path:
     name: str
     segments: tuple[str, ...]
     work: Prepare | None = None
-    account: Callable[[Ask, Counting], Answer] | None = None
+    account: Callable[[Ask, Counting], Awaitable[Answer]] | None = None
     export: bool = False
     route: Route | None = None
+    page: bool = False
     check: Check | None = None
     methods: tuple[str, ...] = METHODS
 
@@ -63,9 +66,13 @@ PATHS: Final = (
     Path("secteurs", ("api", "v1", "secteurs"), route=lists.secteurs),
     Path("sous-secteurs", ("api", "v1", "sous-secteurs"), route=lists.sous_secteurs),
     Path("societes", ("api", "v1", "societes"), work=societes),
+    Path("modifications", ("api", "v1", "modifications"), work=modifications),
     Path("societe", ("api", "v1", "societes", "", ""), work=societe),
     Path("export", ("api", "v1", "export"), export=True, methods=EXPORT_METHODS),
     Path("compte", ("api", "v1", "compte"), account=compte),
+    Path("openapi", ("openapi.json",), page=True),
+    Path("docs", ("docs",), page=True),
+    Path("docs-file", ("docs", ""), page=True),
     Path("healthz", ("healthz",), check=health.healthz),
     Path("readyz", ("readyz",), check=health.readyz),
     Path("metrics", ("metrics",)),
@@ -73,7 +80,7 @@ PATHS: Final = (
 # Nearly every request is spelt like this.
 _PLAIN: Final = {"/" + "/".join(path.segments): path for path in PATHS if "" not in path.segments}
 _BY_LENGTH: Final[Mapping[int, tuple[Path, ...]]] = {
-    length: tuple(path for path in PATHS if len(path.segments) == length) for length in (1, 3, 5)
+    length: tuple(path for path in PATHS if len(path.segments) == length) for length in (1, 2, 3, 5)
 }
 
 
@@ -87,11 +94,11 @@ def resolve(raw: str) -> tuple[Path, tuple[str, ...]] | None:
     if raw in _PLAIN:
         return _PLAIN[raw], ()
     segments = raw.split("/")[1:]
-    # As it stands first: `/societes/FR/` is a record with an empty identifier (E1).
-    found = _match(segments)
-    if found is None and len(segments) > 1 and not segments[-1]:
-        found = _match(segments[:-1])
-    return found
+    # A slash at the end is none where a path is there without it; nothing is at `/societes/FR`, so
+    # `/societes/FR/` is a record with an empty identifier (E1).
+    if len(segments) > 1 and not segments[-1] and (found := _match(segments[:-1])):
+        return found
+    return _match(segments)
 
 
 def open_to_all(raw: str) -> bool:

@@ -2,7 +2,6 @@
 
 import unicodedata
 from functools import partial
-from typing import Final
 from urllib.parse import quote
 
 from serve import envelope, errors, params
@@ -11,10 +10,9 @@ from serve.edition import Edition
 from serve.errors import ApiError
 from serve.etag import etag
 from serve.names import Names
+from serve.parameters import LONGEST_ID
 from serve.societes import PRIVATE
 from serve.suggest import suggestions
-
-LONGEST_ID: Final = 64  # characters (E1)
 
 
 def societe(ask: Ask, edition: Edition) -> Work:

@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from serve import envelope, rights
-from serve.answer import Answer, Ask, Work
+from serve.answer import DATA_VERSION, Answer, Ask, Work
 from serve.edition import Edition
 from serve.etag import etag
 from serve.remembering import remembering
@@ -28,11 +28,12 @@ _quoted: Final = remembering(quote_plus)
 def societes(ask: Ask, edition: Edition) -> Work:
     """A page of companies, in the envelope of the caller's plan."""
     asked = edition.search(ask.pairs)
+    edition = edition.of(asked.version)
     caller = ask.caller
     plan = caller.plan
     window = rights.window(plan, asked.limit, asked.offset)
     tag = etag(edition.id, plan.slug, caller.souscrit, ask.offer, asked.query, window)
-    headers = {"ETag": tag, **PRIVATE}
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: edition.id}
 
     async def run() -> Answer:
         # Past the cap only the total is of interest, however large the offset.

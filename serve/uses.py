@@ -8,6 +8,7 @@ from datetime import date
 from typing import Final
 
 from quota.errors import QuotaError
+from quota.ledger_store import LedgerStore
 from quota.store import Store
 
 # Keys that are remembered; more than are used on a day.
@@ -30,6 +31,8 @@ class Uses:
             self._day = day
             self._seen.clear()
         self._seen.add(seen)
+        if not isinstance(store, LedgerStore):
+            return  # an edge keeps no accounts
         key = authorization.split()[-1]
         try:
             store.people.used(key, day).add_done_callback(_forget)

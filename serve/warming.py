@@ -40,11 +40,15 @@ _log: Final = logging.getLogger("serve.warming")
 
 
 class Warming:
-    """A thread that reads `files`, of which `folder` holds all, until it is done or stopped."""
+    """A thread that reads `files` until it is done or stopped.
 
-    def __init__(self, folder: Path, files: Sequence[Path], wanted: Callable[[], bool]) -> None:
+    Of several workers that has the turn which holds `turn`, a file that all of them see; not the
+    folder, which every reader of a generation holds (shards/locks.py).
+    """
+
+    def __init__(self, turn: Path, files: Sequence[Path], wanted: Callable[[], bool]) -> None:
         """`wanted` is asked again and again, from the thread: False ends it."""
-        self._folder = folder
+        self._turn = turn
         self._files = files
         self._wanted = wanted
         self._stopped = threading.Event()
@@ -62,7 +66,7 @@ class Warming:
     def _run(self) -> None:
         _step_back()
         try:
-            turn = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
+            turn = os.open(self._turn, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 if self._has_turn(turn):
                     self._read()

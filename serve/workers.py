@@ -39,42 +39,41 @@ class _Worker:
     ready: bool = False
 
 
-def run(config: Config, ready: Callable[[str], None]) -> None:
-    """Run `config.workers` processes until SIGTERM or SIGINT; `ready` gets the address.
+def run(
+    config: Config,
+    reserved: socket.socket,
+    ready: Callable[[Callable[[], set[int]]], None],
+    others: int = 0,
+) -> None:
+    """Run `config.workers` processes until SIGTERM or SIGINT.
+
+    Args:
+        reserved: keeps the port ours without listening on it: connections go to the workers.
+        ready: gets what tells the ids of the workers, once all of them accept connections.
+        others: sockets of another server that listen there.
 
     Raises:
-        OSError: the address is taken.
         WorkersError: a worker died before all of them accepted connections.
     """
-    reserved = _reserve(config.host, config.port)
     signals = _signals()
     port = reserved.getsockname()[1]
     assert config.state
     with metrics.shared(config.state):
-        workers = [_start(config, port) for _ in range(config.workers)]
+        crew = _Crew(config, port, others)
         try:
-            _keep(config, port, workers, signals, lambda: ready(ports.address(reserved)))
+            _keep(crew, signals, lambda: ready(crew.pids))
         finally:
-            _stop(workers)
+            _stop(crew.workers)
             reserved.close()
 
 
-def work(config: Config, port: int, pipe: Connection) -> None:
+def work(config: Config, port: int, others: int, pipe: Connection) -> None:
     """The life of one worker: what `run` spawns."""
     from serve import listen  # here: the parent, which needs none of it, is ready to spawn sooner
 
     log.set_up()
     bound = ports.bind(config.host, port, shared=True)
-    listen.run(config, bound, ready=lambda: pipe.send(True), parent=pipe.fileno())
-
-
-def _reserve(host: str, port: int) -> socket.socket:
-    """A socket that keeps the port ours without listening on it: connections go to the workers."""
-    # Alone first: with SO_REUSEPORT a second server of ours would slip in unnoticed.
-    alone = ports.bind(host, port)
-    port = alone.getsockname()[1]
-    alone.close()
-    return ports.bind(host, port, shared=True)
+    listen.run(config, bound, ready=lambda: pipe.send(True), parent=pipe.fileno(), others=others)
 
 
 def _signals() -> int:
@@ -87,19 +86,37 @@ def _signals() -> int:
     return readable
 
 
-def _start(config: Config, port: int) -> _Worker:
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(config, port, theirs))
-    process.start()
-    theirs.close()
-    return _Worker(process, ours)
+class _Crew:
+    """The workers of a server."""
+
+    def __init__(self, config: Config, port: int, others: int) -> None:
+        self._arguments = (config, port, others)
+        self.workers = [self.start() for _ in range(config.workers)]
+
+    def pids(self) -> set[int]:
+        return {worker.process.pid for worker in self.workers if worker.process.pid}
+
+    def start(self) -> _Worker:
+        context = get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=work, args=(*self._arguments, theirs))
+        process.start()
+        theirs.close()
+        return _Worker(process, ours)
+
+    def start_again(self) -> _Worker:
+        """A worker in the place of a dead one, however often it takes."""
+        while True:
+            try:
+                return self.start()
+            except OSError as error:  # it was killed before it could read what to do
+                _log.error("a worker could not be started, trying again: %s", error)
+                time.sleep(_PAUSE_SECONDS)
 
 
-def _keep(
-    config: Config, port: int, workers: list[_Worker], signals: int, ready: Callable[[], None]
-) -> None:
+def _keep(crew: _Crew, signals: int, ready: Callable[[], None]) -> None:
     """Replace the dead, pass SIGHUP on, return when told to stop."""
+    workers = crew.workers
     announced = False
     while True:
         waiting = [worker.pipe for worker in workers if not worker.ready]
@@ -114,22 +131,12 @@ def _keep(
                 _log.error("worker %s ended with %s, starting another", worker.process.pid, code)
                 worker.pipe.close()
                 time.sleep(_PAUSE_SECONDS if not worker.ready else 0)
-                workers[place] = _start_again(config, port)
+                workers[place] = crew.start_again()
             elif worker.pipe in happened:
                 worker.ready = _says_ready(worker)
         if not announced and all(worker.ready for worker in workers):
             announced = True
             ready()
-
-
-def _start_again(config: Config, port: int) -> _Worker:
-    """A worker in the place of a dead one, however often it takes."""
-    while True:
-        try:
-            return _start(config, port)
-        except OSError as error:  # it was killed before it could read what to do
-            _log.error("a worker could not be started, trying again: %s", error)
-            time.sleep(_PAUSE_SECONDS)
 
 
 def _says_ready(worker: _Worker) -> bool:
@@ -155,7 +162,7 @@ def _stop(workers: list[_Worker]) -> None:
     """Let each worker finish what it is doing; end those that do not."""
     for worker in workers:
         worker.process.terminate()
-    deadline = time.monotonic() + ports.DRAIN_SECONDS + 5
+    deadline = time.monotonic() + ports.LINGER_SECONDS + ports.DRAIN_SECONDS + 5
     for worker in workers:
         worker.process.join(max(0.0, deadline - time.monotonic()))
         worker.process.kill()

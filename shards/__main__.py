@@ -1,14 +1,18 @@
 """`python -m shards`: look at generations, verify them, go back to the previous one."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from tqdm import tqdm
 
-from shards import generations, inspect
+from shards import generations, inspect, listing, pointer, publication, succession
 from shards.errors import GenerationError, ShardError
+from shards.opened import Inode
+from shards.sync import command as sync
 from shards.verify import verify
 
 
@@ -18,6 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Callable[[argparse.Namespace], None] = options.command
     try:
         command(options)
+    except BrokenPipeError:  # whoever reads has seen enough; nor is the rest to be flushed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ShardError, OSError) as error:
         print(f"shards: {error}", file=sys.stderr)
         return 1
@@ -37,16 +43,18 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     look.add_argument("path", type=Path, metavar="DATA|FILE")
     look.add_argument("--id", help="show this company of a shard file, statements included")
-    check = _command(
-        commands, "verify", _verify, "check every digest and every invariant of FORMAT.md",
-        "python -m shards verify demo-data/data",
-    )  # fmt: skip
-    check.add_argument("data", type=Path, metavar="DATA")
-    back = _command(
-        commands, "rollback", _rollback, "publish the previous generation again",
-        "python -m shards rollback demo-data/data",
-    )  # fmt: skip
-    back.add_argument("data", type=Path, metavar="DATA")
+    on_data = {
+        name: _command(commands, name, run, about, example)
+        for name, run, about, example in _ON_DATA
+    }
+    for known in on_data.values():
+        known.add_argument("data", type=Path, metavar="DATA")
+    on_data["diff"].add_argument("before", metavar="A")
+    on_data["diff"].add_argument("after", metavar="B")
+    on_data["diff"].add_argument("--rows", action="store_true", help="each company, as JSON")
+    on_data["rollback"].add_argument("--to", metavar="GENERATION", help="another one that is kept")
+    for name, (arguments, run, about, example) in sync.COMMANDS.items():
+        arguments(_command(commands, name, run, about, example))
     return parser
 
 
@@ -58,7 +66,10 @@ def _command(
     example: str,
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(
-        name, help=about, description=about.capitalize() + ".", epilog=f"example: {example}"
+        name,
+        help=about,
+        description=f"{about[0].upper()}{about[1:]}.",
+        epilog=f"example: {example}",
     )
     parser.set_defaults(command=run)
     return parser
@@ -73,26 +84,60 @@ def _inspect(options: argparse.Namespace) -> None:
         print(line)
 
 
+def _list(options: argparse.Namespace) -> None:
+    for line in listing.kept_lines(options.data):
+        print(line)
+
+
+def _diff(options: argparse.Namespace) -> None:
+    found = listing.difference_lines(options.data, options.before, options.after, rows=options.rows)
+    for line in found:
+        print(line)
+
+
 def _verify(options: argparse.Namespace) -> None:
-    known = generations.published(options.data)
+    known = pointer.published(options.data)
     if known is None:
         raise GenerationError(
             f"{options.data} has nothing published to verify; `python -m pipeline build` first"
         )
-    names = [known.generation] + ([known.previous] if known.previous else [])
-    for name in tqdm(names, disable=None, leave=False):
+    checked = set[Inode]()
+    for name in tqdm(known.kept, disable=None, leave=False):
         folder = options.data / name
         generations.verify_digests(folder, generations.read_manifest(folder))
         with generations.load(options.data, name) as generation:
-            verify(generation)
+            verify(generation, checked)
             manifest = generation.manifest
         print(f"{name}: {len(manifest.files)} files, {manifest.total:,} companies: "
               "every digest and invariant holds")  # fmt: skip
+    for folder in succession.folders(options.data):
+        succession.verify(folder)
+        print(f"{folder.name}: every digest holds")
 
 
 def _rollback(options: argparse.Namespace) -> None:
-    after = generations.rollback(options.data)
+    after = publication.rollback(options.data, options.to)
     print(f"published {after.generation}; {after.previous} is kept as the previous one")
+
+
+_ON_DATA: Final[tuple[tuple[str, Callable[[argparse.Namespace], None], str, str], ...]] = (
+    (
+        "list", _list, "which generations are kept, and what each of them changed",
+        "python -m shards list demo-data/data",
+    ),
+    (
+        "diff", _diff, "what is different in generation B: who went, came, is another",
+        "python -m shards diff demo-data/data 81c09a7b6c5d4e3f 4f6a0c1d2e3b4a59",
+    ),
+    (
+        "verify", _verify, "check every digest and every invariant of FORMAT.md",
+        "python -m shards verify demo-data/data",
+    ),
+    (
+        "rollback", _rollback, "publish the previous generation again",
+        "python -m shards rollback demo-data/data",
+    ),
+)  # fmt: skip
 
 
 if __name__ == "__main__":

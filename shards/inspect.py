@@ -7,8 +7,9 @@ from typing import Final
 
 import orjson
 
-from shards import format, generations
+from shards import format, generations, pointer
 from shards.reader import Shard
+from shards.sync import part
 
 _ROWS: Final = 10
 
@@ -27,7 +28,7 @@ def shard_lines(path: Path, identifier: str | None = None) -> Iterator[str]:
 
 def data_lines(data: Path) -> Iterator[str]:
     """The generations in the folder `data`, and the files of the published one."""
-    known = generations.published(data)
+    known = pointer.published(data)
     if known is None:
         yield f"{data}: nothing published; `python -m pipeline build` does"
         return
@@ -35,6 +36,8 @@ def data_lines(data: Path) -> Iterator[str]:
     folder = data / known.generation
     manifest = generations.read_manifest(folder)
     yield f"format {manifest.format}, {manifest.total:,} companies, {manifest.size:,} bytes"
+    if origin := part.origin(folder):
+        yield f"a part of {origin[1].generation}: {', '.join(manifest.counts)}"
     if manifest.forced:
         yield f"forced past the gates: {manifest.forced}"
     for source in manifest.sources:

@@ -15,6 +15,7 @@ from shards import contents, format, orders, verify_names
 from shards.contents import Contents
 from shards.errors import CorruptError
 from shards.generations import Generation
+from shards.opened import Inode, inode_of
 from shards.orders import KEY_OF, RANKED, Keys
 from shards.query import ORDERS
 from shards.reader import Shard
@@ -31,14 +32,21 @@ _SAID: Final = {
 }
 
 
-def verify(generation: Generation) -> None:
+def verify(generation: Generation, checked: set[Inode] | None = None) -> None:
     """Check every shard of `generation`, and the counts of `reference.json` against them.
+
+    Args:
+        checked: files that are left out, since another generation has them too; these are added.
 
     Raises:
         CorruptError: naming the file and what is wrong with it.
     """
+    checked = set() if checked is None else checked
     for iso2, shard in generation.shards.items():
-        check(shard)
+        inode = inode_of(shard.path)
+        if inode not in checked:
+            check(shard)
+            checked.add(inode)
         counted = {
             (cell.secteur, cell.sous_secteur): cell.n for cell in generation.reference.counts[iso2]
         }

@@ -5,9 +5,19 @@ proves nothing by it. The price of many tests is that sync, so `TMPDIR=/dev/shm`
 """
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from tests import demo
 
 settings.register_profile("quick", max_examples=30, deadline=None)
 settings.register_profile("thorough", max_examples=300, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.fixture(scope="session")
+def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The published excerpts of `seeds/raw`, built once for all tests that want them."""
+    return demo.build(tmp_path_factory.mktemp("demo"))

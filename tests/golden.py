@@ -14,7 +14,11 @@ FOLDER: Final = Path(__file__).parent / "golden"
 
 def check(name: str, content: str) -> None:
     """Compare `content` with the golden file `name`."""
-    path = FOLDER / name
+    check_file(FOLDER / name, content)
+
+
+def check_file(path: Path, content: str) -> None:
+    """Compare `content` with a golden file that has its place elsewhere."""
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(content)
         pytest.fail(f"{path.name} was rewritten; run the tests again and read the diff")

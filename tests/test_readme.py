@@ -9,30 +9,16 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.demo import ROOT
+
 README = (ROOT / "README.md").read_text()
-RAW = ROOT / "seeds" / "raw"
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server of the bundled excerpts, made by the commands of `make demo`."""
-    folder = tmp_path_factory.mktemp("demo")
-    for source, pattern in (
-        ("ee", "ee/*"), ("uk-basic", "uk/BasicCompanyData*"), ("uk-accounts", "uk/Accounts*"),
-    ):  # fmt: skip
-        files = [str(path) for path in sorted(RAW.glob(pattern))]
-        _run("pipeline", "import", source, *files, "--out", f"{folder}/input")
-    _run("pipeline", "build", "--input", f"{folder}/input", "--out", f"{folder}/data")
-    command = [
-        sys.executable,
-        "-m",
-        "serve",
-        "--data",
-        f"{folder}/data",
-        "--state",
-        f"{folder}/state",
-    ]
+def demo(demo_data: Path) -> Iterator[str]:
+    """The address of a server of the bundled excerpts."""
+    command = [sys.executable, "-m", "serve", "--data", str(demo_data)]
+    command += ["--state", str(demo_data.with_name("state"))]
     with subprocess.Popen(
         [*command, "--port", "0"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         text=True,
@@ -57,7 +43,7 @@ def test_every_other_curl_of_the_readme_is_answered(demo: str) -> None:
 
     statuses = {path: _get(demo + path)[0] for path in paths}
 
-    assert len(statuses) == 6
+    assert len(statuses) == 7
     assert {path for path, status in statuses.items() if status != 200} == {
         "/api/v1/societes?pays=EL"
     }
@@ -74,13 +60,6 @@ def test_every_make_target_that_the_readme_names_exists() -> None:
 
     assert set(re.findall(r"`?make ([a-z]+)", README)) <= targets
     assert {"help", "setup", "demo", "test", "check", "bench"} <= targets
-
-
-def _run(*arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def _get(url: str) -> tuple[int, bytes]:

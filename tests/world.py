@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 from hypothesis import strategies as st
 
-from shards import format, generations, orders, record, texts, writer
+from shards import format, generations, orders, publication, record, texts, writer
 from shards import reference as references
 from shards.reference import Cell, Pays, Reference, Secteur, SousSecteur
 from shards.writer import Columns
@@ -156,12 +156,12 @@ def reference(found: Sequence[Company], countries: Sequence[str] = COUNTRIES) ->
 
 def publish(data: Path, found: Sequence[Company], **options: Any) -> str:
     """Publish a generation of these companies in the folder `data`; return its name."""
-    staged = generations.staging(data)
+    staged = publication.staging(data)
     for iso2 in COUNTRIES:
         write_shard(staged / generations.shard_name(iso2), iso2, found)
     (staged / generations.REFERENCE).write_bytes(references.dump(reference(found)))
     (staged / generations.QUALITY).write_bytes(b"{}")
-    return generations.publish(data, staged, sources=(), **options)
+    return publication.publish(data, staged, sources=(), **options)
 
 
 def _cells(found: Sequence[Company]) -> tuple[Cell, ...]:

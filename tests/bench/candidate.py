@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Self
 
-from shards import generations
+from shards import generations, pointer
 from shards.search import search
 from tests.bench.questions.question import Answer, Question
 
@@ -12,7 +12,7 @@ class Candidate:
     """The published generation of a DATA folder, open."""
 
     def __init__(self, data: Path) -> None:
-        name = generations.current(data)
+        name = pointer.current(data)
         if name is None:
             raise SystemExit(f"{data} has no published generation; build one, or leave out --data")
         self.generation = generations.load(data, name)

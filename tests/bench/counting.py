@@ -1,15 +1,19 @@
-"""`python -m tests.bench.counting [FOLDER]`: what it costs to count a call.
+"""`python -m tests.bench.counting [FOLDER]`: what it costs to count a call, by store.
 
-One caller alone, then 64 at once, on one account each and on one for all; calls, and first charges
-of companies. FOLDER says on which disk; without it, that of the temporary files. The same commit of
-nothing but one number by LMDB alone is the measure of the disk.
+One caller alone, then 64 at once, all on one account; calls, and first charges of companies. FOLDER
+says on which disk; without it, that of the temporary files. The same commit of nothing but one
+number by LMDB alone is the measure of the disk. Servers run beside it, so a round trip is that of a
+loopback: to a host at a distance it is longer by that distance, for an edge only where it asks for
+a block.
 """
 
 import asyncio
+import os
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median, quantiles
@@ -17,38 +21,86 @@ from typing import Final
 
 import lmdb
 
+from quota.lease_store import LeaseStore
 from quota.lmdb_store import LmdbStore
 from quota.plans import load
+from quota.redis_store import RedisStore
+from quota.store import Ledger, Store
+from tests.quota.servers import SYNCED, running
 
 LIMIT: Final = 10**9
 ALONE: Final = 500
 TOGETHER: Final = 64
 ROUNDS: Final = 100
+EVERY_SECOND: Final = ("--appendonly", "yes", "--appendfsync", "everysec")
 
 Call = Callable[[int], Awaitable[object]]
 
 
 def main(folder: str | None) -> None:
-    plans, now = load(), datetime.now(UTC)
-    with tempfile.TemporaryDirectory(dir=folder) as state:
-        store = LmdbStore(Path(state))
-        account = store.create_account("integral", plans, now).result().id
-        _, key = store.create_key(account, plans, now).result()
-        print("| what | each, µs | p50 of a caller, µs | p99, µs |\n| --- | --: | --: | --: |")
+    if folder:
+        os.environ["TMPDIR"] = folder
+        tempfile.tempdir = None
+    print("| what | each, µs | p50 of a caller, µs | p99, µs |\n| --- | --: | --: | --: |")
+    with tempfile.TemporaryDirectory() as state:
         _row("one synced commit of LMDB", *_bare(Path(state)))
-        _row("identify a key", *_timed(lambda: store.identify(key)))
+        for name, opened in (
+            ("LMDB", _lmdb),
+            ("Redis, everysec", lambda: _server("redis", *EVERY_SECOND)),
+            ("Redis, always", lambda: _server("redis", *SYNCED)),
+            ("Valkey, always", lambda: _server("valkey", *SYNCED)),
+            ("an edge of Redis, always", _edge),
+        ):
+            with opened() as (store, ledger):
+                asyncio.run(_measure(name, store, ledger))
 
-        async def take(number: int) -> object:
-            return await store.take(account, LIMIT, now)
 
-        async def charge(number: int) -> object:
-            company = f"EE/{number}"
-            return await store.take_and_charge(account, LIMIT, company, 5, LIMIT, now)
+async def _measure(name: str, store: Store, ledger: Ledger) -> None:
+    plans, now = load(), datetime.now(UTC)
+    account = (await ledger.create_account("integral", plans, now)).id
+    _, key = await ledger.create_key(account, plans, now)
 
-        for name, call in (("a call", take), ("a call and a first charge", charge)):
-            _row(f"{name}, alone", *asyncio.run(_alone(call)))
-            _row(f"{name}, {TOGETHER} at once", *asyncio.run(_together(call)))
+    async def identify(number: int) -> object:
+        return await store.identify(key)
+
+    async def take(number: int) -> object:
+        return await store.take(account, LIMIT, now)
+
+    async def charge(number: int) -> object:
+        return await store.take_and_charge(account, LIMIT, f"EE/{number}", 5, LIMIT, now)
+
+    for what, call in (("a key", identify), ("a call", take), ("a call and a charge", charge)):
+        _row(f"{name}: {what}, alone", *await _alone(call))
+        _row(f"{name}: {what}, {TOGETHER} at once", *await _together(call))
+
+
+@contextmanager
+def _lmdb() -> Iterator[tuple[Store, Ledger]]:
+    with tempfile.TemporaryDirectory() as folder:
+        store = LmdbStore(Path(folder))
+        yield store, store
         store.close()
+
+
+@contextmanager
+def _server(kind: str, *options: str) -> Iterator[tuple[Store, Ledger]]:
+    with running(kind, *options) as server:
+        store = RedisStore(server.url)
+        yield store, store
+        store.close()
+
+
+@contextmanager
+def _edge() -> Iterator[tuple[Store, Ledger]]:
+    with tempfile.TemporaryDirectory() as folder, running("redis", *SYNCED) as server:
+        edge, centre = LeaseStore(Path(folder), lambda: RedisStore(server.url)), None
+        try:
+            centre = RedisStore(server.url)
+            yield edge, centre
+        finally:
+            edge.close()
+            if centre is not None:
+                centre.close()
 
 
 async def _alone(call: Call) -> tuple[float, list[float]]:
@@ -74,27 +126,21 @@ async def _one(call: Call, number: int) -> float:
 
 
 def _bare(folder: Path) -> tuple[float, list[float]]:
+    times = []
     with lmdb.open(str(folder / "bare"), subdir=False, map_size=1 << 30) as env:
-
-        def commit() -> None:
+        for _ in range(ALONE):
+            start = time.perf_counter()
             with env.begin(write=True) as txn:
                 txn.put(b"n", time.perf_counter_ns().to_bytes(8, "big"))
-
-        return _timed(commit)
-
-
-def _timed(run: Callable[[], object]) -> tuple[float, list[float]]:
-    times = []
-    for _ in range(ALONE):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
+            times.append(time.perf_counter() - start)
     return sum(times) / len(times), times
 
 
 def _row(name: str, each: float, times: list[float]) -> None:
     p99 = quantiles(times, n=100)[98]
-    print(f"| {name} | {each * 1e6:.1f} | {median(times) * 1e6:.0f} | {p99 * 1e6:.0f} |")
+    print(
+        f"| {name} | {each * 1e6:.1f} | {median(times) * 1e6:.0f} | {p99 * 1e6:.0f} |", flush=True
+    )
 
 
 if __name__ == "__main__":

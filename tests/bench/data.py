@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from shards import generations
+from shards import pointer
 from tests.bench.processes import Cost, run
 
 
@@ -62,6 +62,6 @@ def clear(work: Path) -> None:
 
 def size(data: Path) -> int:
     """Bytes of the published generation, manifest and lists included."""
-    name = generations.current(data)
+    name = pointer.current(data)
     assert name is not None
     return sum(file.stat().st_size for file in (data / name).iterdir())

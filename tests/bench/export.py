@@ -24,7 +24,7 @@ from xlsxwriter import Workbook
 from quota.plans import load
 from serve.workbook import book
 from serve.workbook.asked import Asked
-from shards import generations
+from shards import generations, pointer
 from shards.query import ORDERS, Query
 from tests.bench.load import Request, Server, measure
 from tests.bench.served import Headers, data_of, keys, serving
@@ -83,7 +83,7 @@ def _speed(data: Path, folder: Path) -> None:
 
 
 def _asked(data: Path, query: Query) -> Asked:
-    known = generations.published(data)
+    known = pointer.published(data)
     assert known is not None
     plan, now = load()["integral"], datetime.now(UTC)
     published = datetime.fromisoformat(known.published)

@@ -9,8 +9,10 @@ import polars as pl
 
 from pipeline import build
 from pipeline.canonical import COMPANIES, COMPTES
+from pipeline.planning import Options
 from pipeline.quality import Quality
-from shards import generations
+from shards import generations, pointer
+from shards.publication import Gates
 
 Row = dict[str, Any]
 
@@ -55,13 +57,15 @@ def write(folder: Path, rows: Sequence[Row], lines: Sequence[Row] = (), name: st
 def run(tmp_path: Path, *inputs: Path, **options: Any) -> build.Built:
     """Build `inputs` into `tmp_path / "data"`, in this process."""
     settings = {"jobs": 1, **options}
-    return build.run(build.Options(inputs=inputs, out=tmp_path / "data", **settings))
+    if settings.pop("force", False):
+        settings["gates"] = Gates(force=True)
+    return build.run(Options(inputs=inputs, out=tmp_path / "data", **settings))
 
 
 def served(tmp_path: Path, iso2: str) -> list[dict[str, Any]]:
     """The published companies of a country in layout order, each with its `comptes`."""
     data = tmp_path / "data"
-    generation = generations.current(data)
+    generation = pointer.current(data)
     assert generation is not None
     loaded = generations.load(data, generation)
     shard = loaded.shards[iso2]

@@ -13,7 +13,7 @@ from pipeline import sources
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.memory import GIB
-from shards import generations
+from shards import generations, pointer
 from shards.errors import GenerationError
 from shards.record import FIELDS
 from tests.pipeline.inputs import Row, accounted, companies, company, line, run, served, write
@@ -208,7 +208,7 @@ def test_too_many_rejected_rows_stop_the_build_and_name_the_reasons(tmp_path: Pa
     with pytest.raises(BuildError, match=r"EE: 1 of 50 rows rejected \(2\.0%.*nom vide \(1\)"):
         run(tmp_path, write(tmp_path / "in", rows))
 
-    assert generations.current(tmp_path / "data") is None
+    assert pointer.current(tmp_path / "data") is None
     assert (tmp_path / "data" / "rejected" / "EE.parquet").exists()
 
 
@@ -298,7 +298,7 @@ def test_a_build_that_fails_leaves_what_is_published_and_no_folder(tmp_path: Pat
     with pytest.raises(BuildError):
         run(tmp_path, bad)
 
-    assert generations.current(tmp_path / "data") == generation
+    assert pointer.current(tmp_path / "data") == generation
     assert sorted(path.name for path in (tmp_path / "data").iterdir()) == before
     assert served(tmp_path, "EE")[0]["nom"] == "Ä"
 

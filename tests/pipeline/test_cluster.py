@@ -13,7 +13,7 @@ import pytest
 from pipeline import cluster
 from pipeline.__main__ import main
 from pipeline.errors import BuildError
-from shards import generations
+from shards import pointer
 from tests.pipeline.dask import ROOT, Dask, scheduler
 from tests.pipeline.inputs import company, line, run, write
 
@@ -42,7 +42,7 @@ def content(data: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(data)): path.read_bytes()
         for path in data.rglob("*")
-        if path.is_file() and path.name != generations.CURRENT
+        if path.is_file() and path.name != pointer.CURRENT
     }
 
 
@@ -108,7 +108,7 @@ def test_without_its_scheduler_a_build_ends_and_leaves_what_is_published(
         )
 
     killer.join()
-    assert generations.current(data) == generation
+    assert pointer.current(data) == generation
 
 
 def end_at_work(data: Path, dask: Dask) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline import country
 from pipeline.__main__ import main
-from shards import generations
+from shards import pointer
 from tests.pipeline.inputs import company, write
 
 
@@ -21,7 +21,7 @@ def test_a_build_prints_its_report_and_its_generation(
     assert code == 0
     lines = shown.out.splitlines()
     assert [line[:5].strip() for line in lines[:4]] == ["pays", "EE", "UK", "total"]
-    assert lines[-1].startswith(f"published {generations.current(tmp_path / 'data')} in ")
+    assert lines[-1].startswith(f"published {pointer.current(tmp_path / 'data')} in ")
     assert shown.err == ""
 
 

@@ -13,7 +13,7 @@ import pytest
 from pipeline import receipts
 from pipeline.errors import BuildError
 from pipeline.seeds import SEEDS
-from shards import generations
+from shards import pointer
 from tests.pipeline.inputs import company, line, run, served, write
 
 
@@ -25,7 +25,7 @@ def test_a_build_that_is_killed_leaves_what_is_published(tmp_path: Path) -> None
 
     kill(data, many, when=".building/work-*/EE-*/EE.shard.partial")
 
-    assert generations.current(data) == generation
+    assert pointer.current(data) == generation
     assert [row["nom"] for row in served(tmp_path, "EE")] == ["Ä"]
     assert (data / ".building").exists()
     run(tmp_path, good)
@@ -65,7 +65,7 @@ def content(tmp_path: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and path.name != generations.CURRENT
+        if path.is_file() and path.name != pointer.CURRENT
     }
 
 

@@ -24,7 +24,7 @@ def look(folder: Path) -> dict[str, object]:
     plan = load()["data"]
     store = LmdbStore(folder)
     try:
-        usages = [store.usage(account, plan, NOW) for account in ACCOUNTS]
+        usages = [store.usage(account, plan, NOW).result() for account in ACCOUNTS]
         # It must take writes again, too.
         store.take("later", 1, datetime(2026, 11, 22, tzinfo=UTC)).result(30)
     finally:

@@ -75,7 +75,7 @@ def test_a_server_with_a_full_disk_answers_503_to_debits_only_and_resumes(
             while True:
                 file.write(bytes(4_096))
         answered = _charged_until_refused(address, key)
-        used = store.usage(account.id, plans["integral"], now).credits.used
+        used = store.usage(account.id, plans["integral"], now).result().credits.used
 
         assert answered[-1] == 503
         assert used == COST * (len(answered) - 1)
@@ -147,6 +147,6 @@ def _charge(store: LmdbStore, company: int) -> None:
 
 def _used(store: LmdbStore) -> int:
     """Companies charged, once calls and credits are known to agree."""
-    usage = store.usage(ACCOUNTS[0], PLAN, NOW)
+    usage = store.usage(ACCOUNTS[0], PLAN, NOW).result()
     assert usage.credits.used == COST * usage.calls.used
     return usage.calls.used

@@ -45,7 +45,7 @@ def account(state: Path) -> Iterator[tuple[LmdbStore, str, dict[str, str]]]:
 
 
 def used(store: LmdbStore, name: str) -> int:
-    return store.usage(name, PLANS["integral"], datetime.now(UTC)).exports.used
+    return store.usage(name, PLANS["integral"], datetime.now(UTC)).result().exports.used
 
 
 def test_a_full_disk_costs_nothing_and_room_cures_it(data: Path, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_killed_server_takes_its_workers_along_and_the_next_one_clears_up(
             assert ask(address, f"{PATH}?limit=1", key)[0] == 200
             assert used(store, name) == 3
             stop(process)
-        later = store.usage(name, PLANS["integral"], datetime.now(UTC) + HELD)
+        later = store.usage(name, PLANS["integral"], datetime.now(UTC) + HELD).result()
         assert later.exports.used == 2
 
 

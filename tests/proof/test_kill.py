@@ -103,7 +103,7 @@ def test_no_charge_is_lost_or_doubled_and_no_limit_passed_when_workers_are_kille
         account = store.create_account("free", PLANS, now).result(ANSWER_SECONDS)
         _, key = store.create_key(account.id, PLANS, now).result(ANSWER_SECONDS)
         told = asyncio.run(_round(server, key, chance, busy=number % 2 == 0))
-        usage = store.usage(account.id, FREE, now)
+        usage = store.usage(account.id, FREE, now).result()
         lost += told.lost
 
         assert all(debit in (0, COST) for debit in told.debits.values()), told.debits

@@ -44,9 +44,8 @@ class DictStore(LmdbStore):
 
     def __init__(self) -> None:
         self._environment = DictRows()  # type: ignore[assignment]
-        self._submit = self._do
 
-    def _do(self, wish: Callable[[Writing], T]) -> Promise[T]:
+    def _submit(self, wish: Callable[[Writing], T]) -> Promise[T]:
         rows: DictRows = self._environment  # type: ignore[assignment]
         before = dict(rows.rows)
         promise: Promise[T] = Promise()
@@ -56,6 +55,10 @@ class DictStore(LmdbStore):
             assert rows.rows == before, "a refused wish has written"
             promise.settle(refused)
         return promise
+
+    def rows(self) -> list[tuple[bytes, bytes]]:
+        """All that it holds."""
+        return self._environment.read(lambda txn: list(txn.scan(b"")))
 
     def close(self) -> None:
         """Nothing is open."""

@@ -1,7 +1,7 @@
 """Any mix of what a store can do, over accounts, days and months, against the plain model.
 
 The clock is drawn too: it jumps to the edges of days, months, a leap February and a year, and it
-steps back, in any time zone. Two tests run it: over a dict, and over LMDB.
+steps back, in any time zone. Tests run it over a dict, over LMDB, and over Redis and Valkey.
 """
 
 from datetime import datetime, timedelta, timezone
@@ -13,6 +13,7 @@ from quota import format
 from quota.errors import NotAllowedError
 from quota.lmdb_store import LmdbStore
 from quota.periods import months_before
+from quota.redis_store import RedisStore
 from quota.results import Refusal, Reservation
 from tests.quota.model import Model
 from tests.quota.small import MOMENTS, SMALL
@@ -25,9 +26,9 @@ slugs = st.sampled_from(SLUGS)
 
 
 class StoreAgainstModel(RuleBasedStateMachine):
-    """Subclasses open `self.store`."""
+    """Subclasses open `self.store`, and say what it holds."""
 
-    store: LmdbStore
+    store: LmdbStore | RedisStore
 
     @initialize(moment=st.sampled_from(MOMENTS), plans=st.tuples(slugs, slugs, slugs))
     def begin(self, moment: datetime, plans: tuple[str, str, str]) -> None:
@@ -183,7 +184,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def usage_is_what_the_model_counted(self) -> None:
         for account in self.names:
             plan = SMALL[self.model.plan[account]]
-            usage = self.store.usage(account, plan, self.now)
+            usage = self.store.usage(account, plan, self.now).result()
             month = self.model.month(self.now)
 
             assert usage.calls.used == self.model.calls[account, self.model.day(self.now)]
@@ -194,7 +195,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     @invariant()
     def keys_lead_to_their_account_until_they_are_revoked(self) -> None:
         for text in self.model.key_ids:
-            found = self.store.identify(text)
+            found = self.store.identify(text).result()
 
             assert (found and found.id) == self.model.active.get(text)
 
@@ -219,7 +220,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
 
     def rows(self) -> list[tuple[bytes, bytes]]:
         """All that the store holds."""
-        return self.store._environment.read(lambda txn: list(txn.scan(b"")))
+        raise NotImplementedError
 
     def teardown(self) -> None:
         self.store.close()

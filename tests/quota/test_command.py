@@ -98,7 +98,7 @@ def test_a_revoked_key_is_listed_with_its_date(quota: Command, account: str) -> 
     assert quota.json("key", "list", account) == [ended]
     assert ended["revoked"]
     store = LmdbStore(quota.state)
-    assert store.identify(key["key"]) is None
+    assert store.identify(key["key"]).result() is None
     store.close()
 
 
@@ -153,8 +153,9 @@ def test_commands_work_while_a_server_has_the_store_open(quota: Command, account
     code = (
         "import sys; from pathlib import Path; from quota.lmdb_store import LmdbStore\n"
         "store = LmdbStore(Path(sys.argv[1])); print('open', flush=True)\n"
-        "key = sys.stdin.readline().strip(); print(bool(store.identify(key)), flush=True)\n"
-        "sys.stdin.readline(); print(bool(store.identify(key)), flush=True)\n"
+        "known = lambda: print(bool(store.identify(key).result()), flush=True)\n"
+        "key = sys.stdin.readline().strip(); known()\n"
+        "sys.stdin.readline(); known()\n"
     )
     with _python(code, str(quota.state)) as server:
         assert server.stdin

@@ -37,11 +37,11 @@ def test_a_full_store_refuses_reads_on_and_goes_on_after_compact(small: LmdbStor
             small.take_and_charge("a_", 10**9, company, 5, 10**9, NOON).result()
             charged += 1
 
-    assert small.usage("a_", PLANS["free"], NOON).credits.used == 5 * charged
-    assert small.identify(text) == account
+    assert small.usage("a_", PLANS["free"], NOON).result().credits.used == 5 * charged
+    assert small.identify(text).result() == account
     small.compact("2026-12")
     assert small.take("a_", 10, NOON.replace(month=12)).result().granted
-    assert small.identify(text) == account
+    assert small.identify(text).result() == account
 
 
 class Breaking:
@@ -92,7 +92,7 @@ def test_a_store_that_cannot_be_opened_anew_is_tried_again_at_each_group(
         patch.setattr("lmdb.open", _refuse)
         failed = [store.take("a_", 9, NOON).exception() for _ in range(2)]
         with pytest.raises(StoreUnavailable, match="not open"):
-            store.usage("a_", PLANS["free"], NOON)
+            store.usage("a_", PLANS["free"], NOON).result()
 
     # The group that finds it closed opens it for the next one.
     failed.append(store.take("a_", 9, NOON).exception())

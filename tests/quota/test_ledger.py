@@ -15,7 +15,10 @@ from tests.quota.small import NOON, PLANS
 class LedgerAgainstModel(StoreAgainstModel):
     def __init__(self) -> None:
         super().__init__()
-        self.store = DictStore()
+        self.dict = self.store = DictStore()
+
+    def rows(self) -> list[tuple[bytes, bytes]]:
+        return self.dict.rows()
 
 
 TestLedger = LedgerAgainstModel.TestCase
@@ -65,7 +68,7 @@ def test_packs_pay_what_the_grant_does_not() -> None:
 
     assert charge
     assert charge.left == 98
-    assert store.usage(account, PLANS["data"], NOON).credits.packs == 98
+    assert store.usage(account, PLANS["data"], NOON).result().credits.packs == 98
 
 
 def test_no_company_is_charged_when_the_call_is_refused() -> None:
@@ -104,13 +107,13 @@ def test_a_lowered_plan_keeps_packs_whole() -> None:
     for n in range(60):
         store.take_and_charge(account, 999, f"EE/{n}", 5, 5_000, NOON)
 
-    left = store.usage(account, PLANS["free"], NOON).credits
+    left = store.usage(account, PLANS["free"], NOON).result().credits
 
     assert (left.grant, left.used, left.packs, left.left) == (250, 300, 7, 7)
     charge = store.take_and_charge(account, 999, "EE/autre", 5, 250, NOON).result()[1]
     assert charge
     assert charge.left == 2
-    assert store.usage(account, PLANS["free"], NOON).credits.packs == 2
+    assert store.usage(account, PLANS["free"], NOON).result().credits.packs == 2
 
 
 def test_an_export_counts_when_it_is_committed_and_not_when_it_is_released() -> None:
@@ -122,7 +125,7 @@ def test_an_export_counts_when_it_is_committed_and_not_when_it_is_released() -> 
 
     assert store.commit(first, NOON).result().granted
     store.release(second, NOON)
-    assert store.usage(A, PLANS["free"], NOON).exports.used == 1
+    assert store.usage(A, PLANS["free"], NOON).result().exports.used == 1
     assert not store.commit(second, NOON).result().granted
 
 
@@ -174,8 +177,8 @@ def test_an_export_reserved_before_midnight_counts_for_its_month() -> None:
 
     assert meter.granted
     assert meter.reset.isoformat() == "2026-12-01T00:00:00+00:00"
-    assert store.usage(A, PLANS["free"], late).exports.used == 1
-    assert store.usage(A, PLANS["free"], late + HOUR).exports.used == 0
+    assert store.usage(A, PLANS["free"], late).result().exports.used == 1
+    assert store.usage(A, PLANS["free"], late + HOUR).result().exports.used == 0
 
 
 def test_an_export_of_a_month_that_was_dropped_counts_in_the_oldest_one_kept() -> None:
@@ -188,7 +191,7 @@ def test_an_export_of_a_month_that_was_dropped_counts_in_the_oldest_one_kept() -
 
     assert meter.granted
     assert meter.reset.isoformat() == "2027-01-01T00:00:00+00:00"
-    assert store.usage(A, PLANS["free"], NOON).exports.used == 1
+    assert store.usage(A, PLANS["free"], NOON).result().exports.used == 1
 
 
 def test_an_export_of_a_dropped_month_takes_no_place_that_another_holds() -> None:

@@ -24,7 +24,10 @@ class LmdbStoreAgainstModel(StoreAgainstModel):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.store = LmdbStore(Path(self.folder.name))
+        self.lmdb = self.store = LmdbStore(Path(self.folder.name))
+
+    def rows(self) -> list[tuple[bytes, bytes]]:
+        return self.lmdb._environment.read(lambda txn: list(txn.scan(b"")))
 
     def teardown(self) -> None:
         super().teardown()
@@ -50,8 +53,8 @@ def test_what_was_promised_is_there_after_it_was_opened_again(tmp_path: Path) ->
 
     again = LmdbStore(tmp_path)
 
-    assert again.identify(text) == account.result()
-    assert again.usage(account.result().id, PLANS["data"], NOON).calls.used == 1
+    assert again.identify(text).result() == account.result()
+    assert again.usage(account.result().id, PLANS["data"], NOON).result().calls.used == 1
     again.close()
 
 
@@ -84,7 +87,7 @@ def test_a_closed_store_refuses(store: LmdbStore) -> None:
 
     assert isinstance(store.take("a_", 1, NOON).exception(), StoreUnavailable)
     with pytest.raises(StoreUnavailable):
-        store.identify(keys.make(lambda below: 0))
+        store.identify(keys.make(lambda below: 0)).result()
 
 
 def test_nothing_of_a_key_is_on_disk_but_its_digest_and_last_four(tmp_path: Path) -> None:
@@ -92,7 +95,7 @@ def test_nothing_of_a_key_is_on_disk_but_its_digest_and_last_four(tmp_path: Path
     store = LmdbStore(tmp_path)
     account = store.create_account("free", PLANS, NOON).result().id
     _, text = store.create_key(account, PLANS, NOON).result()
-    store.identify(text)
+    store.identify(text).result()
     store.close()
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
@@ -117,10 +120,10 @@ def test_a_revoked_key_is_nobody_and_the_others_stay(store: LmdbStore) -> None:
     ended = store.revoke_key(first.id, NOON + timedelta(days=1)).result()
     again = store.revoke_key(first.id, NOON + timedelta(days=2)).result()
 
-    assert store.identify(one) is None
-    assert store.identify(two) == account
+    assert store.identify(one).result() is None
+    assert store.identify(two).result() == account
     assert ended.revoked == again.revoked == "2026-11-22T12:00:00+00:00"
-    assert [key.revoked is None for key in store.keys_of(account.id)] in (
+    assert [key.revoked is None for key in store.keys_of(account.id).result()] in (
         [True, False],
         [False, True],
     )
@@ -149,7 +152,7 @@ def test_keys_go_on_when_the_plan_is_lowered(store: LmdbStore) -> None:
 
     lowered = store.set_plan(account, "free", PLANS).result()
 
-    assert [store.identify(text) for text in texts] == [lowered] * 3
+    assert [store.identify(text).result() for text in texts] == [lowered] * 3
     assert isinstance(store.create_key(account, PLANS, NOON).exception(), NotAllowedError)
 
 
@@ -166,7 +169,7 @@ def test_a_plan_of_nobody_is_refused(store: LmdbStore) -> None:
 
 def test_what_does_not_exist_is_named(store: LmdbStore) -> None:
     with pytest.raises(UnknownError, match="a_nobody"):
-        store.account("a_nobody")
+        store.account("a_nobody").result()
     assert "a_nobody" in str(store.create_key("a_nobody", PLANS, NOON).exception())
     assert "a_nobody" in str(store.set_plan("a_nobody", "free", PLANS).exception())
     assert "k_none" in str(store.revoke_key("k_none", NOON).exception())
@@ -178,7 +181,7 @@ def test_accounts_are_listed_the_oldest_first(store: LmdbStore) -> None:
         for n in range(5)
     ]
 
-    assert store.accounts() == made[::-1]
+    assert store.accounts().result() == made[::-1]
     assert made[0].modules == ("bourse",)
     changed = store.set_plan(made[0].id, "carte", PLANS, modules=("bilans", "bourse")).result()
     assert changed.modules == ("bilans", "bourse")

@@ -1,4 +1,4 @@
-"""Several processes on one folder: they agree exactly; one that is killed takes nothing along."""
+"""Several processes on one store: they agree exactly; one that is killed takes nothing along."""
 
 import multiprocessing
 import os
@@ -15,7 +15,9 @@ import pytest
 
 from quota.environment import FILE
 from quota.lmdb_store import LmdbStore
+from quota.redis_store import RedisStore
 from quota.results import Reservation
+from tests.quota.servers import KINDS, running
 from tests.quota.small import NOON, PLANS
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -34,23 +36,37 @@ def pool() -> Iterator[ProcessPoolExecutor]:
         yield executor
 
 
-def _take(folder: Path, count: int, limit: int) -> int:
-    store = LmdbStore(folder)
+@pytest.fixture(params=("lmdb", *KINDS))
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where an empty store is: a folder, or the address of a server."""
+    if request.param == "lmdb":
+        yield str(tmp_path)
+        return
+    with running(request.param) as server:
+        yield server.url
+
+
+def _open(place: str) -> LmdbStore | RedisStore:
+    return RedisStore(place) if place.startswith("redis:") else LmdbStore(Path(place))
+
+
+def _take(place: str, count: int, limit: int) -> int:
+    store = _open(place)
     promises = [store.take("a_", limit, NOON) for _ in range(count)]
     granted = sum(promise.result().granted for promise in promises)
     store.close()
     return granted
 
 
-def test_four_processes_grant_exactly_the_limit(folder: Path, pool: ProcessPoolExecutor) -> None:
+def test_four_processes_grant_exactly_the_limit(place: str, pool: ProcessPoolExecutor) -> None:
     """D6, R5"""
-    granted = list(pool.map(_take, [folder] * PROCESSES, [300] * PROCESSES, [500] * PROCESSES))
+    granted = list(pool.map(_take, [place] * PROCESSES, [300] * PROCESSES, [500] * PROCESSES))
 
     assert sum(granted) == 500
 
 
-def _read_companies(folder: Path) -> Counter[str]:
-    store = LmdbStore(folder)
+def _read_companies(place: str) -> Counter[str]:
+    store = _open(place)
     promises = [
         store.take_and_charge("a_", 10_000, f"EE/{number % 60}", 5, 250, NOON)
         for number in range(240)
@@ -61,32 +77,51 @@ def _read_companies(folder: Path) -> Counter[str]:
 
 
 def test_four_processes_charge_exactly_the_companies_that_fit(
-    folder: Path, pool: ProcessPoolExecutor
+    place: str, pool: ProcessPoolExecutor
 ) -> None:
     """D9, R7: 250 credits are 50 companies, each of them once, whoever asks and how often"""
-    outcomes = sum(pool.map(_read_companies, [folder] * PROCESSES), Counter[str]())
+    outcomes = sum(pool.map(_read_companies, [place] * PROCESSES), Counter[str]())
 
     assert outcomes["charged"] == 50
     assert outcomes["already"] == 16 * 50 - 50
     assert outcomes["refused"] == 16 * 10
 
 
-def _export(folder: Path) -> int:
-    store = LmdbStore(folder)
+def _read_one_company(place: str) -> Counter[str]:
+    store = _open(place)
+    promises = [
+        store.take_and_charge("a_", 10_000, "EE/10000018", 5, 250, NOON) for _ in range(250)
+    ]
+    charges = [promise.result()[1] for promise in promises]
+    store.close()
+    return Counter(charge.outcome for charge in charges if charge)
+
+
+def test_a_thousand_reads_of_a_company_are_one_charge(
+    place: str, pool: ProcessPoolExecutor
+) -> None:
+    """D9, R7"""
+    outcomes = sum(pool.map(_read_one_company, [place] * PROCESSES), Counter[str]())
+
+    assert outcomes == {"charged": 1, "already": 999}
+
+
+def _export(place: str) -> int:
+    store = _open(place)
     sent = 0
     for _ in range(20):
-        place = store.reserve("a_", 30, 2, timedelta(hours=1), NOON).result()
-        if isinstance(place, Reservation):
-            sent += store.commit(place, NOON).result().granted
+        held = store.reserve("a_", 30, 2, timedelta(hours=1), NOON).result()
+        if isinstance(held, Reservation):
+            sent += store.commit(held, NOON).result().granted
     store.close()
     return sent
 
 
-def test_four_processes_send_no_export_too_many(folder: Path, pool: ProcessPoolExecutor) -> None:
+def test_four_processes_send_no_export_too_many(place: str, pool: ProcessPoolExecutor) -> None:
     """F5"""
-    sent = sum(pool.map(_export, [folder] * PROCESSES))
-    store = LmdbStore(folder)
-    used = store.usage("a_", PLANS["data"], NOON).exports.used
+    sent = sum(pool.map(_export, [place] * PROCESSES))
+    store = _open(place)
+    used = store.usage("a_", PLANS["data"], NOON).result().exports.used
     store.close()
 
     assert sent == used == 30
@@ -99,11 +134,11 @@ def test_a_key_revoked_elsewhere_is_nobody_at_the_next_look(
     store = LmdbStore(folder)
     account = store.create_account("free", PLANS, NOON).result()
     key, text = store.create_key(account.id, PLANS, NOON).result()
-    assert store.identify(text) == account
+    assert store.identify(text).result() == account
 
     pool.submit(_revoke, folder, key.id).result()
 
-    assert store.identify(text) is None
+    assert store.identify(text).result() is None
     store.close()
 
 
@@ -138,7 +173,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(folder: Path) -> No
             process.kill()
             acknowledged += 1 + len(process.stdout.read())
         store = LmdbStore(folder)
-        used = store.usage("a_", PLANS["data"], NOON).calls.used
+        used = store.usage("a_", PLANS["data"], NOON).result().calls.used
         store.close()
 
         assert acknowledged <= used <= acknowledged + 20

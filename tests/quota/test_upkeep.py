@@ -38,12 +38,12 @@ def test_compaction_drops_old_periods_and_nothing_else_while_others_write(tmp_pa
     stop.set()
     thread.join()
 
-    usage = store.usage(account, PLANS["free"], DECEMBER)
+    usage = store.usage(account, PLANS["free"], DECEMBER).result()
     assert dropped == 5_000 + 2  # charges, and the counters of calls and of the grant
     assert store.compact("2026-12") == 0
     assert usage.credits.packs == 1_000 - 8 * 5
     assert usage.calls.used == 10 + len(granted)
-    assert store.identify(text)
+    assert store.identify(text).result()
     again = store.take_and_charge(account, 10**9, "EE/1", 5, 10, DECEMBER).result()[1]
     assert again
     assert again.outcome == "already"
@@ -94,7 +94,7 @@ def test_backups_are_whole_while_others_write(tmp_path: Path) -> None:
         restored.mkdir()
         copy.rename(restored / FILE)
         again = LmdbStore(restored)
-        usage = again.usage("a_", PLANS["integral"], NOON)
+        usage = again.usage("a_", PLANS["integral"], NOON).result()
         assert usage.credits.used == 5 * usage.calls.used
         again.close()
 

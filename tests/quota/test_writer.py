@@ -27,7 +27,7 @@ class Disk:
         self.through = threading.Event()
         self.through.set()
 
-    def commit(self, wishes: Sequence[Wish]) -> list[Any]:
+    def commit(self, wishes: Sequence[Wish[Writing]]) -> list[Any]:
         self.groups.append(len(wishes))
         outcomes = [wish(NOTHING) for wish in wishes]
         self.reached.release()
@@ -47,7 +47,7 @@ def test_all_that_waits_is_committed_at_once_and_in_its_order() -> None:
     writer.submit(constant(None))
     disk.reached.acquire()
 
-    def note(number: int) -> Wish:
+    def note(number: int) -> Wish[Writing]:
         return lambda txn: done.append(number)
 
     promises = [writer.submit(note(number)) for number in range(100)]
@@ -121,7 +121,7 @@ def test_nobody_is_answered_before_the_commit() -> None:
 
 
 def test_a_commit_that_fails_fails_all_of_its_group_and_the_next_goes_on() -> None:
-    def commit(wishes: Sequence[Wish]) -> list[Any]:
+    def commit(wishes: Sequence[Wish[Writing]]) -> list[Any]:
         outcomes = [wish(NOTHING) for wish in wishes]
         lost = StoreUnavailable("the disk is full; give it space")
         return [lost] * len(wishes) if "bad" in outcomes else outcomes
@@ -140,7 +140,7 @@ def test_an_error_of_ours_is_shown_and_leaves_nobody_waiting(
     shown: queue.Queue[type[BaseException]] = queue.Queue()
     monkeypatch.setattr(threading, "excepthook", lambda error: shown.put(error.exc_type))
 
-    def commit(wishes: Sequence[Wish]) -> list[Any]:
+    def commit(wishes: Sequence[Wish[Writing]]) -> list[Any]:
         return [wish(NOTHING) for wish in wishes]
 
     def broken(txn: Writing) -> object:
@@ -268,7 +268,7 @@ def test_what_nobody_waits_for_any_more_is_not_done() -> None:
     done: list[str] = []
     begins = threading.Event()
 
-    def commit(wishes: Sequence[Wish]) -> list[Any]:
+    def commit(wishes: Sequence[Wish[Writing]]) -> list[Any]:
         begins.wait(10)
         return [wish(NOTHING) for wish in wishes]
 

@@ -32,10 +32,11 @@ from serve.config import Debit, Network
 from serve.connection import make_server
 from serve.counters import Counters
 from serve.makers import Makers
-from serve.pages import seals
-from serve.pages.desk import Desk, make_desk
 from serve.published import Published
 from serve.site import Clock, Site, make_site
+from serve.website import seals
+from serve.website.desk import Desk, make_desk
+from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
 PATHS = [
@@ -90,8 +91,10 @@ class Served:
     lines: list[bytes]  # what it logged of each request
 
     @property
-    def store(self) -> Store:
-        return self.site.counters.store
+    def store(self) -> LmdbStore:
+        store = self.site.counters.store
+        assert isinstance(store, LmdbStore)
+        return store
 
     def customer(self, plan: str = "free", *, api_tool: bool | None = None) -> Customer:
         """A new account with a key; with the API tool where that is an option, unless told so."""
@@ -109,17 +112,19 @@ class Served:
         params: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> Reply:
-        """Send a request; `params` make the query string."""
+        """Send a request; `params` make the query string. The answer must be as described."""
         target = f"{path}?{urlencode(params)}" if params else path
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
             connection.request(method, target, body, headers=dict(headers or {}))
             response = connection.getresponse()
             # As they are named in RFC 9110; http.client would look them up in any case.
-            return Reply(response.status, dict(response.getheaders()), response.read())
+            reply = Reply(response.status, dict(response.getheaders()), response.read())
+        conformance.check(method, target, reply.status, reply.headers, reply.body)
+        return reply
 
     def usage(self, customer: Customer) -> Usage:
-        account = self.store.account(customer.account)
-        return self.store.usage(account.id, effective(account, PLANS), self.site.now())
+        account = self.store.account(customer.account).result()
+        return self.store.usage(account.id, effective(account, PLANS), self.site.now()).result()
 
     def used(self, customer: Customer) -> int:
         """The calls that an account has made today."""

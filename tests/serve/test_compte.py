@@ -11,7 +11,7 @@ def test_an_account_sees_its_plan_its_counters_and_its_keys(served: Served) -> N
     """D15"""
     customer = served.customer("data")
     served.store.add_credits(customer.account, 40).result(10)
-    (first,) = served.store.keys_of(customer.account)
+    (first,) = served.store.keys_of(customer.account).result()
     second, _ = served.store.create_key(
         customer.account, PLANS, served.site.now(), label="Atelier d'été"
     ).result(10)

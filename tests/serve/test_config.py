@@ -86,7 +86,12 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ("spool = 1", "spool = 1"),
         ("[debit]\nexports = 0", "at least 1"),
         ("host = 1", "host = 1"),
-        ('quota = "redis://h"', "redis://h"),
+        ('quota = "http://h"', "redis://HOST"),
+        ('quota = "redis://"', "redis://HOST"),
+        ('quota = "redis://u:geheim@h/a"', "redis://…@h/a"),
+        ('quota = "redis://h:x/0"', "x"),
+        ('quota = "redis://h/0?ssl_ca_certs=a"', "rediss://"),
+        ('quota = "rediss://h/0?foo=1"', "foo"),
         ('base_url = "exemple.eu"', "http://"),
         ("port = = 1", "is not TOML"),
         ('trusted_proxies = ["10.0.0.1/8"]', "host bits"),
@@ -102,6 +107,12 @@ def test_a_setting_that_is_unknown_or_wrong_is_named(tmp_path: Path, text: str, 
 
     assert named in str(caught.value)
     assert "serve.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["lease", "quota_strict"])
+def test_what_is_for_several_hosts_wants_their_centre(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} = true .* quota = redis://"):
+        read({name: "true"}, {})
 
 
 @pytest.mark.parametrize("variable", ["SOCIETES_PROT", "SOCIETES_DEBIT_VISITOR"])
@@ -130,3 +141,13 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
     assert "# state is not set" in printed
     assert tomllib.loads(printed)["debit"]["listes"] == 300
     assert read(written(tmp_path, printed), {}) == config
+
+
+def test_the_password_of_a_centre_is_not_printed() -> None:
+    config = read({"quota": "rediss://quota:geheim@10.0.0.7:6380/1", "lease": "true"}, {})
+
+    printed = to_toml(config)
+
+    assert config.quota == "rediss://quota:geheim@10.0.0.7:6380/1"
+    assert 'quota = "rediss://…@10.0.0.7:6380/1"' in printed
+    assert "lease = true" in printed

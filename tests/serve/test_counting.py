@@ -77,7 +77,7 @@ def test_of_200_calls_at_four_workers_exactly_50_pass(data: Path) -> None:
     used = sorted(int(headers["X-Quota-Used"]) for status, headers in replies if status == 200)
     assert used == list(range(1, 51))
     with store_of(data) as store:
-        usage = store.usage(customer.account, PLANS["free"], datetime.now(UTC))
+        usage = store.usage(customer.account, PLANS["free"], datetime.now(UTC)).result()
     assert usage.calls.used == 50
 
 

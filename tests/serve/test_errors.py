@@ -5,9 +5,10 @@ import inspect
 import orjson
 
 from serve import errors
+from serve.codes import CODES as CODES_DECLARED
 from serve.errors import ApiError
 
-# §7 and contract G7: code -> status.
+# §7, contract G7, and for G10: code -> status.
 CODES = {
     "pays_inconnu": 400, "secteur_inconnu": 400, "compte_requis": 401, "credits_epuises": 402,
     "module_non_inclus": 403, "essai_epuise": 403, "quota_api": 429, "quota_export": 429,
@@ -16,15 +17,16 @@ CODES = {
     "societe_introuvable": 404, "route_inconnue": 404, "methode_non_autorisee": 405,
     "cle_invalide": 401, "corps_invalide": 400, "corps_trop_grand": 413, "uri_trop_longue": 414,
     "type_non_supporte": 415, "erreur_interne": 500,
+    "version_expiree": 409,
 }  # fmt: skip
 
 QUOTA = {"type": "appels_jour", "limite": 50, "utilise": 50, "restant": 0,
          "reinitialisation": "2026-11-22T00:00:00Z"}  # fmt: skip
 ALL = [
-    errors.pays_inconnu(["XX"], {}),
-    errors.secteur_inconnu(["X"], {}),
+    errors.pays_inconnu(["XX"], {}, secteurs_inconnus=["X"], sous_secteurs_inconnus=["Y"]),
+    errors.secteur_inconnu(["X"], {}, ["Y"]),
     errors.secteur_requis(),
-    errors.parametre_invalide("q", "trop long"),
+    errors.parametre_invalide("tri", "inconnu", valeurs=["nom"]),
     errors.parametre_inconnu(["x"], ["pays"], {}),
     errors.identifiant_invalide("vide"),
     errors.corps_invalide("ce n'est pas du JSON"),
@@ -36,6 +38,8 @@ ALL = [
     errors.societe_introuvable("FR", "1"),
     errors.route_inconnue(),
     errors.methode_non_autorisee("PUT", "GET"),
+    errors.version_expiree("0123456789abcdef", ["fedcba9876543210"]),
+    errors.trop_ancienne("0123456789abcdef", "fedcba9876543210"),
     errors.corps_trop_grand(65_536),
     errors.uri_trop_longue(65_536),
     errors.type_non_supporte("text/csv"),
@@ -60,7 +64,16 @@ def test_every_code_has_a_function_of_its_name() -> None:
 
     assert functions >= set(CODES)
     others = {name for name in functions if name[0] != "_"} - set(CODES)
-    assert others == {"secteur_requis", "exports_simultanes"}
+    assert others == {"secteur_requis", "exports_simultanes", "trop_ancienne"}
+
+
+def test_the_extra_keys_of_each_code_are_those_it_declares() -> None:
+    """G6: the table that the documents are made of cannot promise more or less than is sent."""
+    sent: dict[str, set[str]] = {}
+    for error in ALL:
+        sent.setdefault(error.code, set()).update(error.extra)
+
+    assert sent == {code: set(declared.extra) for code, declared in CODES_DECLARED.items()}
 
 
 def test_an_error_has_one_shape_with_extra_keys_beside_it() -> None:
@@ -86,4 +99,4 @@ def test_a_message_shows_the_first_values_of_many() -> None:
 
 
 def test_an_error_is_an_exception_that_says_itself() -> None:
-    assert str(ApiError(400, "code", "phrase")) == "400 code: phrase"
+    assert str(ApiError("config", "phrase")) == "503 config: phrase"

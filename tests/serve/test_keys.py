@@ -17,7 +17,7 @@ def bearer(text: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def revoked(served: Served) -> str:
     customer = served.customer("data")
-    (key,) = served.store.keys_of(customer.account)
+    (key,) = served.store.keys_of(customer.account).result()
     served.store.revoke_key(key.id, served.site.now()).result(10)
     return customer.key
 
@@ -176,7 +176,7 @@ def test_a_revoked_key_is_refused_at_once(served: Served) -> None:
     """A11, §5 rule 6"""
     customer = served.customer("data")
     assert served.ask(SEARCH, headers=customer.headers).status == 200
-    (key,) = served.store.keys_of(customer.account)
+    (key,) = served.store.keys_of(customer.account).result()
     served.store.revoke_key(key.id, served.site.now()).result(10)
 
     assert served.ask(SEARCH, headers=customer.headers).status == 401

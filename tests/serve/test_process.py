@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from serve import workers
-from shards import generations
+from shards import pointer
 from tests.serve import world
 from tests.serve.processes import ROOT, ask, children, eventually, line_of, log, started, stop
 
@@ -153,7 +153,8 @@ def test_a_port_that_is_taken_is_one_line_and_1(data: Path) -> None:
         (("--data", "x"), "--state"),
         (("--port", "http"), "'http'"),
         (("--workers", "0"), "workers"),
-        (("--quota", "redis://h"), "redis://h"),
+        (("--quota", "http://h"), "http://h"),
+        (("--lease", "true"), "redis://"),
         (("--prot", "1"), "--prot"),
         (("--config", "absent.toml"), "absent.toml"),
     ],
@@ -188,7 +189,7 @@ def publish_damaged(data: Path) -> str:
     second = world.publish(elsewhere, world.COMPANIES[:10])
     (elsewhere / second / "FR.shard").rename(elsewhere / "FR.shard")
     (elsewhere / second).rename(data / second)
-    generations.point_to(data, second, generations.current(data))
+    pointer.point_to(data, second, [str(pointer.current(data))])
     return second
 
 

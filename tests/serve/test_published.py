@@ -12,7 +12,7 @@ import pytest
 
 from serve.errors import ApiError
 from serve.published import Published
-from shards import generations
+from shards import pointer, publication
 from tests import world
 from tests.serve import world as whole_world
 from tests.serve.client import Served, serving
@@ -53,7 +53,11 @@ def test_the_old_generation_lives_as_long_as_its_last_lease(tmp_path: Path) -> N
             with published.lease() as new:
                 assert new.id != old.id
                 assert b"Deux" in new.shards["FR"].record(0, coordonnees=False)
+            # It stays behind the new one, for who walks through its pages; then it goes.
+            world.publish(tmp_path, named("Trois"))
+            await published.refresh()
             assert b"Un num" in old.shards["FR"].record(0, coordonnees=False)
+            assert (tmp_path / old.id).exists()
         with pytest.raises(lmdb.Error):
             old.shards["FR"].record(0, coordonnees=False)
         published.close()
@@ -113,10 +117,10 @@ def test_a_current_that_makes_no_sense_changes_nothing(tmp_path: Path, content: 
         published = Published(tmp_path)
         first = world.publish(tmp_path, named("Un"))
         published.start()
-        (tmp_path / generations.CURRENT).write_bytes(content)
+        (tmp_path / pointer.CURRENT).write_bytes(content)
         await published.refresh()
         assert published.generation == first
-        (tmp_path / generations.CURRENT).unlink()
+        (tmp_path / pointer.CURRENT).unlink()
         await published.refresh()
         assert published.generation == first
         published.close()
@@ -130,7 +134,7 @@ def test_a_rollback_is_taken_up_too(tmp_path: Path) -> None:
         world.publish(tmp_path, named("Deux"))
         published = Published(tmp_path)
         published.start()
-        generations.rollback(tmp_path)
+        publication.rollback(tmp_path)
         await published.refresh()
         assert published.generation == first
         published.close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve.headers import CORS, first_lines, lines
+from serve.headers import CORS, POLICY, first_lines, lines
 from tests.serve.client import Served
 
 
@@ -13,8 +13,8 @@ def test_no_header_can_begin_another(value: str) -> None:
 
 
 def test_a_head_begins_with_what_all_of_its_kind_have() -> None:
-    closed = first_lines(304, "", opened=False)
-    opened = first_lines(200, "text/plain", opened=True)
+    closed = first_lines(304, "", POLICY, opened=False)
+    opened = first_lines(200, "text/plain", POLICY, opened=True)
 
     assert closed.startswith("HTTP/1.1 304 Not Modified\r\nServer: societes\r\n")
     assert "\nContent-Type" not in closed

@@ -26,6 +26,9 @@ from serve.routes import open_to_all, resolve
         ("/api/v1/compte", "compte", ()),
         ("/api/v1/export/", "export", ()),
         ("/metrics", "metrics", ()),
+        ("/openapi.json", "openapi", ()),
+        ("/docs/", "docs", ()),
+        ("/docs/start.js", "docs-file", ("start.js",)),
     ],
 )
 def test_a_path_leads_to_its_route(raw: str, name: str, parts: tuple[str, ...]) -> None:

@@ -26,11 +26,15 @@ class Faulty(LmdbStore):
 
     reads_fail = False
     writes_fail = False
+    usage_fails = False
 
     def identify(self, key: str) -> Any:
         if self.reads_fail and keys.is_well_formed(key):
             raise StoreUnavailable("no read")
         return super().identify(key)
+
+    def usage(self, *arguments: Any) -> Any:
+        return _failed() if self.usage_fails else super().usage(*arguments)
 
     def take(self, *arguments: Any) -> Any:
         return _failed() if self.writes_fail else super().take(*arguments)
@@ -55,7 +59,7 @@ def faulty(data_of_its_own: Path) -> Iterator[Served]:
 def store(faulty: Served) -> Iterator[Faulty]:
     assert isinstance(faulty.store, Faulty)
     yield faulty.store
-    faulty.store.reads_fail = faulty.store.writes_fail = False
+    faulty.store.reads_fail = faulty.store.writes_fail = faulty.store.usage_fails = False
 
 
 @pytest.mark.parametrize("path", [SEARCH, RECORD, COMPTE])
@@ -94,6 +98,38 @@ def test_what_was_not_committed_is_not_sent(
     assert reply.status == 503
     assert faulty.used(customer) == 0
     assert faulty.usage(customer).credits.left == 5_000
+
+
+def test_a_record_that_cannot_be_charged_is_its_preview(faulty: Served, store: Faulty) -> None:
+    """G9, D9: 503, with what a visitor would see"""
+    customer = faulty.customer("corporate")
+
+    store.writes_fail = True
+    reply = faulty.ask(RECORD, headers=customer.headers)
+
+    assert (reply.status, reply.code) == (503, "indisponible")
+    assert int(reply.headers["Retry-After"]) > 0
+    assert reply.headers["Cache-Control"] == "no-store"
+    assert reply.headers["Content-Location"] == RECORD
+    assert list(reply.json) == [
+        "erreur", "societe", "plan", "comptes_message", "droits", "offre_suivante",
+    ]  # fmt: skip
+    assert reply.json["societe"]["telephone"] is None
+    assert world.CONTACT.encode() not in reply.body
+    assert reply.json["droits"] == {"etats_financiers": False, "coordonnees": False}
+    assert "indisponible" not in reply.json["comptes_message"]
+
+
+def test_a_call_whose_credits_cannot_be_told_is_given_back(faulty: Served, store: Faulty) -> None:
+    """D1: HEAD of a record tells the credits that are left"""
+    customer = faulty.customer("data")
+
+    store.usage_fails = True
+    status = faulty.ask(RECORD, "HEAD", headers=customer.headers).status
+    store.usage_fails = False
+
+    assert status == 503
+    assert faulty.used(customer) == 0
 
 
 def test_visitors_are_served_without_counters(faulty: Served, store: Faulty) -> None:

@@ -15,8 +15,9 @@ from typing import Any, Final
 import orjson
 
 from quota.plans import SEEDS
-from shards import generations
+from shards import generations, publication
 from shards import reference as references
+from shards.publication import Gates
 from shards.reference import Cell, Pays, Reference, Secteur, SousSecteur
 from tests import world
 from tests.world import Company, company
@@ -138,14 +139,14 @@ def publish(
 
     `comptes`: statement lines by country and identifier.
     """
-    staged = generations.staging(data)
+    staged = publication.staging(data)
     for iso2 in COUNTRIES:
         of_country = {key[1]: lines for key, lines in comptes.items() if key[0] == iso2}
         world.write_shard(staged / generations.shard_name(iso2), iso2, companies, of_country)
     reference = replace(LISTS, counts={iso2: _cells(companies, iso2) for iso2 in COUNTRIES})
     (staged / generations.REFERENCE).write_bytes(references.dump(reference))
     (staged / generations.QUALITY).write_bytes(orjson.dumps({}))
-    return generations.publish(data, staged, sources=(), force=True)
+    return publication.publish(data, staged, sources=(), gates=Gates(force=True))
 
 
 def _cells(companies: Sequence[Company], iso2: str) -> tuple[Cell, ...]:

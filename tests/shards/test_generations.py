@@ -6,10 +6,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from shards import generations, manifest, verify
+from shards import generations, manifest, pointer, publication, verify
 from shards import reference as references
 from shards.__main__ import main
 from shards.errors import CorruptError, GenerationError, ShardError
+from shards.publication import Gates
 from tests import world
 from tests.world import company, publish
 
@@ -32,7 +33,7 @@ def test_another_company_gives_another_generation_and_keeps_the_one_before(tmp_p
     second = publish(tmp_path, [*FOUND, company("FR", "9", "Œuvre")])
     third = publish(tmp_path, [*FOUND, company("FR", "9", "Œuvre"), company("FR", "8", "Ç")])
 
-    known = generations.published(tmp_path)
+    known = pointer.published(tmp_path)
     assert known is not None
     assert (known.generation, known.previous) == (third, second)
     assert _folders(tmp_path) == {second, third}
@@ -54,13 +55,13 @@ def test_a_country_that_lost_too_many_companies_is_not_published(tmp_path: Path)
     with pytest.raises(GenerationError, match="EE has 1 companies, the published generation has 2"):
         publish(tmp_path, FOUND[1:])
 
-    assert generations.current(tmp_path) == before
-    forced = publish(tmp_path, FOUND[1:], force=True)
+    assert pointer.current(tmp_path) == before
+    forced = publish(tmp_path, FOUND[1:], gates=Gates(force=True))
     assert generations.read_manifest(tmp_path / forced).forced is not None
 
 
 def test_what_a_dead_build_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    dead = generations.staging(tmp_path)
+    dead = publication.staging(tmp_path)
     (dead / "EE.shard").write_bytes(b"half")
 
     publish(tmp_path, FOUND)
@@ -69,31 +70,31 @@ def test_what_a_dead_build_left_is_removed_by_the_next(tmp_path: Path) -> None:
 
 
 def test_a_shard_that_counts_otherwise_than_the_lists_is_not_published(tmp_path: Path) -> None:
-    staged = generations.staging(tmp_path)
+    staged = publication.staging(tmp_path)
     for iso2 in world.COUNTRIES:
         world.write_shard(staged / f"{iso2}.shard", iso2, FOUND)
     lists = world.reference(FOUND[1:])
     (staged / generations.REFERENCE).write_bytes(references.dump(lists))
 
     with pytest.raises(ShardError, match=r"EE.shard holds 2 companies"):
-        generations.publish(tmp_path, staged, sources=())
+        publication.publish(tmp_path, staged, sources=())
 
-    assert generations.current(tmp_path) is None
+    assert pointer.current(tmp_path) is None
 
 
 def test_rollback_publishes_the_previous_one_and_can_be_undone(tmp_path: Path) -> None:
     first = publish(tmp_path, FOUND)
     second = publish(tmp_path, [*FOUND, company("FR", "9", "Œuvre")])
 
-    assert generations.rollback(tmp_path).generation == first
-    assert generations.rollback(tmp_path).generation == second
+    assert publication.rollback(tmp_path).generation == first
+    assert publication.rollback(tmp_path).generation == second
 
 
 def test_rollback_without_a_previous_generation_says_so(tmp_path: Path) -> None:
     publish(tmp_path, FOUND)
 
     with pytest.raises(GenerationError, match="no previous generation"):
-        generations.rollback(tmp_path)
+        publication.rollback(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["EE.shard", "reference.json", "quality.json"])
@@ -183,4 +184,4 @@ def _content(folder: Path) -> dict[str, bytes]:
 
 
 def _folders(data: Path) -> set[str]:
-    return {path.name for path in data.iterdir() if path.is_dir()}
+    return {path.parent.name for path in data.glob("*/manifest.json")}

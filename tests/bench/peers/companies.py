@@ -25,7 +25,7 @@ import polars as pl
 import zstandard
 from numpy.typing import NDArray
 
-from shards import generations
+from shards import generations, pointer
 from shards.generations import Generation
 from shards.query import ORDERS
 from shards.reader import Shard
@@ -106,7 +106,7 @@ def extract(data: Path, folder: Path, jobs: int = 2) -> Companies:
     """Write the companies of the published generation of `data` to `folder`, if not there yet."""
     if folder.exists():
         return Companies(folder)
-    name = generations.current(data)
+    name = pointer.current(data)
     assert name is not None, f"{data} has no published generation; build one"
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)

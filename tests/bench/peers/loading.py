@@ -16,7 +16,7 @@ from typing import Final
 
 import orjson
 
-from shards import generations
+from shards import pointer
 from tests.bench.peers import peer
 from tests.bench.peers.companies import Companies, extract
 from tests.bench.processes import Cost, run
@@ -38,7 +38,7 @@ def load(data: Path, work: Path, names: Sequence[str]) -> dict[str, Cost]:
 
 def place(data: Path, work: Path) -> Path:
     """Where the peers of the published generation of `data` are."""
-    return work / f"peers-{generations.current(data)}"
+    return work / f"peers-{pointer.current(data)}"
 
 
 def _loaded(folder: Path, name: str) -> Cost:

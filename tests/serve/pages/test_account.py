@@ -55,7 +55,7 @@ def test_a_form_that_is_sent_again_makes_no_second_key(served: Served) -> None:
     assert (first.status, second.status) == (200, 409)
     assert "soc_live_…" in second.html
     assert not re.search(r"soc_live_[0-9A-Za-z]{38}", second.html)
-    assert len(served.store.keys_of(account)) == 2
+    assert len(served.store.keys_of(account).result()) == 2
 
 
 def test_a_plan_has_so_many_keys_and_no_more(served: Served) -> None:
@@ -67,7 +67,7 @@ def test_a_plan_has_so_many_keys_and_no_more(served: Served) -> None:
 
     assert refused.status == 409
     assert "révoquez-en une d’abord" in refused.text
-    assert len(served.store.keys_of(account)) == 1
+    assert len(served.store.keys_of(account).result()) == 1
 
 
 def test_a_revoked_key_is_none_at_the_next_call(served: Served) -> None:
@@ -76,7 +76,7 @@ def test_a_revoked_key_is_none_at_the_next_call(served: Served) -> None:
     made = visitor.send("/compte/cles", {"connues": connues(visitor.get("/compte").html)})
     headers = {"Authorization": f"Bearer {made.key}"}
     assert served.ask("/api/v1/compte", headers=headers).status == 200
-    key = next(key for key in served.store.keys_of(account) if key.last4 == made.key[-4:])
+    key = next(key for key in served.store.keys_of(account).result() if key.last4 == made.key[-4:])
 
     seen = visitor.send("/compte/cles/revocation", {"cle": key.id})
 
@@ -88,7 +88,7 @@ def test_a_revoked_key_is_none_at_the_next_call(served: Served) -> None:
 def test_the_key_of_another_organisation_cannot_be_revoked(served: Served) -> None:
     visitor, _ = member(served)
     _, theirs = member(served)
-    (key,) = served.store.keys_of(theirs)
+    (key,) = served.store.keys_of(theirs).result()
     visitor.get("/compte")
 
     answers = {
@@ -97,7 +97,7 @@ def test_the_key_of_another_organisation_cannot_be_revoked(served: Served) -> No
     }
 
     assert {seen.status for seen in answers.values()} == {404}
-    assert served.store.keys_of(theirs)[0].revoked is None
+    assert served.store.keys_of(theirs).result()[0].revoked is None
 
 
 def test_without_the_tool_pages_and_keys_differ_and_the_account_says_so(served: Served) -> None:

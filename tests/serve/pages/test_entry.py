@@ -132,7 +132,7 @@ def test_another_password_ends_the_other_sessions(served: Served) -> None:
     visitor, account = member(served)
     visitor.get("/compte")
     elsewhere = Visitor(served, cookies=dict(visitor.cookies))
-    (person,) = served.store.people.of(account).result(10)
+    (person,) = served.store.people.of(account).result()
 
     wrong = visitor.send("/compte/mot-de-passe", {"actuel": "non", "nouveau": "x y z 1 2 3 4"})
     short = visitor.send("/compte/mot-de-passe", {"actuel": PASSWORD, "nouveau": "court"})
@@ -149,14 +149,14 @@ def test_another_password_ends_the_other_sessions(served: Served) -> None:
 
 def test_a_second_log_in_makes_no_second_key(served: Served) -> None:
     visitor, account = member(served)
-    (person,) = served.store.people.of(account).result(10)
+    (person,) = served.store.people.of(account).result()
 
     visitor.send("/deconnexion")
 
     again = visitor.log_in(person.email)
 
     assert (again.status, again.headers["Location"]) == (303, "/compte")
-    assert len(served.store.keys_of(account)) == 1
+    assert len(served.store.keys_of(account).result()) == 1
 
 
 def test_a_person_added_by_the_operator_gets_in(served: Served) -> None:

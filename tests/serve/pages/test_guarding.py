@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from quota import passwords
-from serve.pages import guard, seals
+from serve.website import guard, seals
 from tests.serve.client import GENEROUS, Served, serving
 from tests.serve.clock import Clock
 from tests.serve.pages.visitor import PASSWORD, Visitor, address, member
@@ -28,7 +28,7 @@ def test_a_form_without_our_token_is_refused(served: Served, path: str, token: s
 
     assert seen.status == 403
     assert "formulaire_refuse" in seen.html
-    assert not account or len(served.store.keys_of(account)) == 1
+    assert not account or len(served.store.keys_of(account).result()) == 1
 
 
 def test_the_token_of_another_browser_is_refused(served: Served) -> None:
@@ -101,7 +101,7 @@ def test_the_cookie_opens_no_door_of_the_api(served: Served) -> None:
     assert served.ask("/api/v1/compte", headers=cookie).status == 401
     assert served.ask("/api/v1/societes", headers=cookie).json["plan"] == "visiteur"
     assert served.ask("/api/v1/export", headers=cookie).code == "compte_requis"
-    assert served.store.account(account).plan == "free"
+    assert served.store.account(account).result().plan == "free"
 
 
 def test_a_key_opens_no_page(served: Served) -> None:
@@ -119,7 +119,7 @@ def test_a_key_opens_no_page(served: Served) -> None:
 )  # fmt: skip
 def test_a_log_in_leads_nowhere_else(served: Served, suite: str) -> None:
     visitor, account = member(served)
-    (person,) = served.store.people.of(account).result(10)
+    (person,) = served.store.people.of(account).result()
     visitor.get("/compte")
     visitor.send("/deconnexion")
 

@@ -12,7 +12,7 @@ OTHER = "/societes/UK/08209948"
 
 def used(served: Served, account: str, plan: str = "free") -> tuple[int, int]:
     """Calls and credits that were spent."""
-    usage = served.store.usage(account, PLANS[plan], served.site.now())
+    usage = served.store.usage(account, PLANS[plan], served.site.now()).result()
     return usage.calls.used, usage.credits.used
 
 
@@ -58,7 +58,7 @@ def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served
     """A8"""
     visitor, account = member(served)
     now = served.site.now()
-    served.store.revoke_key(served.store.keys_of(account)[0].id, now).result(10)
+    served.store.revoke_key(served.store.keys_of(account).result()[0].id, now).result(10)
     _, key = served.store.create_key(account, PLANS, now).result(10)
     headers = {"Authorization": f"Bearer {key}"}
     served.ask(f"/api/v1{COMPANY}", headers=headers)

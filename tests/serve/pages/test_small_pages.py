@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quota import passwords
-from serve.pages import assets
+from serve.website import assets
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.pages.visitor import PASSWORD, Visitor, address, member
 from tests.serve.test_unavailable import Faulty

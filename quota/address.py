@@ -1,0 +1,44 @@
+"""Where quotas are kept, as a setting names it: beside STATE, or on a server of several hosts."""
+
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+LMDB: Final = "lmdb"
+# Of redis-py, what TLS needs.
+_OPTIONS: Final = {
+    "redis": (),
+    "rediss": ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname"),
+}
+
+
+def checked(setting: str) -> str:
+    """`setting`, if it names a store.
+
+    Raises:
+        ValueError: it does not.
+
+    >>> checked("lmdb"), checked("rediss://quota:secret@10.0.0.7:6380/0")
+    ('lmdb', 'rediss://quota:secret@10.0.0.7:6380/0')
+    """
+    if setting != LMDB:
+        parts = urlsplit(setting)
+        if parts.scheme not in _OPTIONS or not parts.hostname or parts.port == 0:
+            raise ValueError("it must be lmdb, redis://HOST:PORT/DB, or rediss://… with TLS")
+        if not (parts.path[1:] or "0").isdigit():
+            raise ValueError(f"the number of a database follows the address, not {parts.path!r}")
+        known = _OPTIONS[parts.scheme]
+        if unknown := [name for name, _ in parse_qsl(parts.query) if name not in known]:
+            allowed = ", ".join(known) or "none; TLS is rediss://"
+            raise ValueError(f"{unknown[0]} is no option of it; known: {allowed}")
+    return setting
+
+
+def masked(setting: str) -> str:
+    """`setting` without the password that may be in it.
+
+    >>> masked("redis://quota:secret@10.0.0.7/0"), masked("lmdb")
+    ('redis://…@10.0.0.7/0', 'lmdb')
+    """
+    scheme, colon, rest = setting.partition("://")
+    where = rest.rpartition("@")
+    return f"{scheme}{colon}…@{where[2]}" if where[1] else setting

@@ -1,0 +1,112 @@
+"""The whole document, put together once when a server starts."""
+
+from typing import Any, Final
+
+import orjson
+
+from quota import plans
+from serve import pages, parameters, routes, vocabulary
+from serve.openapi import answers, prose
+from serve.openapi.account import COMPTE
+from serve.openapi.examples import EXAMPLES
+from serve.openapi.headers import HEADERS
+from serve.openapi.operations import operations, request_body, variables
+from serve.openapi.schema import Schema
+from serve.openapi.shapes import SHAPES
+from serve.pages import Page
+from serve.parameters import Parameter, Words
+
+OPENAPI: Final = "3.1.0"
+VERSION: Final = "1.0.0"  # §9: of the API, not of this program
+
+
+def page(base_url: str) -> Page:
+    """The document as it is served.
+
+    Args:
+        base_url: where the service is, as its callers write it; "": where the document was found.
+    """
+    return pages.page(orjson.dumps(document(base_url)), "application/json; charset=utf-8")
+
+
+def document(base_url: str = "") -> dict[str, Any]:
+    """The document; servers differ, all else is the same."""
+    words = vocabulary.words()
+    error_schemas, error_responses = answers.components()
+    return {
+        "openapi": OPENAPI,
+        "info": {
+            "title": "European companies",
+            "version": VERSION,
+            "summary": "What 25 business registers publish, with an exact total for every search.",
+            "description": prose.description(plans.load()),
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": base_url or "/", "description": "This service"}],
+        "tags": [{"name": name, "description": text} for name, text in prose.TAGS.items()],
+        "paths": _paths(),
+        "components": {
+            "schemas": {
+                **SHAPES,
+                "Compte": COMPTE,
+                "DemandeExport": request_body(words),
+                **error_schemas,
+            },
+            "responses": error_responses,
+            "parameters": _parameters(words),
+            "headers": HEADERS,
+            "examples": {
+                name: {"summary": example.summary, "value": example.value}
+                for name, example in EXAMPLES.items()
+            },
+            "securitySchemes": {
+                "cle": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "soc_live_ and 38 letters and digits",
+                    "description": "A key of the account area; shown once, when it is made.",
+                }
+            },
+        },
+    }
+
+
+def template(path: routes.Path) -> str:
+    """The path with its variable parts named: `/api/v1/societes/{iso}/{id}`."""
+    named = iter(variables(path.name))
+    return "/" + "/".join(part or f"{{{next(named)}}}" for part in path.segments)
+
+
+def _paths() -> dict[str, Any]:
+    described = operations()
+    return {template(path): described[path.name] for path in routes.PATHS}
+
+
+def _parameters(words: Words) -> dict[str, Schema]:
+    """Every parameter by the name under which operations refer to it."""
+    found = {one.name: _parameter(one, words) for one in parameters.SEARCH}
+    found["lang"] = _parameter(parameters.LANG, words)
+    found["limit-export"] = _parameter(parameters.EXPORT_LIMIT, words)
+    some = {**found["secteur"]["schema"], "minLength": 1}
+    needed = {"required": True, "example": parameters.SECTEUR.example}
+    found["secteur-requis"] = {**found["secteur"], **needed, "schema": some}
+    for one in parameters.RECORD:
+        needed = {"in": "path", "required": True, "example": one.example}
+        found[one.name] = {**_parameter(one, words), **needed}
+    found["If-None-Match"] = {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "The `ETag` of an answer that the caller has: if it is still true, 304.",
+        "schema": {"type": "string", "examples": ['"6d0f1b2c3a4e5f60718293a4"']},
+    }
+    return found
+
+
+def _parameter(parameter: Parameter, words: Words) -> Schema:
+    return {
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.description,
+        # Here and not beside the schema, whence a viewer would fill all fields of its form at once.
+        "schema": {**parameter.schema(words), "examples": [parameter.example]},
+    }

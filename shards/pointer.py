@@ -1,0 +1,88 @@
+"""DATA/CURRENT: which generation is published, and which are kept behind it.
+
+One line of JSON, replaced by one rename. It alone says when something was published: nothing that
+is built knows the time.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from shards import durable
+from shards.errors import CorruptError
+
+CURRENT: Final = "CURRENT"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The published generation, the one before it, when (ISO 8601, UTC).
+
+    Attributes:
+        older: others that are kept, the newest first.
+    """
+
+    generation: str
+    previous: str | None
+    published: str
+    older: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Every generation that is kept, the published one first."""
+        return (self.generation, *([self.previous] if self.previous else ()), *self.older)
+
+
+def published(data: Path) -> Published | None:
+    """What CURRENT says, or None where nothing has been published.
+
+    Raises:
+        CorruptError: if CURRENT cannot be understood.
+    """
+    try:
+        packed = (data / CURRENT).read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        document = orjson.loads(packed)
+        known = Published(**{**document, "older": tuple(document.get("older", ()))})
+        if not all(isinstance(name, str) for name in known.kept):
+            raise TypeError("a generation is a text")
+        return known
+    except (AttributeError, TypeError, ValueError) as error:
+        raise CorruptError(
+            f"{data / CURRENT} cannot be understood ({error}); "
+            "`python -m shards rollback --to GENERATION` writes it anew"
+        ) from error
+
+
+def current(data: Path) -> str | None:
+    """The published generation, or None."""
+    known = published(data)
+    return known.generation if known else None
+
+
+def point_to(data: Path, generation: str, behind: Sequence[str] = ()) -> Published:
+    """Make `generation` the published one, in one step.
+
+    Args:
+        behind: what is kept behind it, the previous one first; itself is left out.
+    """
+    others = tuple(dict.fromkeys(name for name in behind if name != generation))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    known = Published(generation, others[0] if others else None, now, others[1:])
+    _write(data, known)
+    return known
+
+
+def forget(data: Path, known: Published, kept: Collection[str]) -> None:
+    """Leave the generations out that are no longer kept."""
+    _write(data, replace(known, older=tuple(name for name in known.older if name in kept)))
+
+
+def _write(data: Path, known: Published) -> None:
+    durable.write(data / CURRENT, orjson.dumps(asdict(known)) + b"\n")

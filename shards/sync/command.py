@@ -1,0 +1,197 @@
+"""The commands `sync`, `keygen` and `sign` of `python -m shards`."""
+
+import argparse
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from tqdm import tqdm
+
+from shards.publication import KEPT
+from shards.sync import places, signature
+from shards.sync.errors import SyncError
+from shards.sync.fetch import Fetcher
+from shards.sync.folder import Folder
+from shards.sync.follow import follow
+from shards.sync.mirror import Wish, mirror
+from shards.sync.patience import Patience
+from shards.sync.rate import Rate
+from shards.sync.source import Source
+
+_MIB: Final = 1 << 20
+
+
+class _StoppedError(BaseException):
+    """SIGTERM or SIGINT: raised wherever the process is, for a mirror may be cut anywhere."""
+
+
+def _arguments_of_sync(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(wrong=parser.error)
+    parser.add_argument(
+        "source", type=_source, metavar="SOURCE",
+        help="folder, http(s)://… or s3://bucket/prefix (MIRROR_TOKEN or MIRROR_PASSWORD, AWS_*)",
+    )  # fmt: skip
+    parser.add_argument("data", type=Path, metavar="DATA")
+    parser.add_argument("--pays", type=_pays, default=(), metavar="EE,UK",
+                        help="these countries alone (default: all)")  # fmt: skip
+    parser.add_argument("--follow", type=_positive, metavar="SECONDS",
+                        help="look again, every so many seconds, until SIGTERM")  # fmt: skip
+    parser.add_argument("--keep", type=_two, default=KEPT, metavar="N",
+                        help=f"generations that stay in DATA (default {KEPT})")  # fmt: skip
+    parser.add_argument("--limit-rate", type=_positive, metavar="MIB",
+                        help="MiB a second at most")  # fmt: skip
+    parser.add_argument("--public-key", type=_public_key, metavar="FILE",
+                        help="refuse what is not signed with this key")  # fmt: skip
+
+
+def _arguments_of_keygen(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--key", type=Path, required=True, metavar="FILE",
+                        help="the private key; the public one becomes FILE.pub")  # fmt: skip
+
+
+def _arguments_of_sign(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA")
+    parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="the private key")
+
+
+def sync(options: argparse.Namespace) -> None:
+    """Mirror once, or until told to stop.
+
+    Raises:
+        ShardError, OSError: it failed (without --follow), or was stopped before it was done.
+    """
+    if isinstance(options.source, Folder) and options.source.is_at(options.data):
+        options.wrong(f"{options.data} and the source are one folder")
+    wish = Wish(options.pays, options.public_key, options.keep)
+    rate = Rate(options.limit_rate)
+    quiet = options.follow is not None
+    once = partial(_once, options.source, options.data, wish, rate, quiet=quiet)
+    try:
+        with _stoppable():
+            if options.follow:
+                follow(once, options.follow, _complain)
+            else:
+                once()
+    except _StoppedError as stopped:
+        if not options.follow:
+            raise SyncError(
+                "stopped; what has come is kept, and the same command goes on"
+            ) from stopped
+
+
+def keygen(options: argparse.Namespace) -> None:
+    public = signature.keygen(options.key)
+    print(f"{options.key} signs (`python -m shards sign`), {public} checks (--public-key)")
+
+
+def sign(options: argparse.Namespace) -> None:
+    print(f"signed {signature.sign(options.data, options.key)}")
+
+
+def _once(source: Source, data: Path, wish: Wish, rate: Rate, *, quiet: bool) -> None:
+    since = time.monotonic()
+    with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
+        fetcher = Fetcher(source, Patience(_complain), rate, came=bar.update)
+        outcome = mirror(fetcher, data, wish, begun=partial(_total, bar))
+    if not outcome.changed:
+        if not quiet:
+            print(f"{outcome.generation} is published already")
+        return
+    seconds = time.monotonic() - since
+    print(
+        f"published {outcome.generation}: {outcome.fetched} of {outcome.fetched + outcome.linked} "
+        f"files fetched, {fetcher.read / _MIB:.1f} MiB in {seconds:.1f} s"
+        + (f", {fetcher.resumed / _MIB:.1f} MiB resumed" if fetcher.resumed else "")
+        + (f", {fetcher.wrong} damaged on the way" if fetcher.wrong else ""),
+        flush=True,
+    )
+
+
+def _complain(said: str) -> None:
+    tqdm.write(f"shards: {said}", file=sys.stderr)
+    sys.stderr.flush()
+
+
+def _total(bar: Any, size: int) -> None:
+    bar.total = bar.n + size
+    bar.refresh()
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    def stop(_number: int, _frame: object) -> None:
+        raise _StoppedError
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# -- values of options -------------------------------------------------------------
+
+
+def _source(text: str) -> Source:
+    source: Source = _or_wrong(lambda: places.find(text, os.environ))
+    return source
+
+
+def _public_key(text: str) -> Any:
+    return _or_wrong(lambda: signature.public_key(Path(text)))
+
+
+def _or_wrong(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except SyncError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _pays(text: str) -> tuple[str, ...]:
+    codes = [code.strip().upper() for code in text.split(",")]
+    if wrong := [code for code in codes if not re.fullmatch("[A-Z]{2}", code)]:
+        raise argparse.ArgumentTypeError(f"{wrong[0]!r} is no country; write EE,UK")
+    return tuple(sorted(set(codes)))
+
+
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return number
+
+
+def _two(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 2:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no whole number from 2 on: the published one and the one before it stay"
+        )
+    return int(text)
+
+
+COMMANDS: Final = {
+    "sync": (
+        _arguments_of_sync, sync, "mirror the published generation of another place",
+        "python -m shards sync https://example.org/data data --follow 60",
+    ),
+    "keygen": (
+        _arguments_of_keygen, keygen, "make a key that signs generations",
+        "python -m shards keygen --key societes.key",
+    ),
+    "sign": (
+        _arguments_of_sign, sign, "sign the published generation, for mirrors to check",
+        "python -m shards sign demo-data/data --key societes.key",
+    ),
+}  # fmt: skip

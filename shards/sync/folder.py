@@ -1,0 +1,52 @@
+"""A source that is a folder of this machine: a mounted disk, a share, another DATA."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+from shards.sync.errors import AbsentError, FaultError
+from shards.sync.source import Body
+
+_PIECE: Final = 1 << 20
+
+
+class Folder:
+    """The folder DATA at `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    @property
+    def name(self) -> str:
+        return str(self._root)
+
+    def is_at(self, folder: Path) -> bool:
+        """Is it that folder?"""
+        return self._root.resolve() == folder.resolve()
+
+    @contextmanager
+    def open(self, path: str, start: int = 0) -> Iterator[Body]:
+        where = self._root / path
+        try:
+            file = where.open("rb")
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise AbsentError(f"{where} is not there") from error
+        except OSError as error:
+            raise _fault(where, error) from error
+        with file:
+            file.seek(start)
+            yield Body(start, _pieces(file, where))
+
+
+def _pieces(file: IO[bytes], where: Path) -> Iterator[bytes]:
+    try:
+        while piece := file.read(_PIECE):
+            yield piece
+    except OSError as error:
+        raise _fault(where, error) from error
+
+
+def _fault(where: Path, error: OSError) -> FaultError:
+    """A share that is away, a disk that fails, a folder that is not for us."""
+    return FaultError(f"{where} cannot be read: {error.strerror or error}")

@@ -1,0 +1,231 @@
+"""One round of a mirror: from the pointer of a source to the pointer here.
+
+What the source has published is looked up, its manifest read and, if that is wanted, its signature
+checked; its files are gathered (stock.py), and what they make is published as a build publishes
+(publication.py). The lock is that of a build: one round at a time, and none beside a build.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from shards import durable, generations, locks, pointer, publication
+from shards import manifest as manifests
+from shards.errors import ShardError
+from shards.generations import MANIFEST, REFERENCE
+from shards.manifest import Manifest
+from shards.sync import part, received, signature
+from shards.sync import stock as stocks
+from shards.sync.errors import AbsentError, FaultError, SyncError
+from shards.sync.fetch import Fetcher
+from shards.sync.source import whole
+from shards.sync.stock import Stock
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+T = TypeVar("T")
+
+BLOBS: Final = ".mirror"
+
+# How often the source may publish another generation while one of it is fetched.
+_MOVES: Final = 5
+
+# Of a disk, this part stays free: a source that announces too much must not stop the host.
+_SPARE: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a mirror is to hold.
+
+    Attributes:
+        pays: countries, all if none is named.
+        key: whose signature a generation must have, if it must have one.
+        keep: how many generations stay here, the published one included.
+    """
+
+    pays: tuple[str, ...] = ()
+    key: "Ed25519PublicKey | None" = None
+    keep: int = publication.KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a round came to: the generation published here, how many of its files were fetched, how
+    many a generation here had. None and none: it was published already."""
+
+    generation: str
+    fetched: int = 0
+    linked: int = 0
+
+    @property
+    def changed(self) -> bool:
+        return self.fetched + self.linked > 0
+
+
+def mirror(
+    fetcher: Fetcher, data: Path, wish: Wish, begun: Callable[[int], object] = lambda _: None
+) -> Outcome:
+    """Have what the source has published, published in `data`.
+
+    Args:
+        begun: told how many bytes are to come, as soon as that is known.
+
+    Raises:
+        ShardError: the source failed, or cannot be mirrored. What was published here stays so.
+        OSError: the disk failed.
+    """
+    with locks.writing(data):
+        generation = _pointed(fetcher)
+        for _ in range(_MOVES):
+            try:
+                return _round(fetcher, data, wish, generation, begun)
+            except AbsentError as error:
+                # It removes what it does not publish any more; then it publishes another.
+                absent, before, generation = error, generation, _pointed(fetcher)
+                if generation == before:
+                    break
+        raise SyncError(f"{absent}, though {generation} is published there; try again later")
+
+
+def _round(
+    fetcher: Fetcher, data: Path, wish: Wish, generation: str, begun: Callable[[int], object]
+) -> Outcome:
+    here = _here(data, generation, wish)
+    packed, manifest = here or _manifest(fetcher, generation)
+    # What was published yesterday may have been signed today.
+    has_it = here and (wish.pays or (data / signature.path_of(generation)).exists())
+    signed = None if has_it and not wish.key else _signature(fetcher, generation)
+    if wish.key:
+        signature.check(wish.key, generation, packed, signed)
+    if here:
+        if signed and not wish.pays:
+            signature.keep(data, generation, signed)
+        shutil.rmtree(data / BLOBS, ignore_errors=True)  # of a round that ended after CURRENT
+        return Outcome(pointer.current(data) or generation)
+    stock = Stock(fetcher, generation, data / BLOBS, stocks.held(data))
+    own: Mapping[str, bytes] = {MANIFEST: packed}
+    if wish.pays:
+        part.check(manifest, wish.pays)
+        lists = stock.have(REFERENCE, manifest.files[REFERENCE]).read_bytes()
+        with _understood(generation):
+            manifest, own = part.make(manifest, packed, lists, wish.pays)
+    files = {name: file for name, file in manifest.files.items() if name not in own}
+    stock.clear(files)
+    missing = stock.missing(files)
+    _room(data, missing - stock.begun())
+    begun(missing)
+    for name, file in files.items():
+        stock.have(name, file)
+    _publish(data, manifest, own, {name: stock.blob(file) for name, file in files.items()}, wish)
+    if signed and not wish.pays:
+        signature.keep(data, generation, signed)
+    shutil.rmtree(data / BLOBS)
+    return Outcome(manifest.generation, stock.fetched, stock.linked)
+
+
+# -- what the source says ----------------------------------------------------------
+
+
+def _pointed(fetcher: Fetcher) -> str:
+    where = f"{fetcher.source.name}/{pointer.CURRENT}"
+    try:
+        return _small(
+            fetcher, pointer.CURRENT, received.MOST_POINTER,
+            lambda packed: received.pointer(packed, where),
+        )  # fmt: skip
+    except AbsentError as error:
+        raise SyncError(f"{error}: nothing is published there, or it is another place") from error
+
+
+def _manifest(fetcher: Fetcher, generation: str) -> tuple[bytes, Manifest]:
+    path = f"{generation}/{MANIFEST}"
+    where = f"{fetcher.source.name}/{path}"
+    return _small(
+        fetcher, path, received.MOST_MANIFEST,
+        lambda packed: (packed, received.manifest(packed, generation, where)),
+    )  # fmt: skip
+
+
+def _signature(fetcher: Fetcher, generation: str) -> bytes | None:
+    """The signature of a generation, None if the source has none."""
+    try:
+        return _small(fetcher, signature.path_of(generation), signature.MOST_BYTES, bytes)
+    except AbsentError:
+        return None
+
+
+def _small(fetcher: Fetcher, path: str, most: int, read: Callable[[bytes], T]) -> T:
+    """What `read` makes of a small file, which is asked for again if it came damaged."""
+    while True:
+        try:
+            found = read(whole(fetcher.source, path, most))
+        except FaultError as fault:
+            fetcher.patience.wait(fault)
+        else:
+            fetcher.patience.progress()
+            return found
+
+
+# -- what is here ------------------------------------------------------------------
+
+
+def _here(data: Path, generation: str, wish: Wish) -> tuple[bytes, Manifest] | None:
+    """The manifest of the source's generation, if what is wanted of it is published and whole."""
+    name = pointer.current(data)
+    if name is None or (name != generation and not wish.pays):
+        return None
+    folder = data / name
+    try:
+        manifest = generations.read_manifest(folder)
+        manifests.same_sizes(folder, manifest.files)
+    except ShardError:  # it is replaced
+        return None
+    if not wish.pays:
+        return (folder / MANIFEST).read_bytes(), manifest
+    origin = part.origin(folder)
+    if origin is None or origin[1].generation != generation or {*manifest.counts} != {*wish.pays}:
+        return None
+    return origin
+
+
+def _room(data: Path, missing: int) -> None:
+    disk = shutil.disk_usage(data)
+    room = max(0, disk.free - int(_SPARE * disk.total))
+    if missing > room:
+        raise SyncError(
+            f"{missing:,} bytes are missing and {data} has room for {room:,}; make room, "
+            "or mirror fewer countries (--pays)"
+        )
+
+
+# -- publication -------------------------------------------------------------------
+
+
+def _publish(
+    data: Path, manifest: Manifest, own: Mapping[str, bytes], blobs: Mapping[str, Path], wish: Wish
+) -> None:
+    staged = publication.staging(data)
+    for name, blob in blobs.items():
+        stocks.link(blob, staged / name)
+    for name, content in own.items():
+        durable.write(staged / name, content)
+    # Can this code read it, and is it what it says? Else the server would find out.
+    with _understood(manifest.generation):
+        generations.open_folder(staged, manifest).close()
+    publication.adopt(data, staged, manifest, keep=wish.keep)
+
+
+@contextmanager
+def _understood(generation: str) -> Iterator[None]:
+    """What is rightly signed and digested can still be nonsense."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise SyncError(
+            f"the lists of generation {generation} cannot be understood ({error!r}); build it again"
+        ) from error

@@ -1,0 +1,26 @@
+"""Which kind of source a text names."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from shards.sync.bucket import Bucket
+from shards.sync.errors import SyncError
+from shards.sync.folder import Folder
+from shards.sync.source import Source
+from shards.sync.web import Web
+
+
+def find(text: str, environment: Mapping[str, str]) -> Source:
+    """The source that `text` names: a URL of the web or of a bucket, else a folder.
+
+    Raises:
+        SyncError: it is of no kind that is known, or cannot be used.
+    """
+    scheme, found, _ = text.partition("://")
+    if not found:
+        return Folder(Path(text))
+    if scheme in ("http", "https"):
+        return Web(text, environment)
+    if scheme == "s3":
+        return Bucket(text, environment)
+    raise SyncError(f"{text!r} is no source; a folder, http://, https:// or s3:// is")

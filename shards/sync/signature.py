@@ -1,0 +1,170 @@
+"""Who made a generation: an Ed25519 signature of its manifest (RFC 8032).
+
+    DATA/signatures/<generation>.json   {"generation": …, "algorithm": "ed25519", "signature": …}
+
+The manifest holds the digest of every file, so its signature is one of all of them. It stands
+beside the generation, not in it: who signs is another matter than what was built, and the name of a
+generation must not depend on it. A signature says who made a generation, not that it is the newest
+one: a source may go on showing an old one. Keys are PEM, as `openssl genpkey -algorithm ed25519`
+makes them. `cryptography` is an extra: `pip install 'societes[sign]'`.
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from shards import durable, generations, pointer
+from shards.errors import GenerationError
+from shards.generations import MANIFEST
+from shards.sync.errors import SyncError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+FOLDER: Final = "signatures"
+PUBLIC: Final = ".pub"
+MOST_BYTES: Final = 1 << 12
+_ALGORITHM: Final = "ed25519"
+
+# Before the manifest in what is signed: a signature of ours is of nothing else.
+_DOMAIN: Final = b"societes generation 1\n"
+
+
+def path_of(generation: str) -> str:
+    """Where the signature of a generation is, below DATA."""
+    return f"{FOLDER}/{generation}.json"
+
+
+def keygen(key: Path) -> Path:
+    """Write a new private key, for its owner alone, and return where its public key is.
+
+    Raises:
+        SyncError: there is a file already, or `cryptography` is not installed.
+    """
+    _installed()
+    from cryptography.hazmat.primitives import serialization as forms
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    made = Ed25519PrivateKey.generate()
+    private = made.private_bytes(
+        forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption()
+    )
+    public = made.public_key().public_bytes(
+        forms.Encoding.PEM, forms.PublicFormat.SubjectPublicKeyInfo
+    )
+    beside = key.with_name(key.name + PUBLIC)
+    for path, content, mode in ((key, private, 0o600), (beside, public, 0o644)):
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        except FileExistsError as error:
+            raise SyncError(f"{path} is there already; a key is never overwritten") from error
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+    return beside
+
+
+def sign(data: Path, key: Path) -> str:
+    """Sign the published generation of `data`; return its name.
+
+    Raises:
+        ShardError: nothing is published, or the key cannot be used.
+    """
+    private = _private(key)
+    generation = pointer.current(data)
+    if generation is None:
+        raise GenerationError(f"{data} has nothing published to sign; `python -m pipeline build`")
+    generations.read_manifest(data / generation)
+    packed = (data / generation / MANIFEST).read_bytes()
+    document = {
+        "generation": generation,
+        "algorithm": _ALGORITHM,
+        "signature": private.sign(_DOMAIN + packed).hex(),
+    }
+    keep(data, generation, orjson.dumps(document) + b"\n")
+    return generation
+
+
+def check(
+    public: "Ed25519PublicKey", generation: str, manifest: bytes, signed: bytes | None
+) -> None:
+    """
+    Raises:
+        SyncError: `signed` is no signature of these bytes by the owner of `public`.
+    """
+    from cryptography.exceptions import InvalidSignature
+
+    if signed is None:
+        raise SyncError(
+            f"generation {generation} is not signed, so --public-key refuses it; "
+            "`python -m shards sign` signs it where it was built"
+        )
+
+    try:
+        document = orjson.loads(signed)
+        if document["algorithm"] != _ALGORITHM:
+            raise ValueError(f"its algorithm is {document['algorithm']!r}")
+        public.verify(bytes.fromhex(document["signature"]), _DOMAIN + manifest)
+    except (InvalidSignature, KeyError, TypeError, ValueError) as error:
+        raise SyncError(
+            f"generation {generation} is not signed with the key of --public-key"
+            f"{f' ({error})' if str(error) else ''}; it is refused"
+        ) from error
+
+
+def keep(data: Path, generation: str, signed: bytes) -> None:
+    """Have the signature of a generation in `data`; those of what is not kept any more go."""
+    (data / FOLDER).mkdir(exist_ok=True)
+    durable.write(data / path_of(generation), signed)
+    known = pointer.published(data)
+    wanted = {generation, *(known.kept if known else ())}
+    for path in (data / FOLDER).glob("*.json"):
+        if path.stem not in wanted:
+            path.unlink()
+
+
+def public_key(path: Path) -> "Ed25519PublicKey":
+    """
+    Raises:
+        SyncError: the file is none, or `cryptography` is not installed.
+    """
+    _installed()
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    try:
+        key = load_pem_public_key(path.read_bytes())
+    except (OSError, ValueError, UnsupportedAlgorithm) as error:
+        raise SyncError(f"{path} is no public key in PEM: {error}") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise SyncError(f"{path} is a key of another kind; `python -m shards keygen` makes one")
+    return key
+
+
+def _private(path: Path) -> "Ed25519PrivateKey":
+    _installed()
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        key = load_pem_private_key(path.read_bytes(), password=None)
+    except (OSError, TypeError, ValueError, UnsupportedAlgorithm) as error:
+        raise SyncError(f"{path} is no private key in PEM: {error}") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise SyncError(f"{path} is a key of another kind; `python -m shards keygen` makes one")
+    return key
+
+
+def _installed() -> None:
+    try:
+        import cryptography  # noqa: F401 - asked for before any part of it
+    except ImportError as error:
+        raise SyncError(
+            "signatures need cryptography, which is not installed; pip install 'societes[sign]'"
+        ) from error

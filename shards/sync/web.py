@@ -1,0 +1,162 @@
+"""A source that is a web server: any that gives out files, over http or https.
+
+The standard library's client is enough, and an API host needs nothing more to be a mirror: a mirror
+reads a few large files one after the other. Proxies and certificates are those of the environment
+(`https_proxy`, `SSL_CERT_FILE`). Redirects are followed on the same host only, and never from https
+to http: whoever can write a redirect must not choose where a mirror reads, or see its password.
+Conditional requests are not used: a digest says more, and some servers ignore them.
+"""
+
+import base64
+import http.client
+import re
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import IO, Any, Final
+
+from shards.sync.errors import AbsentError, FaultError, SyncError
+from shards.sync.source import Body
+
+TOKEN: Final = "MIRROR_TOKEN"
+PASSWORD: Final = "MIRROR_PASSWORD"
+
+_SILENCE_SECONDS: Final = 30.0  # how long a server may say nothing
+_PIECE: Final = 1 << 18
+_FAILURES: Final = (OSError, http.client.HTTPException, ValueError)
+_RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(?:\d+|\*)")
+
+# Answers that may be others in a moment (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
+_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509})
+
+
+class Web:
+    """The folder DATA at a URL."""
+
+    def __init__(self, url: str, environment: Mapping[str, str]) -> None:
+        """
+        Raises:
+            SyncError: the URL has a password in it, or the environment two ways to give one.
+        """
+        parts = urllib.parse.urlsplit(url)
+        if not parts.hostname or parts.username or parts.password or parts.query or parts.fragment:
+            raise SyncError(
+                "a source on the web is written https://host/path, without user, password, query "
+                f"or fragment; who needs a password sets {TOKEN} or {PASSWORD} (user:password)"
+            )
+        self._url = url.rstrip("/")
+        self._headers = {"Accept-Encoding": "identity", "User-Agent": "societes-mirror"}
+        self._headers |= _credentials(environment)
+        self._opener = urllib.request.build_opener(_SameHost)
+
+    @property
+    def name(self) -> str:
+        return self._url
+
+    @contextmanager
+    def open(self, path: str, start: int = 0) -> Iterator[Body]:
+        url = f"{self._url}/{urllib.parse.quote(path)}"
+        headers = self._headers | ({"Range": f"bytes={start}-"} if start else {})
+        try:
+            request = urllib.request.Request(url, headers=headers)
+            response = self._opener.open(request, timeout=_SILENCE_SECONDS)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _refusal(error, url) from error
+        except _FAILURES as error:
+            raise _fault(url, error) from error
+        with response:
+            yield Body(_begin(response, url, start), _pieces(response, url))
+
+
+class _SameHost(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect that stays on its host; every other is an error."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        old, new = urllib.parse.urlsplit(req.full_url), urllib.parse.urlsplit(newurl)
+        # From http to https, or to where it was.
+        if new.hostname != old.hostname or new.scheme not in (old.scheme, "https"):
+            fp.close()
+            raise SyncError(
+                f"{req.full_url} redirects to {new.scheme}://{new.netloc}, which is not followed; "
+                "name that as the source if you trust it"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
+    token, password = environment.get(TOKEN, ""), environment.get(PASSWORD, "")
+    if token and password:
+        raise SyncError(f"both {TOKEN} and {PASSWORD} are set; a source takes one of them")
+    if not (token + password).isprintable():
+        raise SyncError(f"{TOKEN if token else PASSWORD} has a line break or control character")
+    if password and ":" not in password:
+        raise SyncError(f"{PASSWORD} is written user:password; a token goes to {TOKEN}")
+    if token:
+        return {"Authorization": f"Bearer {token}"}
+    if password:
+        return {"Authorization": f"Basic {base64.b64encode(password.encode()).decode()}"}
+    return {}
+
+
+def _begin(response: Any, url: str, start: int) -> int:
+    """The byte of the file at which the body begins."""
+    if response.status == 200:
+        return 0  # the whole file, whatever was asked for (RFC 9110 §14.2)
+    found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    if response.status != 206 or not found:
+        raise FaultError(f"{url} answers {response.status} without a range that can be understood")
+    if int(found[1]) != start:
+        raise FaultError(f"{url} was asked for the bytes from {start} on, and sends {found[0]}")
+    return start
+
+
+def _pieces(response: Any, url: str) -> Iterator[bytes]:
+    try:
+        # read1: what has come, not what is asked for; a slow body is written down as it comes.
+        while piece := response.read1(_PIECE):
+            yield piece
+    except _FAILURES as error:
+        raise _fault(url, error) from error
+
+
+def _fault(url: str, error: BaseException) -> FaultError:
+    # `reason` of a URLError is what really happened: a name without address, a time-out.
+    said = getattr(error, "reason", None) or error
+    return FaultError(f"{url} cannot be read: {said or type(error).__name__}")
+
+
+def _refusal(error: urllib.error.HTTPError, url: str) -> SyncError:
+    if error.code in (404, 410):
+        return AbsentError(f"{url} is not there (HTTP {error.code})")
+    if error.code in _PASSING:
+        after = _seconds(error.headers.get("Retry-After", ""))
+        return FaultError(f"{url} answers {error.code}", after)
+    if error.code == 416:
+        return FaultError(f"{url} is shorter than what was read of it (HTTP 416)")
+    hint = f"; set {TOKEN} or {PASSWORD} (user:password)" if error.code in (401, 403) else ""
+    return SyncError(f"{url} answers {error.code}{hint}")
+
+
+def _seconds(retry_after: str) -> float | None:
+    """What Retry-After says, as seconds from now: a number, or a date; None if neither."""
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after[:9])
+    try:
+        until = parsedate_to_datetime(retry_after)
+        left = until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a header says anything
+        return None
+    return max(0.0, left.total_seconds())

@@ -1,0 +1,29 @@
+"""The bundled real excerpts, imported and built by the commands of `make demo`."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+
+_RAW: Final = ROOT / "seeds" / "raw"
+_SOURCES: Final = (
+    ("ee", "ee/*"), ("uk-basic", "uk/BasicCompanyData*"), ("uk-accounts", "uk/Accounts*"),
+)  # fmt: skip
+
+
+def build(folder: Path) -> Path:
+    """Publish them below `folder`; return the folder of generations."""
+    for source, pattern in _SOURCES:
+        files = [str(path) for path in sorted(_RAW.glob(pattern))]
+        _run("pipeline", "import", source, *files, "--out", f"{folder}/input")
+    _run("pipeline", "build", "--input", f"{folder}/input", "--out", f"{folder}/data")
+    return folder / "data"
+
+
+def _run(*arguments: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

