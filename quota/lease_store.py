@@ -13,6 +13,7 @@ import asyncio
 import logging
 import secrets
 import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -35,6 +36,8 @@ from quota.writer import Writer
 FOLDER: Final = "edge"  # of STATE, for its file
 FRESH_S: Final = 30
 IDLE_S: Final = 120
+# After it did not answer: a key that is known waits for the centre once in so long.
+ALONE_S: Final = 5.0
 TEND_S: Final = 2.0
 
 _log: Final = logging.getLogger("quota.edge")
@@ -59,6 +62,7 @@ class LeaseStore:
         self._clock = clock
         self._centre: RedisStore | None = None
         self._process = secrets.token_hex(4)
+        self._alone_until = 0.0
         self._asking: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._environment = Environment(folder / FOLDER, MAP_SIZE)
         self._writer: Writer[Writing] = Writer(self._environment.write, self._environment.rest)
@@ -81,7 +85,9 @@ class LeaseStore:
         digest = keys.digest(key)
         recalled = self._environment.read(lambda txn: leases.recall(txn, digest))
         now = int(self._clock().timestamp())
-        if recalled is not None and 0 <= now - recalled[0] < FRESH_S:
+        if recalled is not None and (
+            0 <= now - recalled[0] < FRESH_S or time.monotonic() < self._alone_until
+        ):
             return Kept(recalled[1])
         return self._identified(key, digest, now, recalled)
 
@@ -93,6 +99,7 @@ class LeaseStore:
         except StoreUnavailable:
             if recalled is None:
                 raise
+            self._alone_until = time.monotonic() + ALONE_S
             return recalled[1]
         if account is not None or recalled is not None:
             self._writer.submit(lambda txn: leases.remember(txn, digest, account, now))

@@ -29,6 +29,8 @@ EXTRA: Final[Mapping[str, Schema]] = {
     "valeurs": texts("Values that it may have."),
     "parametres_inconnus": texts("Parameters that are unknown."),
     "parametres_admis": texts("Parameters that the route has."),
+    "version": text("Generation that was asked for."),
+    "versions": texts("Generations that can be asked for."),
     "credits": ref("Credits"),
     "quota": ref("Quota"),
     "plan": text("Plan that opens the resource."),
@@ -41,13 +43,14 @@ _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
     401: ("WWW-Authenticate", *headers.CALLS),
     402: ("Content-Location", *headers.CALLS, *headers.CREDITS),
     404: headers.CALLS,
+    409: headers.CALLS,
     429: ("Retry-After", *headers.CALLS),
     503: ("Retry-After",),
 }
 _ERRORS: Final = ("Cache-Control", "X-Donnees-Version")
 
 # Statuses with which an operation may refuse, as `components/responses`.
-STATUSES: Final = (400, 401, 402, 404, 413, 414, 415, 429, 500, 503)
+STATUSES: Final = (400, 401, 402, 404, 409, 413, 414, 415, 429, 500, 503)
 
 
 def answer(
@@ -101,6 +104,10 @@ def refusals(*statuses: int, route: str = "") -> dict[str, Schema]:
     found = {str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})}
     if route in _REFUSED:
         found["401"] = _error_answer(401, either(ref(_REFUSED[route]), ref("Erreur401")), route)
+    if route == "societe":
+        # What cannot be counted is not charged: the public identity is served (contract D10, G9).
+        found["503"] = _error_answer(503, either(ref("FicheIndisponible"), ref("Erreur503")))
+        found["503"]["headers"] |= headers.of("Content-Location")
     return found
 
 

@@ -90,6 +90,10 @@ def _parameters(words: Words) -> dict[str, Schema]:
     some = {**found["secteur"]["schema"], "minLength": 1}
     needed = {"required": True, "example": parameters.SECTEUR.example}
     found["secteur-requis"] = {**found["secteur"], **needed, "schema": some}
+    for one in parameters.MODIFICATIONS:
+        if one.name not in found:
+            found[one.name] = _parameter(one, words)
+    found["depuis"] |= {"required": True}
     for one in parameters.RECORD:
         needed = {"in": "path", "required": True, "example": one.example}
         found[one.name] = {**_parameter(one, words), **needed}

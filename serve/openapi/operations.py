@@ -25,7 +25,8 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     """By the name of a path, its operations by method."""
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
-        "societes": _societes, "societe": _societe, "export": _export, "compte": _compte,
+        "societes": _societes, "societe": _societe, "modifications": _modifications,
+        "export": _export, "compte": _compte,
         "openapi": _openapi, "docs": _docs, "docs-file": _docs_file, "healthz": _healthz,
         "readyz": _readyz, "metrics": _metrics,
     }  # fmt: skip
@@ -135,7 +136,7 @@ def _societes() -> Mapping[str, Operation]:
     responses = {
         "200": linked(page, company=("readCompany", first)),
         "304": not_modified("Vary", *headers.CALLS),
-        **refusals(400, 401, 429, 503, route="societes"),
+        **refusals(400, 401, 409, 429, 503, route="societes"),
     }
     given = (*in_query(*parameters.SEARCH), _IF_NONE_MATCH)
     return _get("searchCompanies", "Companies", prose.SOCIETES, responses, *given, security=_EITHER)
@@ -152,6 +153,22 @@ def _societe() -> Mapping[str, Operation]:
     return _get(
         "readCompany", "Companies", prose.SOCIETE, responses, *given, _IF_NONE_MATCH,
         security=_EITHER,
+    )  # fmt: skip
+
+
+def _modifications() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary", *headers.CALLS)
+    page = answer("A page of changes.", ref("Modifications"), names)
+    following = {"depuis": "$response.body#/jusque"}
+    responses = {
+        "200": linked(page, next=("listChanges", following)),
+        "304": not_modified("Vary", *headers.CALLS),
+        **refusals(400, 401, 409, 429, 503),
+    }
+    given = in_query(*parameters.MODIFICATIONS)
+    return _get(
+        "listChanges", "Companies", prose.MODIFICATIONS, responses, *given, _IF_NONE_MATCH,
+        security=_KEY,
     )  # fmt: skip
 
 

@@ -34,6 +34,13 @@ SOCIETE: Final[Told] = (
     "key. A full record costs a call of the day and 5 credits, once a calendar month for the same "
     "company. Without credits the status is 402 and the public identity is served.",
 )
+MODIFICATIONS: Final[Told] = (
+    "List what changed",
+    "Companies that went, came, or have other values (modifications), from the generation that the "
+    "caller has to the next one, and so on to the one that is served. An extension of the API, for "
+    "who keeps data. Costs a call of the day; of new and changed companies the plan's cap is "
+    "shown, of those that are gone all: purge them.",
+)
 EXPORT: Final[Told] = (
     "Export companies to Excel",
     "An Excel workbook of a search: figures, list, contacts where the plan has them, statements. "

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from quota import lease_store
+from quota import keys, lease_store, leases
 from quota.errors import StoreUnavailable, WrongStoreError
 from quota.lease_store import FRESH_S, LeaseStore
 from quota.redis_store import RedisStore
@@ -229,6 +229,36 @@ def test_a_key_is_known_for_seconds_and_without_the_centre(
     assert (first, within) == (account.id, account.id)
     assert (after, without) == (None, None)
     store.close()
+
+
+def test_a_centre_that_says_nothing_is_waited_for_once(
+    server: Server, centre: RedisStore, tmp_path: Path
+) -> None:
+    account = centre.create_account("free", PLANS, NOON).result()
+    _, text = centre.create_key(account.id, PLANS, NOON).result()
+    clock = Clock()
+    store = edge(tmp_path, server, clock)
+
+    async def who() -> str | None:
+        found = await store.identify(text)
+        return found.id if found else None
+
+    known = [asyncio.run(who())]
+    digest = keys.digest(text)
+    read = store._environment.read
+    assert eventually(lambda: read(lambda txn: leases.recall(txn, digest)) is not None)
+    assert server.process
+    server.process.send_signal(signal.SIGSTOP)
+    clock.now = NOON + timedelta(hours=1)
+    known.append(asyncio.run(who()))
+    began = time.monotonic()
+    known += [asyncio.run(who()) for _ in range(20)]
+    took = time.monotonic() - began
+    server.process.send_signal(signal.SIGCONT)
+    store.close()
+
+    assert set(known) == {account.id}
+    assert took < 1
 
 
 def test_a_charge_is_the_centres_and_without_it_nothing_is_counted(
