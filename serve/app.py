@@ -34,6 +34,7 @@ from serve.routes import Path
 from serve.site import Site
 from serve.target import Target
 from serve.trace import Trace
+from serve.website import render
 from serve.website.desk import Desk
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -44,6 +45,8 @@ _log: Final = logging.getLogger("serve.app")
 def make_handler(site: Site, desk: Desk | None = None) -> Handler:
     """The handler of every request that could be read; without a desk there are no pages."""
     documents(site.base_url)  # made now, not while somebody waits
+    if desk:
+        render.prepare()
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         raw = request.raw_path
