@@ -117,7 +117,7 @@ def _around(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> dict[st
         "chips": _chips(visit, edition, asked),
         "heads": table.heads(visit, asked),
         "orders": {tri: visit.t(*names) for tri, names in ORDER_NAMES.items()},
-        "total": edition.reference.total,
+        "total": sum(shard.rows for shard in edition.shards.values()),
         "call": f"{_SEARCH}?{searches.query_string([*asked.pairs(), ('limit', str(ROWS))])}",
     }
 

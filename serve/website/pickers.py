@@ -6,6 +6,7 @@ chosen countries and sectors.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -83,7 +84,11 @@ def _sub_sectors(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> Se
 
 
 def _by_name(option: Option) -> str:
-    return fold(option.label)
+    return _folded(option.label)
+
+
+# A few hundred labels, the same for every visitor: to fold them takes longer than to sort them.
+_folded: Final = lru_cache(1_024)(fold)
 
 
 def _largest(option: Option) -> tuple[int, str]:
