@@ -76,12 +76,18 @@ proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the cloc
 	@$(PY) -m pytest $(SPREAD) -m slow
 
 # One line a folder of judges: what is installed for them, from locks without an index in them.
-judges: $(JUDGE) ## what others wrote judges the API: schemathesis, redocly, spectral, clients, a browser
+judges: $(JUDGE) ## what others wrote judges the API: schemathesis, redocly, spectral, MCP suites, clients, a browser
 	@$(PY) -m pytest -m judge tests/judges
 
-$(JUDGE): tests/judges/requirements-judges.lock tests/judges/openapi/package-lock.json $(READY)
-	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+$(JUDGE): $(wildcard tests/judges/*.lock tests/judges/*/*.lock tests/judges/*/package-lock.json) $(READY)
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/judges/requirements-judges.lock
 	$(NPM) ci --prefix tests/judges/openapi
+	$(NPM) ci --prefix tests/judges/mcp
+	for era in modern legacy; do \
+	  $(PYTHON) -m venv .venv/mcp-$$era && \
+	  .venv/mcp-$$era/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	    -r tests/judges/mcp/requirements-$$era.lock || exit 1; \
+	done
 	@touch $@
 
 lint: $(READY) ## format and lint
@@ -117,10 +123,14 @@ lock: $(READY) ## write the lock files of Python again from pyproject.toml
 	  --no-header --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-bench.lock
-	$(BIN)/uv pip compile pyproject.toml --quiet --extra s3 --extra sign --constraint requirements.lock \
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra redis --extra s3 --extra sign --constraint requirements.lock \
 	  --generate-hashes --no-header --output-file requirements-serve.lock
 	$(BIN)/uv pip compile --quiet --group judges --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file tests/judges/requirements-judges.lock
+	for era in modern legacy; do \
+	  $(BIN)/uv pip compile --quiet --group mcp-$$era --generate-hashes --no-header \
+	    --output-file tests/judges/mcp/requirements-$$era.lock || exit 1; \
+	done
 
 clean:    ## remove what can be made again, .venv excepted
 	rm -rf $(DEMO) build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -120,6 +120,11 @@ def _parser() -> argparse.ArgumentParser:
         help="networks, with commas, whose X-Forwarded-For is believed (default none)",
     )  # fmt: skip
     parser.add_argument(
+        "--mcp-origins", metavar="ORIGINS",
+        help="web pages, with commas, that may use /api/mcp from a browser; * is all of them "
+        "(default none but this server's own)",
+    )  # fmt: skip
+    parser.add_argument(
         "--warm", metavar="true|false",
         help="read the shards once after the start, if memory holds them (default true)",
     )  # fmt: skip

@@ -19,14 +19,24 @@ from typing import Final
 from aiohttp import web
 
 from quota.errors import StoreUnavailable
-from serve import addresses, doors, errors, export, exporting, pages, paging, params, target
+from serve import (
+    addresses,
+    calling,
+    doors,
+    errors,
+    export,
+    exporting,
+    pages,
+    paging,
+    params,
+    target,
+)
 from serve.answer import NO_STORE, Answer, of_error
 from serve.documents import documents
 from serve.doors import Call
 from serve.download import Download
 from serve.errors import ApiError
-from serve.headers import ALLOWED, PREFLIGHT, request_id
-from serve.metered import UnchargedError
+from serve.headers import ALLOWED, MCP_PREFLIGHT, PREFLIGHT, request_id
 from serve.metrics import CONTENT_TYPE, REFUSALS
 from serve.params import Pairs
 from serve.reply import Reply
@@ -76,11 +86,9 @@ async def _answer(
         trace.quota = error.code if error.code in REFUSALS else ""
         return _refused(desk, request, asked, error, trace)
     except StoreUnavailable as error:
-        site.metrics.store_error()
-        fields = {"request_id": trace.request_id}
-        _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
-        if isinstance(error, UnchargedError) and asked.route:
-            return error.answer
+        answer = doors.unavailable(site, error, trace)
+        if asked.route:
+            return answer
         return _refused(desk, request, asked, errors.indisponible(errors.NO_COUNTERS), trace)
 
 
@@ -107,7 +115,8 @@ async def _of_path(
         return await paging.answer(desk, request, asked, trace)
     trace.route = path.name
     if request.method == "OPTIONS":
-        return Answer(204, b"", {"Allow": path.allow, **PREFLIGHT, ALLOWED: path.allow})
+        told = MCP_PREFLIGHT if path.mcp else PREFLIGHT
+        return Answer(204, b"", {"Allow": path.allow, **told, ALLOWED: path.allow})
     if request.method not in path.methods:
         raise errors.methode_non_autorisee(request.method, path.allow)
     if path.keyed:
@@ -116,14 +125,22 @@ async def _of_path(
         return await _exported(site, request, asked, trace)
     if path.route:
         return doors.listed(site, path.route, _call(request, asked, trace), trace)
+    if path.mcp:
+        return await calling.answer(site, request, asked, trace)
     if path.page:
-        page = "/".join(part or asked.segments[0] for part in path.segments)
-        given = params.pairs(asked.query)
-        return pages.answer(documents(site.base_url), page, given, _if_none_match(request))
+        return _page(site, request, path, asked)
     if path.check:
         return path.check(site.published.standing)
     text = site.metrics.text(site.published.standing, site.now())
     return Answer(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
+
+
+def _page(site: Site, request: web.BaseRequest, path: Path, asked: Target) -> Answer:
+    page = "/".join(part or asked.segments[0] for part in path.segments)
+    known = documents(site.base_url)
+    if pages.wants_markdown(request.headers.get("Accept", "")) and f"{page}.md" in known:
+        page = f"{page}.md"
+    return pages.answer(known, page, params.pairs(asked.query), _if_none_match(request))
 
 
 async def _keyed(

@@ -5,13 +5,10 @@ counts as it was written: `50.0` and `1e6` are what they are in a query string. 
 is twice the same parameter (B5). Pure: serve/exporting.py reads the bytes.
 """
 
-import json
 from email.message import Message
 from typing import Any, Final
 
-import orjson
-
-from serve import errors
+from serve import errors, strict
 from serve.params import Pairs
 
 LARGEST: Final = 64 * 1024  # bytes (F3)
@@ -42,11 +39,8 @@ def pairs(raw: bytes) -> Pairs:
             string nor a number.
     """
     try:
-        # The strict reader refuses NaN, lone surrogates, text after the end; only the other one
-        # shows names that are there twice, and numbers as they were written.
-        orjson.loads(raw)
-        document = json.loads(raw, object_pairs_hook=tuple, parse_int=str, parse_float=str)
-    except (ValueError, RecursionError) as error:
+        document = strict.loads(raw, tuple, parse_int=str, parse_float=str)
+    except ValueError as error:
         raise errors.corps_invalide("ce n'est pas du JSON (UTF-8)") from error
     if not isinstance(document, tuple):
         raise errors.corps_invalide('ce n\'est pas un objet JSON ; exemple : {"pays": "FR"}')

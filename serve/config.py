@@ -5,6 +5,7 @@ that is not in the tables below is an error wherever it is found, and so is a va
 a misspelt limit must not leave the service without one.
 """
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -16,6 +17,7 @@ from quota import address
 
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"
+_ORIGIN: Final = re.compile(r"https?://[a-z0-9.:\[\]-]+")
 
 Network = IPv4Network | IPv6Network
 
@@ -62,6 +64,7 @@ class Config:
     lease: bool = False
     base_url: str = ""
     trusted_proxies: tuple[Network, ...] = ()
+    mcp_origins: tuple[str, ...] = ()
     warm: bool = True
     spool: Path | None = None  # STATE/exports where it is not set
     makers: int = 2
@@ -243,6 +246,18 @@ def _networks(value: object) -> tuple[Network, ...]:
     return tuple(ip_network(str(part).strip()) for part in parts if str(part).strip())
 
 
+def _origins(value: object) -> tuple[str, ...]:
+    """A list of origins as browsers send them, or `*`; outside the file it is one text."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)):
+        raise ValueError('it must be a list of origins, such as ["https://app.example"]')
+    origins = tuple(str(part).strip() for part in parts if str(part).strip())
+    for origin in origins:
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            raise ValueError(f"{origin!r} is no origin, such as https://app.example")
+    return origins
+
+
 _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "data": _path,
     "state": _path,
@@ -254,6 +269,7 @@ _READERS: Final[Mapping[str, Callable[[object], Any]]] = {
     "lease": _truth,
     "base_url": _base_url,
     "trusted_proxies": _networks,
+    "mcp_origins": _origins,
     "warm": _truth,
     "spool": _path,
     "makers": _positive,

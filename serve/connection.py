@@ -137,6 +137,7 @@ def _fields(
         "request_id": trace.request_id,
         "plan": trace.plan,
         "account": trace.account,
+        **({"tool": trace.tool} if trace.tool else {}),
         "quota": trace.quota or None,
         "generation": trace.generation,
         "ip": truncated(trace.address),

@@ -6,21 +6,25 @@ meters and the same order of checks (contract D5):
     key → burst 429 → data 503 → parameters 400 → 304 → daily 429 → work → charge
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from quota.errors import StoreUnavailable
 from quota.plans import Plan
 from serve import errors, metered, meters, refusal
-from serve.answer import Answer, Ask, Prepare, Route
+from serve.answer import Answer, Ask, Prepare, Route, of_error
 from serve.caller import Caller, identify
 from serve.errors import ApiError
-from serve.metered import Counting
+from serve.metered import Counting, UnchargedError
 from serve.meters import Headers, Left
 from serve.params import Pairs
 from serve.rights import VISITOR
 from serve.site import Site
 from serve.trace import Trace
+
+_log: Final = logging.getLogger("serve.doors")
 
 
 class Call(NamedTuple):
@@ -127,3 +131,13 @@ def ask(site: Site, call: Call, known: Caller) -> Ask:
         if_none_match=None if known.refused else call.if_none_match,
         head=call.head,
     )
+
+
+def unavailable(site: Site, error: StoreUnavailable, trace: Trace) -> Answer:
+    """503 where the counters cannot be kept, which the operator is told (G9)."""
+    site.metrics.store_error()
+    fields = {"request_id": trace.request_id}
+    _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
+    if isinstance(error, UnchargedError):
+        return error.answer
+    return of_error(errors.indisponible(errors.NO_COUNTERS))

@@ -74,6 +74,16 @@ def record(caller: Caller, offer: bytes, societe: bytes, comptes: bytes | None) 
     )
 
 
+def identity(caller: Caller, offer: bytes, societe: bytes) -> bytes:
+    """The record without statements, for who did not ask for them."""
+    return b'{"societe":%s,"plan":%s,"droits":%s,"offre_suivante":%s}' % (
+        societe,
+        _plan(caller),
+        _droits(False, caller.plan.coordonnees),
+        offer,
+    )
+
+
 def preview(caller: Caller, offer: bytes, societe: bytes, error: ApiError) -> bytes:
     """What is left of a record that could not be charged: its public identity (D10, G9)."""
     return (

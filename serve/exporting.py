@@ -4,14 +4,13 @@ still there. What it is and costs: serve/export.py.
 
 from aiohttp import web
 
-from serve import body, errors, export, params
+from serve import body, errors, export, params, receiving
 from serve.answer import Answer
 from serve.caller import Caller
 from serve.export import Exporter
 from serve.metered import Counting
 from serve.params import Pairs
 from serve.published import Published
-from serve.receiving import body as received
 from serve.target import Target
 from serve.trace import Trace
 from serve.workbook.asked import Asked
@@ -60,7 +59,7 @@ async def _pairs(request: web.BaseRequest, target: Target) -> Pairs:
         why = "les paramètres d'un POST sont dans son corps, en JSON"
         raise errors.parametre_invalide("chaîne de requête", why)
     body.check_kind(request.headers.get("Content-Type"), request.headers.get("Content-Encoding"))
-    return body.pairs(await received(request))
+    return body.pairs(await receiving.body(request))
 
 
 def _is_gone(request: web.BaseRequest) -> bool:

@@ -52,6 +52,13 @@ PREFLIGHT: Final = {
     "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match",
     "Access-Control-Max-Age": "86400",
 }
+# What a browser sends with a message to the tools, besides.
+MCP_PREFLIGHT: Final = {
+    **PREFLIGHT,
+    "Access-Control-Allow-Headers": (
+        "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
+    ),
+}
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 

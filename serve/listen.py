@@ -85,6 +85,7 @@ async def _serve(
         debit=config.debit,
         base_url=config.base_url,
         trusted=config.trusted_proxies,
+        mcp_origins=config.mcp_origins,
         makers=makers,
     )
     desk = make_desk(site, seals.load(config.state), limiter, config.debit)

@@ -5,6 +5,7 @@ key; a tag of their bytes makes a repeat a 304.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ from serve.params import Pairs
 
 # A page may change with the next start of a server; what has a version in its name never does.
 SHORT: Final = "public, max-age=300"
+_MARKDOWN: Final = "text/markdown"
 FOREVER: Final = "public, max-age=31536000, immutable"
 
 
@@ -30,6 +32,21 @@ def page(body: bytes, kind: str, cache: str = SHORT, **headers: str) -> Page:
     own = {name.replace("_", "-"): value for name, value in headers.items()}
     tag = f'"{sha256(body).hexdigest()[:32]}"'
     return Page(body, {"ETag": tag, "Content-Type": kind, "Cache-Control": cache, **own})
+
+
+def wants_markdown(accept: str) -> bool:
+    """Does an Accept header prefer Markdown to a page for people (RFC 9110 §12.5.1)?
+
+    >>> wants_markdown("text/markdown, text/html;q=0.9"), wants_markdown("text/html, */*")
+    (True, False)
+    """
+    wanted: dict[str, float] = {}
+    for part in accept.split(","):
+        kind, *options = (piece.strip() for piece in part.lower().split(";"))
+        weights = [option[2:] for option in options if option.startswith("q=")]
+        with suppress(ValueError):
+            wanted[kind] = float(weights[0]) if weights else 1.0
+    return wanted.get(_MARKDOWN, 0.0) > 0.0 and wanted[_MARKDOWN] >= wanted.get("text/html", 0.0)
 
 
 def answer(pages: Mapping[str, Page], path: str, given: Pairs, if_none_match: str | None) -> Answer:

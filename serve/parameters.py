@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from shards.changes import NATURES
 from shards.query import DEEPEST, ORDERS
 
 DEFAULT_LIMIT: Final = 50  # §4.4
@@ -226,6 +227,7 @@ NATURE: Final = Parameter(
     "(other values). Without it: all.",
     "supprimee",
     separator=",",
+    pattern=list_pattern(NATURES, ","),
 )
 CURSEUR: Final = Parameter(
     "curseur",

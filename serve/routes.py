@@ -23,19 +23,22 @@ METHODS: Final = ("GET", "HEAD", "OPTIONS")
 ALLOW: Final = ", ".join(METHODS)
 # An export may be asked for in a body (F3), and its file is made or not: there is no HEAD (G1).
 EXPORT_METHODS: Final = ("GET", "POST", "OPTIONS")
+# A message is a POST and nothing else; older clients try a GET or DELETE first (MCP).
+MCP_METHODS: Final = ("POST", "OPTIONS")
 
 # Under these a browser of any origin may read what is answered, errors included (§1, G2).
-_OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt")
+_OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt", "/llms-full.txt", "/docs.md")
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path of the API and what it leads to, one of seven. `""` in `segments` is a variable part.
+    """A path of the API and what it leads to, one of eight. `""` in `segments` is a variable part.
 
     - `work`: a search or a record, which depends on the caller and is counted;
     - `account`: what an account has; without one there is nothing to serve;
     - `export`: a workbook, which is made aside and counted by the month;
     - `route`: a public list, the same for everybody: a key is not looked at there (A2);
+    - `mcp`: the tools, which go to the routes' own work;
     - `page`: the same bytes for everybody (serve/pages.py);
     - `check`: of the process itself, of its data;
     - none: the metrics, which serve/app.py has.
@@ -49,6 +52,7 @@ class Path:
     route: Route | None = None
     page: bool = False
     check: Check | None = None
+    mcp: bool = False
     methods: tuple[str, ...] = METHODS
 
     @property
@@ -70,8 +74,12 @@ PATHS: Final = (
     Path("societe", ("api", "v1", "societes", "", ""), work=societe),
     Path("export", ("api", "v1", "export"), export=True, methods=EXPORT_METHODS),
     Path("compte", ("api", "v1", "compte"), account=compte),
+    Path("mcp", ("api", "mcp"), mcp=True, methods=MCP_METHODS),
     Path("openapi", ("openapi.json",), page=True),
     Path("docs", ("docs",), page=True),
+    Path("docs-markdown", ("docs.md",), page=True),
+    Path("llms", ("llms.txt",), page=True),
+    Path("llms-full", ("llms-full.txt",), page=True),
     Path("docs-file", ("docs", ""), page=True),
     Path("healthz", ("healthz",), check=health.healthz),
     Path("readyz", ("readyz",), check=health.readyz),

@@ -36,6 +36,7 @@ class Site:
     offers: Mapping[str, bytes]
     base_url: str
     trusted: Sequence[Network]
+    mcp_origins: Sequence[str]
     metrics: Metrics
     now: Clock
     exporter: Exporter | None
@@ -51,6 +52,7 @@ def make_site(
     debit: Debit = _DEFAULT_DEBIT,
     base_url: str = "",
     trusted: Sequence[Network] = (),
+    mcp_origins: Sequence[str] = (),
     metrics: Metrics | None = None,
     now: Clock = lambda: datetime.now(UTC),
     makers: Makers | None = None,
@@ -66,6 +68,7 @@ def make_site(
         offers(plans),
         base_url,
         trusted,
+        mcp_origins,
         metrics or Metrics(),
         now,
         Exporter(makers, debit.exports, now) if makers else None,

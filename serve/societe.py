@@ -16,7 +16,19 @@ from serve.suggest import suggestions
 
 
 def societe(ask: Ask, edition: Edition) -> Work:
-    """The record of a company, as far as the caller's plan goes.
+    """The record of a company, as far as the caller's plan goes."""
+    return _work(ask, edition, statements=ask.caller.plan.etats_financiers)
+
+
+def identite(ask: Ask, edition: Edition) -> Work:
+    """The record without its statements: what a search shows of a company, and so no credits."""
+    return _work(ask, edition, statements=None)
+
+
+def _work(ask: Ask, edition: Edition, *, statements: bool | None) -> Work:
+    """
+    Args:
+        statements: with them, with a word on why not, or (None) with neither.
 
     Looking the company up comes before the tag is compared: `If-None-Match: *` must not make an
     absent company exist. That there is none is an answer, which costs a call (D1).
@@ -36,14 +48,16 @@ def societe(ask: Ask, edition: Edition) -> Work:
 
     async def run() -> Answer:
         known = shard.record(row, coordonnees=plan.coordonnees)
-        comptes = shard.comptes(row) if plan.etats_financiers else None
+        if statements is None:
+            return Answer(200, envelope.identity(caller, ask.offer, known), headers)
+        comptes = shard.comptes(row) if statements else None
         return Answer(200, envelope.record(caller, ask.offer, known, comptes), headers)
 
     def preview(error: ApiError) -> bytes:
         public = shard.record(row, coordonnees=False)
         return envelope.preview(caller, ask.offer, public, error)
 
-    return Work(run, tag, headers, company if plan.etats_financiers else None, preview)
+    return Work(run, tag, headers, company if statements else None, preview)
 
 
 async def _absent(iso2: str, identifier: str) -> Answer:

@@ -16,6 +16,7 @@ class Trace:
     pairs: Pairs = ()
     address: str | None = None  # of the caller, behind proxies that are trusted
     account: str | None = None
+    tool: str | None = None  # of the MCP, where one was called; never its arguments
     # What became of the counters: taken, charged, already, free, or the code of a refusal.
     quota: str = ""
     # uvloop's own clock, which aiohttp would measure with, counts whole milliseconds.

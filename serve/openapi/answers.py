@@ -29,11 +29,11 @@ EXTRA: Final[Mapping[str, Schema]] = {
     "valeurs": texts("Values that it may have."),
     "parametres_inconnus": texts("Parameters that are unknown."),
     "parametres_admis": texts("Parameters that the route has."),
-    "version": text("Generation that was asked for."),
-    "versions": texts("Generations that can be asked for."),
     "credits": ref("Credits"),
     "quota": ref("Quota"),
     "plan": text("Plan that opens the resource."),
+    "version": text("Generation that was asked for."),
+    "versions": texts("Generations that can be asked for."),
     "analyses": whole("Analyses that the trial allows."),
     "reinitialisation": moment("When it begins anew"),
 }

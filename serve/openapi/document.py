@@ -8,6 +8,7 @@ from quota import plans
 from serve import pages, parameters, routes, vocabulary
 from serve.openapi import answers, prose
 from serve.openapi.account import COMPTE
+from serve.openapi.changes import CHANGES
 from serve.openapi.examples import EXAMPLES
 from serve.openapi.headers import HEADERS
 from serve.openapi.operations import operations, request_body, variables
@@ -48,6 +49,7 @@ def document(base_url: str = "") -> dict[str, Any]:
         "components": {
             "schemas": {
                 **SHAPES,
+                **CHANGES,
                 "Compte": COMPTE,
                 "DemandeExport": request_body(words),
                 **error_schemas,
@@ -79,7 +81,8 @@ def template(path: routes.Path) -> str:
 
 def _paths() -> dict[str, Any]:
     described = operations()
-    return {template(path): described[path.name] for path in routes.PATHS}
+    # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
+    return {template(path): described[path.name] for path in routes.PATHS if not path.mcp}
 
 
 def _parameters(words: Words) -> dict[str, Schema]:
@@ -91,9 +94,9 @@ def _parameters(words: Words) -> dict[str, Schema]:
     needed = {"required": True, "example": parameters.SECTEUR.example}
     found["secteur-requis"] = {**found["secteur"], **needed, "schema": some}
     for one in parameters.MODIFICATIONS:
-        if one.name not in found:
-            found[one.name] = _parameter(one, words)
-    found["depuis"] |= {"required": True}
+        found.setdefault(one.name, _parameter(one, words))
+    needed = {"required": True, "example": parameters.DEPUIS.example}
+    found[parameters.DEPUIS.name] |= needed
     for one in parameters.RECORD:
         needed = {"in": "path", "required": True, "example": one.example}
         found[one.name] = {**_parameter(one, words), **needed}

@@ -26,9 +26,9 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
         "societes": _societes, "societe": _societe, "modifications": _modifications,
-        "export": _export, "compte": _compte,
-        "openapi": _openapi, "docs": _docs, "docs-file": _docs_file, "healthz": _healthz,
-        "readyz": _readyz, "metrics": _metrics,
+        "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
+        "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
+        "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
     }  # fmt: skip
     return {name: make() for name, make in made.items()}
 
@@ -158,18 +158,16 @@ def _societe() -> Mapping[str, Operation]:
 
 def _modifications() -> Mapping[str, Operation]:
     names = (*headers.TAGGED, "Vary", *headers.CALLS)
-    page = answer("A page of changes.", ref("Modifications"), names)
-    following = {"depuis": "$response.body#/jusque"}
+    further = {"depuis": "$response.body#/jusque"}
+    page = answer("A page.", ref("Modifications"), names)
     responses = {
-        "200": linked(page, next=("listChanges", following)),
+        "200": linked(page, further=("listChanges", further)),
         "304": not_modified("Vary", *headers.CALLS),
         **refusals(400, 401, 409, 429, 503),
     }
-    given = in_query(*parameters.MODIFICATIONS)
-    return _get(
-        "listChanges", "Companies", prose.MODIFICATIONS, responses, *given, _IF_NONE_MATCH,
-        security=_KEY,
-    )  # fmt: skip
+    given = (*in_query(*parameters.MODIFICATIONS), _IF_NONE_MATCH)
+    told = prose.MODIFICATIONS
+    return _get("listChanges", "Companies", told, responses, *given, security=_KEY)
 
 
 def _export() -> Mapping[str, Operation]:
@@ -226,15 +224,21 @@ def _compte() -> Mapping[str, Operation]:
 
 
 _PAGE: Final = ("ETag", "Cache-Control")
+_NEGOTIATED: Final = (*_PAGE, "Vary")
+_TEXT: Final[Schema] = {"type": "string"}
 
 
 def _document(
-    operation: str, told: tuple[str, str], kinds: Mapping[str, Schema], *given: Schema
+    operation: str,
+    told: tuple[str, str],
+    kinds: Mapping[str, Schema],
+    *given: Schema,
+    names: tuple[str, ...] = _PAGE,
 ) -> Mapping[str, Operation]:
-    """`kinds`: the schema of each media type."""
-    made = answer(f"{told[0]}.", {}, _PAGE)
+    """`kinds`: the schema of each media type; `names`: of the headers."""
+    made = answer(f"{told[0]}.", {}, names)
     made["content"] = {kind: {"schema": schema} for kind, schema in kinds.items()}
-    unchanged = {"description": "The caller has it already.", "headers": headers.of(*_PAGE)}
+    unchanged = {"description": "The caller has it already.", "headers": headers.of(*names)}
     refused = refusals(400, *((404,) if given else ()))
     responses = {"200": made, "304": unchanged, **refused}
     return _get(operation, "Documents", told, responses, *given, _IF_NONE_MATCH)
@@ -245,7 +249,21 @@ def _openapi() -> Mapping[str, Operation]:
 
 
 def _docs() -> Mapping[str, Operation]:
-    return _document("readDocumentation", prose.DOCS, {"text/html": {"type": "string"}})
+    kinds: dict[str, Schema] = {"text/html": _TEXT, "text/markdown": _TEXT}
+    return _document("readDocumentation", prose.DOCS, kinds, names=_NEGOTIATED)
+
+
+def _docs_markdown() -> Mapping[str, Operation]:
+    kinds: dict[str, Schema] = {"text/markdown": _TEXT}
+    return _document("readDocumentationText", prose.DOCS_MARKDOWN, kinds, names=_NEGOTIATED)
+
+
+def _llms() -> Mapping[str, Operation]:
+    return _document("readSummary", prose.LLMS, {"text/plain": _TEXT})
+
+
+def _llms_full() -> Mapping[str, Operation]:
+    return _document("readWhole", prose.LLMS_FULL, {"text/plain": _TEXT})
 
 
 def _docs_file() -> Mapping[str, Operation]:

@@ -36,10 +36,9 @@ SOCIETE: Final[Told] = (
 )
 MODIFICATIONS: Final[Told] = (
     "List what changed",
-    "Companies that went, came, or have other values (modifications), from the generation that the "
-    "caller has to the next one, and so on to the one that is served. An extension of the API, for "
-    "who keeps data. Costs a call of the day; of new and changed companies the plan's cap is "
-    "shown, of those that are gone all: purge them.",
+    "Companies that are gone, new or changed since the generation `depuis`, with the names of the "
+    "fields that differ. Costs a call of the day and no credits. One step is told at a time: go on "
+    "with `depuis` = `jusque` until that is `generation`.",
 )
 EXPORT: Final[Told] = (
     "Export companies to Excel",
@@ -56,6 +55,12 @@ COMPTE: Final[Told] = (
 )
 OPENAPI: Final[Told] = ("This description", "OpenAPI 3.1 of the whole service.")
 DOCS: Final[Told] = ("This description, to be read and tried", "A page for people.")
+DOCS_MARKDOWN: Final[Told] = (
+    "This description in Markdown",
+    "Plans, errors, parameters, operations and tools; `/docs` too, with `Accept: text/markdown`.",
+)
+LLMS: Final[Told] = ("The service in plain words", "For programs that read: llmstxt.org.")
+LLMS_FULL: Final[Told] = ("All of it in plain words", "The text of `/docs.md`.")
 DOCS_FILE: Final[Told] = ("A file of the page", "Scripts, styles and pictures of `/docs`.")
 HEALTHZ: Final[Told] = ("Is the process alive?", "For whoever supervises the process.")
 READYZ: Final[Told] = (
@@ -84,8 +89,8 @@ is answered with 401 and what a visitor gets. Fields and formats are the same on
 {plans}
 
 Calls are counted by the UTC day, exports and credits by the UTC month. `X-Quota-*`, `RateLimit` and
-`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 405, 429 or 5xx costs
-nothing.
+`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 405, 409, 429 or 5xx
+costs nothing.
 
 ## Values
 
@@ -104,6 +109,11 @@ Every path answers HEAD like GET, without a body and without credits (not the ex
 with 204. Other methods are 405, unknown paths 404. Below `/api/v1` and here every origin may read
 the answers (CORS). `ETag` with `If-None-Match` gives 304, which is free. Lists may be kept for five
 minutes. `X-Donnees-Version` names the data, which change with a build, usually nightly.
+
+## Programs that talk
+
+Language models use the same companies, plans and counters through tools: `POST /api/mcp`, the
+Model Context Protocol, which describes itself. `/llms.txt` says all of this in plain text.
 
 ## Versions
 

@@ -19,7 +19,6 @@ from serve.openapi.schema import (
     whole,
 )
 from serve.rights import VISITOR
-from shards.changes import NATURES
 
 _TOTAL: Final = whole("Entries in the list.", minimum=0)
 _N: Final = whole("Companies.", minimum=0)
@@ -156,34 +155,6 @@ SHAPES: Final[dict[str, Schema]] = {
         {**_REFUSED, **{name: schema for name, schema in _RECORD.items() if name != "comptes"}},
         _OPTIONAL,
     ),
-    "Modification": shape(
-        "A company that changed from one generation to the next; never a value.",
-        {
-            "nature": text("Whether it went, came, or has other values.", enum=list(NATURES)),
-            "iso2": text("Country of the company."),
-            "id": text("National identifier."),
-            "champs": texts("Names of the fields that changed; where it has other values."),
-        },
-        ("champs",),
-    ),
-    "Modifications": shape(
-        "A page of one step of the way from `depuis` to the generation that is served.",
-        {
-            "depuis": text("Generation that was sent."),
-            "jusque": text("Generation that the step leads to: the next `depuis`."),
-            "generation": text("Generation that is served: the end of the way."),
-            "total": whole("Companies that changed in the step.", minimum=0),
-            "limit": whole("Limit that was applied.", minimum=0),
-            "plan": ref("CodePlan"),
-            "plafond_resultats": whole("New and changed companies that the plan may show of it."),
-            "visibles": whole("Companies that the plan may show.", minimum=0),
-            "tronque": truth("Whether the plan may not show them all."),
-            "restantes": whole("`total` minus `visibles`.", minimum=0),
-            "offre_suivante": _NEXT,
-            "suivant": nullable(text("`curseur` of the next page, null on the last one.")),
-            "modifications": array(ref("Modification"), "Changes."),
-        },
-    ),
     "Pays": shape(
         "A country.",
         {
@@ -234,9 +205,11 @@ SHAPES: Final[dict[str, Schema]] = {
         {
             "statut": text("Always so.", enum=["pret"]),
             "generation": text("Name of the data that are served."),
-            "precedente": nullable(text("Name of those before, which `version` may name.")),
-            "refusee": nullable(text("Name of those that were published and are not whole.")),
-            "pid": whole("Number of the process."),
+            "precedente": nullable(text("Name of the data before; `version` may still be it.")),
+            "refusee": nullable(
+                text("Name of the published data if they are damaged, so that others are served.")
+            ),
+            "pid": whole("Process that answers."),
         },
     ),
     "Cle": shape(

@@ -37,7 +37,9 @@ def viewer(base_url: str) -> Mapping[str, Page]:
         f"img-src 'self' data:; connect-src 'self' {base_url}; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"
     ).replace(" ;", ";")
-    head = pages.page(html.encode(), "text/html; charset=utf-8", Content_Security_Policy=policy)
+    head = pages.page(
+        html.encode(), "text/html; charset=utf-8", Content_Security_Policy=policy, Vary="Accept"
+    )
     files = {
         f"docs/{name}": pages.page(
             path.read_bytes(), _kind(kind), FOREVER if VERSION in name else SHORT

@@ -134,7 +134,16 @@ def _cases(address: str, accounts: Sequence[Headers]) -> tuple[Sequence[Case], i
         ("keyed record, counted", [Request(company, key) for key in accounts]),
         ("visitor record", [Request(company, {})]),
         ("countries", [Request("/api/v1/pays", {})]),
+        ("keyed search, 10 rows, counted", [Request(f"{SEARCH}&limit=10", k) for k in accounts]),
+        ("the same by search_companies", [_tool(key) for key in accounts]),
     ), len(body)
+
+
+def _tool(key: Headers) -> Request:
+    """The search by the tool, as a client of 2025-11-25 calls it after its handshake."""
+    wanted = '{"name":"search_companies","arguments":{"pays":["EE"],"tri":"nom","limit":10}}'
+    body = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{wanted}}}'
+    return Request("/api/mcp", {**key, "Content-Type": "application/json"}, body)
 
 
 def _different(accounts: Sequence[Headers]) -> Iterator[Request]:

@@ -25,7 +25,9 @@ _SCRIPT: Final = """
 local prepared, last = {}, 0
 function init()
   local asked = %s
-  for place, one in ipairs(asked) do prepared[place] = wrk.format("GET", one[1], one[2]) end
+  for place, one in ipairs(asked) do
+    prepared[place] = wrk.format(one[3] and "POST" or "GET", one[1], one[2], one[3])
+  end
 end
 function request()
   last = last %% #prepared + 1
@@ -61,10 +63,11 @@ uvloop.run(main())
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A GET of a path, with headers."""
+    """A GET of a path, with headers, or the POST of a body (ASCII)."""
 
     path: str
     headers: Mapping[str, str]
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,10 @@ def _lua(requests: Sequence[Request]) -> str:
             f"[{json.dumps(name)}]={json.dumps(text)}" for name, text in headers.items()
         )
 
-    asked = (f"{{{json.dumps(one.path)},{{{table(one.headers)}}}}}" for one in requests)
+    def body(one: Request) -> str:
+        return f",{json.dumps(one.body)}" if one.body else ""
+
+    asked = (f"{{{json.dumps(one.path)},{{{table(one.headers)}}}{body(one)}}}" for one in requests)
     return f"{{{','.join(asked)}}}"
 
 

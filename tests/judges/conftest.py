@@ -14,10 +14,12 @@ import pytest
 from serve.config import PREFIX, Debit
 from tests.demo import ROOT
 from tests.judges.npm import folder
-from tests.serve.processes import line_of, started
+from tests.serve.processes import ask, line_of, started
 
 # Programs of users and of judges: no modules of ours, nothing to import for doctests.
-collect_ignore = ["openapi/use_client.py", "openapi/hooks.py"]
+collect_ignore = [
+    "openapi/use_client.py", "openapi/hooks.py", "mcp/use_python.py", "mcp/parse_llms.py",
+]  # fmt: skip
 # Without what judges need, their helpers cannot even be imported for that.
 collect_ignore_glob = [] if find_spec("schemathesis") else ["openapi/*"]
 
@@ -31,6 +33,11 @@ class Live:
 
     address: str
     state: Path
+
+    @property
+    def generation(self) -> str:
+        """The generation that is served."""
+        return str(orjson.loads(ask(self.address, "/readyz")[1])["generation"])
 
     @cache  # noqa: B019 - a session has one
     def key(self, plan: str, *options: str) -> str:

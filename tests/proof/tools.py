@@ -19,7 +19,8 @@ WAIT_S: Final = 30.0
 
 def need(program: str, package: str) -> str:
     """The path of `program`; where it is absent, skip (in CI: fail) and name its package."""
-    path = shutil.which(program)
+    # Some programs are for administrators alone, whose folder is not on everybody's path.
+    path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
     if path is None:
         told = f"{program} is not installed; `apt-get install {package}`"
         if os.environ.get("CI"):

@@ -33,10 +33,13 @@ _HOST: Final = "http://127.0.0.1"
 def check(method: str, target: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
     """The answer to `method` `target` must be one that the document describes."""
     path = urlsplit(target).path
-    template = _template(path)
+    found = routes.resolve(path)
     kind = headers.get("Content-Type", "").partition(";")[0]
-    if template is None and (website.resolve(path) or kind == "text/html"):
+    if found is None and (website.resolve(path) or kind == "text/html"):
         return  # a page for people (serve/website), which is no part of the API
+    if found and found[0].mcp:  # another protocol, whose own judges are in tests/judges/mcp
+        return
+    template = document.template(found[0]) if found else None
     described = DOCUMENT["paths"].get(template, {})
     operation = described.get("get" if method == "HEAD" else method.lower())
     if operation is None or (method == "HEAD" and status == 405):
@@ -78,11 +81,6 @@ def _check_headers(response: Mapping[str, Any], sent: Mapping[str, str], where: 
         if name not in described | _EVERYWHERE and not name.startswith(_CROSS_ORIGIN)
     }
     assert not unknown, f"{where}: {sorted(unknown)} are not described"
-
-
-def _template(path: str) -> str | None:
-    found = routes.resolve(path)
-    return document.template(found[0]) if found else None
 
 
 def _resolved(node: Mapping[str, Any]) -> Mapping[str, Any]:

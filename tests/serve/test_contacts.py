@@ -10,7 +10,8 @@ import pytest
 
 from shards.query import ORDERS
 from shards.record import CONTACTS
-from tests.serve.client import PLANS, Customer, Served, serving
+from tests.serve.client import PLANS, Customer, Reply, Served, serving
+from tests.serve.mcp.client import modern
 from tests.serve.world import COMPANIES, CONTACT
 
 # Every contact string of the data, as it stands in JSON.
@@ -28,6 +29,20 @@ OTHERS = [
     "/readyz", "/metrics",
 ]  # fmt: skip
 EVERYTHING = SEARCHES + RECORDS + OTHERS + EXPORTS
+# The same through the tools.
+TOOLS: list[tuple[str, dict[str, object]]] = [
+    *(("search_companies", {"pays": [iso2], "limit": 50}) for iso2 in ("FR", "UK", "DE", "EE")),
+    ("search_companies", {"site_web": True, "limit": 50}),
+    ("search_companies", {"q": "fuite"}),
+    *(
+        ("read_company", {"iso2": one["iso2"], "id": one["id"], "etats_financiers": with_them})
+        for one in COMPANIES
+        for with_them in (False, True)
+    ),
+    ("count_companies", {"site_web": True}),
+    ("explain_plan", {}),
+    ("list_sectors", {}),
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +54,16 @@ def own(data_of_its_own: Path) -> Iterator[Served]:
 def leaked(served: Served, headers: dict[str, str], paths: list[str]) -> set[str]:
     """The contact strings in the heads and bodies of what these paths answer."""
     replies = [served.ask(path, headers=headers) for path in paths]
+    if paths is not OTHERS:
+        replies += [tool(served, headers, name, given) for name, given in TOOLS]
     sent = b"\n".join(opened(reply.body) + repr(reply.headers).encode() for reply in replies)
     return {text for text in STRINGS if text.encode() in sent} | (
         {CONTACT} if CONTACT.encode() in sent else set()
     )
+
+
+def tool(served: Served, headers: dict[str, str], name: str, given: dict[str, object]) -> Reply:
+    return modern(served, "tools/call", {"name": name, "arguments": given}, headers)
 
 
 def opened(body: bytes) -> bytes:
@@ -100,6 +121,13 @@ def test_none_leaves_in_a_402(own: Served, slug: str) -> None:
     assert {reply.status for reply in replies} == {402}
     assert CONTACT.encode() not in b"".join(reply.body for reply in replies)
     assert all(reply.json["societe"][name] is None for reply in replies for name in CONTACTS)
+    wanted = {"etats_financiers": True}
+    told = [
+        tool(own, customer.headers, "read_company", {"iso2": c["iso2"], "id": c["id"], **wanted})
+        for c in COMPANIES
+    ]
+    assert all(reply.json["result"]["isError"] for reply in told)
+    assert CONTACT.encode() not in b"".join(reply.body for reply in told)
 
 
 def broke(served: Served, slug: str) -> Customer:

@@ -129,7 +129,7 @@ def test_the_container_installs_the_versions_of_the_tests() -> None:
     served = _versions("requirements-serve.lock")
 
     assert served.items() <= known.items()
-    assert {"aiohttp", "lmdb", "numpy", "obstore", "cryptography"} <= served.keys()
+    assert {"aiohttp", "lmdb", "numpy", "obstore", "redis", "cryptography"} <= served.keys()
     assert not {"polars", "pyarrow"} & served.keys()
 
 

@@ -3,13 +3,15 @@
 It sends what the document admits and expects an answer, and what the document does not admit and
 expects a refusal. Two things need saying, and no check is switched off for them:
 
-- some admitted values depend on another one: a `ca_max` is not below `ca_min`, a `sous_secteur` is
-  one of a `secteur`. They are put right before they are sent (`map_case`).
+- some admitted values depend on another one, or on the data: a `ca_max` is not below `ca_min`, a
+  `sous_secteur` is one of a `secteur`, a generation is the one that is served. They are put right
+  before they are sent (`map_case`).
 - the contract forgives some of what the document does not admit (B1, B12, B17, B18, F3): blanks,
   empty values, codes in small letters, a `limit` over the maximum, a number as text in a body. A
   case with no other fault is not sent (`filter_case`); any other fault must be refused.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -56,6 +58,10 @@ def _put_right(values: dict[str, Any]) -> None:
             values[low], values[high] = values[high], values[low]
     if values.get("sous_secteur"):
         values |= {"secteur": _SECTOR, "sous_secteur": _SUB_SECTOR}
+    for name in ("version", "depuis"):
+        if name in values:
+            values[name] = os.environ["GENERATION"]
+    values.pop("curseur", None)  # only an answer gives one
 
 
 def _is_forgiven(case: schemathesis.Case) -> bool:

@@ -46,7 +46,9 @@ def test_routes_and_document_name_each_other() -> None:
         for path, operations in DOCUMENT["paths"].items()
     }
     known = {
-        document.template(path): set(path.methods) - {"HEAD", "OPTIONS"} for path in routes.PATHS
+        document.template(path): set(path.methods) - {"HEAD", "OPTIONS"}
+        for path in routes.PATHS
+        if not path.mcp
     }
 
     assert described == known
@@ -82,6 +84,7 @@ def test_the_parameters_of_an_operation_are_those_that_its_parser_takes() -> Non
     assert _names("/api/v1/societes") == list(parameters.names(parameters.SEARCH))
     assert _names("/api/v1/export") == list(parameters.names(parameters.EXPORT))
     assert _names("/api/v1/societes/{iso}/{id}") == ["iso", "id"]
+    assert _names("/api/v1/modifications") == list(parameters.names(parameters.MODIFICATIONS))
 
 
 def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
@@ -91,7 +94,10 @@ def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
     assert list(body["properties"]) == list(parameters.names(parameters.EXPORT))
 
 
-@pytest.mark.parametrize("parameter", [*parameters.SEARCH, *parameters.EXPORT, *parameters.RECORD])
+@pytest.mark.parametrize(
+    "parameter",
+    [*parameters.SEARCH, *parameters.EXPORT, *parameters.RECORD, *parameters.MODIFICATIONS],
+)
 def test_the_example_of_a_parameter_is_one_that_its_schema_admits(parameter: Parameter) -> None:
     schema = parameter.schema(vocabulary.words())
     text = str(parameter.example)

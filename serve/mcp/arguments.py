@@ -1,0 +1,152 @@
+"""The arguments of a tool: their JSON Schema, and what a query string would have said for them.
+
+Names, limits and descriptions are those of serve/parameters.py, and their values are checked by the
+parsers of the routes. What differs is what JSON has and a query string lacks: a list is an array, a
+flag a boolean. The 84 sectors are not spelt out in every schema, where a model would read them over
+and over; a wrong one is answered with the nearest.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+from serve import errors, numbers, parameters
+from serve.parameters import ID, ISO, LIMIT, Parameter
+from serve.suggest import suggestions
+from serve.vocabulary import words
+from shards.text import fold
+
+MOST_ROWS: Final = 50
+_FEW_ROWS: Final = 10
+_FLAG: Final = ("1",)
+
+# What only the tools have.
+ROWS: Final = replace(
+    LIMIT,
+    description=f"Companies wanted, {MOST_ROWS} at most; the plan may show fewer.",
+    example=_FEW_ROWS,
+    default=_FEW_ROWS,
+    maximum=MOST_ROWS,
+)
+# A company is read by what a search shows of it.
+COUNTRY: Final = replace(ISO, name="iso2")
+STATEMENTS: Final = Parameter(
+    "etats_financiers",
+    "true: with the financial statements (états financiers) of the last five fiscal years. It "
+    "costs 5 credits, once a month for the same company; without it, none.",
+    "1",
+    enum=_FLAG,
+)
+YEAR: Final = Parameter(
+    "exercice",
+    "Only the statements of this fiscal year (exercice); implies etats_financiers.",
+    2024,
+    "integer",
+    minimum=1,
+)
+
+# Pinning a walk to a generation is for programs that copy the base, not for a model.
+SEARCH: Final = tuple(
+    ROWS if one is LIMIT else one for one in parameters.SEARCH if one is not parameters.VERSION
+)
+SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "offset"))
+SECTORS: Final = parameters.SECTORS
+SUB_SECTORS: Final = parameters.SUB_SECTORS
+COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
+
+
+def schema(allowed: Sequence[Parameter], required: Sequence[str]) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the arguments of a tool."""
+    known: dict[str, Any] = {"type": "object", "additionalProperties": False}
+    if allowed:
+        known["properties"] = {one.name: _schema(one) for one in allowed}
+    return known | ({"required": list(required)} if required else {})
+
+
+def pairs(
+    given: Mapping[str, Any], allowed: Sequence[Parameter], required: Sequence[str]
+) -> list[tuple[str, str]]:
+    """The arguments as the parameters of a route; null is as good as absent.
+
+    Raises:
+        ApiError: 400: an unknown name, a required one that is missing, a value of another type.
+    """
+    names = parameters.names(allowed)
+    if unknown := [name[:100] for name in given if name not in names]:
+        alike = {fold(name): name for name in names}
+        raise errors.parametre_inconnu(unknown, names, suggestions(unknown, alike))
+    for name in required:
+        if given.get(name) in (None, "", []):
+            raise errors.parametre_invalide(name, "il est obligatoire")
+    return [
+        (one.name, text)
+        for one in allowed
+        if given.get(one.name) is not None
+        for text in _texts(one, given[one.name])
+    ]
+
+
+def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """`given` with a `limit` of at most MOST_ROWS, as the routes clamp theirs (B18)."""
+    found = dict(given)
+    text = found.get("limit") or str(_FEW_ROWS)
+    with suppress(ValueError):  # the parser of the route says what is wrong with it
+        text = str(min(numbers.integer(text.strip()), MOST_ROWS))
+    return [*((name, value) for name, value in given if name != "limit"), ("limit", text)]
+
+
+def _schema(one: Parameter) -> dict[str, Any]:
+    described = {"description": _described(one)}
+    if one.enum == _FLAG:
+        return {"type": "boolean", **described}
+    if one.separator:
+        items = {"type": "string"} | (
+            {"enum": list(words()["pays"])} if one.words == "pays" else {}
+        )
+        return {"type": "array", "items": items, **described}
+    return one.schema(words()) | described
+
+
+def _described(one: Parameter) -> str:
+    """The description in the words of the tools: no routes, no separators of query strings."""
+    text = one.description
+    for said, instead in _INSTEAD.items():
+        text = text.replace(said, instead)
+    return text
+
+
+# Checked by a test: each of them is said somewhere, and no route is left.
+_INSTEAD: Final = {
+    " as codes separated by commas:": " as codes,",
+    " The codes: `/api/v1/pays`.": "",
+    " separated by `|`, each its exact French label or its slug": ", by slug or exact French label",
+    " Labels and slugs: `/api/v1/secteurs`.": " The slugs: list_sectors.",
+    " separated by `|`, each its exact French label as `/api/v1/sous-secteurs` gives it":
+        ", by the French label that list_subsectors gives",
+    ' `Link: rel="next"` leads to the next page.': "",
+    "`1`: only": "true: only",
+}  # fmt: skip
+
+
+def _texts(one: Parameter, value: Any) -> Iterator[str]:
+    if one.enum == _FLAG and isinstance(value, bool):
+        yield from ["1"] if value else []
+    elif one.separator and isinstance(value, list):
+        for item in value:
+            yield _text(one, item)
+    else:
+        yield _text(one, value)
+
+
+def _text(one: Parameter, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    wanted = "une liste de chaînes" if one.separator else "une chaîne ou un nombre"
+    raise errors.parametre_invalide(one.name, f"{wanted} est attendu, {_kind(value)} est envoyé")
+
+
+def _kind(value: Any) -> str:
+    return {bool: "un booléen", list: "une liste", dict: "un objet"}.get(type(value), "null")

@@ -1,0 +1,82 @@
+"""The errors of the protocol: a code of JSON-RPC or MCP, and the HTTP status that goes with it.
+
+They are for whoever wrote a client. What a model can mend itself, a wrong country or a spent quota,
+is the result of a tool (serve/mcp/refusals.py). Codes and statuses: MCP 2026-07-28, "Error Codes"
+and "Streamable HTTP, Server Validation".
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+PARSE: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL: Final = -32603
+HEADER_MISMATCH: Final = -32020
+UNSUPPORTED_VERSION: Final = -32022
+
+_SHOWN: Final = 100  # characters of a caller's text
+
+
+class RpcError(Exception):
+    """An error response; `status` is that of the HTTP answer it comes in."""
+
+    def __init__(self, status: int, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.data = data
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The member `error` of the response."""
+        told = {"code": self.code, "message": self.message}
+        return told if self.data is None else {**told, "data": self.data}
+
+
+def not_json(why: str) -> RpcError:
+    return RpcError(400, PARSE, f"the body is not one JSON value in UTF-8: {why[:_SHOWN]}")
+
+
+def invalid_request(why: str) -> RpcError:
+    return RpcError(400, INVALID_REQUEST, f"not one JSON-RPC 2.0 request or notification: {why}")
+
+
+def invalid_params(why: str) -> RpcError:
+    return RpcError(400, INVALID_PARAMS, why)
+
+
+def header_mismatch(name: str, header: str | None, body: str) -> RpcError:
+    told = "is missing" if header is None else f"is {header[:_SHOWN]!r}"
+    return RpcError(400, HEADER_MISMATCH, f"header {name} {told}, the body says {body[:_SHOWN]!r}")
+
+
+def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
+    requested = requested[:_SHOWN]
+    message = f"protocol version {requested!r} is not supported; use one of {', '.join(supported)}"
+    data = {"supported": list(supported), "requested": requested}
+    return RpcError(400, UNSUPPORTED_VERSION, message, data)
+
+
+def method_not_found(method: str, known: Sequence[str]) -> RpcError:
+    message = f"no method {method[:_SHOWN]!r}; there are {', '.join(known)}"
+    return RpcError(404, METHOD_NOT_FOUND, message)
+
+
+def unknown_tool(name: str, known: Sequence[str]) -> RpcError:
+    return invalid_params(f"no tool {name[:_SHOWN]!r}; there are {', '.join(known)}")
+
+
+def forbidden(header: str, value: str) -> RpcError:
+    """A web page that is not known here asks, or a name that is not this server's (403)."""
+    message = f"{header} {value[:_SHOWN]!r} is not allowed here; the operator names it with " + (
+        "--mcp-origins" if header == "Origin" else "--base-url"
+    )
+    return RpcError(403, INVALID_REQUEST, message)
+
+
+def of_http(status: int, message: str) -> RpcError:
+    """What was wrong before there was a message to answer, or in the service itself."""
+    return RpcError(status, INTERNAL if status >= 500 else INVALID_REQUEST, message)

@@ -1,0 +1,129 @@
+"""What the tools answer, as JSON Schema (2020-12): the names are those of the API, in French.
+
+Keys that are null in the API are left out here, so only what is always there is required.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from serve.workbook import tables
+from shards.record import FIELDS
+
+Schema = dict[str, Any]
+
+# What a search shows of a company: enough to choose one, not to describe it.
+COMPACT: Final = (
+    "iso2", "id", "nom", "statut", "ville", "date_creation", "effectif", "ca_eur", "ca_year",
+    "secteur", "sous_secteur", "site_web",
+)  # fmt: skip
+_ALWAYS: Final = ("iso2", "id", "nom")
+
+_TYPES: Final[Mapping[str, str]] = {
+    tables.WHOLE: "integer",
+    tables.YEAR: "integer",
+    tables.AMOUNT: "number",
+    tables.TRUTH: "boolean",
+}
+_TEXT: Final[Schema] = {"type": "string"}
+_COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+_N: Final[Schema] = {**_COUNT, "description": "Companies, in the scope that was asked for."}
+_NOTE: Final[Schema] = {**_TEXT, "description": "What to do next, in English."}
+
+
+def _object(required: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> Schema:
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _list(of: Schema) -> Schema:
+    return {"type": "array", "items": of}
+
+
+def _company(names: Sequence[str], *, described: bool) -> Schema:
+    known = {field.champ: field for field in tables.fields()}
+    properties: dict[str, Schema] = {}
+    for name in names:
+        properties[name] = {"type": _TYPES.get(known[name].genre, "string")}
+        if described:
+            properties[name]["description"] = known[name].definition["en"]
+    schema = _object({name: properties[name] for name in _ALWAYS})
+    return schema | {"properties": properties}
+
+
+COUNTRIES: Final = _object({
+    "total": _COUNT,
+    "pays": _list(_object({"iso2": _TEXT, "nom_fr": _TEXT, "nom_en": _TEXT, "n_societes": _N})),
+})  # fmt: skip
+SECTORS: Final = _object({
+    "total": _COUNT,
+    "secteurs": _list(_object({"slug": _TEXT, "secteur_en": _TEXT, "n_societes": _N})),
+})  # fmt: skip
+SUB_SECTORS: Final = _object(
+    {
+        "total": {**_COUNT, "description": "Sub-sectors that have a company."},
+        "sous_secteurs": _list(_object({"sous_secteur": _TEXT, "n_societes": _N})),
+    },
+    {"note": _NOTE},
+)
+_TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
+COUNT: Final = _object({"total": _TOTAL, "plan": _TEXT}, {"note": _NOTE})
+
+
+@cache
+def search() -> Schema:
+    return _object(
+        {
+            "total": _TOTAL,
+            "visibles": {**_COUNT, "description": "How many of them the plan may page through."},
+            "limit": _COUNT,
+            "offset": _COUNT,
+            "plan": _TEXT,
+            "societes": _list(_company(COMPACT, described=True)),
+        },
+        {
+            "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
+            "note": _NOTE,
+        },
+    )
+
+
+@cache
+def company() -> Schema:
+    line = _object({"libelle": _TEXT}, {"code": _TEXT, "valeur": {"type": "number"}})
+    statement = _object(
+        {"exercice": {"type": "integer"}, "etat": _TEXT, "lignes": _list(line)}, {"devise": _TEXT}
+    )
+    return _object(
+        {"societe": _company(FIELDS, described=False), "plan": _TEXT},
+        {
+            "comptes": {
+                **_list(statement),
+                "description": "The latest year first; only if asked for.",
+            },
+            "credits_debites": {**_COUNT, "description": "What this call cost."},
+            "credits_restants": _COUNT,
+            "note": _NOTE,
+        },
+    )
+
+
+_METER: Final = _object({
+    "limite": _COUNT, "utilise": _COUNT, "restant": _COUNT, "reinitialisation": _TEXT,
+})  # fmt: skip
+_FIGURES: Final[Schema] = {"type": "object"}
+PLAN: Final = _object(
+    {"plan": _TEXT, "nom": _TEXT, "limites": _FIGURES},
+    {
+        "plan_souscrit": {**_TEXT, "description": "Paid for, where the API tool is missing to it."},
+        "appels_jour": _METER,
+        "exports_mois": _METER,
+        "credits": _FIGURES,
+        "offre_suivante": {**_FIGURES, "description": "The next plan; absent on the highest."},
+        "note": _NOTE,
+    },
+)

@@ -1,0 +1,127 @@
+"""The tools, in the order in which a model reads them. All of them only read.
+
+A description says what the tool is for, what it costs, and which tool gives its arguments; the
+French words are those of the data.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from serve.mcp import arguments, lists, outputs, plans, reading, searching
+from serve.mcp.outputs import Schema
+from serve.mcp.results import Result, Use
+from serve.parameters import Parameter
+
+_ANNOTATIONS: Final = {
+    "readOnlyHint": True,
+    "destructiveHint": False,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
+
+
+class Tool(NamedTuple):
+    """`arguments` are parameters of the API, of which those named in `required` must be there."""
+
+    name: str
+    title: str
+    description: str
+    run: Callable[[Use], Awaitable[Result]]
+    output: Schema
+    arguments: Sequence[Parameter] = ()
+    required: Sequence[str] = ()
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What `tools/list` says of it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": arguments.schema(self.arguments, self.required),
+            "outputSchema": self.output,
+            "annotations": {"title": self.title, **_ANNOTATIONS},
+        }
+
+
+@cache
+def tools() -> dict[str, Tool]:
+    """By name. Made when first asked for: the schemas read the tables of `seeds/`."""
+    return {tool.name: tool for tool in (*_lists(), *_companies())}
+
+
+def _lists() -> list[Tool]:
+    return [
+        Tool(
+            "list_countries",
+            "Countries (pays)",
+            "The countries of the base, with their codes for the argument `pays` and how many "
+            "companies (sociétés) each has. Free.",
+            lists.countries,
+            outputs.COUNTRIES,
+        ),
+        Tool(
+            "list_sectors",
+            "Sectors (secteurs)",
+            "The 84 sectors (NACE Rev. 2 divisions) with their slugs for the argument `secteur`, "
+            "English names and numbers of companies, in all countries or in some. Free.",
+            lists.sectors,
+            outputs.SECTORS,
+            arguments.SECTORS,
+        ),
+        Tool(
+            "list_subsectors",
+            "Sub-sectors (sous-secteurs)",
+            "The sub-sectors (NACE groups) of one or more sectors, with their French labels for "
+            "the argument `sous_secteur` and their numbers of companies. Free.",
+            lists.sub_sectors,
+            outputs.SUB_SECTORS,
+            arguments.SUB_SECTORS,
+            ("secteur",),
+        ),
+    ]
+
+
+def _companies() -> list[Tool]:
+    return [
+        Tool(
+            "count_companies",
+            "Count companies (sociétés)",
+            "How many companies match all of the given filters: an exact total, whatever the "
+            "plan. Counts as one API call. Use it to size a question before searching.",
+            searching.count,
+            outputs.COUNT,
+            arguments.SCOPE,
+        ),
+        Tool(
+            "search_companies",
+            "Search companies (sociétés)",
+            "The companies that match all of the given filters, as short rows in the order of "
+            f"`tri`, at most {arguments.MOST_ROWS} a call, with the exact total. The plan limits "
+            "how many can be seen (`visibles`); `offset_suivant` leads to the next page. Counts "
+            "as one API call. Read one company in full with read_company.",
+            searching.search,
+            outputs.search(),
+            arguments.SEARCH,
+        ),
+        Tool(
+            "read_company",
+            "Read one company (société)",
+            "Everything known of one company, by the `iso2` and `id` of a search row: legal form, "
+            "address, activity, figures, contacts if the plan has them, and on request its "
+            "financial statements (comptes). Counts as one API call.",
+            reading.read,
+            outputs.company(),
+            arguments.COMPANY,
+            ("iso2", "id"),
+        ),
+        Tool(
+            "explain_plan",
+            "The caller's plan (offre)",
+            "The plan of the key in use (or of a visitor): what it shows, its limits, how many "
+            "calls and credits are left and when they begin again, and the next plan. Free.",
+            plans.explain,
+            outputs.PLAN,
+        ),
+    ]

@@ -1,0 +1,27 @@
+"""Programs of others, run beside this folder."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from tests.demo import ROOT
+
+HERE: Final = Path(__file__).parent
+MODULES: Final = HERE / "node_modules"
+PATH: Final = "/api/mcp"
+
+
+def python(era: str, program: str = "python") -> Path:
+    """A program of the environment of an era, `modern` or `legacy`, that `make judges` makes."""
+    return ROOT / ".venv" / f"mcp-{era}" / "bin" / program
+
+
+def run(*command: str | Path, home: Path | None = None) -> str:
+    """What a program that must succeed says on stdout; `home`: where it may leave files."""
+    environment = os.environ | ({"HOME": str(home)} if home else {})
+    done = subprocess.run(
+        command, cwd=HERE, env=environment, text=True, capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

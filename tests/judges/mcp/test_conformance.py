@@ -1,0 +1,30 @@
+"""The official conformance suite: every scenario that a revision requires."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.judges.conftest import Live
+from tests.judges.mcp.running import HERE, MODULES, PATH, run
+
+pytestmark = pytest.mark.judge
+
+SUITE = MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+
+
+@pytest.mark.parametrize("revision", ["2026-07-28", "2025-11-25"])
+def test_all_that_is_offered_conforms(
+    live: Live, node: Path, tmp_path: Path, revision: str
+) -> None:
+    """What is not offered is in a file, of which the suite wants every entry to fail."""
+    expected = HERE / f"expected-{revision}.yaml"
+
+    said = run(
+        node, SUITE, "server", "--url", live.address + PATH, "--requirements", revision,
+        "--expected-failures", expected, "--output-dir", tmp_path,
+    )  # fmt: skip
+
+    assert "Baseline check passed" in said
+    assert "server-stateless" in said or "server-initialize: 2 passed, 0 failed" in said
+    for passed in ("tools-list", "dns-rebinding-protection", "http-header-validation"):
+        assert f"✗ {passed}:" not in said
