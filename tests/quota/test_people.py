@@ -10,8 +10,10 @@ from quota.errors import NotAllowedError, UnknownError
 from quota.lmdb_store import LmdbStore
 from quota.people import Person
 from quota.plans import load
+from quota.redis_store import RedisStore
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore
+from tests.quota.servers import KINDS, running
 
 PLANS = load()
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -180,3 +182,26 @@ def test_a_command_about_nobody_says_what_to_do(quota: Command, account: str) ->
     assert "nobody has the address 'absent@exemple.fr'; `person list ACCOUNT`" in told
     quota.json("person", "add", account, "a@exemple.fr")
     assert "A@exemple.fr is in use" in quota.fails("person", "add", account, "A@exemple.fr", code=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None:
+    with running(kind) as server:
+        store = RedisStore(server.url)
+        kept = store.people
+        signed_up = kept.sign_up("Żabka", "zoé@exemple.fr", "hash", PLANS, NOW)
+        assert signed_up.result(10)
+        assert not kept.sign_up("Autre", "ZOÉ@exemple.fr", "hash", PLANS, NOW).result(10)
+        person = kept.by_email("zoé@exemple.fr").result()
+        assert person
+        key, text = store.create_key(person.account, PLANS, NOW).result(10)
+        kept.used(text, NOW.date()).result(10)
+        kept.open_session(person.id, b"token", NOW, SOON).result(10)
+
+        assert kept.last_used([key.id]).result() == {key.id: "2026-11-21"}
+        assert kept.in_session(person.id, b"token", NOW).result() == person
+        assert not store.is_charged(person.account, "EE/1", NOW).result()
+        kept.set_password(person.id, "new").result(10)
+        assert kept.in_session(person.id, b"token", NOW).result() is None
+        assert [one.password for one in kept.of(person.account).result()] == ["new"]
+        store.close()
