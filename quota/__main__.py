@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from quota import address, commands, shown
+from quota import address, commands, person_commands, shown
 from quota.commands import Answer, Plans
 from quota.effective import NONE, check_plan
 from quota.environment import FILE
@@ -113,6 +113,7 @@ def _parser(slugs: Sequence[str]) -> argparse.ArgumentParser:
     nouns = parser.add_subparsers(required=True, metavar="COMMAND")
     _account_commands(_noun(nouns, "account", "organisations: plan, API tool, modules"), slugs)
     _key_commands(_noun(nouns, "key", "API keys of an organisation"))
+    _person_commands(_noun(nouns, "person", "who opens the pages of an organisation"))
     credit = _noun(nouns, "credits", "packs of credits")
     add = _verb(credit, "add", commands.add_credits, "add a pack", "credits add a_0000000000aA 500")
     add.add_argument("account", metavar="ACCOUNT")
@@ -196,6 +197,24 @@ def _key_commands(nouns: "_Commands") -> None:
         nouns, "revoke", commands.revoke_key, "end a key at once", "key revoke k_0000000000aA"
     )
     revoke.add_argument("key_id", metavar="KEY_ID")
+
+
+def _person_commands(nouns: "_Commands") -> None:
+    add = _verb(
+        nouns, "add", person_commands.add_person, "one more person, its password shown this once",
+        "person add a_0000000000aA zoe@exemple.fr",
+    )  # fmt: skip
+    listed = _verb(
+        nouns, "list", person_commands.list_people, "its people", "person list a_0000000000aA"
+    )
+    for parser in (add, listed):
+        parser.add_argument("account", metavar="ACCOUNT")
+    lost = _verb(
+        nouns, "password", person_commands.new_password,
+        "a new password for who lost it, shown this once", "person password zoe@exemple.fr",
+    )  # fmt: skip
+    for parser in (add, lost):
+        parser.add_argument("email", metavar="EMAIL")
 
 
 def _noun(nouns: "_Commands", name: str, about: str) -> "_Commands":

@@ -26,6 +26,10 @@ GRANT: Final = b"g/"  # g/<month>/<account> -> credits of the grant used
 MOVES: Final = (
     b"m/"  # m/<day>/<account>/<move> -> calls, as text (or, by a process, the move that got none)
 )
+PERSON: Final = b"u/"  # u/<person> -> JSON of a Person
+EMAIL: Final = b"w/"  # w/<SHA-256 of the address, 32 bytes> -> person
+SESSION: Final = b"s/"  # s/<person>/<SHA-256 of the token, hex> -> expiry (s since 1970)
+LAST: Final = b"l/"  # l/<key id> -> day of its last use ("2026-11-21")
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
 
 # At an edge: calls that it may still grant, what the centre counted, when they were last used.

@@ -21,6 +21,7 @@ SHOWN: Final = 4
 
 KEY_ID: Final = "k_"
 ACCOUNT_ID: Final = "a_"
+PERSON_ID: Final = "p_"
 _ID: Final = 12
 
 _SHAPE: Final = re.compile(rf"{PREFIX}([0-9A-Za-z]{{{SECRET}}})([0-9A-Za-z]{{{CHECK}}})")
@@ -40,7 +41,7 @@ def make(random: Random) -> str:
 
 
 def make_id(kind: str, random: Random) -> str:
-    """A public identifier: `KEY_ID` or `ACCOUNT_ID` and 12 characters, drawn apart from any key."""
+    """A public identifier: one of the kinds above and 12 characters, drawn apart from any key."""
     return kind + _draw(random, _ID)
 
 

@@ -77,6 +77,11 @@ def charge(
     return Charge("charged", cost, standing.left - cost, period.end)
 
 
+def is_charged(txn: Reading, account: str, company: str, now: datetime) -> bool:
+    """Was the company charged in this calendar month, so that its record is free (D9)?"""
+    return txn.get(charge_key(month(kept(txn, now)), account, company)) is not None
+
+
 def add_credits(txn: Writing, account: str, count: int) -> int:
     """Buy a pack of `count` credits, which do not end with the month; returns what packs have left.
 

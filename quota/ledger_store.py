@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from quota import exports, keys, ledger, registry
 from quota.accounts import Account, Key
+from quota.ledger_people import LedgerPeople
 from quota.periods import utc
 from quota.plans import Plan
 from quota.promise import Kept, Promise, Told
@@ -76,6 +77,9 @@ class LedgerStore(ABC):
             lambda txn: ledger.take_and_charge(txn, account, limit, company, cost, grant, moment)
         )
 
+    def is_charged(self, account: str, company: str, now: datetime) -> Told[bool]:
+        return self._read(lambda txn: ledger.is_charged(txn, account, company, now))
+
     # -- exports -------------------------------------------------------------------
 
     def reserve(
@@ -93,6 +97,10 @@ class LedgerStore(ABC):
     def release(self, reservation: Reservation, now: datetime) -> Promise[None]:
         del now  # a place is given up at any time
         return self._submit(lambda txn: exports.release(txn, reservation))
+
+    @property
+    def people(self) -> LedgerPeople:
+        return LedgerPeople(self._read, self._submit)
 
     # -- accounts and keys ---------------------------------------------------------
 

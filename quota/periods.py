@@ -75,3 +75,8 @@ def utc(now: datetime) -> datetime:
     if now.tzinfo is None:
         raise ValueError(f"{now} has no time zone; use datetime.now(UTC)")
     return now.astimezone(UTC)
+
+
+def iso(now: datetime) -> str:
+    """A moment as it is stored: ISO 8601, UTC, whole seconds."""
+    return utc(now).isoformat(timespec="seconds")

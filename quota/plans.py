@@ -43,6 +43,7 @@ class Plan:
     etats_financiers: bool
     cles_actives: int
     outil_api: str  # one of API_TOOL
+    outil_api_eur: Decimal | None  # of a year, excl. VAT, where it is an option
     prix_annuel_eur: Decimal | None  # excl. VAT; None: no price is published
     credits_par_mois: int
     suivant: str  # slug of the plan that is proposed next (C1); "" on the highest
@@ -84,6 +85,7 @@ def _plan(row: Mapping[str, str | None], where: str) -> Plan:
         etats_financiers=_truth(text, "etats_financiers", where),
         cles_actives=_count(text, "cles_actives", where),
         outil_api=_choice(text, "outil_api", API_TOOL, where),
+        outil_api_eur=_price(text, "outil_api_eur", where),
         prix_annuel_eur=_price(text, "prix_annuel_eur", where),
         credits_par_mois=_count(text, "credits_par_mois", where),
         suivant=_choice(text, "suivant", ("", *SLUGS), where),
@@ -120,11 +122,15 @@ def _price(text: Mapping[str, str], name: str, where: str) -> Decimal | None:
 
 
 def _check(plans: Iterable[Plan], where: str) -> None:
-    """What holds between rows: the seven slugs once each, and a price on each plan proposed."""
+    """What holds of all: the seven slugs once each, a price on what is proposed or an option."""
     slugs = [plan.slug for plan in plans]
     if sorted(slugs) != sorted(SLUGS):
         raise PlansError(f"{where}: the plans are {slugs}, not {list(SLUGS)}")
     proposed = {plan.suivant for plan in plans}
     for plan in plans:
+        if plan.outil_api == "option" and plan.outil_api_eur is None:
+            raise PlansError(f"{where}: {plan.slug} has the tool as an option without a price")
+        if plan.outil_api != "option" and plan.outil_api_eur is not None:
+            raise PlansError(f"{where}: {plan.slug} has a price of a tool that is no option")
         if plan.slug in proposed and plan.prix_annuel_eur is None:
             raise PlansError(f"{where}: {plan.slug} is proposed as a next plan but has no price")

@@ -25,8 +25,11 @@ PREFIX: Final = b"societes:"
 META: Final = PREFIX + b"meta"
 
 # Tables that are one hash; of the others each account, or each period, has its own.
-_WHOLE: Final = (format.ACCOUNT, format.KEY, format.KEY_ID, format.PACKS)
-_PARTED: Final = (format.KEY_OF, format.RESERVED, *format.PERIODIC)
+_WHOLE: Final = (
+    format.ACCOUNT, format.KEY, format.KEY_ID, format.PACKS,
+    format.PERSON, format.EMAIL, format.LAST,
+)  # fmt: skip
+_PARTED: Final = (format.KEY_OF, format.RESERVED, format.SESSION, *format.PERIODIC)
 
 # The moves of a day are of no use once it is over: done again, they would change its past only.
 KEPT_S: Final = 3 * 86_400

@@ -10,13 +10,56 @@ was found must not be sent (503 `indisponible`).
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
 from quota.accounts import Account, Key
+from quota.people import Person
 from quota.plans import Plan
+from quota.promise import Promise, Told
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
+
+
+class People(Protocol):
+    """People and their sessions (`quota/people.py`), and the days on which keys were used."""
+
+    def sign_up(
+        self, nom: str, email: str, password: str, plans: Mapping[str, Plan], now: datetime
+    ) -> Promise[bool]:
+        """A new free organisation with its first person; False if the address is known already.
+
+        `password` is a hash, here and below. Both answers take the same time.
+        """
+        ...
+
+    def add(self, account: str, email: str, password: str, now: datetime) -> Promise[Person]:
+        """One more person of an account; NotAllowedError where the address is in use."""
+        ...
+
+    def by_email(self, email: str) -> Told[Person | None]: ...
+
+    def of(self, account: str) -> Told[Sequence[Person]]: ...
+
+    def set_password(self, person: str, password: str) -> Promise[Person]:
+        """Another password; it ends all sessions."""
+        ...
+
+    def open_session(
+        self, person: str, token: bytes, now: datetime, expires: datetime
+    ) -> Promise[None]: ...
+
+    def in_session(self, person: str, token: bytes, now: datetime) -> Told[Person | None]: ...
+
+    def close_session(self, person: str, token: bytes) -> Promise[None]: ...
+
+    def used(self, key: str, day: date) -> Promise[None]:
+        """Note that a key was used on a day."""
+        ...
+
+    def last_used(self, key_ids: Sequence[str]) -> Told[Mapping[str, str]]:
+        """The day on which each key was used last, of those that were."""
+        ...
 
 
 class Store(Protocol):
@@ -123,6 +166,11 @@ class Ledger(Store, Protocol):
 
     def add_credits(self, account: str, count: int) -> Awaitable[int]:
         """Buy a pack; returns what packs have left."""
+        ...
+
+    @property
+    def people(self) -> People:
+        """Those who open the pages of an account."""
         ...
 
     # -- upkeep --------------------------------------------------------------------

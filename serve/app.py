@@ -19,7 +19,18 @@ from typing import Final
 from aiohttp import web
 
 from quota.errors import StoreUnavailable
-from serve import addresses, calling, doors, errors, export, exporting, pages, params, target
+from serve import (
+    addresses,
+    calling,
+    doors,
+    errors,
+    export,
+    exporting,
+    pages,
+    paging,
+    params,
+    target,
+)
 from serve.answer import NO_STORE, Answer, of_error
 from serve.documents import documents
 from serve.doors import Call
@@ -33,15 +44,19 @@ from serve.routes import Path
 from serve.site import Site
 from serve.target import Target
 from serve.trace import Trace
+from serve.website import render
+from serve.website.desk import Desk
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 _log: Final = logging.getLogger("serve.app")
 
 
-def make_handler(site: Site) -> Handler:
-    """The handler of every request that could be read."""
+def make_handler(site: Site, desk: Desk | None = None) -> Handler:
+    """The handler of every request that could be read; without a desk there are no pages."""
     documents(site.base_url)  # made now, not while somebody waits
+    if desk:
+        render.prepare()
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         raw = request.raw_path
@@ -50,42 +65,60 @@ def make_handler(site: Site) -> Handler:
         trace = Trace(request_id(request.headers.get("X-Request-Id")), asked.path)
         trace.address = request.remote
         try:
-            answer = await _answer(site, request, asked, trace)
+            answer = await _answer(site, desk, request, asked, trace)
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
-            answer = of_error(errors.erreur_interne(trace.request_id))
+            answer = _refused(desk, request, asked, errors.erreur_interne(trace.request_id), trace)
         reply = Reply if answer.file is None else Download
         return reply(answer, trace, opened=asked.opened)
 
     return handle
 
 
-async def _answer(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
+async def _answer(
+    site: Site, desk: Desk | None, request: web.BaseRequest, asked: Target, trace: Trace
+) -> Answer:
     try:
-        answer = await _of_path(site, request, asked, trace)
+        answer = await _of_path(site, desk, request, asked, trace)
         trace.quota = answer.outcome
         return answer
     except ApiError as error:
         trace.quota = error.code if error.code in REFUSALS else ""
-        return of_error(error)
+        return _refused(desk, request, asked, error, trace)
     except StoreUnavailable as error:
-        return doors.unavailable(site, error, trace)
+        answer = doors.unavailable(site, error, trace)
+        if asked.route:
+            return answer
+        return _refused(desk, request, asked, errors.indisponible(errors.NO_COUNTERS), trace)
 
 
-async def _of_path(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
+def _refused(
+    desk: Desk | None, request: web.BaseRequest, asked: Target, error: ApiError, trace: Trace
+) -> Answer:
+    """JSON, but outside the API a page for who would rather read one."""
+    if desk is None or asked.route or asked.opened:
+        return of_error(error)
+    return paging.error_answer(desk, request, asked, error, trace)
+
+
+async def _of_path(
+    site: Site, desk: Desk | None, request: web.BaseRequest, asked: Target, trace: Trace
+) -> Answer:
     """The answer of whatever the path leads to; ApiError if it leads to none."""
+    if site.trusted:
+        forwarded = request.headers.getall("X-Forwarded-For", [])
+        trace.address = addresses.caller(request.remote, forwarded, site.trusted)
     path = asked.route
     if path is None:
-        raise errors.route_inconnue()
+        if desk is None or asked.opened:
+            raise errors.route_inconnue()
+        return await paging.answer(desk, request, asked, trace)
     trace.route = path.name
     if request.method == "OPTIONS":
         told = MCP_PREFLIGHT if path.mcp else PREFLIGHT
         return Answer(204, b"", {"Allow": path.allow, **told, ALLOWED: path.allow})
     if request.method not in path.methods:
         raise errors.methode_non_autorisee(request.method, path.allow)
-    if site.trusted:
-        forwarded = request.headers.getall("X-Forwarded-For", [])
-        trace.address = addresses.caller(request.remote, forwarded, site.trusted)
     if path.keyed:
         return await _keyed(site, request, path, asked, trace)
     if path.export:

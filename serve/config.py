@@ -32,7 +32,8 @@ class ConfigError(Exception):
 class Debit:
     """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7).
 
-    `exports`: of one organisation at once.
+    `exports`: of one organisation at once. `connexions`: tries of a password a minute, of one
+    address and for one account; `inscriptions_jour`: sign-ups a day, of one address.
     """
 
     visiteur: int = 60
@@ -45,6 +46,8 @@ class Debit:
     listes: int = 300
     visiteur_jour: int = 1_000
     exports: int = 2
+    connexions: int = 10
+    inscriptions_jour: int = 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,9 @@ async def caller(site: Site, authorization: Sequence[str], trace: Trace) -> Call
     """Who calls with these Authorization headers. Raises StoreUnavailable."""
     known = await identify(authorization, site.plans, site.counters.find)
     trace.plan = known.plan.slug
-    trace.account = known.account.id if known.account else None
+    if known.account:
+        trace.account = known.account.id
+        site.uses.note(site.counters.store, authorization[0], site.now().date())
     return known
 
 

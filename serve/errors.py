@@ -213,8 +213,8 @@ def uri_trop_longue(limit: int) -> ApiError:
     return ApiError("uri_trop_longue", message)
 
 
-def type_non_supporte(media_type: str) -> ApiError:
-    message = f"Type {media_type!r} non supporté : envoyez application/json"
+def type_non_supporte(media_type: str, wanted: str = "application/json") -> ApiError:
+    message = f"Type {media_type!r} non supporté : envoyez {wanted}"
     return ApiError("type_non_supporte", message)
 
 

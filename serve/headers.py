@@ -23,6 +23,15 @@ SAFE: Final = {
 # The answers are data: nothing in them may be run, framed or guessed to be something else.
 POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
 
+# With `no-referrer` browsers would send forms without their origin.
+HTML: Final = {
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_HTML: Final = "text/html"
+
 # Fetch: `*` in Expose-Headers is not understood by every browser, so each is named (G2).
 EXPOSED: Final = (
     "Content-Disposition", "Content-Location", "ETag", "Link", "RateLimit", "RateLimit-Policy",
@@ -64,7 +73,8 @@ def first_lines(status: int, kind: str, policy: str, *, opened: bool) -> str:
         opened: a browser of any origin may read it (G2).
     """
     given = {"Content-Type": kind} if kind else {}
-    safe = {**SAFE, "Content-Security-Policy": policy}
+    page = HTML if kind.startswith(_HTML) else {}
+    safe = {**SAFE, **page, "Content-Security-Policy": policy}
     always = {**given, **safe, **(CORS if opened else {})}
     return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines(always)}"
 

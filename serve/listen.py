@@ -28,6 +28,8 @@ from serve.port import DRAIN_SECONDS, LINGER_SECONDS
 from serve.published import Published
 from serve.site import make_site
 from serve.warming import Warming
+from serve.website import seals
+from serve.website.desk import make_desk
 from shards import generations
 
 _BACKLOG: Final = 1_024
@@ -86,7 +88,8 @@ async def _serve(
         mcp_origins=config.mcp_origins,
         makers=makers,
     )
-    server = make_server(make_handler(site), site.metrics)
+    desk = make_desk(site, seals.load(config.state), limiter, config.debit)
+    server = make_server(make_handler(site, desk), site.metrics)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     await runner.setup()
     listener = web.SockSite(runner, bound, backlog=_BACKLOG)

@@ -22,6 +22,11 @@ def offers(plans: Mapping[str, Plan]) -> Mapping[str, bytes]:
     return {slug: orjson.dumps(_offer(plans.get(plan.suivant))) for slug, plan in plans.items()}
 
 
+def monthly(plan: Plan) -> Decimal:
+    """The price of one month billed monthly (C3); 0 where no price is published."""
+    return ((plan.prix_annuel_eur or Decimal(0)) / _YEAR).quantize(_CENT, ROUND_HALF_UP)
+
+
 def _offer(plan: Plan | None) -> dict[str, Any] | None:
     if plan is None:
         return None
@@ -30,7 +35,7 @@ def _offer(plan: Plan | None) -> dict[str, Any] | None:
         "plan": plan.slug,
         "nom": plan.nom,
         "nom_en": plan.nom_en,
-        "prix_mensuel_eur": _number((annual / _YEAR).quantize(_CENT, ROUND_HALF_UP)),
+        "prix_mensuel_eur": _number(monthly(plan)),
         "prix_annuel_eur": _number(annual),
         "resultats_par_recherche": plan.resultats_par_recherche,
         "exports_par_mois": plan.exports_par_mois,

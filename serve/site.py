@@ -18,6 +18,7 @@ from serve.makers import Makers
 from serve.metrics import Metrics
 from serve.offer import offers
 from serve.published import Published
+from serve.uses import Uses
 
 Clock = Callable[[], datetime]
 
@@ -39,6 +40,7 @@ class Site:
     metrics: Metrics
     now: Clock
     exporter: Exporter | None
+    uses: Uses
 
 
 def make_site(
@@ -70,4 +72,5 @@ def make_site(
         metrics or Metrics(),
         now,
         Exporter(makers, debit.exports, now) if makers else None,
+        Uses(),
     )

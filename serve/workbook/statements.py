@@ -4,65 +4,16 @@ Lines are those of the register, untouched: nothing is added up, and the aggrega
 publishes are in bold. A currency is never guessed: where years differ, each column says its own.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Sequence
 
 import orjson
 
-from serve.workbook import filters, tables
+from serve.workbook import filters
+from serve.workbook.arranged import Line, Lines, arranged, currencies_of
 from serve.workbook.content import AT, Content, Values
 from serve.workbook.links import within
 from serve.workbook.sheet import Sheet
 from serve.workbook.words import Words
-
-SECTIONS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
-
-_SMALL: Final = 1_000
-_DETAIL: Final = "dont "  # a line that is a part of the one above it
-
-Lines = Sequence[Mapping[str, Any]]
-
-
-@dataclass(slots=True)
-class Line:
-    """A row of the sheet: its label in the newest year that has it, its values by year."""
-
-    etat: str
-    code: str
-    libelle: str
-    ordre: int
-    values: dict[int, float] = field(default_factory=dict)
-
-    @property
-    def is_aggregate(self) -> bool:
-        return (self.etat, self.code) in tables.aggregates() or self.libelle.startswith("Total")
-
-    @property
-    def shows_cents(self) -> bool:
-        """Would rounding for display hide something: a nominal value, half a post?"""
-        values = self.values.values()
-        return any(value != int(value) for value in values) and max(map(abs, values)) < _SMALL
-
-
-def arranged(lines: Lines) -> dict[str, list[Line]]:
-    """The rows of each section, in its order; no value of `lines` is lost.
-
-    A line is known from year to year by its code. One that a year has twice gets a row for each.
-    """
-    rows: dict[tuple[str, str, int], Line] = {}
-    for line in sorted(lines, key=lambda line: (-line["exercice"], line["ordre"])):
-        again = 0
-        while (key := (line["etat"], line["code"], again)) in rows:
-            if line["exercice"] not in rows[key].values:
-                break
-            again += 1
-        row = rows.setdefault(key, Line(*key[:2], line["libelle"], line["ordre"]))
-        row.values[line["exercice"]] = line["valeur"]
-    found: dict[str, list[Line]] = {etat: [] for etat in SECTIONS}
-    for row in sorted(rows.values(), key=lambda row: row.ordre):
-        found[row.etat].append(row)
-    return found
 
 
 def write(sheet: Sheet, content: Content, row: int, words: Words) -> None:
@@ -70,7 +21,7 @@ def write(sheet: Sheet, content: Content, row: int, words: Words) -> None:
     lines: Lines = orjson.loads(content.comptes[row])
     values = content.rows[row]
     years = sorted({line["exercice"] for line in lines}, reverse=True)
-    currencies = _currencies(lines)
+    currencies = currencies_of(lines)
     _head(sheet, content, values, words, sorted(set(currencies.values())))
     sheet.widths(56, *[16] * len(years))
     look = sheet.styles
@@ -113,7 +64,7 @@ def _section(
     for line in section:
         at += 1
         bold = line.is_aggregate
-        detail = line.libelle.startswith(_DETAIL)
+        detail = line.is_detail
         plain = look.indented if detail else look.text
         sheet.text(at, 0, line.libelle, look.bold_text if bold else plain)
         if line.shows_cents:
@@ -127,12 +78,3 @@ def _section(
             else:
                 number(at, col, value, style)
     return at + 2
-
-
-def _currencies(lines: Lines) -> dict[int, str]:
-    """The currency of each year; several of one year stand side by side."""
-    found: dict[int, dict[str, None]] = {}
-    for line in lines:
-        if line["devise"] is not None:
-            found.setdefault(line["exercice"], {})[line["devise"]] = None
-    return {year: " / ".join(sorted(names)) for year, names in found.items()}

@@ -10,16 +10,20 @@ from quota.plans import SEEDS, SLUGS, PlansError, load
 
 GRID = {
     # slug: results, rows, calls, exports, rows, statements, contacts, statements?, keys, tool,
-    #       price, credits, next
-    "visiteur": (2, 2, 0, 0, 0, 0, False, False, 0, "aucun", None, 0, "free"),
-    "free": (5, 5, 50, 2, 25, 3, False, True, 1, "gratuit", 0, 250, "data"),
-    "data": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", 5000, 5000, "corporate"),
+    #       its price, price, credits, next
+    "visiteur": (2, 2, 0, 0, 0, 0, False, False, 0, "aucun", None, None, 0, "free"),
+    "free": (5, 5, 50, 2, 25, 3, False, True, 1, "gratuit", None, 0, 250, "data"),
+    "data": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", 250, 5000, 5000, "corporate"),
     "corporate": (
-        1000, 500, 5000, 100, 10000, 250, True, True, 10, "option", 17500, 25000, "integral"
+        1000, 500, 5000, 100, 10000, 250, True, True, 10, "option", 250, 17500, 25000, "integral"
     ),
-    "marches": (500, 500, 5000, 60, 5000, 150, True, True, 10, "inclus", 17500, 25000, "integral"),
-    "integral": (1000, 500, 10000, 200, 10000, 250, True, True, 20, "inclus", 30000, 50000, ""),
-    "carte": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", None, 5000, "corporate"),
+    "marches": (
+        500, 500, 5000, 60, 5000, 150, True, True, 10, "inclus", None, 17500, 25000, "integral"
+    ),
+    "integral": (
+        1000, 500, 10000, 200, 10000, 250, True, True, 20, "inclus", None, 30000, 50000, ""
+    ),
+    "carte": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", 250, None, 5000, "corporate"),
 }  # fmt: skip
 
 
@@ -59,12 +63,15 @@ SEED = (SEEDS / "plans.csv").read_text(encoding="utf-8")
         ("Découverte,Discovery,5,", "Découverte,Discovery,٥,", "'٥'"),
         (",gratuit,", ",offert,", "'offert'"),
         ("false,true,1", "non,true,1", "'non'"),
-        ("option,5000", "option,NaN", "NaN"),
-        ("option,5000", "option,beaucoup", "'beaucoup'"),
-        ("option,5000,", "option,,", "data is proposed"),
+        ("option,250,5000", "option,250,NaN", "NaN"),
+        ("option,250,", "option,-1,", "outil_api_eur is -1"),
+        ("option,250,", "option,,", "has the tool as an option without a price"),
+        (",inclus,,", ",inclus,9,", "has a price of a tool that is no option"),
+        ("option,250,5000", "option,250,beaucoup", "'beaucoup'"),
+        ("option,250,5000,", "option,250,,", "data is proposed"),
         (",250,data", ",250,données", "'données'"),
-        (",250,data", ",250,data,surplus", "a row has 16 values"),
-        (",250,data", ",250", "a row has 16 values"),
+        (",250,data", ",250,data,surplus", "a row has 17 values"),
+        (",250,data", ",250", "a row has 17 values"),
     ],
 )
 def test_a_grid_that_is_not_understood_is_refused_and_named(

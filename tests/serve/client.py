@@ -35,6 +35,8 @@ from serve.counters import Counters
 from serve.makers import Makers
 from serve.published import Published
 from serve.site import Clock, Site, make_site
+from serve.website import seals
+from serve.website.desk import Desk, make_desk
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
@@ -192,8 +194,9 @@ def serving(
             debit=debit, base_url=base_url, trusted=trusted, now=now,
             makers=Makers(folder / "exports", makers),
         )  # fmt: skip
+        desk = make_desk(site, seals.load(folder), limiter, debit)
         lines: list[bytes] = []
-        server = asyncio.run_coroutine_threadsafe(_start(site, lines.append), loop).result(20)
+        server = asyncio.run_coroutine_threadsafe(_start(site, desk, lines.append), loop).result(20)
         yield Served(server.port, site, lines)
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:
@@ -221,10 +224,10 @@ class _Server:
         await asyncio.get_running_loop().shutdown_default_executor()
 
 
-async def _start(site: Site, write: Callable[[bytes], None]) -> _Server:
+async def _start(site: Site, desk: Desk, write: Callable[[bytes], None]) -> _Server:
     site.published.start()
     site.counters.start()
-    server = make_server(make_handler(site), site.metrics, write)
+    server = make_server(make_handler(site, desk), site.metrics, write)
     runner = web.ServerRunner(server, shutdown_timeout=5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

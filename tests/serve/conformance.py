@@ -16,11 +16,14 @@ from openapi_core.testing import MockRequest, MockResponse
 
 from serve import routes
 from serve.openapi import document
+from serve.website import routes as website
 
 # What is on answers whatever the route, and told once in the description of the whole.
 _EVERYWHERE: Final = frozenset({
     "connection", "content-length", "content-security-policy", "content-type", "date",
     "referrer-policy", "server", "x-content-type-options",
+    # Of a page for people, such as /docs.
+    "cross-origin-opener-policy", "permissions-policy", "x-frame-options",
 })  # fmt: skip
 _CROSS_ORIGIN: Final = "access-control-"
 
@@ -29,7 +32,11 @@ _HOST: Final = "http://127.0.0.1"
 
 def check(method: str, target: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
     """The answer to `method` `target` must be one that the document describes."""
-    found = routes.resolve(urlsplit(target).path)
+    path = urlsplit(target).path
+    found = routes.resolve(path)
+    kind = headers.get("Content-Type", "").partition(";")[0]
+    if found is None and (website.resolve(path) or kind == "text/html"):
+        return  # a page for people (serve/website), which is no part of the API
     if found and found[0].mcp:  # another protocol, whose own judges are in tests/judges/mcp
         return
     template = document.template(found[0]) if found else None
@@ -44,7 +51,6 @@ def check(method: str, target: str, status: int, headers: Mapping[str, str], bod
     if method == "HEAD":
         return
     request = MockRequest(_HOST, method, str(template), path_pattern=_HOST + str(template))
-    kind = headers.get("Content-Type", "").partition(";")[0]
     _described().validate_response(request, MockResponse(body, status, dict(headers), kind))
 
 

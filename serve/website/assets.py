@@ -1,0 +1,48 @@
+"""The stylesheet, the script and the icon: each under the digest of its bytes, so kept for ever."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+FOLDER: Final = Path(__file__).parent / "assets"
+PREFIX: Final = "assets"
+
+_KINDS: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file as it is sent."""
+
+    kind: str
+    body: bytes
+
+
+@cache
+def names() -> Mapping[str, str]:
+    """The path of each asset, by its file: `style.css` → `/assets/1a2b3c4d-style.css`."""
+    return {path.name: f"/{PREFIX}/{_digest(path)}-{path.name}" for path in _files()}
+
+
+@cache
+def by_path() -> Mapping[str, Asset]:
+    """Each asset, by the last part of its path."""
+    return {
+        names()[path.name].rpartition("/")[2]: Asset(_KINDS[path.suffix], path.read_bytes())
+        for path in _files()
+    }
+
+
+def _files() -> list[Path]:
+    return sorted(path for path in FOLDER.iterdir() if path.suffix in _KINDS)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:8]

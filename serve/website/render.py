@@ -1,0 +1,121 @@
+"""A page as bytes: a template of `templates/`, and what every page says of its visit.
+
+Everything that is written into a template is escaped (Jinja2's autoescape), and a name that a
+template knows and nobody gave is an error. The text of a page stands in its template, French and
+English side by side: `t('Sociétés', 'Companies')`.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from serve.answer import Answer
+from serve.website import assets, cookies, shown
+from serve.website.desk import Desk
+from serve.website.shown import Shown
+from serve.website.visit import Visit
+
+HTML: Final = "text/html; charset=utf-8"
+
+# A page may use what this server sends, and nothing that stands in the page itself: no script or
+# style of an attribute or an element runs, whatever a name of the data holds.
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+
+# What a form sends back to show that this page made it for this browser.
+TOKEN: Final = "jeton"
+_PURPOSE: Final = "form"
+
+
+def page(
+    desk: Desk,
+    visit: Visit,
+    name: str,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    outcome: str = "",
+    **values: Any,
+) -> Answer:
+    """The answer that shows the template of that name; `outcome` as in `Answer`."""
+    text = _environment().get_template(name).render(
+        visit=visit,
+        t=visit.t,
+        shown=_shown(visit.lang),
+        token=token(desk, visit),
+        other_language=_other_language(visit),
+        asset=assets.names(),
+        **values,
+    )  # fmt: skip
+    return Answer(status, text.encode(), _headers(desk, visit) | dict(headers or {}), outcome)
+
+
+def prepare() -> None:
+    """Compile every template: a tenth of a second, which no visitor should wait for."""
+    for name in _environment().list_templates():
+        _environment().get_template(name)
+
+
+def see_other(desk: Desk, visit: Visit, path: str, cookie: str | None = None) -> Answer:
+    """Go there, whatever the method was (RFC 9110 §15.4.4)."""
+    set_cookie = {"Set-Cookie": cookie} if cookie else {}
+    return Answer(303, b"", {"Location": path, "Cache-Control": "no-store", **set_cookie})
+
+
+def token(desk: Desk, visit: Visit) -> str:
+    return desk.seals.of(_PURPOSE, visit.bound)
+
+
+def is_ours(desk: Desk, visit: Visit) -> bool:
+    """Did a page of this site make the form that was sent, for this browser?"""
+    return desk.seals.is_of(visit.form.get(TOKEN, ""), _PURPOSE, visit.bound)
+
+
+def _headers(desk: Desk, visit: Visit) -> dict[str, str]:
+    # What one visitor sees no other may; what an account sees no disk keeps.
+    kept = "no-store" if visit.session else "private, no-cache"
+    headers = {
+        "Content-Type": HTML,
+        "Content-Security-Policy": POLICY,
+        "Content-Language": visit.lang,
+        "Cache-Control": kept,
+        "Vary": "Accept-Language, Cookie",
+    }
+    if visit.keep is not None:
+        headers["Set-Cookie"] = cookies.written(
+            cookies.VISIT, visit.keep, cookies.VISIT_SECONDS, secure=desk.secure
+        )
+    return headers
+
+
+def _other_language(visit: Visit) -> str:
+    """The same page in the other language."""
+    other = visit.t("en", "fr")
+    return f"?{urlencode([*visit.pairs, ('lang', other)])}"
+
+
+@cache
+def _shown(lang: str) -> Shown:
+    return Shown(lang)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {"plain": shown.plain, "web": shown.web}
+    return environment

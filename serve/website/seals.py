@@ -1,0 +1,64 @@
+"""The secret of a STATE folder, and what is signed with it: sessions, and the tokens of forms.
+
+It is made at the first start, shared by all processes of the host (0600), and never leaves it. Who
+deletes the file ends every session and every open form, nothing else.
+"""
+
+import hashlib
+import hmac
+import os
+import secrets
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from typing import Final
+
+FILE: Final = "pages.secret"
+_BYTES: Final = 32
+
+
+class Seals:
+    """HMAC-SHA256 (RFC 2104) under one secret; a purpose keeps one kind of text from another."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def of(self, purpose: str, text: str) -> str:
+        """The seal of a text: 43 characters that may stand in a cookie or a form."""
+        signed = hmac.digest(self._secret, f"{purpose}\0{text}".encode(), hashlib.sha256)
+        return urlsafe_b64encode(signed).rstrip(b"=").decode()
+
+    def is_of(self, seal: str, purpose: str, text: str) -> bool:
+        """Is it the seal of this text? Compared in constant time."""
+        return hmac.compare_digest(seal.encode(), self.of(purpose, text).encode())
+
+
+def load(state: Path) -> Seals:
+    """The seals of a STATE folder; the secret is made if there is none.
+
+    Raises:
+        OSError: it can be neither read nor made.
+    """
+    path = state / FILE
+    if not path.exists():
+        _make(path)
+    secret = path.read_bytes()
+    if len(secret) != _BYTES:
+        raise OSError(f"{path} has {len(secret)} bytes, not {_BYTES}; delete it for a new secret")
+    return Seals(secret)
+
+
+def _make(path: Path) -> None:
+    """Make it whole under another name; of several processes at once, the first one's stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    unfinished.touch(0o600)
+    with unfinished.open("wb") as file:
+        file.write(secrets.token_bytes(_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        path.hardlink_to(unfinished)
+    except FileExistsError:
+        pass
+    finally:
+        unfinished.unlink()

@@ -1,0 +1,197 @@
+"""How values are written for a reader: numbers, amounts, days, in French or English. Pure.
+
+An amount is rounded to three digits that count; the exact one stands in a title beside it. What is
+not published is a dash, never a zero. Text of the data that goes where no element can isolate it
+(a title, an attribute) loses the characters that turn the direction of writing.
+"""
+
+import re
+import unicodedata
+from datetime import datetime
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Final
+
+NONE: Final = "–"
+
+_THIN: Final = "\u202f"  # narrow no-break space
+_FIXED: Final = "\u00a0"  # no-break space
+_DIGITS: Final = 3
+_STEPS: Final = (
+    (Decimal(10) ** 9, "Md", "bn"),
+    (Decimal(10) ** 6, "M", "m"),
+    (Decimal(1_000), "k", "k"),
+)
+# Bidirectional embeddings, overrides, isolates and marks (UAX #9), and controls.
+_UNSAFE: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\x1f\x7f-\x9f]")
+_MONTHS: Final = {
+    "fr": ("janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.",
+           "nov.", "déc."),
+    "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+}  # fmt: skip
+_SYMBOLS: Final = {"EUR": "€"}
+# The headcount bands of INSEE: the least and the most of each.
+_BANDS: Final = {
+    "00": (0, 0), "01": (1, 2), "02": (3, 5), "03": (6, 9), "11": (10, 19), "12": (20, 49),
+    "21": (50, 99), "22": (100, 199), "31": (200, 249), "32": (250, 499), "41": (500, 999),
+    "42": (1_000, 1_999), "51": (2_000, 4_999), "52": (5_000, 9_999), "53": (10_000, None),
+}  # fmt: skip
+
+
+class Shown:
+    """The writing of one language."""
+
+    def __init__(self, lang: str) -> None:
+        self._french = lang == "fr"
+        self._months = _MONTHS[lang]
+
+    def number(self, value: int | float | Decimal | None) -> str:
+        """A number, all of it.
+
+        >>> Shown("en").number(1234567), Shown("en").number(-0.5), Shown("fr").number(None)
+        ('1,234,567', '−0.5', '–')
+        """
+        if value is None:
+            return NONE
+        text = f"{Decimal(str(value)):,f}"
+        if "." in text:
+            text = text.rstrip("0").rstrip(".")
+        return self._local(text)
+
+    def money(self, value: float | None, currency: str | None = "EUR") -> str:
+        """An amount at a glance.
+
+        >>> Shown("en").money(3_250_000_000.5), Shown("en").money(999_999.0), Shown("en").money(0.5)
+        ('€3.25bn', '€1m', '€0.5')
+        """
+        if value is None:
+            return NONE
+        amount = Decimal(str(value))
+        rounded = _rounded(amount)
+        for step, french, english in _STEPS:
+            if abs(rounded) >= step:
+                return self._with_currency(rounded / step, french, english, currency)
+        return self._with_currency(rounded, "", "", currency)
+
+    def exact(self, value: float | Decimal | None, currency: str | None = "EUR") -> str:
+        """The same amount, all of it, for a title.
+
+        >>> Shown("en").exact(750_000.5), Shown("en").exact(-2.0, "GBP"), Shown("en").exact(3, None)
+        ('€750,000.5', '−GBP\xa02', '3')
+        """
+        if value is None:
+            return ""
+        return self._with_currency(Decimal(str(value)), "", "", currency)
+
+    def day(self, text: str | None) -> str:
+        """A date of the data: a day, a month or a year (C8).
+
+        >>> Shown("fr").day("1864-05-04"), Shown("en").day("1998-02"), Shown("fr").day("2015")
+        ('4 mai 1864', 'Feb 1998', '2015')
+        """
+        if not text:
+            return NONE
+        year, _, rest = text.partition("-")
+        month, _, day = rest.partition("-")
+        if not (month.isdigit() and 1 <= int(month) <= 12):
+            return text
+        name = self._months[int(month) - 1]
+        return " ".join([str(int(day)), name, year]) if day.isdigit() else f"{name} {year}"
+
+    def moment(self, moment: datetime) -> str:
+        """A moment in UTC, to the minute."""
+        return f"{self.day(f'{moment:%Y-%m-%d}')}, {moment:%H:%M} UTC"
+
+    def band(self, code: str | None) -> str | None:
+        """A headcount band in words; a code that is none is shown as it is.
+
+        >>> Shown("en").band("12"), Shown("fr").band("53"), Shown("fr").band("00")
+        ('20–49', '10\u202f000 et plus', '0')
+        """
+        if code not in _BANDS:
+            return code
+        least, most = _BANDS[code]
+        if most is None:
+            return f"{self.number(least)} {'et plus' if self._french else 'and more'}"
+        return self.number(least) if least == most else f"{self.number(least)}–{self.number(most)}"
+
+    def share(self, part: int, whole: int) -> str:
+        """
+        >>> Shown("en").share(1, 3), Shown("en").share(1, 5000), Shown("en").share(0, 0)
+        ('33%', '<1%', '0%')
+        """
+        percent = 100 * part / whole if whole else 0
+        text = "<1" if 0 < percent < 1 else f"{percent:.0f}"
+        return f"{text}{_THIN}%" if self._french else f"{text}%"
+
+    def span(self, seconds: int) -> str:
+        """A length of time, in its two largest units.
+
+        >>> Shown("fr").span(90_061), Shown("en").span(59)
+        ('1 j 1 h', '59 s')
+        """
+        days = "j" if self._french else "d"
+        parts: list[str] = []
+        for unit, size in ((days, 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+            count, seconds = divmod(seconds, size)
+            if count or parts:
+                parts.append(f"{count} {unit}" if count else "")
+        return " ".join(part for part in parts[:2] if part) or "0 s"
+
+    def _with_currency(
+        self, amount: Decimal, french: str, english: str, currency: str | None
+    ) -> str:
+        number = self.number(amount)
+        if not currency:
+            return f"{number}{_FIXED}{french}".strip() if self._french else f"{number}{english}"
+        sign = _SYMBOLS.get(currency, currency)
+        if self._french:
+            return (
+                f"{number}{_FIXED}{french}{sign}"
+                if len(sign) < 2
+                else _spaced(number, french, sign)
+            )
+        minus, digits = ("−", number[1:]) if number.startswith("−") else ("", number)
+        gap = "" if len(sign) < 2 else _FIXED
+        return f"{minus}{sign}{gap}{digits}{english}"
+
+    def _local(self, text: str) -> str:
+        if self._french:
+            text = text.replace(",", _THIN).replace(".", ",")
+        return text.replace("-", "−")
+
+
+def _spaced(number: str, letter: str, sign: str) -> str:
+    """`1,2 M GBP`, and `12` where there is no currency to name."""
+    return _FIXED.join(part for part in (number, letter, sign) if part)
+
+
+def _rounded(amount: Decimal) -> Decimal:
+    """To three digits that count, at the most; whole from 1 000 on where that is exact anyway."""
+    if not amount:
+        return amount
+    places = _DIGITS - 1 - amount.adjusted()
+    return amount.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
+
+
+def plain(text: str | None) -> str:
+    """Text of the data as it may stand in a title or an attribute.
+
+    >>> plain("Acme\\u202e gnp.exe")
+    'Acme gnp.exe'
+    """
+    return unicodedata.normalize("NFC", _UNSAFE.sub("", text or ""))
+
+
+def web(url: str | None) -> str | None:
+    """An address of the data that a link may lead to: of the web, and of nothing else.
+
+    >>> web("javascript:alert(1)"), web("www.abc.ee"), web("https://abc.ee")
+    (None, 'https://www.abc.ee', 'https://abc.ee')
+    """
+    text = plain(url).strip()
+    if text.lower().startswith(("http://", "https://")):
+        return text
+    return f"https://{text}" if _HOST.fullmatch(text) else None
+
+
+_HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[^\s<>\"']*)?")
