@@ -88,6 +88,7 @@ def _drawn(
 ) -> Sequence[Bar]:
     """The highest, the others together, and those that are none of them."""
     ranked = sorted(found, key=lambda one: (-one[1], one[0]))
+    drawn += len(ranked) == drawn + 1  # one other is shown by its name
     left = ranked[drawn:]
     rest = (f"{len(left)} {others}", sum(number for _, number, _ in left))
     longest = max([number for _, number, _ in ranked[:1]], default=max(1, without[1]))
