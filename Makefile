@@ -19,8 +19,8 @@ BUILT := $(DEMO)/.stamp
 KEYS  := $(DEMO)/keys.txt
 QUOTA := $(PY) -m quota --state $(DEMO)/state
 NPM   := $(PY) tests/judges/npm.py
-# Tests on all processors, those of a file on the same.
-SPREAD := -n auto --dist loadfile
+# Tests two a processor, for half the time they wait for what they have started; those of a file on the same.
+SPREAD := -n $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())') --dist loadfile
 FIELD := $(PY) -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])'
 
 help:     ## list the targets
@@ -77,7 +77,7 @@ proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the cloc
 
 # One line a folder of judges: what is installed for them, from locks without an index in them.
 judges: $(JUDGE) ## what others wrote judges the API: schemathesis, redocly, spectral, MCP suites, clients, a browser
-	@$(PY) -m pytest -m judge tests/judges
+	@$(PY) -m pytest $(SPREAD) -m judge tests/judges
 
 $(JUDGE): $(wildcard tests/judges/*.lock tests/judges/*/*.lock tests/judges/*/package-lock.json) $(READY)
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/judges/requirements-judges.lock
