@@ -29,8 +29,8 @@ from tests.world import company, publish
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 4
-ROUNDS = int(os.environ.get("PROOF_ROUNDS", "200"))
-ROUNDS_SECONDS = 180.0 * max(1.0, ROUNDS / 200)  # a slow machine makes fewer
+ROUNDS = int(os.environ.get("PROOF_ROUNDS", "100"))
+ROUNDS_SECONDS = 180.0 * max(1.0, ROUNDS / 100)  # a slow machine makes fewer
 FEWEST = min(20, ROUNDS)
 
 # Beside the rounds: to start, to stop, and to wait once for a server that hangs.

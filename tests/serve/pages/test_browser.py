@@ -204,8 +204,9 @@ def test_the_keyboard_is_enough(shop: Served, chromium: Browser) -> None:
         assert opened.is_calm()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(DESK, "light"), (PHONE, "dark")], ids=["desk-light", "phone-dark"]
+)
 def test_nothing_is_in_the_way_of_anybody(
     shop: Served, chromium: Browser, size: Any, scheme: Any
 ) -> None:
