@@ -1,14 +1,12 @@
-"""After a start, the shards are read once and mapped, so that searches find them in memory.
+"""After a start, the shards are read once, so that searches find them in memory.
 
 A shard is read in place, a page at a time and without read-ahead, for a search needs pages here and
 there. Of files that nobody has read since the machine started, that makes of the first search by
 name tens of seconds, as many as reading all of them from end to end takes. So a thread does that,
 of the lowest priority, while others are answered already: it takes the disk and the page cache, and
-no lock of a shard. Then their pages are entered into this process's table (serve/mapping.py). A
-generation that is taken up later has been read whole to verify it.
+no lock of a shard. A generation that is taken up later has been read whole to verify it.
 
-Files that would push others out of memory are left alone. Of several workers one reads at a time;
-what the first has read costs the next ones no disk.
+Files that would push others out of memory are left alone. Of several workers one reads.
 """
 
 import fcntl
@@ -22,8 +20,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from serve import mapping
-
 # Files may take this part of the memory that is available; what they have of it already counts.
 _SHARE: Final = 0.8
 _MACHINE: Final = Path("/proc/meminfo")
@@ -34,7 +30,6 @@ _PIECE: Final = 64 << 20
 _MIB: Final = 1 << 20
 _LOWEST: Final = 19
 _PATIENCE_S: Final = 1.0
-_GLANCE_S: Final = 0.2  # between two looks whether another worker has done
 
 _log: Final = logging.getLogger("serve.warming")
 
@@ -68,28 +63,19 @@ class Warming:
         try:
             turn = os.open(self._turn, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                if self._has_turn(turn):
-                    self._read()
+                fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._read()
             finally:
                 os.close(turn)
+        except BlockingIOError:
+            return  # another worker reads
         except OSError as error:
             _log.warning("the shards are not read ahead: %s", error)
-
-    def _has_turn(self, turn: int) -> bool:
-        """Wait until no other worker reads; False if this one is to end before that."""
-        while True:
-            try:
-                fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if self._stopped.wait(_GLANCE_S) or not self._wanted():
-                    return False
-            else:
-                return True
 
     def _read(self) -> None:
         size = sum(path.stat().st_size for path in self._files)
         start = time.monotonic()
-        done = mapped = 0
+        done = 0
         for path in self._files:
             free = int(_SHARE * available())
             if size > free:
@@ -98,20 +84,17 @@ class Warming:
                     "them; the first searches wait for the disk", size // _MIB, free // _MIB,
                 )  # fmt: skip
                 return
-            for at, read in _pieces(path):
-                mapped += mapping.enter(path, at, read)  # before others take the memory again
+            for read in _pieces(path):
                 done += read
                 if self._stopped.is_set() or not self._wanted():
                     _log.info("the shards are not read ahead any further: %d MiB", done // _MIB)
                     return
-        _log.info(
-            "the shards are read ahead: %d MiB in %.1f s, %d MiB of them mapped",
-            done // _MIB, time.monotonic() - start, mapped // _MIB,
-        )  # fmt: skip
+        seconds = time.monotonic() - start
+        _log.info("the shards are read ahead: %d MiB in %.1f s", done // _MIB, seconds)
 
 
-def _pieces(path: Path) -> Iterator[tuple[int, int]]:
-    """Have a file read from end to end; yields where a piece begins and how long it is.
+def _pieces(path: Path) -> Iterator[int]:
+    """Have a file read from end to end; yields how many bytes, piece by piece.
 
     The kernel sends it nowhere: nothing is copied, and it comes as fast as the disk gives it.
     """
@@ -120,8 +103,8 @@ def _pieces(path: Path) -> Iterator[tuple[int, int]]:
         # The kernel reads further ahead; WILLNEED would fill the queue before other reads.
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
         while read := os.sendfile(nowhere.fileno(), file.fileno(), at, _PIECE):
-            yield at, read
             at += read
+            yield read
 
 
 def available() -> int:
