@@ -44,7 +44,7 @@ from pipeline.rejected import NO_COUNTRY, NOWHERE, REASON
 from pipeline.seeds import Seeds
 from pipeline.sources import Survey
 from pipeline.workshop import Workshop
-from shards import generations, publication, reference
+from shards import durable, generations, publication, reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def run(options: Options) -> Built:
             for folder, countries in ((known.folder, reused.values()), (shop.done, fresh)):
                 for country in countries:
                     name = generations.shard_name(country.iso2)
-                    previous.link(folder / name, staged / name)
+                    durable.link(folder / name, staged / name)
             if old:
                 files |= previous.keep(old, kept, staged)
                 counts |= {iso2: old.counts[iso2] for iso2 in kept}

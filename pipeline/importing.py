@@ -10,7 +10,6 @@ folder are added, and the same files again replace what they gave before. Each f
 """
 
 import json
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +23,7 @@ from pipeline import canonical
 from pipeline.canonical import InputError
 from pipeline.registers import REGISTERS
 from pipeline.registers.register import Counts, Reading, Register
+from shards import durable
 
 LONGEST_NAME: Final = 120  # a file name holds 255 bytes; the UK product comes in seven parts
 
@@ -154,28 +154,17 @@ def _made(folder: Path) -> Path:
 def _sink(frame: pl.LazyFrame, target: Path) -> None:
     partial = _partial(target)
     frame.sink_parquet(partial, compression="zstd", maintain_order=True)
-    _rename(partial, target)
+    durable.appear(partial, target)
 
 
 def _write(target: Path, content: bytes) -> None:
     partial = _partial(target)
     partial.write_bytes(content)
-    _rename(partial, target)
+    durable.appear(partial, target)
 
 
 def _partial(target: Path) -> Path:
     return _made(target.parent) / f"{target.name}.partial"
-
-
-def _rename(partial: Path, target: Path) -> None:
-    for path in (partial, partial.parent):
-        if path == partial.parent:
-            partial.replace(target)
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _first_line(error: Exception) -> str:

@@ -4,8 +4,6 @@ Their shards are linked as they are, once their bytes are seen to be those of th
 that went bad on disk must not be blessed by a new digest.
 """
 
-import os
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +11,7 @@ from pathlib import Path
 from pipeline import quality
 from pipeline.errors import BuildError
 from pipeline.quality import Quality
-from shards import generations, manifest, pointer, reference
+from shards import durable, generations, manifest, pointer, reference
 from shards.manifest import File, Manifest, Source
 from shards.reference import Cell
 
@@ -67,7 +65,7 @@ def keep(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str
                 f"{previous.folder / name} is missing or not the file of its manifest; "
                 "build all countries, without --pays"
             )
-        link(previous.folder / name, staged / name)
+        durable.link(previous.folder / name, staged / name)
         kept[name] = known
     return kept
 
@@ -77,11 +75,3 @@ def sources(previous: Previous, new: Iterable[Source]) -> list[Source]:
     found = list(new)
     names = {source.path for source in found}
     return found + [source for source in previous.manifest.sources if source.path not in names]
-
-
-def link(old: Path, new: Path) -> None:
-    """Let `new` be the same file as `old`, or a copy where there are no hard links."""
-    try:
-        os.link(old, new)
-    except OSError:  # a file system without hard links
-        shutil.copyfile(old, new)

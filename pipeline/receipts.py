@@ -6,7 +6,6 @@ shard if its own key is the same and no byte has changed, so what it publishes i
 uninterrupted build would publish. A receipt that does not fit is thrown away with its shard.
 """
 
-import os
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -19,7 +18,7 @@ import orjson
 from blake3 import blake3
 
 from pipeline.quality import Quality
-from shards import generations, manifest
+from shards import durable, generations, manifest
 from shards.format import FORMAT_VERSION
 from shards.manifest import File
 from shards.reference import Cell
@@ -58,10 +57,8 @@ def put(done: Path, country: Country, key: str, rejected: Path, work: Path) -> N
     receipt = {"key": key, "rejetees": _file_digest(rejected), **asdict(country)}
     path = file(done, country.iso2)
     partial = work / path.name
-    with partial.open("wb") as stream:
-        stream.write(orjson.dumps(receipt))
-        stream.flush()
-        os.fsync(stream.fileno())
+    partial.write_bytes(orjson.dumps(receipt))
+    durable.sync(partial)
     partial.replace(path)
 
 

@@ -1,6 +1,7 @@
 """Files that appear whole, and stay: written under another name, synced, then renamed."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +15,25 @@ def write(path: Path, content: bytes) -> None:
     """Write a whole file in the place of whatever was there."""
     partial = path.with_name(path.name + PARTIAL)
     partial.write_bytes(content)
+    appear(partial, path)
+
+
+def appear(partial: Path, path: Path) -> None:
+    """Give what is complete its name, once it is on the disk."""
     sync(partial)
     partial.replace(path)
     sync(path.parent)
+
+
+def link(path: Path, to: Path) -> None:
+    """Let `to` be the same file, or a copy where the file system knows no links."""
+    try:
+        os.link(path, to)
+    except OSError:
+        partial = to.with_name(to.name + PARTIAL)
+        shutil.copyfile(path, partial)
+        sync(partial)
+        partial.replace(to)
 
 
 def sync(path: Path) -> None:

@@ -7,7 +7,6 @@ The folder holds nothing else: what an earlier run left there is replaced, a fil
 stops. The same companies, seed and share give the same bytes, whatever the number of processes.
 """
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from pipeline.synth import chunk as chunks
 from pipeline.synth.chunk import Chunk
 from pipeline.synth.identifiers import dealt
 from pipeline.synth.lexicon import world
+from shards import durable
 
 ROWS: Final = 100_000  # a chunk, a file, a row group
 BATCH: Final = 1_500_000  # rows of a process, at most
@@ -164,9 +164,5 @@ def _whole(frame: pl.DataFrame, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     frame.write_parquet(partial, compression="zstd", compression_level=1, row_group_size=ROWS)
-    handle = os.open(partial, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    durable.sync(partial)
     partial.replace(path)

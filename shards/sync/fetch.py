@@ -61,7 +61,7 @@ class Fetcher:
         for _ in range(_WRONG):
             self._complete(path, file, part)
             if manifests.is_file(part, file):
-                _settle(part, blob)
+                durable.appear(part, blob)
                 self.patience.progress()
                 return
             self.wrong += 1
@@ -121,10 +121,3 @@ class Fetcher:
         self.came(-at)
         out.truncate(0)
         return 0
-
-
-def _settle(part: Path, blob: Path) -> None:
-    """Give what is complete its name, once it is on the disk."""
-    durable.sync(part)
-    part.replace(blob)
-    durable.sync(blob.parent)

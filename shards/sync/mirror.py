@@ -211,7 +211,7 @@ def _publish(
 ) -> None:
     staged = publication.staging(data)
     for name, blob in blobs.items():
-        stocks.link(blob, staged / name)
+        durable.link(blob, staged / name)
     for name, content in own.items():
         durable.write(staged / name, content)
     # Can this code read it, and is it what it says? Else the server would find out.

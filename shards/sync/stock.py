@@ -8,8 +8,6 @@ has lost one must not hand it on. What is fetched is kept until the generation s
 that ends too soon costs nothing but its last pieces.
 """
 
-import os
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -46,7 +44,7 @@ class Stock:
         for path in self.held.get(file.blake3, ()):
             with suppress(FileNotFoundError):
                 if path.stat().st_size == file.size and manifests.is_file(path, file):
-                    link(path, blob)
+                    durable.link(path, blob)
                     self.linked += 1
                     return blob
         self.fetcher.fetch(f"{self.generation}/{name}", file, blob)
@@ -83,14 +81,3 @@ def held(data: Path) -> dict[str, list[Path]]:
             for name, file in generations.read_manifest(folder).files.items():
                 found.setdefault(file.blake3, []).append(folder / name)
     return found
-
-
-def link(path: Path, to: Path) -> None:
-    """Let `to` be the same file, or a copy where the file system knows no links."""
-    try:
-        os.link(path, to)
-    except OSError:
-        partial = to.with_name(to.name + durable.PARTIAL)
-        shutil.copyfile(path, partial)
-        durable.sync(partial)
-        partial.replace(to)
