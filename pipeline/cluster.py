@@ -45,13 +45,14 @@ class Cluster:
 
     def run(self, function: Callable[[T, Progress], R], tasks: Sequence[T]) -> list[R]:
         """The results of `function` over `tasks`, in their order; as `jobs.run`."""
+        jobs.refuse_too_large(tasks, self.share)
         code = receipts.code()
 
         def submit(task: T) -> Future[R]:
             return self.executor.submit(_call, function, task, code)
 
         try:
-            return jobs.gathered(submit, tasks, self.jobs, each=self.share)
+            return jobs.gathered(submit, tasks, self.jobs)
         except CancelledError as error:
             raise BuildError(
                 f"the scheduler at {self.address} is gone or has dropped what it was given; "

@@ -83,7 +83,7 @@ def run(
         BuildError: a task takes more than `limit`, or a process died.
         Any error of `function`: the first that happened; what has not begun is dropped.
     """
-    _refuse_too_large(tasks, limit)
+    refuse_too_large(tasks, limit)
     if jobs > 1:
         with _threads(max(1, _processors() // jobs)):
             return _side_by_side(function, tasks, jobs, limit)
@@ -99,7 +99,11 @@ def number(jobs: int | None, rows: Sequence[int]) -> int:
     return max(1, min(jobs, busy))
 
 
-def _refuse_too_large(tasks: Sequence[Sized], limit: int) -> None:
+def refuse_too_large(tasks: Sequence[Sized], limit: int) -> None:
+    """
+    Raises:
+        BuildError: a task takes more than `limit` bytes.
+    """
     for task in tasks:
         if task.memory > limit:
             raise BuildError(
@@ -146,16 +150,14 @@ def gathered(
     jobs: int,
     *,
     together: int = UNBOUNDED,
-    each: int = UNBOUNDED,
     moved: Callable[[], float] | None = None,
 ) -> list[R]:
     """The results of `tasks`, in their order, begun by `submit` as places and memory allow.
 
     Args:
-        together: bytes that the tasks which run at once may take, `each` what one of them may.
+        together: bytes that the tasks which run at once may take; `refuse_too_large` comes before.
         moved: tells how many rows are done; without it, those of the tasks that are.
     """
-    _refuse_too_large(tasks, each)
     found: dict[int, R] = {}
     running: dict[Future[R], int] = {}
     waiting = list(range(len(tasks)))

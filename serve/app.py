@@ -5,7 +5,7 @@
 
 Here, and in serve/connection.py below HTTP itself, is all that knows aiohttp. The routes are plain
 functions of an Ask and an Edition, so this is a low-level `web.Server` with one handler instead of
-an Application: nine paths need no framework, and the order above stays visible.
+an Application: so few paths need no framework, and the order above stays visible.
 
 A search is made on the event loop where it takes a millisecond or two, for a hop to a thread takes
 a tenth of one; a dear one is made aside (serve/edition.py), and the loop answers others meanwhile.

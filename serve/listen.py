@@ -20,7 +20,7 @@ from quota.stores import open_store
 from serve import handover
 from serve.app import make_handler
 from serve.config import Config
-from serve.connection import make_server
+from serve.connection import Server, make_server
 from serve.counters import Counters
 from serve.handover import HandoverError
 from serve.makers import Makers
@@ -77,19 +77,7 @@ async def _serve(
     makers.start()
     stop = asyncio.Event()
     _listen_to_signals(stop, published, parent)
-    site = make_site(
-        published,
-        counters,
-        limiter,
-        plans.load(),
-        debit=config.debit,
-        base_url=config.base_url,
-        trusted=config.trusted_proxies,
-        mcp_origins=config.mcp_origins,
-        makers=makers,
-    )
-    desk = make_desk(site, seals.load(config.state), limiter, config.debit)
-    server = make_server(make_handler(site, desk), site.metrics)
+    server = _server(config, published, counters, limiter, makers)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     await runner.setup()
     listener = web.SockSite(runner, bound, backlog=_BACKLOG)
@@ -118,6 +106,26 @@ async def _serve(
         limiter.close()
     if not follower.cancelled():
         follower.result()
+
+
+def _server(
+    config: Config, published: Published, counters: Counters, limiter: Debit, makers: Makers
+) -> Server:
+    """What answers, of these parts."""
+    assert config.state
+    site = make_site(
+        published,
+        counters,
+        limiter,
+        plans.load(),
+        debit=config.debit,
+        base_url=config.base_url,
+        trusted=config.trusted_proxies,
+        mcp_origins=config.mcp_origins,
+        makers=makers,
+    )
+    desk = make_desk(site, seals.load(config.state), limiter, config.debit)
+    return make_server(make_handler(site, desk), site.metrics)
 
 
 async def _take_over(bound: socket.socket, workers: int, others: int) -> None:

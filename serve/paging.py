@@ -1,7 +1,7 @@
 """A page below HTTP: a request becomes a Visit, forms are read and guarded, errors become pages.
 
 What may come in is decided here, in this order: path 404 → method 405 → body 413, 415 → whose
-session → a form that is ours 403 → log-in for what is personal. What a page is: serve/pages.
+session → a form that is ours 403 → log-in for what is personal. What a page is: serve/website.
 """
 
 from contextlib import suppress
