@@ -11,7 +11,7 @@ from shards.errors import WrongFormatError
 from shards.query import DEEPEST
 
 MAGIC: Final = b"societes-shard"
-FORMAT_VERSION: Final = 4
+FORMAT_VERSION: Final = 5
 
 META: Final = b"meta"  # what the shard says of itself: header, cells, compression dictionary
 KEY: Final = b"key"  # the distinct values that an order compares
@@ -83,9 +83,16 @@ GAPS: Final = 2
 HEADED: Final = 4
 HEAD_ROWS: Final = 50
 HEADED_LEAST: Final = 4_096
+# What more hold than a further share of the rows, but not so many that it must be united by the
+# build, has a set of its heads alone.
+COUNTED: Final = 7
+COUNTED_SHARE: Final = 256
+COUNTED_LEAST: Final = 1_024
 FURTHER: Final = 255  # a gap that is longer than a byte says: go on, no row is here
 
 ZSTD_LEVEL: Final = 3
+# What every frame begins with (RFC 8878 §3.1.1), which a record does without.
+ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
 
 _HEADER: Final = struct.Struct(">14sH2sQ")
 
@@ -138,6 +145,11 @@ def top_key(place: str, tri: str) -> bytes:
 def heavy_size(rows: int) -> int:
     """The rows of a part of a word, or of an identifier, are united by the build if more."""
     return max(HEAVY_LEAST, rows // HEAVY_SHARE)
+
+
+def counted_size(rows: int) -> int:
+    """The rows of a part of a word are counted by the build if more."""
+    return min(heavy_size(rows), max(COUNTED_LEAST, rows // COUNTED_SHARE))
 
 
 def headed_size(rows: int) -> int:

@@ -27,7 +27,7 @@ from shards.errors import CorruptError, WrongFormatError
 from shards.idents import Idents
 from shards.orders import Keys
 from shards.sampled import Even, Sampled
-from shards.sets import Packed, Rows
+from shards.sets import Counted, Packed, Rows
 from shards.steps import Steps
 from shards.text import fold_id
 from shards.texts import Interval, Texts
@@ -109,6 +109,7 @@ class Shard:
         )
         self._steps = _Views(self._read_steps)
         self._sets = _Views(self._read_set)
+        self._unions = _Views(self._read_union)
 
     # -- companies -----------------------------------------------------------------
 
@@ -241,9 +242,9 @@ class Shard:
             *idents.ends(data),
         )
 
-    def heavy(self, interval: Interval) -> Packed | None:
-        """The rows of an interval of suffixes that is too heavy to unite during a search."""
-        return self._sets[format.HEAVY, format.interval_key(*interval)]
+    def heavy(self, interval: Interval) -> Packed | Counted | None:
+        """What is known of an interval of suffixes that is heavy to unite during a search."""
+        return self._unions[interval]
 
     # -- the file ----------------------------------------------------------------------
 
@@ -265,7 +266,7 @@ class Shard:
 
     def close(self) -> None:
         """Give the file back; nothing that this shard has lent may be used afterwards."""
-        for views in (self._orders, self._ranks, self._steps, self._sets):
+        for views in (self._orders, self._ranks, self._steps, self._sets, self._unions):
             views.clear()
         for name in _KEPT:
             self.__dict__.pop(name, None)
@@ -287,7 +288,7 @@ class Shard:
             if len(found) < len(keys):  # it leaves out what is not there
                 for key in keys:
                     self._get(format.RECORD, key)
-            return [decompress(packed) for _, packed in found]
+            return [decompress(format.ZSTD_MAGIC + packed) for _, packed in found]
 
     def _texts(self, table: bytes) -> Texts:
         return Texts(self._view(table, b"data"), self._array(table, "starts", format.U4))
@@ -301,10 +302,17 @@ class Shard:
         return Steps(keys, self._array(format.STEP, tri, format.U4))
 
     def _read_set(self, name: tuple[bytes, bytes]) -> Packed | None:
-        table, key = name
-        with self._lock:
-            packed = self._txn.get(key, db=self._tables[table])
+        packed = self._packed(*name)
         return None if packed is None else sets.unpack(packed, self.rows)
+
+    def _read_union(self, interval: Interval) -> Packed | Counted | None:
+        packed = self._packed(format.HEAVY, format.interval_key(*interval))
+        return None if packed is None else sets.unpack_union(packed, self.rows)
+
+    def _packed(self, table: bytes, key: bytes) -> memoryview | None:
+        with self._lock:
+            packed: memoryview | None = self._txn.get(key, db=self._tables[table])
+        return packed
 
     def _array(self, table: bytes, name: str, dtype: str) -> NDArray[Any]:
         view = self._view(table, name.encode())

@@ -7,12 +7,13 @@ in 16 down, the gaps take less: a byte a row until they get long, then numbers d
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shards import format
-from shards.format import BITS, FURTHER, GAPS, HEADED, LIST, U4
+from shards import format, orders
+from shards.format import BITS, COUNTED, FURTHER, GAPS, HEADED, LIST, U4
 from shards.orders import Rows
 
 _HEAD = struct.Struct("<II")  # kind, number of rows
@@ -23,7 +24,7 @@ _LOOKED_AT = 2
 _FURTHER = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Packing:
     """The sets of one shard as bytes, large ones with their heads.
 
@@ -48,12 +49,37 @@ class Packing:
         _, size = _HEAD.unpack_from(packed)
         return self._headed(packed, mask) if size > format.headed_size(self.rows) else packed
 
+    def of_count(self, found: Rows) -> bytes:
+        """The number and the heads of the set `found`, ascending, without its rows."""
+        size = len(found)
+        if size < format.HEAD_ROWS:
+            return pack(found, self.rows)
+        if size * size < _LOOKED_AT * format.HEAD_ROWS * self.rows:  # else so many are walked over
+            heads = self._ranked(found)
+        else:
+            mask = np.zeros(self.rows, dtype=bool)
+            mask[found] = True
+            heads = self._heads(mask, size)
+        return _HEAD.pack(COUNTED, size) + b"".join(head.tobytes() for head in heads)
+
     def _headed(self, packed: bytes, mask: NDArray[np.bool_]) -> bytes:
         kind, size = _HEAD.unpack_from(packed)
         heads = b"".join(head.tobytes() for head in self._heads(mask, size))
         return _HEAD.pack(kind | HEADED, size) + heads + packed[_HEAD.size :]
 
+    @cached_property
+    def _ranks(self) -> Sequence[Rows]:
+        return [orders.ranks(order) for order in self.orders]
+
+    def _ranked(self, found: Rows) -> Iterator[Rows]:
+        """The heads by the rank of each row: for few."""
+        for order, ranks in zip(self.orders, self._ranks, strict=True):
+            places = np.partition(ranks[found], format.HEAD_ROWS - 1)[: format.HEAD_ROWS]
+            places.sort()
+            yield np.ascontiguousarray(order[places], dtype=U4)
+
     def _heads(self, mask: NDArray[np.bool_], size: int) -> Iterator[Rows]:
+        """The heads by walking each order: for many."""
         for order in self.orders:
             end = _LOOKED_AT * format.HEAD_ROWS * self.rows // size
             while True:

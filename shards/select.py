@@ -4,18 +4,21 @@ What the cells, the sorted bounds and the lists of websites say is known without
 everything else is found by the cheapest path. Either way the number is exact.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
 
-from shards import across, conditions, format, idents, pages, paths, sets, words
+import numpy as np
+
+from shards import across, conditions, format, idents, pages, paths, ranking, sets, words
+from shards.arrays import distinct
 from shards.conditions import Conditions
 from shards.paths import Found
 from shards.query import ORDERS
 from shards.question import Named, Question
 from shards.reader import Shard
-from shards.sets import EMPTY, NONE, Heads, Lookup, Packed, Rows, RowSet
+from shards.sets import EMPTY, NONE, Lookup, Rows, RowSet
 
 # Microseconds that a country takes at least, with its page.
 _PLAIN: Final = 25.0
@@ -104,7 +107,7 @@ def _named_plan(
     )
     cost = lookup.cost
     if _is_free(asked):
-        cost *= lookup.headed is None or count > format.HEAD_ROWS
+        cost *= lookup.counted is None or count > format.HEAD_ROWS
     else:
         others = paths.cheapest(shard, asked).cost
         # A set that costs nothing to find is dense: as much is looked at as there is without it.
@@ -122,37 +125,61 @@ def _with_names(
 ) -> Matches:
     """Names that contain `q`, and identifiers that begin with it (contract B15)."""
     by_id = NONE if named.prefix is None else idents.beginning_with(shard.idents, named.prefix)
-    if _is_free(asked) and (by_name is NONE or by_id is NONE):
-        headed = by_id.headed if by_name is NONE else by_name.headed
-        if headed is not None and headed.heads is not None:
-            return _headed(shard, question, asked, headed, headed.heads)
-    found = sets.union(by_name.find(), by_id.find())
-    if not found.size:
-        return NOTHING
-    asked = asked._replace(named=found)
-    if _is_free(asked):
-        return _matches(shard, question, asked, Found(found.size, found.rows, _listing(found)))
-    path = paths.cheapest(shard, asked)
-    return _matches(shard, question, asked, path.run())
+    if not _is_free(asked):
+        asked = asked._replace(named=sets.union(by_name.find(), by_id.find()))
+        return _matches(shard, question, asked, paths.cheapest(shard, asked).run())
+    known = by_name.counted or by_id.counted
+    if known is None:
+        return _all_of(shard, question, asked, sets.union(by_name.find(), by_id.find()))
+    if by_name is NONE or by_id is NONE:
+        head = known.heads[ORDERS.index(question.tri)]
+        found = cache(by_id.find if by_name is NONE else by_name.find)
+        return _headed(shard, question, asked, known.size, lambda: head, found)
+    one, other = by_name.find(), by_id.find()
+    return _headed(
+        shard,
+        question,
+        asked,
+        one.size + other.size - sets.common_size(one, other),
+        lambda: _merged_head(shard, question.tri, ((by_name, one), (by_id, other))),
+        cache(lambda: sets.union(one, other)),
+    )
+
+
+def _all_of(shard: Shard, question: Question, asked: Conditions, found: RowSet) -> Matches:
+    """A set of which nothing else is asked."""
+    every = Found(found.size, found.rows, _listing(found))
+    return _matches(shard, question, asked._replace(named=found), every)
 
 
 def _headed(
-    shard: Shard, question: Question, asked: Conditions, packed: Packed, heads: Heads
+    shard: Shard,
+    question: Question,
+    asked: Conditions,
+    total: int,
+    head: Callable[[], Rows],
+    found: Callable[[], RowSet],
 ) -> Matches:
-    """A set whose first rows are known; it is opened for more of them only."""
-    head = heads[ORDERS.index(question.tri)]
+    """A set whose first rows are known; it is found for more of them only."""
 
-    @cache
-    def opened() -> Matches:
-        found = sets.opened(packed)
-        every = Found(found.size, found.rows, _listing(found))
-        return _matches(shard, question, asked._replace(named=found), every)
+    def first(count: int) -> Rows:
+        if count <= format.HEAD_ROWS:
+            return head()[:count]
+        return _all_of(shard, question, asked, found()).first(count)
 
-    return Matches(
-        packed.size,
-        lambda count: head[:count] if count <= len(head) else opened().first(count),
-        lambda: opened().rows(),
-    )
+    return Matches(total, first, lambda: found().rows())
+
+
+def _merged_head(shard: Shard, tri: str, parts: Sequence[tuple[Lookup, RowSet]]) -> Rows:
+    """The first rows of several sets together, some of which are known."""
+    place = ORDERS.index(tri)
+    heads = [
+        ranking.first(shard, tri, found.rows(), format.HEAD_ROWS)
+        if lookup.counted is None
+        else lookup.counted.heads[place]
+        for lookup, found in parts
+    ]
+    return ranking.first(shard, tri, distinct(np.concatenate(heads)), format.HEAD_ROWS)
 
 
 def _listing(found: RowSet) -> Callable[[], float]:

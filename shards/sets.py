@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.arrays import distinct, where
-from shards.format import BITS, FURTHER, GAPS, HEADED
+from shards.format import BITS, COUNTED, FURTHER, GAPS, HEADED
 from shards.query import ORDERS
 
 Rows = NDArray[np.uint32]
@@ -104,15 +104,22 @@ RowSet = Listed | Bits
 Packed = RowSet | Gaps
 
 
+class Counted(NamedTuple):
+    """How many rows a set has, and the first of them in each order."""
+
+    size: int
+    heads: Heads
+
+
 class Lookup(NamedTuple):
     """A set that can be found, and about how many nanoseconds that will take.
 
-    `headed`: the set as it lies in the file, where its first rows are known without finding it.
+    `counted`: what is known of it without finding it.
     """
 
     cost: float
     find: Callable[[], RowSet]
-    headed: Packed | None = None
+    counted: Counted | None = None
 
 
 EMPTY: Final = Listed(np.empty(0, dtype=np.uint32))
@@ -124,8 +131,7 @@ def unpack(packed: memoryview | bytes, count: int) -> Packed:
     kind, size = _HEAD.unpack_from(packed)
     heads, start = None, _HEAD.size
     if kind & HEADED:
-        shape = len(ORDERS), format.HEAD_ROWS
-        heads = np.frombuffer(packed, np.uint32, shape[0] * shape[1], start).reshape(shape)
+        heads = _heads(packed)
         kind, start = kind ^ HEADED, start + heads.nbytes
     if kind == BITS:
         return Bits(np.frombuffer(packed, dtype=np.uint8, offset=start), size, count, heads)
@@ -136,6 +142,12 @@ def unpack(packed: memoryview | bytes, count: int) -> Packed:
     return Listed(np.frombuffer(packed, dtype=np.uint32, count=size, offset=start), heads)
 
 
+def unpack_union(packed: memoryview | bytes, count: int) -> Packed | Counted:
+    """As `unpack`, or what there is of a set without its rows."""
+    kind, size = _HEAD.unpack_from(packed)
+    return Counted(size, _heads(packed)) if kind == COUNTED else unpack(packed, count)
+
+
 def opened(packed: Packed) -> RowSet:
     """The set in a form that can be tested."""
     return Listed(packed.rows()) if isinstance(packed, Gaps) else packed
@@ -144,7 +156,8 @@ def opened(packed: Packed) -> RowSet:
 def to_open(packed: Packed) -> Lookup:
     """`packed`, still to be opened."""
     cost = _OPENING * packed.size * isinstance(packed, Gaps)
-    return Lookup(cost, lambda: opened(packed), None if packed.heads is None else packed)
+    counted = None if packed.heads is None else Counted(packed.size, packed.heads)
+    return Lookup(cost, lambda: opened(packed), counted)
 
 
 def union(one: RowSet, other: RowSet) -> RowSet:
@@ -169,6 +182,24 @@ def union(one: RowSet, other: RowSet) -> RowSet:
     # Each of these bits is zero, and named once: adding never carries.
     np.add.at(united, fresh >> 3, np.left_shift(1, fresh & 7).astype(np.uint8))
     return Bits(united, dense.size + len(fresh), dense.count)
+
+
+def common_size(one: RowSet, other: RowSet) -> int:
+    """How many rows are in both sets.
+
+    >>> low, high = (Listed(np.array(n, dtype=np.uint32)) for n in ([1, 4], [4, 7]))
+    >>> common_size(low, high)
+    1
+    """
+    if isinstance(one, Bits) and isinstance(other, Bits):
+        return int(np.bitwise_count(one.bits & other.bits).sum(dtype=np.int64))
+    few, many = sorted((one, other), key=lambda held: (isinstance(held, Bits), held.size))
+    return int(np.count_nonzero(many.test(few.rows())))
+
+
+def _heads(packed: memoryview | bytes) -> Heads:
+    shape = len(ORDERS), format.HEAD_ROWS
+    return np.frombuffer(packed, np.uint32, shape[0] * shape[1], _HEAD.size).reshape(shape)
 
 
 def _rank(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shards import sorting, texts
 from shards.arrays import distinct, ranges
-from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, heavy_size
+from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, counted_size, heavy_size
 from shards.orders import Rows
 from shards.rowsets import Packing
 from shards.sorting import Keys, Sorted
@@ -156,7 +156,8 @@ def heavy(
     """Each interval of suffixes whose words have too many rows to be united during a search.
 
     These are the heavy nodes of the suffix tree of the words, met from the root down: a part of a
-    node that is light has only light parts.
+    node that is light has only light parts. Of those between `counted_size` and `heavy_size` there
+    is the number of rows and the first of them.
     """
     owners = (np.searchsorted(words.starts, suffixes, side="right") - 1).astype(np.uint32)
     counts = np.diff(held.starts.astype(np.int64))
@@ -164,10 +165,17 @@ def heavy(
     data = sorting.padded(words.data, SUFFIX_BYTES + 1)
     rows = packing.rows
     met: set[Interval] = set()  # a node with one heavy part is that part, one letter further
-    for part, _ in _nodes(data, suffixes, weight, heavy_size(rows)):
-        if part not in met:
-            met.add(part)
-            yield part, packing.of_mask(_united(held, owners[part.first : part.end], rows))
+    for part, _ in _nodes(data, suffixes, weight, counted_size(rows)):
+        if part in met:
+            continue
+        met.add(part)
+        listed = _listed(held, owners[part.first : part.end])
+        if len(listed) > heavy_size(rows):
+            mask = np.zeros(rows, dtype=bool)
+            mask[listed] = True
+            yield part, packing.of_mask(mask)
+        else:
+            yield part, packing.of_count(distinct(listed))
 
 
 def _nodes(
@@ -201,12 +209,10 @@ def _split(
             yield Interval(interval.first + first, interval.first + end)
 
 
-def _united(held: Postings, owners: Numbers, rows: int) -> NDArray[np.bool_]:
-    """Whether each row holds one of these words."""
-    mask = np.zeros(rows, dtype=bool)
+def _listed(held: Postings, owners: Numbers) -> Rows:
+    """The rows of these words, one after the other."""
     first = held.starts[owners].astype(np.int64)
-    mask[held.rows[ranges(first, held.starts[owners + 1] - first)]] = True
-    return mask
+    return held.rows[ranges(first, held.starts[owners + 1] - first)]
 
 
 def junctions(names: Names, packing: Packing) -> Iterator[tuple[bytes, bytes]]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from shards.arrays import distinct, ranges, where
 from shards.format import OWNED, SUFFIX_BYTES
 from shards.sampled import Sampled, Sought
-from shards.sets import NONE, Listed, Lookup, Packed, Rows, RowSet, to_open
+from shards.sets import NONE, Counted, Listed, Lookup, Packed, Rows, RowSet, to_open
 from shards.texts import Interval, Texts
 
 Numbers = NDArray[np.uint32]
@@ -37,7 +37,7 @@ class Words:
     The rows of word i are postings[starts[i] : starts[i + 1]], ascending. The folded name of row i
     is the words tokens[token_starts[i] : token_starts[i + 1]]. Byte 16 × i of the words belongs to
     word owners[i]. `heavy`, `junction` and `phrase` look up what the build has united: an interval
-    of suffixes, a pair of characters around a blank, a text with blanks.
+    of suffixes (or counted), a pair of characters around a blank, a text with blanks.
     """
 
     words: Texts
@@ -47,7 +47,7 @@ class Words:
     postings: Rows
     tokens: Numbers
     token_starts: Numbers
-    heavy: Callable[[Interval], Packed | None]
+    heavy: Callable[[Interval], Packed | Counted | None]
     junction: Callable[[bytes], Packed | None]
     phrase: Callable[[bytes], Packed | None]
 
@@ -57,10 +57,11 @@ def containing(index: Words, part: bytes, what: Sought) -> Lookup:
     interval = index.suffixes.beginning_with(what)
     if interval.first == interval.end:
         return NONE
-    if len(part) <= SUFFIX_BYTES and (united := index.heavy(interval)) is not None:
-        return to_open(united)
+    known = index.heavy(interval) if len(part) <= SUFFIX_BYTES else None
+    if known is not None and not isinstance(known, Counted):
+        return to_open(known)
     cost = _LOOKUP + _UNITING * (interval.end - interval.first)
-    return Lookup(cost, lambda: _united(index, part, interval))
+    return Lookup(cost, lambda: _united(index, part, interval), known)
 
 
 def _united(index: Words, part: bytes, interval: Interval) -> RowSet:

@@ -254,7 +254,8 @@ def _write_rows(
     compress = _compressor(dictionary)
     while batch := list(islice(given, _BATCH)):
         for row, stored in enumerate(batch, start=written):
-            tables.append(format.RECORD, format.row_key(row), compress(stored))
+            frame = compress(stored).removeprefix(format.ZSTD_MAGIC)
+            tables.append(format.RECORD, format.row_key(row), frame)
         written += len(batch)
         progress(len(batch))
     if written != count:

@@ -45,6 +45,11 @@ def test_the_example_bytes_in_the_format_specification_are_what_the_code_writes(
 def test_the_limits_in_the_format_specification_are_those_of_the_code() -> None:
     assert f"first {format.TOP_ROWS:,} rows".replace(",", " ") in FORMAT_MD
     assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEAVY_LEAST:,}" in FORMAT_MD
+    assert f"than a {format.COUNTED_SHARE}th, and than {format.COUNTED_LEAST:,}" in FORMAT_MD
+    assert (
+        f"without its first four bytes, which\nare always `{format.ZSTD_MAGIC.hex(' ')}`"
+        in FORMAT_MD
+    )
     assert f"than a {format.PHRASE_SHARE}nd of the rows" in FORMAT_MD
     assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEADED_LEAST:,}" in FORMAT_MD
     assert (

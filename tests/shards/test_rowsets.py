@@ -14,7 +14,7 @@ from shards import format, rowsets, sets
 from shards.format import BITS, GAPS, LIST
 from shards.query import ORDERS
 from shards.rowsets import Packing
-from shards.sets import Bits
+from shards.sets import Bits, Counted, RowSet
 
 
 def unpacked(value: bytes, rows: int) -> list[int]:
@@ -91,6 +91,44 @@ def test_a_large_set_has_its_first_rows_in_each_order(
         assert found.heads is not None
         heads = [[row for row in order if row in held][:3] for order in orders]
         assert found.heads.tolist() == heads
+
+
+@given(CASES, st.integers(0, 2**32))
+def test_a_set_may_be_counted_without_its_rows(case: tuple[int, set[int]], seed: int) -> None:
+    """Few rows are ranked, many are met on a walk: both give the same heads."""
+    rows, held = case
+    chance = random.Random(seed)
+    orders = [chance.sample(range(rows), rows) for _ in ORDERS]
+    packing = Packing(rows, [np.array(order, dtype=np.uint32) for order in orders])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(format, "HEAD_ROWS", 3)
+        packed = packing.of_count(np.array(sorted(held), dtype=np.uint32))
+        found = sets.unpack_union(packed, rows)
+
+    assert found.size == len(held)
+    if len(held) < 3:
+        assert not isinstance(found, Counted)
+        assert sets.opened(found).rows().tolist() == sorted(held)
+    else:
+        assert isinstance(found, Counted)
+        heads = [[row for row in order if row in held][:3] for order in orders]
+        assert found.heads.tolist() == heads
+
+
+@given(CASES, st.sets(st.integers(0, 9_000)), st.booleans(), st.booleans())
+def test_what_two_sets_have_in_common_is_counted(
+    case: tuple[int, set[int]], others: set[int], dense: bool, also: bool
+) -> None:
+    rows, held = case
+    others = {row for row in others if row < rows}
+
+    def found(numbers: set[int], bits: bool) -> RowSet:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rowsets, "_DENSE", 10_000 if bits else 0)
+            packed = rowsets.pack(np.array(sorted(numbers), dtype=np.uint32), rows)
+        return sets.opened(sets.unpack(packed, rows))
+
+    assert sets.common_size(found(held, dense), found(others, also)) == len(held & others)
 
 
 @given(CASES, st.lists(st.integers(0, 9_000), max_size=12))

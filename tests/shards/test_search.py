@@ -93,8 +93,10 @@ def _nth_path(number: int) -> Any:
 # None of these may change an answer. The first are known to the build, the others to the search.
 TUNINGS: st.SearchStrategy[Tuning] = st.fixed_dictionaries(
     {
-        (format, "HEAVY_LEAST"): st.sampled_from((0, 1, 3)),
+        (format, "HEAVY_LEAST"): st.sampled_from((0, 1, 3, 1_024)),
         (format, "HEAVY_SHARE"): st.just(2**31),
+        (format, "COUNTED_LEAST"): st.sampled_from((0, 1)),
+        (format, "COUNTED_SHARE"): st.just(2**31),
         (format, "PHRASE_SHARE"): st.just(2**31),
         (format, "HEADED_LEAST"): st.sampled_from((2, 4, format.HEADED_LEAST)),
         (format, "HEAD_ROWS"): st.sampled_from((1, 2)),

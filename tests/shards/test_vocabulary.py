@@ -88,7 +88,7 @@ def test_every_part_of_a_word_that_many_rows_hold_has_its_rows_united(
     held = vocabulary.postings(names)
     suffixes = vocabulary.suffixes(names.words)
     data = bytes(names.words.data)
-    with patch.object(vocabulary, "heavy_size", lambda _: least):
+    with patch.multiple(vocabulary, heavy_size=lambda _: least, counted_size=lambda _: least):
         found = dict(vocabulary.heavy(names.words, suffixes, held, packing(noms)))
 
     parts: dict[str, list[int]] = defaultdict(list)  # part of a word -> its places in `suffixes`
