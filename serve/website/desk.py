@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from quota.ledger_store import LedgerStore
-from serve import errors
 from serve.config import Debit
 from serve.gate import Limiter
 from serve.site import Site
+from serve.website import refusals
 from serve.website.figures import Figures
 from serve.website.guard import Guard
 from serve.website.seals import Seals
@@ -41,7 +41,7 @@ class Desk:
         """
         store = self.site.counters.store
         if not isinstance(store, LedgerStore):
-            raise errors.config("les comptes, que seul le centre tient")
+            raise refusals.comptes_au_centre()
         return store
 
 

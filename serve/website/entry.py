@@ -26,6 +26,12 @@ _INSIDE: Final = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 
 
 async def sign_up_form(desk: Desk, visit: Visit) -> Answer:
+    """
+    Raises:
+        ApiError: 503: there are no accounts here.
+        StoreUnavailable
+    """
+    _ = desk.store
     if visit.session:
         return see_other(desk, visit, _ACCOUNT)
     return page(desk, visit, "sign_up.html", wrong={}, given={}, free=desk.site.plans["free"])
@@ -52,6 +58,12 @@ async def sign_up(desk: Desk, visit: Visit) -> Answer:
 
 
 async def log_in_form(desk: Desk, visit: Visit) -> Answer:
+    """
+    Raises:
+        ApiError: 503: there are no accounts here.
+        StoreUnavailable
+    """
+    _ = desk.store
     suite = last(visit.pairs, "suite") or ""
     if visit.session:
         return see_other(desk, visit, _inside(suite))

@@ -4,11 +4,11 @@ No payment provider can be configured yet, so that buying answers 503 `config` (
 at anything: nothing can happen, so nothing needs to be guarded.
 """
 
-from serve import errors
 from serve.answer import Answer
 from serve.metered import RECORD_CREDITS
 from serve.offer import monthly
 from serve.rights import apercu
+from serve.website import refusals
 from serve.website.desk import Desk
 from serve.website.render import page
 from serve.website.visit import Visit
@@ -29,4 +29,4 @@ async def prices(desk: Desk, visit: Visit) -> Answer:
 
 async def buy(desk: Desk, visit: Visit) -> Answer:
     """A plan or a pack of credits. Raises ApiError 503, always."""
-    raise errors.config("le paiement en ligne")
+    raise refusals.paiement_ferme()

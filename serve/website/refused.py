@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from serve.answer import Answer
 from serve.errors import ApiError
 from serve.website.desk import Desk
+from serve.website.refusals import PageError
 from serve.website.render import page
 from serve.website.visit import Visit
 
@@ -50,14 +51,10 @@ _ENGLISH: Final[Mapping[str, str]] = {
     "trop_de_requetes": "More than {quota[limite]} requests: please wait until "
     "{quota[reinitialisation]}.",
     "indisponible": "Nothing was done and nothing was counted. Please try again in a moment.",
-    "config": "Payment is not open yet on this server: nothing was bought and nothing is due. "
-    "Please write to the operator, or try again later.",
     "erreur_interne": "Something went wrong on our side; your counters are untouched.",
 }
 _FRENCH: Final[Mapping[str, str]] = {
     "route_inconnue": "Il n’y a pas de page à cette adresse.",
-    "config": "Le paiement n’est pas encore ouvert sur ce serveur : rien n’a été acheté et rien "
-    "n’est dû. Écrivez à l’exploitant, ou réessayez plus tard.",
 }
 
 
@@ -65,7 +62,9 @@ def told(visit: Visit, error: ApiError) -> Told:
     """The error in the visitor's language."""
     title = visit.t(*_TITLES.get(error.status, _TITLES[500]))
     known = _ENGLISH if visit.lang == "en" else _FRENCH
-    if error.code in known:
+    if isinstance(error, PageError) and error.told:
+        message = visit.t(*error.told)
+    elif error.code in known:
         message = known[error.code].format(**_texts(error.extra))
     else:
         message = error.message

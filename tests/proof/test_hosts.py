@@ -33,6 +33,7 @@ CLIENTS: Final = 4  # of a host
 PLANS: Final = load()
 LIMIT: Final = PLANS["data"].appels_api_par_jour
 ASKED: Final = 2 * block(LIMIT)  # more than an edge holds
+PAGE: Final = {"Accept": "text/html"}
 SEARCH: Final = "/api/v1/societes?limit=1"
 RECORD: Final = "/api/v1/societes/FR/552100554"
 WIDE: Final = {f"SOCIETES_DEBIT_{name}": "1000000" for name in ("DATA", "VISITEUR")}
@@ -215,6 +216,21 @@ def test_an_edge_without_its_centre_answers_a_record_as_its_preview(
     assert again
     assert used(centre, customer) == 3
     assert before >= 1
+
+
+def test_the_pages_of_an_edge_say_that_accounts_are_kept_elsewhere(
+    data: Path, centre: Server
+) -> None:
+    """Before anybody has filled a form; what needs no account is there."""
+    with hosts(data, centre, "--lease", "true", count=1) as (address,):
+        forms = [ask(address, path, PAGE) for path in ("/inscription", "/connexion")]
+        others = [ask(address, path, PAGE)[0] for path in ("/?q=lab", "/tarifs", "/statut")]
+        personal, _ = ask(address, "/compte", PAGE)
+
+    assert [status for status, _ in forms] == [503, 503]
+    assert all("serveur central" in body.decode() for _, body in forms)
+    assert others == [200, 200, 200]
+    assert personal == 303
 
 
 def test_a_company_is_charged_once_on_all_hosts(data: Path, centre: Server) -> None:
