@@ -52,6 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     on_data["diff"].add_argument("before", metavar="A")
     on_data["diff"].add_argument("after", metavar="B")
     on_data["diff"].add_argument("--rows", action="store_true", help="each company, as JSON")
+    on_data["verify"].add_argument(
+        "--jobs", type=_number, default=1, metavar="N",
+        help="shards at a time, each in a process; one takes up to 5 GiB (default 1)",
+    )  # fmt: skip
     on_data["rollback"].add_argument("--to", metavar="GENERATION", help="another one that is kept")
     for name, (arguments, run, about, example) in sync.COMMANDS.items():
         arguments(_command(commands, name, run, about, example))
@@ -102,17 +106,26 @@ def _verify(options: argparse.Namespace) -> None:
             f"{options.data} has nothing published to verify; `python -m pipeline build` first"
         )
     checked = set[Inode]()
-    for name in tqdm(known.kept, disable=None, leave=False):
+    for name in known.kept:
         folder = options.data / name
         generations.verify_digests(folder, generations.read_manifest(folder))
-        with generations.load(options.data, name) as generation:
-            verify(generation, checked)
+        with (
+            generations.load(options.data, name) as generation,
+            tqdm(total=len(generation.shards), disable=None, leave=False, unit=" shards") as bar,
+        ):
+            verify(generation, checked, jobs=options.jobs, done=bar.update)
             manifest = generation.manifest
         print(f"{name}: {len(manifest.files)} files, {manifest.total:,} companies: "
               "every digest and invariant holds")  # fmt: skip
     for folder in succession.folders(options.data):
         succession.verify(folder)
         print(f"{folder.name}: every digest holds")
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
+    return int(text)
 
 
 def _rollback(options: argparse.Namespace) -> None:

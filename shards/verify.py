@@ -2,10 +2,15 @@
 
 A digest says that a file is the one that was built; this says that it was built right: everything
 is compared with the records, or with what follows from them. Run by `python -m shards verify` and
-by tests, never on the way of a request. Nine minutes and 5 GiB for 18.7 million companies.
+by tests, never on the way of a request. Nine minutes and 5 GiB for 18.7 million companies, or half
+the time and twice the memory in two processes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +18,7 @@ from numpy.typing import NDArray
 
 from shards import contents, format, orders, verify_names
 from shards.contents import Contents
-from shards.errors import CorruptError
+from shards.errors import CorruptError, GenerationError
 from shards.generations import Generation
 from shards.opened import Inode, inode_of
 from shards.orders import KEY_OF, RANKED, Keys
@@ -32,21 +37,32 @@ _SAID: Final = {
 }
 
 
-def verify(generation: Generation, checked: set[Inode] | None = None) -> None:
+def verify(
+    generation: Generation,
+    checked: set[Inode] | None = None,
+    *,
+    jobs: int = 1,
+    done: Callable[[], object] = lambda: None,
+) -> None:
     """Check every shard of `generation`, and the counts of `reference.json` against them.
 
     Args:
         checked: files that are left out, since another generation has them too; these are added.
+        jobs: shards that are checked at the same time, each in a process.
+        done: is called after each of `generation.shards`.
 
     Raises:
         CorruptError: naming the file and what is wrong with it.
+        GenerationError: a process died.
     """
     checked = set() if checked is None else checked
+    left = {inode_of(shard.path): shard for shard in generation.shards.values()}
+    left = {inode: shard for inode, shard in left.items() if inode not in checked}
+    for _ in range(len(generation.shards) - len(left)):
+        done()
+    _check_all(list(left.values()), jobs, done)
+    checked.update(left)
     for iso2, shard in generation.shards.items():
-        inode = inode_of(shard.path)
-        if inode not in checked:
-            check(shard)
-            checked.add(inode)
         counted = {
             (cell.secteur, cell.sous_secteur): cell.n for cell in generation.reference.counts[iso2]
         }
@@ -57,6 +73,32 @@ def verify(generation: Generation, checked: set[Inode] | None = None) -> None:
                 f"{shard.path}: its cells are not those that reference.json counts; "
                 "build or fetch the generation again"
             )
+
+
+def _check_all(shards: Sequence[Shard], jobs: int, done: Callable[[], object]) -> None:
+    if jobs == 1:
+        for shard in shards:
+            check(shard)
+            done()
+        return
+    largest_first = sorted(shards, key=lambda shard: -shard.rows)
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        results = pool.map(_check_file, [shard.path for shard in largest_first])
+        try:
+            for _ in results:
+                done()
+        except BrokenProcessPool as error:
+            raise GenerationError(
+                "a process that checked a shard was killed, maybe for lack of memory; "
+                "verify with fewer --jobs"
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _check_file(path: Path) -> None:
+    with Shard(path) as shard:
+        check(shard)
 
 
 def check(shard: Shard) -> None:

@@ -1,5 +1,7 @@
 """Each invariant of FORMAT.md §9, broken by hand in a real shard: `verify` names what is wrong."""
 
+import os
+import signal
 import struct
 import tempfile
 from collections.abc import Callable
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 from shards import cells, format, generations, record, rowsets, verify
 from shards.cells import Cell
-from shards.errors import CorruptError
+from shards.errors import CorruptError, GenerationError
 from shards.reader import Shard
 from tests.world import Company, companies, company, publish, write_shard
 
@@ -194,3 +196,41 @@ def test_what_the_writer_writes_is_right(least: int, monkeypatch: pytest.MonkeyP
                 verify.check(shard)
 
     check()
+
+
+def test_shards_are_checked_in_processes_and_each_is_told(tmp_path: Path) -> None:
+    """The first that is wrong is named, in whichever process."""
+    found = [company(iso2, "4", "Lab") for iso2 in ("EE", "FR", "LU")]
+    told: list[None] = []
+    with generations.load(tmp_path, publish(tmp_path, found)) as generation:
+        verify.verify(generation, jobs=2, done=lambda: told.append(None))
+        assert len(told) == len(generation.shards) == 3
+        again: set[tuple[int, int]] = set()
+        verify.verify(generation, again, jobs=2)
+        verify.verify(generation, again, jobs=2, done=lambda: told.append(None))
+        assert len(again) == 3
+        assert len(told) == 6
+        path = generation.shards["FR"].path
+    content = path.read_bytes()
+    assert content.count(b"lab\n") == 1
+    path.write_bytes(content.replace(b"lab\n", b"lac\n"))
+    with (
+        generations.load(tmp_path, path.parent.name) as generation,
+        pytest.raises(CorruptError, match=r"FR\.shard: the folded name of row 0"),
+    ):
+        verify.verify(generation, jobs=2)
+
+
+def test_a_process_that_dies_while_it_checks_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verify, "_check_file", _die)
+    with (
+        generations.load(tmp_path, publish(tmp_path, FOUND)) as generation,
+        pytest.raises(GenerationError, match="fewer --jobs"),
+    ):
+        verify.verify(generation, jobs=2)
+
+
+def _die(path: Path) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
