@@ -44,12 +44,12 @@ def has_tool(account: Account, plans: Mapping[str, Plan]) -> bool:
     return offered == INCLUDED or (offered == OPTION and account.outil_api)
 
 
-def check_plan(slug: str, api_tool: bool, plans: Mapping[str, Plan]) -> Plan:
-    """The plan an account may take, with the tool or without.
+def check_plan(slug: str, api_tool: bool | None, plans: Mapping[str, Plan]) -> Plan:
+    """The plan an account may take, with the tool, without it, or (None) as it comes.
 
     Raises:
         UnknownError: there is no such plan, or none for an account (`visiteur` has no keys).
-        NotAllowedError: the tool cannot be had with this plan.
+        NotAllowedError: the tool cannot be had, or not be left out, with this plan.
     """
     if slug not in plans or plans[slug].outil_api == NONE:
         allowed = ", ".join(name for name, plan in plans.items() if plan.outil_api != NONE)
@@ -57,7 +57,12 @@ def check_plan(slug: str, api_tool: bool, plans: Mapping[str, Plan]) -> Plan:
     plan = plans[slug]
     if api_tool and plan.outil_api not in (OPTION, INCLUDED):
         raise NotAllowedError(
-            f"--api-tool cannot be had with the plan {slug!r}, whose key is {plan.outil_api}; "
+            f"--api-tool cannot be had with the plan {slug!r}, which has the API without it; "
+            "leave it out"
+        )
+    if api_tool is False and plan.outil_api == INCLUDED:
+        raise NotAllowedError(
+            f"--no-api-tool cannot be had with the plan {slug!r}, which includes the API tool; "
             "leave it out"
         )
     return plan

@@ -11,12 +11,13 @@ from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.abc import AbstractAccessLogger
-from aiohttp.http_exceptions import LineTooLong
+from aiohttp.http_exceptions import InvalidURLError, LineTooLong
 
 from serve import errors
 from serve.addresses import truncated
 from serve.answer import of_error
 from serve.app import Handler
+from serve.errors import ApiError
 from serve.headers import request_id
 from serve.log import Gathered, line, query_fields
 from serve.metrics import Metrics
@@ -25,6 +26,7 @@ from serve.trace import Trace
 
 # 84 sector labels come near aiohttp's own limit of 8 190 (contract F4).
 LONGEST_LINE: Final = 64 * 1024
+LONGEST_FIELD: Final = 8 * 1024  # a header
 
 # Also bounds a connection that sends nothing, or its headers a byte at a time.
 KEEPALIVE_SECONDS: Final = 15.0
@@ -46,6 +48,7 @@ def make_server(
         access_log_class=_access_log(metrics, write or Gathered()),
         access_log=_log,
         max_line_size=LONGEST_LINE,
+        max_field_size=LONGEST_FIELD,
         keepalive_timeout=KEEPALIVE_SECONDS,
         # A compressed body could be any size; it is refused where there is one (serve/body.py).
         auto_decompress=False,
@@ -70,12 +73,24 @@ class _Connection(web.RequestHandler):
             # Not the routes, which serve/app.py guards: the answer itself could not be written.
             _log.error("connection failed", exc_info=exc)
             answer = of_error(errors.erreur_interne(trace.request_id))
-        elif isinstance(exc, LineTooLong):
-            answer = of_error(errors.uri_trop_longue(LONGEST_LINE))
         else:
-            why = "ce n'est pas du HTTP/1.1 lisible"
-            answer = of_error(errors.parametre_invalide("requête", why))
+            answer = of_error(_unreadable(exc))
         return Reply(answer, trace, opened=True, last=True)
+
+
+def _unreadable(exc: BaseException | None) -> ApiError:
+    """What is wrong with a request of which aiohttp made nothing."""
+    if isinstance(exc, LineTooLong):
+        if str(LONGEST_LINE) in map(str, exc.args):
+            return errors.uri_trop_longue(LONGEST_LINE)
+        return errors.parametre_invalide("en-tête", f"plus de {LONGEST_FIELD} octets en un seul")
+    if isinstance(exc, InvalidURLError):
+        why = (
+            "l'adresse contient un caractère qui s'écrit %XX, comme tout accent "
+            "(curl : -G --data-urlencode 'q=société')"
+        )
+        return errors.parametre_invalide("requête", why)
+    return errors.parametre_invalide("requête", "ce n'est pas du HTTP/1.1 lisible")
 
 
 class Server(web.Server):

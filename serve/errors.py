@@ -274,5 +274,5 @@ def config(what: str) -> ApiError:
 
 def _quoted(values: Sequence[str]) -> str:
     # The arrays carry every value; a sentence carries the first few.
-    shown = ", ".join(value[:100] for value in values[:10])
+    shown = ", ".join(value[:100].strip() or repr(value[:100]) for value in values[:10])
     return f"{shown}, …" if len(values) > 10 else shown

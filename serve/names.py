@@ -16,6 +16,18 @@ from shards.text import fold
 
 # Country codes of the outside world that mean a code of ours (§1).
 ALIASES: Final = {"GB": "UK"}
+# What else people call them, folded: codes of three letters, names at home and usual ones. Nothing
+# but suggestions comes of these.
+_ALSO: Final = {
+    "AT": "aut osterreich", "BE": "bel belgique belgie belgien", "BG": "bgr българия balgariya",
+    "CH": "che schweiz svizzera svizra", "CZ": "cze cesko czechia", "DE": "deu deutschland",
+    "DK": "dnk danmark", "EE": "est eesti", "ES": "esp espana", "FI": "fin suomi", "FR": "fra",
+    "HR": "hrv hrvatska", "IE": "irl eire", "IT": "ita italia", "LT": "ltu lietuva",
+    "LU": "lux letzebuerg luxemburg", "LV": "lva latvija", "NL": "nld nederland holland hollande",
+    "NO": "nor norge noreg", "PL": "pol polska", "PT": "prt", "RO": "rou romania",
+    "SE": "swe sverige", "SK": "svk slovensko",
+    "UK": "gbr england angleterre britain scotland ecosse wales",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +44,7 @@ class Names:
 
     def country(self, word: str) -> str | None:
         """The code of a country that a caller wrote, or None."""
-        code = word.strip().upper()
+        code = word.strip().upper() if word.isascii() else ""  # "ı" and "ﬁ" have capitals too
         code = ALIASES.get(code, code)
         return code if code in self.pays else None
 
@@ -59,11 +71,7 @@ def read(reference: Reference) -> Names:
         labels={_nfc(secteur.secteur): secteur.code for secteur in reference.secteurs},
         slugs={secteur.slug.lower(): secteur.code for secteur in reference.secteurs},
         sous_secteurs=pairs,
-        pays_alike={
-            fold(word): pays.iso2
-            for pays in reference.pays
-            for word in (pays.iso2, pays.slug, pays.nom_fr, pays.nom_en)
-        },
+        pays_alike=_alike(reference),
         secteurs_alike={
             fold(word): secteur.slug
             for secteur in reference.secteurs
@@ -71,6 +79,16 @@ def read(reference: Reference) -> Names:
         },
         sous_secteurs_alike={fold(label): label for label in pairs},
     )
+
+
+def _alike(reference: Reference) -> dict[str, str]:
+    known = {pays.iso2 for pays in reference.pays}
+    also = {word: iso2 for iso2, words in _ALSO.items() if iso2 in known for word in words.split()}
+    return also | {
+        fold(word): pays.iso2
+        for pays in reference.pays
+        for word in (pays.iso2, pays.slug, pays.nom_fr, pays.nom_en)
+    }
 
 
 def _nfc(text: str) -> str:

@@ -167,7 +167,7 @@ def modifications(given: Pairs, names: Names) -> Modifications:
     values = _known(given, MODIFICATIONS)
     depuis = matching(values, DEPUIS)
     if depuis is None:
-        why = "obligatoire : la génération que vous avez déjà (X-Donnees-Version)"
+        why = "il est obligatoire ; envoyez la génération que vous avez (X-Donnees-Version)"
         raise errors.parametre_invalide(DEPUIS.name, why)
     limit = integer(values, LIMIT) or DEFAULT_LIMIT
     return Modifications(

@@ -115,7 +115,7 @@ def open_to_all(raw: str) -> bool:
 
 
 def _match(segments: list[str]) -> tuple[Path, tuple[str, ...]] | None:
-    # What is not UTF-8, percent-encoded or raw, becomes U+FFFD: well-formed, and of no company.
+    # What is not UTF-8 becomes U+FFFD, which no path and no identifier has.
     decoded = [unquote(segment.encode("utf-8", "surrogateescape")) for segment in segments]
     for path in _BY_LENGTH.get(len(segments), ()):
         pairs = list(zip(path.segments, decoded, strict=True))

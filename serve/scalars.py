@@ -49,7 +49,7 @@ def matching(values: Values, parameter: Parameter) -> str | None:
     if not text:
         return None
     if not re.fullmatch(parameter.pattern, text):
-        why = f"{text[:100]!r} n'en a pas la forme, qui est celle de {parameter.example}"
+        why = f"{text[:100]!r} n'en est pas une valeur, comme l'est {parameter.example}"
         raise errors.parametre_invalide(parameter.name, why)
     return text
 

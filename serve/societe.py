@@ -2,6 +2,7 @@
 
 import unicodedata
 from functools import partial
+from typing import Final
 from urllib.parse import quote
 
 from serve import envelope, errors, params
@@ -13,6 +14,9 @@ from serve.names import Names
 from serve.parameters import LONGEST_ID
 from serve.societes import PRIVATE
 from serve.suggest import suggestions
+
+# What bytes that are not UTF-8 have become (serve/routes.py); no register uses it.
+_NO_TEXT: Final = "\ufffd"
 
 
 def societe(ask: Ask, edition: Edition) -> Work:
@@ -82,7 +86,10 @@ def _checked(identifier: str) -> str:
         raise errors.identifiant_invalide(f"{len(identifier)} caractères, au plus {LONGEST_ID}")
     if any(unicodedata.category(char) == "Cc" for char in identifier):
         raise errors.identifiant_invalide(f"{identifier!r} contient un caractère de contrôle")
-    return identifier
+    if _NO_TEXT in identifier:
+        raise errors.identifiant_invalide("ce n'est pas de l'UTF-8")
+    # One that was typed on a Mac may arrive decomposed; it is the same one.
+    return unicodedata.normalize("NFC", identifier)
 
 
 def _location(company: str) -> str:

@@ -105,6 +105,10 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Site web, domaine, email, téléphone",
         "Website, domain, e-mail, telephone",
     ),
+    "about_compte": (
+        "1 feuille d'états financiers : {first}",
+        "1 sheet of financial statements: {first}",
+    ),
     "about_comptes": (
         "{n} feuilles d'états financiers, de {first} à {last}",
         "{n} sheets of financial statements, from {first} to {last}",

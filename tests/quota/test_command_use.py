@@ -14,6 +14,7 @@ from tests.quota.command import Capture, Command
         (["account", "create", "--plan", "visiteur"], "'visiteur'"),
         (["account", "create", "--plan", "platine"], "'platine'"),
         (["account", "create", "--plan", "free", "--api-tool"], "--api-tool cannot be had"),
+        (["account", "create", "--plan", "integral", "--no-api-tool"], "--no-api-tool cannot be"),
         (["account", "create"], "--plan"),
         (["account", "create", "--plan", "carte", "--modules", "Bourse!"], "'Bourse!'"),
         (["credits", "add", "a_", "0"], "at least 1"),

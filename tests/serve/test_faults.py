@@ -47,6 +47,23 @@ def test_what_is_not_http_gets_an_error_object_and_is_closed(served: Served, sen
     assert json.loads(body)["erreur"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("sent", "named", "remedy"),
+    [
+        ("GET /api/v1/societes?q=société HTTP/1.1\r\nHost: a\r\n\r\n", "requête", "%XX"),
+        (f"GET / HTTP/1.1\r\nHost: a\r\nX: {'a' * 9_000}\r\n\r\n", "en-tête", "8192 octets"),
+    ],
+)
+def test_what_is_almost_http_is_told_what_to_mend(
+    served: Served, sent: str, named: str, remedy: str
+) -> None:
+    _, _, body = raw(served, sent.encode()).partition(b"\r\n\r\n")
+
+    answer = json.loads(body)
+    assert (answer["erreur"]["code"], answer["parametre"]) == ("parametre_invalide", named)
+    assert remedy in answer["erreur"]["message"]
+
+
 def test_bytes_outside_ascii_in_a_request_line_never_break_the_server(served: Served) -> None:
     for line in (
         b"/api/v1/societes?q=\xff",

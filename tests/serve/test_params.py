@@ -39,7 +39,8 @@ def test_countries_are_trimmed_upper_cased_and_kept_once(text: str, codes: tuple
 @pytest.mark.parametrize(
     ("word", "suggested"),
     [("EL", []), ("FRA", ["FR"]), ("france", ["FR"]), ("Royaume-Uni", ["UK"]), ("germany", ["DE"]),
-     ("Alemagne", ["DE"]), ("tchequie", ["CZ"])],
+     ("Alemagne", ["DE"]), ("tchequie", ["CZ"]), ("Deutschland", ["DE"]), ("england", ["UK"]),
+     ("ESP", ["ES"]), ("fı", []), ("ﬁ", ["FI"])],
 )  # fmt: skip
 def test_an_unknown_country_is_named_with_suggestions(word: str, suggested: list[str]) -> None:
     """B3"""

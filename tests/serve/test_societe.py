@@ -68,7 +68,7 @@ def test_an_unknown_country_is_400(served: Served, iso: str) -> None:
     assert "suggestions" in reply.json
 
 
-@pytest.mark.parametrize("raw", ["", "%20", "a" * 65, "a%00b", "%0A1", "1%7F", "%C2%85"])
+@pytest.mark.parametrize("raw", ["", "%20", "a" * 65, "a%00b", "%0A1", "1%7F", "%C2%85", "%FF"])
 def test_an_identifier_that_none_can_be_is_400(served: Served, raw: str) -> None:
     """E1"""
     reply = served.ask(f"/api/v1/societes/FR/{raw}")
@@ -76,7 +76,7 @@ def test_an_identifier_that_none_can_be_is_400(served: Served, raw: str) -> None
     assert (reply.status, reply.code) == (400, "identifiant_invalide")
 
 
-@pytest.mark.parametrize("raw", ["1", "a" * 64, "%C3%A9", "%FF", "..", "%2E%2E", "%2F", "*", "🚀"])
+@pytest.mark.parametrize("raw", ["1", "a" * 64, "%C3%A9", "..", "%2E%2E", "%2F", "*", "🚀"])
 def test_a_well_formed_identifier_of_no_company_is_404(served: Served, raw: str) -> None:
     """E1"""
     reply = served.ask(f"/api/v1/societes/FR/{quote(raw, safe='%*')}")
