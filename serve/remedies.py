@@ -19,6 +19,6 @@ def remedy(
         paid = plans[caller.souscrit]
         remedies.append(f"Avec l'outil API, votre offre {paid.nom} permet {figure(paid)}")
     following = plans.get(caller.plan.suivant)
-    if following is not None:
+    if following is not None and following.slug != caller.souscrit:  # which is had already
         remedies.append(f"Offre suivante : {following.nom}, {figure(following)} (/tarifs)")
     return ". ".join(remedies) or otherwise
