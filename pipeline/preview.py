@@ -34,7 +34,8 @@ def lines(options: Options) -> Iterator[str]:
     wanted = planning.wanted(options.pays, seeds)
     given = planning.read(options.inputs)
     published = pointer.published(options.out)
-    before = publication.counts_of(options.out, published)
+    compared = publication.counts_of(options.out, published)
+    before = compared or {}
     found = _becomes(options, seeds, wanted, given)
     after = _after(seeds, given, before, found)
     yield f"published: {published.generation if published else 'nothing'}"
@@ -43,7 +44,7 @@ def lines(options: Options) -> Iterator[str]:
         if before.get(iso2) or after[iso2]:
             yield f"{iso2:<6}{before.get(iso2, 0):>14,}{after[iso2]:>14,}  {what}"
     yield f"{'total':<6}{sum(before.values()):>14,}{sum(after.values()):>14,}"
-    closed = options.gates.closed(before, after)
+    closed = options.gates.closed(compared, after)
     yield from (f"gate closed: {told}" for told in closed)
     if not closed:
         yield "gates: open, unless rows are rejected or a search is answered wrongly"

@@ -80,7 +80,14 @@ def _command(
 
 
 def _inspect(options: argparse.Namespace) -> None:
+    if not options.path.exists():
+        raise GenerationError(f"there is no {options.path}; name a folder DATA or a shard file")
     if options.path.is_dir():
+        if options.id is not None:
+            raise GenerationError(
+                f"--id is for a shard file, and {options.path} is a folder; name its "
+                "<generation>/<ISO2>.shard"
+            )
         lines = inspect.data_lines(options.path)
     else:
         lines = inspect.shard_lines(options.path, options.id)

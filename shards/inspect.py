@@ -8,6 +8,7 @@ from typing import Final
 import orjson
 
 from shards import format, generations, pointer
+from shards.errors import CorruptError, GenerationError
 from shards.reader import Shard
 from shards.sync import part
 
@@ -19,6 +20,7 @@ def shard_lines(path: Path, identifier: str | None = None) -> Iterator[str]:
 
     With an `identifier`, that company instead, contact fields and statements included.
     """
+    _check_size(path)
     with Shard(path) as shard:
         if identifier is None:
             yield from _overview(shard)
@@ -26,12 +28,23 @@ def shard_lines(path: Path, identifier: str | None = None) -> Iterator[str]:
             yield from _company(shard, identifier)
 
 
+def _check_size(path: Path) -> None:
+    """A file that is cut off ends the process that reads behind its end: look before."""
+    if not (path.parent / generations.MANIFEST).exists():
+        return
+    file = generations.read_manifest(path.parent).files.get(path.name)
+    if file is not None and path.stat().st_size != file.size:
+        raise CorruptError(
+            f"{path} has {path.stat().st_size} bytes, the manifest says {file.size}; "
+            "build or fetch the generation again"
+        )
+
+
 def data_lines(data: Path) -> Iterator[str]:
     """The generations in the folder `data`, and the files of the published one."""
     known = pointer.published(data)
     if known is None:
-        yield f"{data}: nothing published; `python -m pipeline build` does"
-        return
+        raise GenerationError(f"{data} has nothing published; `python -m pipeline build` does")
     yield f"{data}: {known.generation} published {known.published}, before it {known.previous}"
     folder = data / known.generation
     manifest = generations.read_manifest(folder)
@@ -68,8 +81,7 @@ def _overview(shard: Shard) -> Iterator[str]:
 def _company(shard: Shard, identifier: str) -> Iterator[str]:
     row = shard.find(identifier)
     if row is None:
-        yield f"{shard.path}: no company {identifier!r}"
-        return
+        raise GenerationError(f"{shard.path} has no company {identifier!r}")
     yield f"row {row}, key {format.row_key(row).hex(' ')}"
     yield from _pretty(shard.record(row, coordonnees=True))
     yield from _pretty(shard.comptes(row) or b"[]")

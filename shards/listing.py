@@ -20,8 +20,7 @@ def kept_lines(data: Path) -> Iterator[str]:
     """Every generation that is kept, the published one first, and what it changed."""
     known = pointer.published(data)
     if known is None:
-        yield f"{data}: nothing published; `python -m pipeline build` does"
-        return
+        raise GenerationError(f"{data} has nothing published; `python -m pipeline build` does")
     ways = succession.steps(data)
     for place, name in enumerate(known.kept):
         role = f"published {known.published}" if not place else "previous" if place == 1 else "kept"
@@ -53,6 +52,8 @@ def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iter
 @contextmanager
 def _step(data: Path, before: str, after: str) -> Iterator[Step]:
     """The step as the build wrote it, else made now, beside the data and for now only."""
+    for name in (before, after):
+        pointer.named(name)
     if before == after:
         raise GenerationError(f"{before} is compared with itself; name two generations")
     manifests = [generations.read_manifest(data / name) for name in (before, after)]

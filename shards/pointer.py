@@ -4,6 +4,7 @@ One line of JSON, replaced by one rename. It alone says when something was publi
 is built knows the time.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -13,9 +14,11 @@ from typing import Final
 import orjson
 
 from shards import durable
-from shards.errors import CorruptError
+from shards.errors import CorruptError, GenerationError
 
 CURRENT: Final = "CURRENT"
+
+_NAME: Final = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +53,33 @@ def published(data: Path) -> Published | None:
     try:
         document = orjson.loads(packed)
         known = Published(**{**document, "older": tuple(document.get("older", ()))})
-        if not all(isinstance(name, str) for name in known.kept):
-            raise TypeError("a generation is a text")
+        if not all(is_name(name) for name in known.kept):
+            raise ValueError("a generation is 16 hexadecimal digits")
         return known
     except (AttributeError, TypeError, ValueError) as error:
         raise CorruptError(
             f"{data / CURRENT} cannot be understood ({error}); "
             "`python -m shards rollback --to GENERATION` writes it anew"
         ) from error
+
+
+def is_name(name: object) -> bool:
+    """Can it be the name of a generation (FORMAT.md §2)? A path cannot."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def named(text: str) -> str:
+    """`text`, if it can be the name of a generation.
+
+    Raises:
+        GenerationError: it cannot.
+    """
+    if not is_name(text):
+        raise GenerationError(
+            f"{text!r} is no name of a generation: 16 hexadecimal digits, as "
+            "`python -m shards list` writes them"
+        )
+    return text
 
 
 def current(data: Path) -> str | None:

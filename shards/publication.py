@@ -48,14 +48,19 @@ class Gates:
     force: bool = False
     minimums: Mapping[str, int] = field(default_factory=dict)
 
-    def closed(self, before: Mapping[str, int], counts: Mapping[str, int]) -> list[str]:
-        """Which of them are closed to a generation of `counts` after one of `before`."""
+    def closed(self, before: Mapping[str, int] | None, counts: Mapping[str, int]) -> list[str]:
+        """Which of them are closed to a generation of `counts` after one of `before`.
+
+        `before` is None where it cannot be read: nobody can say then that nothing was lost.
+        """
         known = {**counts, EVERYWHERE: sum(counts.values())}
-        losses = [
-            f"{iso2} has {counts.get(iso2, 0)} companies, the published generation has {number}"
-            for iso2, number in sorted(before.items())
-            if counts.get(iso2, 0) < LEAST_SHARE * number
-        ]
+        losses = ["the published generation cannot be read, and hence not be compared with"]
+        if before is not None:
+            losses = [
+                f"{iso2} has {counts.get(iso2, 0)} companies, the published generation has {number}"
+                for iso2, number in sorted(before.items())
+                if counts.get(iso2, 0) < LEAST_SHARE * number
+            ]
         return losses + [
             f"{iso2 or 'the whole'} has {known.get(iso2, 0)} companies, {number} are the minimum"
             for iso2, number in sorted(self.minimums.items())
@@ -147,7 +152,11 @@ def adopt(
     _settle(staged, data / manifest.generation)
     name = manifest.generation
     if before is None or before.generation != name:
-        behind = [other for other in (before.kept if before else ()) if other != name]
+        behind = [
+            other
+            for other in (before.kept if before else ())
+            if other != name and _counts(data / other) is not None  # nobody can go back to it
+        ]
         pointer.point_to(data, name, behind[: keep - 1])
     _prune(data, keep)
 
@@ -156,9 +165,11 @@ def rollback(data: Path, to: str | None = None) -> Published:
     """Publish a kept generation again, the previous one unless `to` names another.
 
     Raises:
-        GenerationError: there is none; or a build is under way.
+        GenerationError: there is none, or `to` is no name of one; or a build is under way.
         CorruptError: it does not verify. What was published stays so.
     """
+    if not data.is_dir():
+        raise GenerationError(f"{data} is no folder of generations")
     with locks.writing(data):
         try:
             known = pointer.published(data)
@@ -166,7 +177,7 @@ def rollback(data: Path, to: str | None = None) -> Published:
             if to is None:  # a CURRENT that makes no sense is cured by saying what it should say
                 raise
             known = None
-        wanted = to or (known.previous if known else None)
+        wanted = (known.previous if known else None) if to is None else pointer.named(to)
         if wanted is None:
             raise GenerationError(f"{data} has no previous generation to go back to; build one")
         folder = data / wanted
@@ -174,13 +185,19 @@ def rollback(data: Path, to: str | None = None) -> Published:
         return pointer.point_to(data, wanted, known.kept if known else ())
 
 
-def counts_of(data: Path, before: Published | None) -> dict[str, int]:
-    """The companies by country of the published generation, whatever its format; maybe none."""
-    if before is None:
-        return {}
-    with suppress(FileNotFoundError):
-        return manifests.counts((data / before.generation / MANIFEST).read_bytes())
-    return {}
+def counts_of(data: Path, before: Published | None) -> dict[str, int] | None:
+    """The companies by country of the published generation, whatever its format.
+
+    None where there is one that cannot be read; empty where there is none.
+    """
+    return _counts(data / before.generation) if before else {}
+
+
+def _counts(folder: Path) -> dict[str, int] | None:
+    try:
+        return manifests.counts((folder / MANIFEST).read_bytes()) or None
+    except OSError:
+        return None
 
 
 def _whole(data: Path, before: Published | None) -> Manifest | None:

@@ -14,13 +14,13 @@ from shards import manifest as manifests
 from shards.errors import ShardError
 from shards.generations import MANIFEST, REFERENCE, shard_name
 from shards.manifest import Manifest
+from shards.pointer import is_name
 from shards.sync.errors import FaultError, SyncError
 
 # Bytes: a pointer is a line; a manifest names some 30 files here, and the files it was built from.
 MOST_POINTER: Final = 1 << 16
 MOST_MANIFEST: Final = 1 << 24
 
-_GENERATION: Final = re.compile(r"[0-9a-f]{16}")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -35,9 +35,9 @@ def pointer(packed: bytes, where: str) -> str:
         name = orjson.loads(packed)["generation"]
     except (KeyError, TypeError, ValueError) as error:
         raise FaultError(f"{where} is no CURRENT of a folder DATA: {error}") from error
-    if not isinstance(name, str) or not _GENERATION.fullmatch(name):
+    if not is_name(name):
         raise FaultError(f"{where} names the generation {name!r}, which is not a name of one")
-    return name
+    return str(name)
 
 
 def manifest(packed: bytes, generation: str, where: str) -> Manifest:

@@ -239,3 +239,85 @@ def test_a_file_that_is_written_is_there_whole_or_not_at_all(tmp_path: Path) -> 
 
 def test_the_least_number_that_is_kept_is_two() -> None:
     assert publication.KEPT == 2
+
+
+# -- names and what cannot be read -------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["{first}/", "../{data}/{first}", "{path}", "", ".", "{first}x"])
+def test_only_the_name_of_a_generation_is_one(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path to it would be published under a name that the next build does not find."""
+    data = tmp_path / "data"
+    first, second = publish(data, FOUND), publish(data, grown(3))
+    wrong = text.format(first=first, data=data.name, path=data / first)
+
+    assert main(["rollback", str(data), "--to", wrong]) == 1
+    assert "is no name of a generation" in capsys.readouterr().err
+    assert main(["diff", str(data), wrong, second]) == 1
+    assert "is no name of a generation" in capsys.readouterr().err
+    known = pointer.published(data)
+    assert known is not None
+    assert known.kept == (second, first)
+
+
+def test_a_pointer_that_names_a_path_is_not_followed(tmp_path: Path) -> None:
+    name = publish(tmp_path, FOUND)
+    current = tmp_path / pointer.CURRENT
+    current.write_bytes(current.read_bytes().replace(name.encode(), f"../{name}".encode()))
+
+    with pytest.raises(CorruptError, match="16 hexadecimal digits"):
+        pointer.published(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_what_cannot_be_compared_with_what_is_published_is_not_published(
+    tmp_path: Path, damage: str
+) -> None:
+    """Nobody can say that nothing was lost; and what is kept is what can be gone back to."""
+    whole = publish(tmp_path, grown(100))
+    broken = publish(tmp_path, grown(101))
+    path = tmp_path / broken / generations.MANIFEST
+    path.write_bytes(path.read_bytes()[:100])
+    if damage == "gone":
+        path.unlink()
+
+    with pytest.raises(GenerationError, match="cannot be read, and hence not be compared with"):
+        publish(tmp_path, grown(2))
+    assert pointer.current(tmp_path) == broken
+    forced = publish(tmp_path, grown(2), gates=Gates(force=True))
+
+    known = pointer.published(tmp_path)
+    assert known is not None
+    assert known.kept == (forced, whole)
+    assert publication.rollback(tmp_path).generation == whole
+
+
+@pytest.mark.parametrize("command", ["list", "inspect", "rollback", "verify"])
+def test_a_folder_of_nothing_is_an_error_and_stays_as_it_is(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A script can tell a misspelt folder from an empty answer."""
+    absent = tmp_path / "absent"
+
+    assert main([command, str(tmp_path)]) == 1
+    assert main([command, str(absent)]) == 1
+
+    assert str(absent) in capsys.readouterr().err
+    assert not absent.exists()
+
+
+def test_looking_at_a_shard_that_is_cut_off_or_has_no_such_company_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / publish(tmp_path, FOUND) / "EE.shard"
+
+    assert main(["inspect", str(path), "--id", "1"]) == 0
+    assert main(["inspect", str(path), "--id", "99"]) == 1
+    assert "no company '99'" in capsys.readouterr().err
+    assert main(["inspect", str(tmp_path), "--id", "1"]) == 1
+    assert "--id is for a shard file" in capsys.readouterr().err
+    os.truncate(path, 20_000)
+    assert main(["inspect", str(path)]) == 1
+    assert "has 20000 bytes, the manifest says" in capsys.readouterr().err
