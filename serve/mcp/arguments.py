@@ -34,13 +34,15 @@ COUNTRY: Final = replace(ISO, name="iso2")
 STATEMENTS: Final = Parameter(
     "etats_financiers",
     "true: with the financial statements (états financiers) of the last five fiscal years. It "
-    "costs 5 credits, once a month for the same company; without it, none.",
+    "costs 5 credits, once a month for the same company; without it, or where the company has "
+    "no statements, none.",
     "1",
     enum=_FLAG,
 )
 YEAR: Final = Parameter(
     "exercice",
-    "Only the statements of this fiscal year (exercice); implies etats_financiers.",
+    "Only the statements of this fiscal year (exercice); implies etats_financiers. A year that "
+    "the company has none of costs nothing; the answer names those that there are.",
     2024,
     "integer",
     minimum=1,

@@ -41,6 +41,12 @@ def tight(data_of_its_own: Path) -> Iterator[Served]:
         ("read_company", FR, 1, 0),
         ("read_company", FULL, 1, 5),
         ("read_company", {**FR, "exercice": 2024}, 1, 5),
+        ("read_company", {**FR, "exercice": 2019}, 0, 0),
+        ("read_company", {**FR, "exercice": 0}, 0, 0),
+        ("read_company", {**FR, "etats_financiers": "false"}, 0, 0),
+        ("read_company", {**FULL, "id": "552059024"}, 1, 0),
+        ("read_company", {**FR, "id": "552059024", "exercice": 2024}, 1, 0),
+        ("read_company", {**FR, "id": "absente", "exercice": 2024}, 1, 0),
         ("read_company", {**FR, "id": "absente"}, 1, 0),
         ("read_company", {**FULL, "id": "absente"}, 1, 0),
         ("search_companies", {"pays": ["XX"]}, 0, 0),
@@ -51,7 +57,7 @@ def tight(data_of_its_own: Path) -> Iterator[Served]:
 def test_a_call_costs_what_its_route_costs(
     served: Served, tool: str, given: dict[str, Any], calls: int, credits: int
 ) -> None:
-    """D1, D5"""
+    """D1, D5; preamble d: nothing is paid for that was not delivered"""
     customer = served.customer("data")
 
     call(served, tool, customer.headers, **given)

@@ -204,15 +204,33 @@ def test_a_company_is_read_without_statements_unless_they_are_asked_for(
     assert (statement["exercice"], statement["etat"]) == (line["exercice"], line["etat"])
 
 
-@pytest.mark.parametrize(("year", "lines"), [(2023, 180), (2019, 0)])
-def test_a_year_of_statements_can_be_had_alone(crowded: Served, year: int, lines: int) -> None:
+def test_a_year_of_statements_can_be_had_alone(crowded: Served) -> None:
     rich = crowded.customer("integral").headers
 
-    found = shown(crowded, "read_company", rich, iso2="EE", id="00000000", exercice=year)
+    found = shown(crowded, "read_company", rich, iso2="EE", id="00000000", exercice=2023)
 
-    assert sum(len(one["lignes"]) for one in found["comptes"]) == lines
-    assert {one["exercice"] for one in found["comptes"]} <= {year}
-    assert lines or "2024, 2023, 2022" in found["note"]
+    assert sum(len(one["lignes"]) for one in found["comptes"]) == 180
+    assert {one["exercice"] for one in found["comptes"]} == {2023}
+
+
+def test_a_year_without_statements_is_refused_with_those_that_there_are(crowded: Served) -> None:
+    rich = crowded.customer("integral").headers
+
+    text = refused(crowded, "read_company", rich, iso2="EE", id="00000000", exercice=2019)
+
+    assert "parametre_invalide" in text
+    assert "2019" in text and "2024, 2023, 2022" in text
+
+
+@pytest.mark.parametrize("given", [{"etats_financiers": True}, {"exercice": 2019}])
+def test_a_company_without_statements_is_read_without_them(
+    served: Served, customer: Customer, given: dict[str, Any]
+) -> None:
+    """E4"""
+    found = shown(served, "read_company", customer.headers, iso2="FR", id="552059024", **given)
+
+    assert (found["societe"]["id"], found["comptes"]) == ("552059024", [])
+    assert "No statements of this company" in found["note"]
 
 
 def test_a_visitor_is_told_who_gets_statements(served: Served) -> None:
@@ -341,6 +359,8 @@ def test_statements_that_do_not_fit_are_had_by_year(crowded: Served) -> None:
         ("read_company", {"iso2": "FR", "id": "x" * 65}, ["identifiant_invalide", "64"]),
         ("read_company", {"iso2": "Z", "id": "1"}, ["pays_inconnu"]),
         ("read_company", {"iso2": "FR", "id": FR, "exercice": "lundi"}, ["exercice", "lundi"]),
+        ("read_company", {"iso2": "FR", "id": FR, "exercice": 0}, ["exercice", "0"]),
+        ("read_company", {"iso2": "FR", "id": FR, "etats_financiers": 0}, ["etats_financiers"]),
         ("explain_plan", {"x": 1}, ["parametre_inconnu"]),
     ],
 )
