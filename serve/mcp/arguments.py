@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from serve import errors, numbers, parameters
-from serve.parameters import ID, ISO, LIMIT, Parameter
+from serve.errors import ApiError
+from serve.parameters import ID, ISO, LIMIT, SECTEUR_REQUIS, Parameter
 from serve.suggest import suggestions
 from serve.vocabulary import words
 from shards.text import fold
@@ -72,7 +73,8 @@ def pairs(
     """The arguments as the parameters of a route; null is as good as absent.
 
     Raises:
-        ApiError: 400: an unknown name, a required one that is missing, a value of another type.
+        ApiError: 400: an unknown name, a required one that is missing (a sector as on its route,
+            contract G4), a value of another type.
     """
     names = parameters.names(allowed)
     if unknown := [name[:100] for name in given if name not in names]:
@@ -80,13 +82,19 @@ def pairs(
         raise errors.parametre_inconnu(unknown, names, suggestions(unknown, alike))
     for name in required:
         if given.get(name) in (None, "", []):
-            raise errors.parametre_invalide(name, "il est obligatoire")
+            raise _missing(name)
     return [
         (one.name, text)
         for one in allowed
         if given.get(one.name) is not None
         for text in _texts(one, given[one.name])
     ]
+
+
+def _missing(name: str) -> ApiError:
+    if name == SECTEUR_REQUIS.name:
+        return errors.secteur_requis()
+    return errors.parametre_invalide(name, "il est obligatoire")
 
 
 def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

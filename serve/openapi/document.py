@@ -90,9 +90,10 @@ def _parameters(words: Words) -> dict[str, Schema]:
     found = {one.name: _parameter(one, words) for one in parameters.SEARCH}
     found["lang"] = _parameter(parameters.LANG, words)
     found["limit-export"] = _parameter(parameters.EXPORT_LIMIT, words)
-    some = {**found["secteur"]["schema"], "minLength": 1}
-    needed = {"required": True, "example": parameters.SECTEUR.example}
-    found["secteur-requis"] = {**found["secteur"], **needed, "schema": some}
+    sector = _parameter(parameters.SECTEUR_REQUIS, words)
+    some = {**sector["schema"], "minLength": 1}
+    needed = {"required": True, "example": parameters.SECTEUR_REQUIS.example}
+    found["secteur-requis"] = {**sector, **needed, "schema": some}
     for one in parameters.MODIFICATIONS:
         found.setdefault(one.name, _parameter(one, words))
     needed = {"required": True, "example": parameters.DEPUIS.example}

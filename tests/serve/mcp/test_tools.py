@@ -88,6 +88,13 @@ def test_arguments_are_the_parameters_of_the_routes() -> None:
     assert "UK" in searched["pays"]["items"]["enum"]
 
 
+def test_a_required_argument_is_not_said_to_be_optional() -> None:
+    for tool in tools().values():
+        schema = tool.told["inputSchema"]
+        for name in schema.get("required", []):
+            assert "Without it" not in schema["properties"][name]["description"]
+
+
 def test_descriptions_speak_of_tools_and_not_of_routes() -> None:
     """Every substitution still finds what it replaces."""
     said = " ".join(one.description for one in parameters.SEARCH)
@@ -353,7 +360,8 @@ def test_statements_that_do_not_fit_are_had_by_year(crowded: Served) -> None:
         ("count_companies", {"limit": 5}, ["parametre_inconnu", "limit"]),
         ("count_companies", {"sous_secteur": ["x"]}, ["sous_secteur", "secteur"]),
         ("list_countries", {"pays": ["FR"]}, ["parametre_inconnu", "No arguments"]),
-        ("list_subsectors", {}, ["secteur", "obligatoire"]),
+        ("list_subsectors", {}, ["secteur_inconnu", "requis", "list_sectors"]),
+        ("list_subsectors", {"secteur": [""]}, ["secteur_inconnu", "requis", "list_sectors"]),
         ("read_company", {"iso2": "FR"}, ["id", "obligatoire"]),
         ("read_company", {"iso2": "FR", "id": "absente"}, ["societe_introuvable", "q takes"]),
         ("read_company", {"iso2": "FR", "id": "x" * 65}, ["identifiant_invalide", "64"]),

@@ -87,6 +87,15 @@ def test_the_parameters_of_an_operation_are_those_that_its_parser_takes() -> Non
     assert _names("/api/v1/modifications") == list(parameters.names(parameters.MODIFICATIONS))
 
 
+def test_a_parameter_that_is_required_is_not_said_to_be_optional() -> None:
+    """G4"""
+    described = DOCUMENT["components"]["parameters"].values()
+    required = [one for one in described if one.get("required")]
+
+    assert {one["name"] for one in required} == {"secteur", "depuis", "iso", "id"}
+    assert not [one["name"] for one in required if "Without it" in one["description"]]
+
+
 def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
     """§4.7, F3"""
     body = DOCUMENT["components"]["schemas"]["DemandeExport"]
