@@ -178,6 +178,20 @@ def test_bursts_are_limited_as_on_the_routes(tight: Served) -> None:
     assert b'societes_refusals_total{code="trop_de_requetes"}' in tight.ask("/metrics").body
 
 
+def test_a_visitor_who_has_had_the_day_is_told_when_it_ends(tmp_path: Path) -> None:
+    """D7: a limit of the minute is waited for, that of the day is not"""
+    (tmp_path / "data").mkdir()
+    world.publish(tmp_path / "data")
+    with serving(tmp_path / "data", debit=replace(GENEROUS, visiteur_jour=1)) as server:
+        shown(server, "count_companies")
+        text = refused(server, "count_companies")
+
+    calls = PLANS["free"].appels_api_par_jour
+    assert "trop_de_requetes" in text and "midnight UTC" in text and "minuit UTC" in text
+    assert f"{calls} a day on the free plan" in text
+    assert "then call again" not in text
+
+
 def test_a_call_that_waits_for_its_minute_has_not_read_its_arguments(tight: Served) -> None:
     """D5: key → burst → parameters"""
     customer = tight.customer("free")
