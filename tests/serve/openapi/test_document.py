@@ -9,6 +9,7 @@ from openapi_spec_validator import validate
 from quota import plans
 from serve import names, parameters, routes, vocabulary
 from serve.codes import CODES
+from serve.config import Debit
 from serve.headers import EXPOSED
 from serve.openapi import answers, document
 from serve.openapi.company import ETATS, FIELDS
@@ -175,13 +176,30 @@ def test_every_plan_is_described_with_its_figures() -> None:
         assert row in DOCUMENT["info"]["description"]
 
 
+def test_every_limit_is_described_as_the_server_keeps_it() -> None:
+    """D7: numeric everywhere"""
+    debit = Debit(
+        visiteur=31, free=32, data=33, carte=34, corporate=35, marches=36, integral=37, listes=38,
+        visiteur_jour=39, exports=41,
+    )  # fmt: skip
+
+    text = document.document(debit=debit)["info"]["description"]
+
+    for plan in plans.load().values():
+        (row,) = (line for line in text.splitlines() if f"(`{plan.slug}`)" in line)
+        assert f" | {getattr(debit, plan.slug)} | " in row
+    assert "39 an address" in text
+    assert "38 calls of public lists a minute" in text
+    assert "41 exports at once" in text
+
+
 # -- how it is served ---------------------------------------------------------------------
 
 
 def test_it_is_served_as_it_is(served: Served) -> None:
     reply = served.ask(PATH)
 
-    assert reply.json == DOCUMENT
+    assert reply.json == document.document(debit=served.site.debit)
     assert reply.headers["Content-Type"] == "application/json; charset=utf-8"
     assert reply.headers["Cache-Control"] == "public, max-age=300"
     assert reply.headers["Access-Control-Allow-Origin"] == "*"
