@@ -128,11 +128,15 @@ def _operations(described: Mapping[str, Any]) -> Iterator[str]:
         for method, operation in operations.items():
             parts = [
                 f"### {method.upper()} {path}\n",
-                f"{operation['summary']}. {operation['description']}\n",
+                f"{_sentence(operation['summary'])} {operation['description']}\n",
                 *_parameters(operation, described["components"]["parameters"]),
                 f"\nAnswers with {', '.join(operation['responses'])}.\n",
             ]
             yield "\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith("?") else f"{text}."
 
 
 def _parameters(operation: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:

@@ -154,9 +154,18 @@ def _text(one: Parameter, value: Any) -> str:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
-    wanted = "une liste de chaînes" if one.separator else "une chaîne ou un nombre"
-    raise errors.parametre_invalide(one.name, f"{wanted} est attendu, {_kind(value)} est envoyé")
+    wanted = (
+        "une liste de chaînes est attendue"
+        if one.separator
+        else "une chaîne ou un nombre est attendu"
+    )
+    raise errors.parametre_invalide(one.name, f"{wanted}, {_SENT[type(value)]}")
 
 
-def _kind(value: Any) -> str:
-    return {bool: "un booléen", list: "une liste", dict: "un objet"}.get(type(value), "null")
+# What else JSON has.
+_SENT: Final[Mapping[type, str]] = {
+    bool: "un booléen est envoyé",
+    list: "une liste est envoyée",
+    dict: "un objet est envoyé",
+    type(None): "null est envoyé",
+}

@@ -52,7 +52,7 @@ EXPORT: Final[Told] = (
 )
 EXPORT_POST: Final[Told] = (
     "Export companies to Excel, asked for in a body",
-    f"{EXPORT[1]} The parameters stand in a JSON object.",
+    f"{EXPORT[1]} The parameters are those of GET, as members of a JSON object.",
 )
 COMPTE: Final[Told] = (
     "Read the account behind the key",

@@ -68,6 +68,14 @@ def test_the_whole_has_every_parameter_operation_error_and_tool(served: Served) 
     assert served.ask("/docs.md").body.decode() == text
 
 
+def test_the_whole_reads_well(served: Served) -> None:
+    text = served.ask("/llms-full.txt").body.decode()
+    export = text.split("### POST /api/v1/export\n")[1].split("###")[0]
+
+    assert "Is the process alive? For whoever" in text and "?." not in text
+    assert "The parameters are those of GET, as members of a JSON object." in export
+
+
 @pytest.mark.parametrize("path", ["/llms-full.txt", "/docs.md", "/openapi.json"])
 def test_the_limits_are_those_of_this_server(served: Served, path: str) -> None:
     """D7: the settings, not their defaults"""
