@@ -54,7 +54,7 @@ _log: Final = logging.getLogger("serve.app")
 
 def make_handler(site: Site, desk: Desk | None = None) -> Handler:
     """The handler of every request that could be read; without a desk there are no pages."""
-    documents(site.base_url)  # made now, not while somebody waits
+    documents(site.base_url, site.debit)  # made now, not while somebody waits
     if desk:
         render.prepare()
 
@@ -137,7 +137,7 @@ async def _of_path(
 
 def _page(site: Site, request: web.BaseRequest, path: Path, asked: Target) -> Answer:
     page = "/".join(part or asked.segments[0] for part in path.segments)
-    known = documents(site.base_url)
+    known = documents(site.base_url, site.debit)
     if pages.wants_markdown(request.headers.get("Accept", "")) and f"{page}.md" in known:
         page = f"{page}.md"
     return pages.answer(known, page, params.pairs(asked.query), _if_none_match(request))

@@ -62,7 +62,12 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
     "type_non_supporte": Code(415, "the body is not of type application/json"),
     "quota_api": Code(429, "the calls of the day are used up, until midnight UTC", ("quota",)),
     "quota_export": Code(429, "the exports of the month are used up", ("quota",)),
-    "trop_de_requetes": Code(429, "too many requests at once; see `Retry-After`", ("quota",)),
+    "trop_de_requetes": Code(
+        429,
+        "too many requests in a minute or, without a key, in a day, or too many exports at once; "
+        "see `Retry-After`",
+        ("quota",),
+    ),
     "erreur_interne": Code(500, "a fault of the service; nothing was counted"),
     "indisponible": Code(503, "cannot be answered for the moment; nothing was counted, retry"),
     "config": Code(503, "not set up on this server; nothing was counted"),

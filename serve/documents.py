@@ -4,12 +4,19 @@ from collections.abc import Mapping
 from functools import cache
 
 from serve import llms
+from serve.config import Debit
 from serve.openapi import document
 from serve.pages import Page
 from serve.viewer import viewer
 
 
 @cache
-def documents(base_url: str) -> Mapping[str, Page]:
-    """Made once; `base_url`: where the service is, as its callers write it."""
-    return {"openapi.json": document.page(base_url), **viewer(base_url), **llms.made(base_url)}
+def documents(base_url: str, debit: Debit) -> Mapping[str, Page]:
+    """Made once.
+
+    Args:
+        base_url: where the service is, as its callers write it.
+        debit: the limits that it keeps.
+    """
+    described = {"openapi.json": document.page(base_url, debit)}
+    return {**described, **viewer(base_url), **llms.made(base_url, debit)}

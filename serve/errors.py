@@ -237,8 +237,9 @@ def quota_export(quota: Mapping[str, Any], retry_after: int, remedy: str) -> Api
 
 
 def trop_de_requetes(quota: Mapping[str, Any], retry_after: int, window: str) -> ApiError:
-    """`window`: the limit is so many calls a `minute` or a `jour`."""
-    message = f"Plus de {quota['limite']} requêtes par {window} ; réessayez dans {retry_after} s"
+    """`window`: the limit is so many calls a `minute` or a `jour`, which ends at midnight UTC."""
+    again = "à minuit UTC" if window == "jour" else f"dans {retry_after} s"
+    message = f"Plus de {quota['limite']} requêtes par {window} ; réessayez {again}"
     return _too_many("trop_de_requetes", message, quota, retry_after)
 
 

@@ -1,8 +1,9 @@
 """/llms.txt: the service in plain words, for programs that read; /llms-full.txt: all of it.
 
-Made of what the server itself uses: the figures of the plans, the parameters and operations of
-/openapi.json, the tools. The form is that of llmstxt.org: a title, a summary in a quote, a few
-paragraphs, then sections of links. /llms-full.txt is also /docs, for who asks for Markdown there.
+Made of what the server itself uses: the figures of the plans, its limits, the parameters and
+operations of /openapi.json, the tools. The form is that of llmstxt.org: a title, a summary in a
+quote, a few paragraphs, then sections of links. /llms-full.txt is also /docs, for who asks for
+Markdown there.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,7 @@ from typing import Any, Final
 from quota import plans
 from quota.plans import Plan
 from serve import pages
+from serve.config import Debit
 from serve.mcp.arguments import MOST_ROWS
 from serve.mcp.sizes import LARGEST
 from serve.mcp.tools import Tool, tools
@@ -61,13 +63,14 @@ only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. 
 """
 
 
-def made(base_url: str) -> Mapping[str, Page]:
+def made(base_url: str, debit: Debit) -> Mapping[str, Page]:
     """The pages by path.
 
     Args:
         base_url: what links begin with; "" makes them relative to the host.
+        debit: the limits that this server keeps.
     """
-    whole = full(base_url).encode()
+    whole = full(base_url, debit).encode()
     return {
         "llms.txt": pages.page(summary(base_url).encode(), _PLAIN),
         "llms-full.txt": pages.page(whole, _PLAIN),
@@ -90,9 +93,9 @@ def summary(base_url: str) -> str:
     )
 
 
-def full(base_url: str) -> str:
+def full(base_url: str, debit: Debit) -> str:
     """/llms-full.txt."""
-    described = document.document(base_url)
+    described = document.document(base_url, debit)
     parts = [
         f"# {described['info']['title']}: the whole description\n\n"
         f"> {described['info']['summary']} A shorter one: {base_url}/llms.txt\n",
@@ -125,11 +128,15 @@ def _operations(described: Mapping[str, Any]) -> Iterator[str]:
         for method, operation in operations.items():
             parts = [
                 f"### {method.upper()} {path}\n",
-                f"{operation['summary']}. {operation['description']}\n",
+                f"{_sentence(operation['summary'])} {operation['description']}\n",
                 *_parameters(operation, described["components"]["parameters"]),
                 f"\nAnswers with {', '.join(operation['responses'])}.\n",
             ]
             yield "\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith("?") else f"{text}."
 
 
 def _parameters(operation: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:

@@ -106,6 +106,15 @@ def spent(window: str, limit: int, wait: int) -> Headers:
     }
 
 
+def is_of_day(headers: Mapping[str, str]) -> bool:
+    """Is it the burst limit of the day that is `spent`?
+
+    >>> is_of_day(spent("jour", 1000, 76_696)), is_of_day(spent("minute", 60, 1))
+    (True, False)
+    """
+    return headers.get("RateLimit-Policy", "").startswith('"jour";')
+
+
 def quota(kind: str, limite: int, utilise: int, reset: datetime) -> dict[str, Any]:
     """The object of D4; `utilise` may pass `limite` where a plan was lowered since."""
     return {

@@ -10,7 +10,7 @@ its maximum. Countries and sectors are words of `serve/vocabulary.py`. Pure.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from shards.changes import NATURES
@@ -96,6 +96,12 @@ SECTEUR: Final = Parameter(
     "restauration",
     words="secteur",
     separator="|",
+)
+# Of which the sub-sectors are listed: without it there is nothing to list (contract G4).
+SECTEUR_REQUIS: Final = replace(
+    SECTEUR,
+    description="Sectors (secteurs) separated by `|`, each its exact French label or its slug; at "
+    "least one. Labels and slugs: `/api/v1/secteurs`.",
 )
 SOUS_SECTEUR: Final = Parameter(
     "sous_secteur",
@@ -243,7 +249,7 @@ SEARCH: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q, TRI, LIMIT, OFFSET, *_FILTERS, 
 # An export is of a whole scope: no page of it, and no sub-sector (§4.6, F2).
 EXPORT: Final = (PAYS, SECTEUR, Q, TRI, EXPORT_LIMIT, *_FILTERS, LANG)
 SECTORS: Final = (PAYS,)
-SUB_SECTORS: Final = (SECTEUR, PAYS)
+SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
 RECORD: Final = (ISO, ID)
 MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR)
 

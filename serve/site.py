@@ -34,6 +34,7 @@ class Site:
     gate: Gate
     plans: Mapping[str, Plan]
     offers: Mapping[str, bytes]
+    debit: Debit
     base_url: str
     trusted: Sequence[Network]
     mcp_origins: Sequence[str]
@@ -66,6 +67,7 @@ def make_site(
         gate,
         plans,
         offers(plans),
+        debit,
         base_url,
         trusted,
         mcp_origins,

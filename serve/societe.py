@@ -5,6 +5,8 @@ from functools import partial
 from typing import Final
 from urllib.parse import quote
 
+import orjson
+
 from serve import envelope, errors, params
 from serve.answer import Answer, Ask, Work
 from serve.edition import Edition
@@ -14,6 +16,7 @@ from serve.names import Names
 from serve.parameters import LONGEST_ID
 from serve.societes import PRIVATE
 from serve.suggest import suggestions
+from shards.reader import Shard
 
 # What bytes that are not UTF-8 have become (serve/routes.py); no register uses it.
 _NO_TEXT: Final = "\ufffd"
@@ -29,6 +32,18 @@ def identite(ask: Ask, edition: Edition) -> Work:
     return _work(ask, edition, statements=None)
 
 
+def exercices(ask: Ask, edition: Edition) -> list[int]:
+    """The years of which the company has statements, the latest first (E5): none if it is absent.
+
+    Raises:
+        ApiError: 400, as for the record.
+    """
+    shard, row = _found(ask, edition)
+    comptes = None if row is None else shard.comptes(row)
+    years = {line["exercice"] for line in orjson.loads(comptes or b"[]")}
+    return sorted(years, reverse=True)
+
+
 def _work(ask: Ask, edition: Edition, *, statements: bool | None) -> Work:
     """
     Args:
@@ -37,16 +52,12 @@ def _work(ask: Ask, edition: Edition, *, statements: bool | None) -> Work:
     Looking the company up comes before the tag is compared: `If-None-Match: *` must not make an
     absent company exist. That there is none is an answer, which costs a call (D1).
     """
-    params.nothing(ask.pairs)
-    word, identifier = ask.segments
-    iso2 = _country(word, edition.names)
-    shard = edition.shards[iso2]
-    row = shard.find(_checked(identifier))
+    shard, row = _found(ask, edition)
     if row is None:
-        return Work(partial(_absent, iso2, identifier))
+        return Work(partial(_absent, shard.iso2, ask.segments[1]))
     caller = ask.caller
     plan = caller.plan
-    company = f"{iso2}/{shard.company(row)['id']}"
+    company = f"{shard.iso2}/{shard.company(row)['id']}"
     tag = etag(edition.id, plan.slug, caller.souscrit, ask.offer, company)
     headers = {"ETag": tag, **PRIVATE, "Content-Location": _location(company)}
 
@@ -62,6 +73,14 @@ def _work(ask: Ask, edition: Edition, *, statements: bool | None) -> Work:
         return envelope.preview(caller, ask.offer, public, error)
 
     return Work(run, tag, headers, company if statements else None, preview)
+
+
+def _found(ask: Ask, edition: Edition) -> tuple[Shard, int | None]:
+    """The shard of the country, and the row of the company in it if there is one."""
+    params.nothing(ask.pairs)
+    word, identifier = ask.segments
+    shard = edition.shards[_country(word, edition.names)]
+    return shard, shard.find(_checked(identifier))
 
 
 async def _absent(iso2: str, identifier: str) -> Answer:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from serve import errors, numbers, parameters
-from serve.parameters import ID, ISO, LIMIT, Parameter
+from serve.errors import ApiError
+from serve.parameters import ID, ISO, LIMIT, SECTEUR_REQUIS, Parameter
 from serve.suggest import suggestions
 from serve.vocabulary import words
 from shards.text import fold
@@ -34,13 +35,15 @@ COUNTRY: Final = replace(ISO, name="iso2")
 STATEMENTS: Final = Parameter(
     "etats_financiers",
     "true: with the financial statements (états financiers) of the last five fiscal years. It "
-    "costs 5 credits, once a month for the same company; without it, none.",
+    "costs 5 credits, once a month for the same company; without it, or where the company has "
+    "no statements, none.",
     "1",
     enum=_FLAG,
 )
 YEAR: Final = Parameter(
     "exercice",
-    "Only the statements of this fiscal year (exercice); implies etats_financiers.",
+    "Only the statements of this fiscal year (exercice); implies etats_financiers. A year that "
+    "the company has none of costs nothing; the answer names those that there are.",
     2024,
     "integer",
     minimum=1,
@@ -70,7 +73,8 @@ def pairs(
     """The arguments as the parameters of a route; null is as good as absent.
 
     Raises:
-        ApiError: 400: an unknown name, a required one that is missing, a value of another type.
+        ApiError: 400: an unknown name, a required one that is missing (a sector as on its route,
+            contract G4), a value of another type.
     """
     names = parameters.names(allowed)
     if unknown := [name[:100] for name in given if name not in names]:
@@ -78,13 +82,19 @@ def pairs(
         raise errors.parametre_inconnu(unknown, names, suggestions(unknown, alike))
     for name in required:
         if given.get(name) in (None, "", []):
-            raise errors.parametre_invalide(name, "il est obligatoire")
+            raise _missing(name)
     return [
         (one.name, text)
         for one in allowed
         if given.get(one.name) is not None
         for text in _texts(one, given[one.name])
     ]
+
+
+def _missing(name: str) -> ApiError:
+    if name == SECTEUR_REQUIS.name:
+        return errors.secteur_requis()
+    return errors.parametre_invalide(name, "il est obligatoire")
 
 
 def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -144,9 +154,18 @@ def _text(one: Parameter, value: Any) -> str:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
-    wanted = "une liste de chaînes" if one.separator else "une chaîne ou un nombre"
-    raise errors.parametre_invalide(one.name, f"{wanted} est attendu, {_kind(value)} est envoyé")
+    wanted = (
+        "une liste de chaînes est attendue"
+        if one.separator
+        else "une chaîne ou un nombre est attendu"
+    )
+    raise errors.parametre_invalide(one.name, f"{wanted}, {_SENT[type(value)]}")
 
 
-def _kind(value: Any) -> str:
-    return {bool: "un booléen", list: "une liste", dict: "un objet"}.get(type(value), "null")
+# What else JSON has.
+_SENT: Final[Mapping[type, str]] = {
+    bool: "un booléen est envoyé",
+    list: "une liste est envoyée",
+    dict: "un objet est envoyé",
+    type(None): "null est envoyé",
+}

@@ -78,7 +78,7 @@ async def answer(site: Site, post: Post, trace: Trace) -> Answer:
 
 def of_error(error: ApiError, found: Id | None = None) -> Answer:
     """The same for what is not about the message: its transport, or the service."""
-    answer = of_rpc_error(faults.of_http(error.status, error.message), found)
+    answer = of_rpc_error(faults.of_api(error), found)
     return answer._replace(headers={**answer.headers, **error.headers})
 
 

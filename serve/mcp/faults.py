@@ -5,8 +5,12 @@ is the result of a tool (serve/mcp/refusals.py). Codes and statuses: MCP 2026-07
 and "Streamable HTTP, Server Validation".
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+from serve.body import LARGEST
+from serve.codes import CODES
+from serve.errors import ApiError
 
 PARSE: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -17,6 +21,14 @@ HEADER_MISMATCH: Final = -32020
 UNSUPPORTED_VERSION: Final = -32022
 
 _SHOWN: Final = 100  # characters of a caller's text
+
+# By code, what the API says in French: all errors of this protocol are English.
+_ENGLISH: Final[Mapping[str, str]] = {
+    "corps_invalide": "the body did not come in time, or not as it should; send it again",
+    "corps_trop_grand": f"the body is larger than {LARGEST} bytes; send a smaller message",
+    "type_non_supporte": "the body is not JSON in UTF-8, by its headers; send it with Content-Type "
+    "application/json and without Content-Encoding",
+}
 
 
 class RpcError(Exception):
@@ -77,6 +89,7 @@ def forbidden(header: str, value: str) -> RpcError:
     return RpcError(403, INVALID_REQUEST, message)
 
 
-def of_http(status: int, message: str) -> RpcError:
+def of_api(error: ApiError) -> RpcError:
     """What was wrong before there was a message to answer, or in the service itself."""
-    return RpcError(status, INTERNAL if status >= 500 else INVALID_REQUEST, message)
+    code = INTERNAL if error.status >= 500 else INVALID_REQUEST
+    return RpcError(error.status, code, _ENGLISH.get(error.code, CODES[error.code].meaning))

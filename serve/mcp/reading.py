@@ -1,21 +1,26 @@
 """The tool that reads one company, with its financial statements if they are asked for.
 
 Without them it is what a search shows of the company, at the price of a search: a call, and no
-credits. With them it is the record of §4.5 and costs what that costs.
+credits. With them it is the record of §4.5 and costs what that costs. Whether there are any is
+looked up first, for a model cannot know and must not pay to be told that there are none (contract,
+preamble d).
 """
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
-from serve import doors, errors, numbers
+from serve import doors, errors, scalars
 from serve.answer import Answer, Ask, Work
 from serve.edition import Edition
+from serve.errors import ApiError
 from serve.mcp import results, sizes
+from serve.mcp.arguments import STATEMENTS, YEAR
 from serve.mcp.results import Result, Use
-from serve.societe import identite, societe
+from serve.params import Pairs
+from serve.societe import exercices, identite, societe
 
 _ALL: Final = "GET /api/v1/societes/{iso2}/{id} with the same key has every line, free this month."
 _LEFT_OUT: Final = (
@@ -24,56 +29,76 @@ _LEFT_OUT: Final = (
 )
 
 
+class _Wanted(NamedTuple):
+    """Are statements wanted, and of which `year` alone?"""
+
+    statements: bool = False
+    year: int | None = None
+
+
 async def read(use: Use) -> Result:
     """One company."""
     known = await doors.caller(use.site, use.authorization, use.trace)
-    year: int | None = None
+    wanted = _Wanted()
 
     def prepare(ask: Ask, edition: Edition) -> Work:
-        nonlocal year
-        year = _year(results.first(ask.pairs, "exercice"))
-        statements = year is not None or results.first(ask.pairs, "etats_financiers")
+        nonlocal wanted
+        wanted = _wanted(ask.pairs)
         place = (results.first(ask.pairs, "iso2"), results.first(ask.pairs, "id"))
-        record = ask._replace(segments=place, pairs=())
-        return societe(record, edition) if statements else identite(record, edition)
+        return _work(ask._replace(segments=place, pairs=()), edition, wanted)
 
     answer = await doors.worked(use.site, prepare, use.call, known, use.trace)
     found = orjson.loads(answer.body)
-    shown = _document(found, answer, year) if "societe" in found else None
+    shown = _document(found, answer, wanted) if "societe" in found else None
     return results.of_answer(answer, found, shown)
 
 
-def _document(found: Mapping[str, Any], answer: Answer, year: int | None) -> dict[str, Any]:
+def _wanted(pairs: Pairs) -> _Wanted:
+    values = {name: [text.strip()] for name, text in pairs}
+    asked, year = scalars.flag(values, STATEMENTS), scalars.integer(values, YEAR)
+    return _Wanted(asked or year is not None, year)
+
+
+def _work(record: Ask, edition: Edition, wanted: _Wanted) -> Work:
+    """The record where it has what is wanted of it; without its statements where it has none."""
+    if not wanted.statements:
+        return identite(record, edition)
+    if record.caller.plan.etats_financiers:
+        years = exercices(record, edition)
+        if not years:
+            return identite(record, edition)
+        if wanted.year not in (None, *years):
+            raise _no_such_year(wanted.year, [str(year) for year in years])
+    return societe(record, edition)
+
+
+def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
+    why = f"pas de comptes de {year} ; il y en a de {', '.join(years)}"
+    return errors.parametre_invalide(YEAR.name, why, valeurs=years)
+
+
+def _document(found: Mapping[str, Any], answer: Answer, wanted: _Wanted) -> dict[str, Any]:
     shown = {"societe": sizes.known(found["societe"]), "plan": found["plan"]}
     for name, header in (("debites", "Debites"), ("restants", "Restants")):
         if (credits := answer.headers.get(f"X-Credits-{header}")) is not None:
             shown[f"credits_{name}"] = int(credits)
     if "comptes_message" in found:
         shown["note"] = "No statements: they are for callers with a key, from the free plan on."
-    if "comptes" not in found:
         return shown
-    wanted = [line for line in found["comptes"] if year in (None, line["exercice"])]
+    if not wanted.statements:
+        return shown
+    comptes = found.get("comptes", [])
+    lines = [line for line in comptes if wanted.year in (None, line["exercice"])]
     fitting = sizes.most(
-        wanted, lambda kept: {**shown, "comptes": _arranged(kept), "note": _LEFT_OUT}
+        lines, lambda kept: {**shown, "comptes": _arranged(kept), "note": _LEFT_OUT}
     )
     shown["comptes"] = _arranged(fitting)
-    if len(fitting) < len(wanted):
-        shown["note"] = _LEFT_OUT if year is None else f"Not all lines fit into one answer. {_ALL}"
-    elif not wanted:
-        years = sorted({line["exercice"] for line in found["comptes"]}, reverse=True)
-        shown["note"] = (
-            f"No statements of {year}; there are those of {', '.join(map(str, years))}."
-            if years
-            else "No statements of this company are published here."
-        )
+    if not lines:
+        shown["note"] = "No statements of this company are published here."
+    elif len(fitting) < len(lines):
+        of_year = f"Not all lines fit into one answer. {_ALL}"
+        shown["note"] = _LEFT_OUT if wanted.year is None else of_year
     return shown
-
-
-def _year(text: str) -> int | None:
-    try:
-        return numbers.integer(text) if text else None
-    except ValueError as error:
-        raise errors.parametre_invalide("exercice", str(error)) from error
 
 
 def _arranged(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

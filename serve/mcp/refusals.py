@@ -5,10 +5,13 @@ What a caller sent is shown in part only, so that an answer stays small.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import orjson
 
+from quota import plans
+from serve import meters
 from serve.codes import CODES
 from serve.errors import ApiError
 
@@ -40,7 +43,19 @@ def text(error: ApiError) -> str:
     return "\n".join(lines + ([orjson.dumps(beside).decode()] if beside else []))
 
 
+@cache
+def _tomorrow() -> str:
+    """What a visitor can do whose address has had its calls of the day (D7)."""
+    free = plans.load()["free"]
+    return (
+        "Without a key there are no more until midnight UTC. A key has calls of its own: "
+        f"{free.appels_api_par_jour} a day on the free plan, {free.nom_en} (`{free.slug}`)."
+    )
+
+
 def _remedy(error: ApiError) -> str:
+    if error.code == "trop_de_requetes" and meters.is_of_day(error.headers):
+        return _tomorrow()
     allowed = error.extra.get("parametres_admis")
     if allowed is None:
         return _REMEDIES.get(error.code, "")

@@ -6,6 +6,7 @@ import orjson
 
 from quota import plans
 from serve import pages, parameters, routes, vocabulary
+from serve.config import Debit
 from serve.openapi import answers, prose
 from serve.openapi.account import COMPTE
 from serve.openapi.changes import CHANGES
@@ -21,17 +22,21 @@ OPENAPI: Final = "3.1.0"
 VERSION: Final = "1.0.0"  # §9: of the API, not of this program
 
 
-def page(base_url: str) -> Page:
+_DEFAULT_DEBIT: Final = Debit()
+
+
+def page(base_url: str, debit: Debit) -> Page:
     """The document as it is served.
 
     Args:
         base_url: where the service is, as its callers write it; "": where the document was found.
+        debit: the limits that this server keeps.
     """
-    return pages.page(orjson.dumps(document(base_url)), "application/json; charset=utf-8")
+    return pages.page(orjson.dumps(document(base_url, debit)), "application/json; charset=utf-8")
 
 
-def document(base_url: str = "") -> dict[str, Any]:
-    """The document; servers differ, all else is the same."""
+def document(base_url: str = "", debit: Debit = _DEFAULT_DEBIT) -> dict[str, Any]:
+    """The document; servers and their limits differ, all else is the same."""
     words = vocabulary.words()
     error_schemas, error_responses = answers.components()
     return {
@@ -40,7 +45,7 @@ def document(base_url: str = "") -> dict[str, Any]:
             "title": "European companies",
             "version": VERSION,
             "summary": "What 25 business registers publish, with an exact total for every search.",
-            "description": prose.description(plans.load()),
+            "description": prose.description(plans.load(), debit),
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": base_url or "/", "description": "This service"}],
@@ -90,9 +95,10 @@ def _parameters(words: Words) -> dict[str, Schema]:
     found = {one.name: _parameter(one, words) for one in parameters.SEARCH}
     found["lang"] = _parameter(parameters.LANG, words)
     found["limit-export"] = _parameter(parameters.EXPORT_LIMIT, words)
-    some = {**found["secteur"]["schema"], "minLength": 1}
-    needed = {"required": True, "example": parameters.SECTEUR.example}
-    found["secteur-requis"] = {**found["secteur"], **needed, "schema": some}
+    sector = _parameter(parameters.SECTEUR_REQUIS, words)
+    some = {**sector["schema"], "minLength": 1}
+    needed = {"required": True, "example": parameters.SECTEUR_REQUIS.example}
+    found["secteur-requis"] = {**sector, **needed, "schema": some}
     for one in parameters.MODIFICATIONS:
         found.setdefault(one.name, _parameter(one, words))
     needed = {"required": True, "example": parameters.DEPUIS.example}

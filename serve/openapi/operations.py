@@ -69,11 +69,11 @@ def _operation(
     }
 
 
-def in_query(*given: Parameter, required: tuple[str, ...] = ()) -> list[Schema]:
+def in_query(*given: Parameter) -> list[Schema]:
     """Parameters of a query string, by reference."""
     refs = {
         parameters.EXPORT_LIMIT: "limit-export",
-        parameters.SECTEUR: "secteur-requis" if parameters.SECTEUR.name in required else "secteur",
+        parameters.SECTEUR_REQUIS: "secteur-requis",
     }
     return [ref(refs.get(one, one.name), "parameters") for one in given]
 
@@ -114,7 +114,7 @@ def _secteurs() -> Mapping[str, Operation]:
 
 
 def _sous_secteurs() -> Mapping[str, Operation]:
-    given = in_query(*parameters.SUB_SECTORS, required=("secteur",))
+    given = in_query(*parameters.SUB_SECTORS)
     first = {
         "secteur": "$request.query.secteur",
         "sous_secteur": "$response.body#/sous_secteurs/0/sous_secteur",

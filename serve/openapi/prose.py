@@ -1,10 +1,15 @@
-"""The sentences of the document: what each operation is for, and what holds for all. Pure."""
+"""The sentences of the document: what each operation is for, and what holds for all. Pure.
+
+Figures are those of the plans and of the running server's limits; none is written here.
+"""
 
 from collections.abc import Mapping
 from typing import Final
 
 from quota.plans import Plan
 from serve.codes import CODES
+from serve.config import Debit
+from serve.rights import apercu
 
 Told = tuple[str, str]  # summary, description
 
@@ -47,7 +52,7 @@ EXPORT: Final[Told] = (
 )
 EXPORT_POST: Final[Told] = (
     "Export companies to Excel, asked for in a body",
-    f"{EXPORT[1]} The parameters stand in a JSON object.",
+    f"{EXPORT[1]} The parameters are those of GET, as members of a JSON object.",
 )
 COMPTE: Final[Told] = (
     "Read the account behind the key",
@@ -88,7 +93,10 @@ is answered with 401 and what a visitor gets. Fields and formats are the same on
 
 {plans}
 
-Calls are counted by the UTC day, exports and credits by the UTC month. `X-Quota-*`, `RateLimit` and
+Calls are counted by the UTC day, exports and credits by the UTC month. Calls a minute are those of
+an organisation, whatever the number of its keys; a visitor's are those of an address (of IPv6: a
+/64). Further limits: {lists} calls of public lists a minute from one address, with a key or
+without, and {exports} exports at once of one organisation. `X-Quota-*`, `RateLimit` and
 `X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 405, 409, 429 or 5xx
 costs nothing.
 
@@ -124,24 +132,34 @@ least 180 days before by `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) on its
 """
 
 
-def description(plans: Mapping[str, Plan]) -> str:
+def description(plans: Mapping[str, Plan], debit: Debit) -> str:
     """The description of the whole, in Markdown."""
-    return _DESCRIPTION.format(plans=_plans(plans), errors=_errors())
+    return _DESCRIPTION.format(
+        plans=_plans(plans, debit),
+        lists=debit.listes,
+        exports=debit.exports,
+        errors=_errors(),
+    )
 
 
-def _plans(plans: Mapping[str, Plan]) -> str:
+def _plans(plans: Mapping[str, Plan], debit: Debit) -> str:
     head = (
-        "| Plan | Companies a search | Companies a call | Calls a day | Exports a month "
-        "| Contacts | Statements | Credits a month |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| Plan | Companies a search | Companies a call | Calls a day | Calls a minute "
+        "| Exports a month | Contacts | Statements | Credits a month |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
     )
     return head + "\n".join(
         f"| {plan.nom_en} (`{plan.slug}`) | {plan.resultats_par_recherche} "
-        f"| {plan.lignes_par_appel} | {plan.appels_api_par_jour} "
+        f"| {plan.lignes_par_appel} | {_calls_a_day(plan, debit)} | {getattr(debit, plan.slug)} "
         f"| {plan.exports_par_mois} x {plan.lignes_par_export} | {_yes(plan.coordonnees)} "
         f"| {_yes(plan.etats_financiers)} | {plan.credits_par_mois} |"
         for plan in plans.values()
     )
+
+
+def _calls_a_day(plan: Plan, debit: Debit) -> str:
+    """A visitor's are not counted as those of a plan, but limited by address (A10, D7)."""
+    return f"{debit.visiteur_jour} an address" if apercu(plan) else str(plan.appels_api_par_jour)
 
 
 def _errors() -> str:

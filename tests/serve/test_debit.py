@@ -159,7 +159,7 @@ def test_a_bucket_fills_again_and_the_day_of_a_visitor_does_not(
     }  # fmt: skip
     assert day.headers["Retry-After"] == str(12 * 3600 - 120)
     assert day.headers["RateLimit-Policy"] == '"jour";q=8;w=86400'
-    assert "par jour" in day.json["erreur"]["message"]
+    assert day.json["erreur"]["message"].endswith("par jour ; réessayez à minuit UTC")
     assert tomorrow.status == 200
     assert tomorrow.headers["RateLimit"] == '"jour";r=7;t=86400, "minute";r=2'
 

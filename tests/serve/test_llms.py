@@ -68,6 +68,26 @@ def test_the_whole_has_every_parameter_operation_error_and_tool(served: Served) 
     assert served.ask("/docs.md").body.decode() == text
 
 
+def test_the_whole_reads_well(served: Served) -> None:
+    text = served.ask("/llms-full.txt").body.decode()
+    export = text.split("### POST /api/v1/export\n")[1].split("###")[0]
+
+    assert "Is the process alive? For whoever" in text and "?." not in text
+    assert "The parameters are those of GET, as members of a JSON object." in export
+
+
+@pytest.mark.parametrize("path", ["/llms-full.txt", "/docs.md", "/openapi.json"])
+def test_the_limits_are_those_of_this_server(served: Served, path: str) -> None:
+    """D7: the settings, not their defaults"""
+    text = served.ask(path).body.decode()
+    debit = served.site.debit
+
+    assert f"| 5000 | {debit.corporate} |" in text
+    assert f"{debit.visiteur_jour} an address | {debit.visiteur} |" in text
+    assert f"{debit.listes} calls of public lists a minute" in text
+    assert f"{debit.exports} exports at once" in text
+
+
 @pytest.mark.parametrize(
     ("path", "kind"),
     [("/llms.txt", "text/plain"), ("/llms-full.txt", "text/plain"), ("/docs.md", "text/markdown")],

@@ -41,6 +41,12 @@ def tight(data_of_its_own: Path) -> Iterator[Served]:
         ("read_company", FR, 1, 0),
         ("read_company", FULL, 1, 5),
         ("read_company", {**FR, "exercice": 2024}, 1, 5),
+        ("read_company", {**FR, "exercice": 2019}, 0, 0),
+        ("read_company", {**FR, "exercice": 0}, 0, 0),
+        ("read_company", {**FR, "etats_financiers": "false"}, 0, 0),
+        ("read_company", {**FULL, "id": "552059024"}, 1, 0),
+        ("read_company", {**FR, "id": "552059024", "exercice": 2024}, 1, 0),
+        ("read_company", {**FR, "id": "absente", "exercice": 2024}, 1, 0),
         ("read_company", {**FR, "id": "absente"}, 1, 0),
         ("read_company", {**FULL, "id": "absente"}, 1, 0),
         ("search_companies", {"pays": ["XX"]}, 0, 0),
@@ -51,7 +57,7 @@ def tight(data_of_its_own: Path) -> Iterator[Served]:
 def test_a_call_costs_what_its_route_costs(
     served: Served, tool: str, given: dict[str, Any], calls: int, credits: int
 ) -> None:
-    """D1, D5"""
+    """D1, D5; preamble d: nothing is paid for that was not delivered"""
     customer = served.customer("data")
 
     call(served, tool, customer.headers, **given)
@@ -172,6 +178,20 @@ def test_bursts_are_limited_as_on_the_routes(tight: Served) -> None:
     assert b'societes_refusals_total{code="trop_de_requetes"}' in tight.ask("/metrics").body
 
 
+def test_a_visitor_who_has_had_the_day_is_told_when_it_ends(tmp_path: Path) -> None:
+    """D7: a limit of the minute is waited for, that of the day is not"""
+    (tmp_path / "data").mkdir()
+    world.publish(tmp_path / "data")
+    with serving(tmp_path / "data", debit=replace(GENEROUS, visiteur_jour=1)) as server:
+        shown(server, "count_companies")
+        text = refused(server, "count_companies")
+
+    calls = PLANS["free"].appels_api_par_jour
+    assert "trop_de_requetes" in text and "midnight UTC" in text and "minuit UTC" in text
+    assert f"{calls} a day on the free plan" in text
+    assert "then call again" not in text
+
+
 def test_a_call_that_waits_for_its_minute_has_not_read_its_arguments(tight: Served) -> None:
     """D5: key → burst → parameters"""
     customer = tight.customer("free")
@@ -200,6 +220,7 @@ def test_what_the_service_cannot_do_is_an_error_of_the_protocol(tmp_path: Path) 
         alive = modern(server, "tools/list")
 
     assert (reply.status, reply.json["error"]["code"], reply.json["id"]) == (503, -32603, 7)
+    assert "nothing was counted, retry" in reply.json["error"]["message"]
     assert reply.headers["Retry-After"] == "5"
     assert alive.status == 200
 

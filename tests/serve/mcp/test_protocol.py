@@ -274,13 +274,16 @@ def test_a_message_is_json(served: Served, headers: dict[str, str], status: int)
     reply = legacy(served, "ping", headers=headers)
 
     assert reply.status == status
-    assert status == 200 or reply.json["error"]["code"] == -32600
+    if status != 200:
+        error = reply.json["error"]
+        assert (error["code"], "send it with Content-Type" in error["message"]) == (-32600, True)
 
 
 def test_a_large_body_is_refused(served: Served) -> None:
     reply = legacy(served, "ping", {"x": "a" * 70_000})
 
     assert code(reply) == (413, -32600)
+    assert "larger than 65536 bytes" in reply.json["error"]["message"]
 
 
 def test_a_query_string_is_refused_for_it_may_hold_a_key(served: Served) -> None:

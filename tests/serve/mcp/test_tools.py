@@ -88,6 +88,13 @@ def test_arguments_are_the_parameters_of_the_routes() -> None:
     assert "UK" in searched["pays"]["items"]["enum"]
 
 
+def test_a_required_argument_is_not_said_to_be_optional() -> None:
+    for tool in tools().values():
+        schema = tool.told["inputSchema"]
+        for name in schema.get("required", []):
+            assert "Without it" not in schema["properties"][name]["description"]
+
+
 def test_descriptions_speak_of_tools_and_not_of_routes() -> None:
     """Every substitution still finds what it replaces."""
     said = " ".join(one.description for one in parameters.SEARCH)
@@ -204,15 +211,33 @@ def test_a_company_is_read_without_statements_unless_they_are_asked_for(
     assert (statement["exercice"], statement["etat"]) == (line["exercice"], line["etat"])
 
 
-@pytest.mark.parametrize(("year", "lines"), [(2023, 180), (2019, 0)])
-def test_a_year_of_statements_can_be_had_alone(crowded: Served, year: int, lines: int) -> None:
+def test_a_year_of_statements_can_be_had_alone(crowded: Served) -> None:
     rich = crowded.customer("integral").headers
 
-    found = shown(crowded, "read_company", rich, iso2="EE", id="00000000", exercice=year)
+    found = shown(crowded, "read_company", rich, iso2="EE", id="00000000", exercice=2023)
 
-    assert sum(len(one["lignes"]) for one in found["comptes"]) == lines
-    assert {one["exercice"] for one in found["comptes"]} <= {year}
-    assert lines or "2024, 2023, 2022" in found["note"]
+    assert sum(len(one["lignes"]) for one in found["comptes"]) == 180
+    assert {one["exercice"] for one in found["comptes"]} == {2023}
+
+
+def test_a_year_without_statements_is_refused_with_those_that_there_are(crowded: Served) -> None:
+    rich = crowded.customer("integral").headers
+
+    text = refused(crowded, "read_company", rich, iso2="EE", id="00000000", exercice=2019)
+
+    assert "parametre_invalide" in text
+    assert "2019" in text and "2024, 2023, 2022" in text
+
+
+@pytest.mark.parametrize("given", [{"etats_financiers": True}, {"exercice": 2019}])
+def test_a_company_without_statements_is_read_without_them(
+    served: Served, customer: Customer, given: dict[str, Any]
+) -> None:
+    """E4"""
+    found = shown(served, "read_company", customer.headers, iso2="FR", id="552059024", **given)
+
+    assert (found["societe"]["id"], found["comptes"]) == ("552059024", [])
+    assert "No statements of this company" in found["note"]
 
 
 def test_a_visitor_is_told_who_gets_statements(served: Served) -> None:
@@ -329,18 +354,23 @@ def test_statements_that_do_not_fit_are_had_by_year(crowded: Served) -> None:
         ("search_companies", {"limit": "dix"}, ["limit", "dix"]),
         ("search_companies", {"ca_min": 2, "ca_max": 1}, ["ca_min", "ca_max"]),
         ("search_companies", {"country": "FR"}, ["parametre_inconnu", "country", "pays"]),
-        ("search_companies", {"q": ["a"]}, ["parametre_invalide", "q", "une liste"]),
+        ("search_companies", {"q": ["a"]}, ["parametre_invalide", "q", "une liste est envoyée"]),
+        ("read_company", {"iso2": ["FR"], "id": FR}, ["iso2", "nombre est attendu", "envoyée"]),
         ("search_companies", {"limit": True}, ["limit", "booléen"]),
-        ("search_companies", {"pays": [{"a": 1}]}, ["pays", "un objet"]),
+        ("search_companies", {"pays": [{"a": 1}]}, ["liste de chaînes est attendue, un objet est"]),
+        ("search_companies", {"pays": [None]}, ["pays", "null est envoyé"]),
         ("count_companies", {"limit": 5}, ["parametre_inconnu", "limit"]),
         ("count_companies", {"sous_secteur": ["x"]}, ["sous_secteur", "secteur"]),
         ("list_countries", {"pays": ["FR"]}, ["parametre_inconnu", "No arguments"]),
-        ("list_subsectors", {}, ["secteur", "obligatoire"]),
+        ("list_subsectors", {}, ["secteur_inconnu", "requis", "list_sectors"]),
+        ("list_subsectors", {"secteur": [""]}, ["secteur_inconnu", "requis", "list_sectors"]),
         ("read_company", {"iso2": "FR"}, ["id", "obligatoire"]),
         ("read_company", {"iso2": "FR", "id": "absente"}, ["societe_introuvable", "q takes"]),
         ("read_company", {"iso2": "FR", "id": "x" * 65}, ["identifiant_invalide", "64"]),
         ("read_company", {"iso2": "Z", "id": "1"}, ["pays_inconnu"]),
         ("read_company", {"iso2": "FR", "id": FR, "exercice": "lundi"}, ["exercice", "lundi"]),
+        ("read_company", {"iso2": "FR", "id": FR, "exercice": 0}, ["exercice", "0"]),
+        ("read_company", {"iso2": "FR", "id": FR, "etats_financiers": 0}, ["etats_financiers"]),
         ("explain_plan", {"x": 1}, ["parametre_inconnu"]),
     ],
 )

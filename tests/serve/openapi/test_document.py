@@ -9,6 +9,7 @@ from openapi_spec_validator import validate
 from quota import plans
 from serve import names, parameters, routes, vocabulary
 from serve.codes import CODES
+from serve.config import Debit
 from serve.headers import EXPOSED
 from serve.openapi import answers, document
 from serve.openapi.company import ETATS, FIELDS
@@ -85,6 +86,15 @@ def test_the_parameters_of_an_operation_are_those_that_its_parser_takes() -> Non
     assert _names("/api/v1/export") == list(parameters.names(parameters.EXPORT))
     assert _names("/api/v1/societes/{iso}/{id}") == ["iso", "id"]
     assert _names("/api/v1/modifications") == list(parameters.names(parameters.MODIFICATIONS))
+
+
+def test_a_parameter_that_is_required_is_not_said_to_be_optional() -> None:
+    """G4"""
+    described = DOCUMENT["components"]["parameters"].values()
+    required = [one for one in described if one.get("required")]
+
+    assert {one["name"] for one in required} == {"secteur", "depuis", "iso", "id"}
+    assert not [one["name"] for one in required if "Without it" in one["description"]]
 
 
 def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
@@ -166,13 +176,30 @@ def test_every_plan_is_described_with_its_figures() -> None:
         assert row in DOCUMENT["info"]["description"]
 
 
+def test_every_limit_is_described_as_the_server_keeps_it() -> None:
+    """D7: numeric everywhere"""
+    debit = Debit(
+        visiteur=31, free=32, data=33, carte=34, corporate=35, marches=36, integral=37, listes=38,
+        visiteur_jour=39, exports=41,
+    )  # fmt: skip
+
+    text = document.document(debit=debit)["info"]["description"]
+
+    for plan in plans.load().values():
+        (row,) = (line for line in text.splitlines() if f"(`{plan.slug}`)" in line)
+        assert f" | {getattr(debit, plan.slug)} | " in row
+    assert "39 an address" in text
+    assert "38 calls of public lists a minute" in text
+    assert "41 exports at once" in text
+
+
 # -- how it is served ---------------------------------------------------------------------
 
 
 def test_it_is_served_as_it_is(served: Served) -> None:
     reply = served.ask(PATH)
 
-    assert reply.json == DOCUMENT
+    assert reply.json == document.document(debit=served.site.debit)
     assert reply.headers["Content-Type"] == "application/json; charset=utf-8"
     assert reply.headers["Cache-Control"] == "public, max-age=300"
     assert reply.headers["Access-Control-Allow-Origin"] == "*"
