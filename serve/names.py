@@ -16,17 +16,16 @@ from shards.text import fold
 
 # Country codes of the outside world that mean a code of ours (§1).
 ALIASES: Final = {"GB": "UK"}
-# What else people call them, folded: codes of three letters, names at home and usual ones. Nothing
-# but suggestions comes of these.
+# What else people call them, folded. Nothing but suggestions comes of these.
 _ALSO: Final = {
-    "AT": "aut osterreich", "BE": "bel belgique belgie belgien", "BG": "bgr българия balgariya",
-    "CH": "che schweiz svizzera svizra", "CZ": "cze cesko czechia", "DE": "deu deutschland",
-    "DK": "dnk danmark", "EE": "est eesti", "ES": "esp espana", "FI": "fin suomi", "FR": "fra",
-    "HR": "hrv hrvatska", "IE": "irl eire", "IT": "ita italia", "LT": "ltu lietuva",
-    "LU": "lux letzebuerg luxemburg", "LV": "lva latvija", "NL": "nld nederland holland hollande",
-    "NO": "nor norge noreg", "PL": "pol polska", "PT": "prt", "RO": "rou romania",
-    "SE": "swe sverige", "SK": "svk slovensko",
-    "UK": "gbr england angleterre britain scotland ecosse wales",
+    "AT": "osterreich", "BE": "belgique belgie belgien", "BG": "българия balgariya",
+    "CH": "schweiz svizzera svizra", "CZ": "cesko czechia", "DE": "deutschland",
+    "DK": "danmark", "EE": "eesti", "ES": "espana", "FI": "suomi",
+    "HR": "hrvatska", "IE": "eire", "IT": "italia", "LT": "lietuva",
+    "LU": "letzebuerg luxemburg", "LV": "latvija", "NL": "nederland holland hollande",
+    "NO": "norge noreg", "PL": "polska", "RO": "romania",
+    "SE": "sverige", "SK": "slovensko",
+    "UK": "england angleterre britain scotland ecosse wales",
 }  # fmt: skip
 
 

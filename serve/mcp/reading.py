@@ -27,6 +27,9 @@ _LEFT_OUT: Final = (
     "Not all years fit into one answer: call again with exercice, one year at a time. A company "
     "that was paid for is free until the end of the month."
 )
+_KEYED: Final = "No statements: they are for callers with a key, from the free plan on."
+_PAID: Final = "No statements: they cost credits, and none are left."
+_NO_CREDITS: Final = 402
 
 
 class _Wanted(NamedTuple):
@@ -83,7 +86,7 @@ def _document(found: Mapping[str, Any], answer: Answer, wanted: _Wanted) -> dict
         if (credits := answer.headers.get(f"X-Credits-{header}")) is not None:
             shown[f"credits_{name}"] = int(credits)
     if "comptes_message" in found:
-        shown["note"] = "No statements: they are for callers with a key, from the free plan on."
+        shown["note"] = _PAID if answer.status == _NO_CREDITS else _KEYED
         return shown
     if not wanted.statements:
         return shown

@@ -40,7 +40,7 @@ def test_countries_are_trimmed_upper_cased_and_kept_once(text: str, codes: tuple
     ("word", "suggested"),
     [("EL", []), ("FRA", ["FR"]), ("france", ["FR"]), ("Royaume-Uni", ["UK"]), ("germany", ["DE"]),
      ("Alemagne", ["DE"]), ("tchequie", ["CZ"]), ("Deutschland", ["DE"]), ("england", ["UK"]),
-     ("ESP", ["ES"]), ("fı", []), ("ﬁ", ["FI"])],
+     ("españa", ["ES"]), ("fı", []), ("ﬁ", ["FI"])],
 )  # fmt: skip
 def test_an_unknown_country_is_named_with_suggestions(word: str, suggested: list[str]) -> None:
     """B3"""
@@ -48,7 +48,7 @@ def test_an_unknown_country_is_named_with_suggestions(word: str, suggested: list
 
     assert error.code == "pays_inconnu"
     assert error.extra["pays_inconnus"] == [word]
-    assert error.extra["suggestions"][word][: len(suggested)] == suggested
+    assert error.extra["suggestions"][word][: len(suggested) or None] == suggested
     assert word in error.message
     assert "/api/v1/pays" in error.message
 
