@@ -122,7 +122,8 @@ def of_no_country(paths: Iterable[Path], table: str, known: Iterable[str]) -> pl
 
 
 def _parquet(folder: Path, table: str) -> list[Path]:
-    return sorted((folder / table).rglob("*.parquet"))
+    # Spark, Dask and DuckDB write a folder of this name, with the files in it.
+    return sorted(path for path in (folder / table).rglob("*.parquet") if not path.is_dir())
 
 
 def _countries(path: Path, table: str) -> dict[str, int]:
