@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _COMMANDS[asked.command](asked)
     except (BuildError, InputError, ShardError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
-    except pl.exceptions.ComputeError as error:
+    except pl.exceptions.PolarsError as error:
         first = str(error).split("\n", 1)[0]
         print(f"error: the input cannot be read: {first}; import it again", file=sys.stderr)
     except KeyboardInterrupt:

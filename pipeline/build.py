@@ -18,6 +18,7 @@ from pathlib import Path
 import polars as pl
 
 from pipeline import (
+    canonical,
     cluster,
     emit,
     jobs,
@@ -122,7 +123,8 @@ def _elsewhere(options: Options, seeds: Seeds, given: Input, shop: Workshop) -> 
     marked = sources.of_no_country(holding, "companies", known)
     path = rejected.file(options.out, NOWHERE)
     named = marked.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
-    rejected.write(named, list(COMPANIES), path, shop.work)
+    with canonical.naming(holding):
+        rejected.write(named, list(COMPANIES), path, shop.work)
     total = sum(sources.totals(given.companies).values())
     refused = {f"pays {iso2!r}": count for iso2, count in rows.items()}
     rejected.refuse_too_many(NOWHERE, "rows", total, refused, options.max_rejected, path)

@@ -1,4 +1,4 @@
-"""One country, from its rows in the input to its shard: the stages stand in `build`.
+"""One country, from its rows in the input to its shard: the stages stand in `_built`.
 
 Rows go through the stages in pieces that fit into memory: cleaned and judged, then, once the
 statement lines are known, finished and sorted. Only the columns that are searched are held for all
@@ -16,6 +16,7 @@ import polars as pl
 
 from pipeline import (
     accounts,
+    canonical,
     checks,
     derived,
     duplicates,
@@ -94,12 +95,17 @@ def build(task: Task, moved: Progress) -> Country:
 
     Raises:
         BuildError: a company comes twice, or too many rows are rejected.
-        InputError: a file of the input is not canonical.
+        InputError: a file of the input is not canonical, or cannot be read.
     """
     # Where a worker of a cluster is lost, a country may be built twice at the same time.
     task = replace(task, work=Path(tempfile.mkdtemp(prefix=f"{task.iso2}-", dir=task.work)))
     if not task.companies and not task.comptes:
         return _empty(task)
+    with canonical.naming(part.path for part in (*task.companies, *task.comptes)):
+        return _built(task, moved)
+
+
+def _built(task: Task, moved: Progress) -> Country:
     lines, became = _NO_LINES, dict[str, Any]()
     pieces = _judged(task, moved)
     if task.comptes:

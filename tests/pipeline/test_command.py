@@ -1,5 +1,6 @@
 """`python -m pipeline build` as a user meets it: output, exit codes, errors in one line."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from pipeline import country
 from pipeline.__main__ import main
 from shards import pointer
-from tests.pipeline.inputs import company, write
+from tests.pipeline.inputs import companies, company, comptes, line, write
 
 
 def test_a_build_prints_its_report_and_its_generation(
@@ -38,18 +39,44 @@ def test_an_error_is_one_line_that_names_the_value_and_the_remedy(
     assert shown.startswith("error: EE: 1 identifiers come more than once: 1 (2 times in part")
 
 
-def test_a_damaged_file_is_an_error_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def _cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def _bad_schema(content: bytes) -> bytes:
+    """The first character of what follows the key `ARROW:schema` is none of base 64."""
+    before, key, after = content.partition(b"ARROW:schema")
+    return before + key + after.replace(b"/", b"!", 1)
+
+
+def _no_text(content: bytes) -> bytes:
+    return content.replace("Õismäe".encode(), b"\xff" * 8)
+
+
+@pytest.mark.parametrize("damage", [lambda _: b"", _cut, _bad_schema, _no_text])
+@pytest.mark.parametrize("table", ["companies", "comptes"])
+def test_a_damaged_file_is_named_in_one_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    table: str,
+    damage: Callable[[bytes], bytes],
 ) -> None:
-    source = write(tmp_path / "in", [company("EE", "1", "Ä")])
-    (source / "companies" / "autre.parquet").write_bytes(b"PAR1 rien PAR1")
+    row = company("EE", "2", "Õismäe") if table == "companies" else line("EE", "1", 2020)
+    frame = companies(row) if table == "companies" else comptes(row | {"libelle": "Õismäe"})
+    source = write(tmp_path / "in", [company("EE", "1", "Ä")], [line("EE", "1", 2021)])
+    bad = source / table / "autre.parquet"
+    frame.sink_parquet(bad, compression="uncompressed", statistics=False)
+    content = bad.read_bytes()
+    bad.write_bytes(damage(content))
 
     code = main(["build", "--input", str(source), "--out", str(tmp_path / "data")])
 
+    assert bad.read_bytes() != content
     shown = capsys.readouterr().err
     assert code == 1
     assert shown.count("\n") == 1
-    assert shown.startswith("error: ")
+    assert shown.startswith(f"error: {bad} cannot be read: ")
+    assert shown.endswith("; import it again\n")
 
 
 @pytest.mark.parametrize(
