@@ -131,6 +131,11 @@ def _check_files(files: Sequence[Path]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"{', '.join(twice)} is given twice; name each file once")
+    for file in files:
+        if file.is_dir():
+            raise InputError(f"{file} is a folder; name the published files in it, as {file}/*")
+        if not file.is_file():
+            raise InputError(f"{file}: no such file")
 
 
 def _check_overlap(out: Path, source: str, name: str, stems: Sequence[str]) -> None:

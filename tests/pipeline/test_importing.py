@@ -228,6 +228,14 @@ def test_no_file_and_the_same_file_twice_are_refused(tmp_path: Path) -> None:
         importing.run("ee", [EE[0], EE[0]], tmp_path)
 
 
+@pytest.mark.parametrize("source", ["ee", "uk-basic", "uk-accounts"])
+def test_a_folder_is_said_to_be_one(tmp_path: Path, source: str) -> None:
+    (tmp_path / "télé").mkdir()
+
+    with pytest.raises(InputError, match=r"télé is a folder; name the published files in it, as "):
+        importing.run(source, [tmp_path / "télé"], tmp_path / "out")
+
+
 def test_a_zip_without_a_csv_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("LISEZMOI.txt", "rien")
