@@ -242,6 +242,30 @@ def test_a_company_twice_stops_the_build_and_is_named_with_its_files(tmp_path: P
     )
 
 
+def test_a_register_imported_twice_is_told_as_that(tmp_path: Path) -> None:
+    months = {"octobre": range(50), "novembre": range(2, 54)}
+    for month, numbers in months.items():
+        write(tmp_path / "in", [company("GB", f" {n}", "Été") for n in numbers], name=month)
+    other = write(tmp_path / "in", [company("UK", "A", "Ö"), company("UK", "B", "Ö")], name="autre")
+    october, november = (other / "companies" / f"{month}.parquet" for month in months)
+
+    with pytest.raises(BuildError) as caught:
+        run(tmp_path, tmp_path / "in")
+
+    assert str(caught.value) == (
+        f"UK: 48 identifiers come more than once: {november} and {october} "
+        "both hold the whole register; delete the older of them"
+    )
+
+
+def test_a_few_companies_of_a_register_in_another_file_are_named(tmp_path: Path) -> None:
+    write(tmp_path / "in", [company("UK", str(n), "É") for n in range(50)], name="tout")
+    write(tmp_path / "in", [company("UK", str(n), "É") for n in range(3)], name="peu")
+
+    with pytest.raises(BuildError, match=r"3 identifiers .*: 0 \(peu\.parquet, tout\.parquet\), 1"):
+        run(tmp_path, tmp_path / "in")
+
+
 def test_at_most_ten_companies_that_come_twice_are_named(tmp_path: Path) -> None:
     rows = [company("EE", f"{i:02}", "Ä") for i in range(12)] * 2
 
