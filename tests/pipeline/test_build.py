@@ -172,6 +172,10 @@ def test_lines_of_a_rejected_company_or_of_no_country_are_counted(tmp_path: Path
     assert built.pays["EE"].lignes_ecartees == {"société absente": 1}
     assert built.pays["LV"].lignes_ecartees == {"société absente": 1}
     assert built.hors_pays.lignes_ecartees == {"pays inconnu": 1}
+    folder = tmp_path / "data" / "rejected"
+    assert sorted(path.name for path in folder.iterdir()) == ["EE.parquet", "XX-comptes.parquet"]
+    strangers = pl.read_parquet(folder / "XX-comptes.parquet")
+    assert strangers.select("motif", "iso2", "id").rows() == [("pays inconnu", "ZZ", "1")]
 
 
 # -- rejection ---------------------------------------------------------------------
@@ -219,13 +223,34 @@ def test_too_many_rows_of_unknown_countries_stop_the_build_and_name_them(tmp_pat
         run(tmp_path, write(tmp_path / "in", rows))
 
 
-def test_too_many_bad_statement_lines_stop_the_build(tmp_path: Path) -> None:
-    source = write(
-        tmp_path / "in", [company("EE", "1", "Ä")], [line("EE", "1", 2020, etat="bilan")]
-    )
+def test_too_many_bad_statement_lines_stop_the_build_that_keeps_them_with_their_reason(
+    tmp_path: Path,
+) -> None:
+    rows = [company("EE", "1", "Ä"), company("EE", "2", None)]
+    lines = [line("EE", "1", 2020, etat="bilan", libelle="Õ"), line("EE", "2", 2020)]
+    folder = tmp_path / "data" / "rejected"
 
-    with pytest.raises(BuildError, match=r"EE: 1 of 1 statement lines.*état inconnu \(1\)"):
-        run(tmp_path, source)
+    with pytest.raises(BuildError) as caught:
+        run(tmp_path, write(tmp_path / "in", rows, [*lines, lines[0]]), max_rejected=0.6)
+
+    assert str(caught.value).startswith("EE: 2 of 3 statement lines rejected (66.7%, at most 60.0%")
+    assert f": état inconnu (2); look into {folder / 'EE-comptes.parquet'} " in str(caught.value)
+    kept = pl.read_parquet(folder / "EE-comptes.parquet").select("motif", "id", "etat", "libelle")
+    assert kept.rows() == [("état inconnu", "1", "bilan", "Õ")] * 2
+    companies = pl.read_parquet(folder / "EE.parquet").select("motif", "id")
+    assert companies.rows() == [("nom vide", "2")]
+
+
+def test_mended_statement_lines_take_the_rejected_ones_away(tmp_path: Path) -> None:
+    rows = [company("EE", "1", "Ä")]
+    bad = [line("EE", "1", 2020, etat="bilan")]
+    path = tmp_path / "data" / "rejected" / "EE-comptes.parquet"
+
+    for name, lines in (("a", [line("EE", "1", 2020)]), ("b", [])):
+        run(tmp_path, write(tmp_path / f"{name}-mal", rows, bad), max_rejected=1.0)
+        assert path.exists()
+        run(tmp_path, write(tmp_path / name, rows, lines))
+        assert not path.exists()
 
 
 def test_a_company_twice_stops_the_build_and_is_named_with_its_files(tmp_path: Path) -> None:
