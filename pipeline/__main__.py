@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline import build, importing, memory, preview, quality, sources
+from pipeline import build, importing, memory, planning, preview, quality, seeds
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.planning import Options
@@ -29,8 +29,8 @@ _EXAMPLE_BUILD = "example: python -m pipeline build --input input/ee input/uk --
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    asked = _parser().parse_args(arguments)
     try:
+        asked = _parser().parse_args(arguments)
         return _COMMANDS[asked.command](asked)
     except (BuildError, InputError, ShardError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -194,17 +194,26 @@ def _countries(value: str) -> tuple[str, ...]:
     found = tuple(part.strip().upper() for part in value.split(",") if part.strip())
     if not found:
         raise argparse.ArgumentTypeError(f"{value!r} names no country; write --pays EE,UK")
-    return found
+    return _known(found)
 
 
 def _minimum(value: str) -> tuple[str, int]:
-    iso2, _, number = value.rpartition("=")
-    if not number.isascii() or not number.isdigit():
+    iso2, given, number = value.rpartition("=")
+    iso2 = iso2.strip().upper()
+    if not number.isascii() or not number.isdigit() or (given and not iso2):
         raise argparse.ArgumentTypeError(
             f"{value!r} is no number of companies; write 18000000, or UK=2500000 for a country"
         )
-    iso2 = iso2.strip().upper()
-    return sources.SPELLINGS.get(iso2, iso2), int(number)
+    return _known((iso2,))[0] if given else publication.EVERYWHERE, int(number)
+
+
+def _known(countries: tuple[str, ...]) -> tuple[str, ...]:
+    """These countries as the tables spell them."""
+    found = seeds.read()
+    try:
+        return tuple(planning.wanted(countries, found))
+    except BuildError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _kept(value: str) -> int:

@@ -421,7 +421,7 @@ def test_a_country_that_does_not_fit_into_the_memory_is_refused_by_name(tmp_path
 def test_an_unknown_country_in_pays_is_named(tmp_path: Path) -> None:
     source = write(tmp_path / "in", [company("EE", "1", "Ä")])
 
-    with pytest.raises(BuildError, match="unknown country FRA in --pays; known: AT, BE"):
+    with pytest.raises(BuildError, match="unknown country FRA; known: AT, BE"):
         run(tmp_path, source, pays=("EE", "FRA"))
 
 

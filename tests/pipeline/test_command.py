@@ -107,6 +107,29 @@ def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixt
     assert "usage:" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--pays", "EE,ZZ"], "argument --pays: unknown country ZZ; known: AT, BE, "),
+        (["--minimum", "qq=1"], "argument --minimum: unknown country QQ; known: AT, BE, "),
+        (["--minimum", "5", "=5"], "argument --minimum: '=5' is no number of companies; write "),
+        (["--minimum", " =5"], "argument --minimum: ' =5' is no number of companies; write "),
+        (["--minimum", "UK="], "argument --minimum: 'UK=' is no number of companies; write "),
+    ],
+)
+def test_a_wrong_value_is_named_before_anything_is_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], named: str
+) -> None:
+    source = write(tmp_path / "in", [company("EE", "1", "Ä")])
+
+    with pytest.raises(SystemExit) as caught:
+        main(["build", "--input", str(source), "--out", str(tmp_path / "data"), *arguments])
+
+    assert caught.value.code == 2
+    assert named in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
+
+
 @pytest.mark.parametrize("command", ["import", "build"])
 def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
