@@ -94,11 +94,16 @@ _COMMANDS = {"import": _import, "synth": _synth, "build": _build}
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m pipeline", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline", description=__doc__, epilog=_EXAMPLE_BUILD, allow_abbrev=False
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    _import_parser(commands.add_parser("import", help="published files -> canonical Parquet"))
-    _synth_parser(commands.add_parser("synth", help="synthetic canonical Parquet, at any scale"))
-    _build_parser(commands.add_parser("build", help="canonical Parquet -> a published generation"))
+    for name, fill, what in (
+        ("import", _import_parser, "published files -> canonical Parquet"),
+        ("synth", _synth_parser, "synthetic canonical Parquet, at any scale"),
+        ("build", _build_parser, "canonical Parquet -> a published generation"),
+    ):
+        fill(commands.add_parser(name, help=what, allow_abbrev=False))
     return parser
 
 

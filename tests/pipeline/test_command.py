@@ -95,6 +95,10 @@ def test_a_damaged_file_is_named_in_one_line(
         ["build", "--input", "in", "--out", "d", "--max-rejected", "nan"],
         ["build", "--input", "in", "--out", "d", "--pays", ","],
         ["build", "--input", "in", "--out", "d", "--inconnu"],
+        ["build", "--inp", "in", "--out", "d"],
+        ["synth", "--compan", "1", "--seed", "1", "--out", "d"],
+        ["import", "ee", "a.csv", "--ou", "d"],
+        ["--hel"],
         ["import", "rien", "f", "--out", "d"],
         ["import", "ee", "--out", "d"],
     ],
@@ -130,13 +134,18 @@ def test_a_wrong_value_is_named_before_anything_is_built(
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("command", ["import", "build"])
-def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "example"),
+    [([], "build"), (["import"], "import"), (["synth"], "synth"), (["build"], "build")],
+)
+def test_help_has_an_example(
+    words: list[str], example: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as caught:
-        main([command, "--help"])
+        main([*words, "--help"])
 
     assert caught.value.code == 0
-    assert f"example: python -m pipeline {command} " in capsys.readouterr().out
+    assert f"example: python -m pipeline {example} " in capsys.readouterr().out
 
 
 def test_an_interrupted_build_publishes_nothing(
