@@ -5,6 +5,7 @@ remedy.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from pipeline.synth import writing
 from shards import publication
 from shards.errors import ShardError
 from shards.publication import Gates
+
+_SCHEDULER = re.compile(r"(tcp|tls)://([\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 
 _EXAMPLE_IMPORT = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
 _EXAMPLE_SYNTH = "example: python -m pipeline synth --companies 100000 --seed 1 --out input/synth"
@@ -148,6 +151,7 @@ def _build_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS",
+        type=_address,
         help="build the countries on a Dask cluster, as tcp://10.0.0.1:8786, instead of in"
         " processes here; its workers see --input and --out under the same paths",
     )
@@ -219,6 +223,16 @@ def _known(countries: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(planning.wanted(countries, found))
     except BuildError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _address(value: str) -> str:
+    """Held here: what is no address keeps Dask's client trying, and dying of it later."""
+    found = _SCHEDULER.fullmatch(value)
+    if not found or not 0 < int(found["port"]) < 1 << 16:
+        raise argparse.ArgumentTypeError(
+            f"{value!r} is no address of a scheduler; write tcp://10.0.0.1:8786, or tls://"
+        )
+    return value
 
 
 def _kept(value: str) -> int:

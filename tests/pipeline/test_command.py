@@ -1,12 +1,13 @@
 """`python -m pipeline build` as a user meets it: output, exit codes, errors in one line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from pipeline import country
+from pipeline import country, preview
 from pipeline.__main__ import main
+from pipeline.planning import Options
 from shards import pointer
 from tests.pipeline.inputs import companies, company, comptes, line, write
 
@@ -118,6 +119,14 @@ def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixt
         (["--minimum", "qq=1"], "argument --minimum: unknown country QQ; known: AT, BE, "),
         (["--minimum", "5", "=5"], "argument --minimum: '=5' is no number of companies; write "),
         (["--minimum", " =5"], "argument --minimum: ' =5' is no number of companies; write "),
+        (
+            ["--cluster", "foo"],
+            "argument --cluster: 'foo' is no address of a scheduler; write tcp:",
+        ),
+        (["--cluster", "10.0.0.1:8786"], "argument --cluster: '10.0.0.1:8786' is no address"),
+        (["--cluster", "tcp://erde"], "argument --cluster: 'tcp://erde' is no address"),
+        (["--cluster", "tcp://erde:99999"], "argument --cluster: 'tcp://erde:99999' is no address"),
+        (["--cluster", "http://erde:1"], "argument --cluster: 'http://erde:1' is no address"),
         (["--minimum", "UK="], "argument --minimum: 'UK=' is no number of companies; write "),
     ],
 )
@@ -146,6 +155,25 @@ def test_help_has_an_example(
 
     assert caught.value.code == 0
     assert f"example: python -m pipeline {example} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://10.0.0.1:8786", "tls://über-erde.example:8786", "tcp://[::1]:8786"]
+)
+def test_an_address_of_a_scheduler_is_let_through(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Options] = []
+
+    def note(options: Options) -> Iterator[str]:
+        asked.append(options)
+        yield "noted"
+
+    monkeypatch.setattr(preview, "lines", note)
+
+    assert main(["build", "--dry-run", "--input", "a", "--out", "b", "--cluster", address]) == 0
+
+    assert [options.cluster for options in asked] == [address]
 
 
 def test_an_interrupted_build_publishes_nothing(
