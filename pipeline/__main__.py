@@ -5,13 +5,14 @@ remedy.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
-from pipeline import build, importing, memory, preview, quality, sources
+from pipeline import build, importing, memory, planning, preview, quality, seeds
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.planning import Options
@@ -22,6 +23,8 @@ from shards import publication
 from shards.errors import ShardError
 from shards.publication import Gates
 
+_SCHEDULER = re.compile(r"(tcp|tls)://([\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+
 _EXAMPLE_IMPORT = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
 _EXAMPLE_SYNTH = "example: python -m pipeline synth --companies 100000 --seed 1 --out input/synth"
 _EXAMPLE_BUILD = "example: python -m pipeline build --input input/ee input/uk --out data"
@@ -29,12 +32,12 @@ _EXAMPLE_BUILD = "example: python -m pipeline build --input input/ee input/uk --
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    asked = _parser().parse_args(arguments)
     try:
+        asked = _parser().parse_args(arguments)
         return _COMMANDS[asked.command](asked)
     except (BuildError, InputError, ShardError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
-    except pl.exceptions.ComputeError as error:
+    except pl.exceptions.PolarsError as error:
         first = str(error).split("\n", 1)[0]
         print(f"error: the input cannot be read: {first}; import it again", file=sys.stderr)
     except KeyboardInterrupt:
@@ -94,11 +97,16 @@ _COMMANDS = {"import": _import, "synth": _synth, "build": _build}
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m pipeline", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline", description=__doc__, epilog=_EXAMPLE_BUILD, allow_abbrev=False
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    _import_parser(commands.add_parser("import", help="published files -> canonical Parquet"))
-    _synth_parser(commands.add_parser("synth", help="synthetic canonical Parquet, at any scale"))
-    _build_parser(commands.add_parser("build", help="canonical Parquet -> a published generation"))
+    for name, fill, what in (
+        ("import", _import_parser, "published files -> canonical Parquet"),
+        ("synth", _synth_parser, "synthetic canonical Parquet, at any scale"),
+        ("build", _build_parser, "canonical Parquet -> a published generation"),
+    ):
+        fill(commands.add_parser(name, help=what, allow_abbrev=False))
     return parser
 
 
@@ -143,6 +151,7 @@ def _build_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS",
+        type=_address,
         help="build the countries on a Dask cluster, as tcp://10.0.0.1:8786, instead of in"
         " processes here; its workers see --input and --out under the same paths",
     )
@@ -194,17 +203,36 @@ def _countries(value: str) -> tuple[str, ...]:
     found = tuple(part.strip().upper() for part in value.split(",") if part.strip())
     if not found:
         raise argparse.ArgumentTypeError(f"{value!r} names no country; write --pays EE,UK")
-    return found
+    return _known(found)
 
 
 def _minimum(value: str) -> tuple[str, int]:
-    iso2, _, number = value.rpartition("=")
-    if not number.isascii() or not number.isdigit():
+    iso2, given, number = value.rpartition("=")
+    iso2 = iso2.strip().upper()
+    if not number.isascii() or not number.isdigit() or (given and not iso2):
         raise argparse.ArgumentTypeError(
             f"{value!r} is no number of companies; write 18000000, or UK=2500000 for a country"
         )
-    iso2 = iso2.strip().upper()
-    return sources.SPELLINGS.get(iso2, iso2), int(number)
+    return _known((iso2,))[0] if given else publication.EVERYWHERE, int(number)
+
+
+def _known(countries: tuple[str, ...]) -> tuple[str, ...]:
+    """These countries as the tables spell them."""
+    found = seeds.read()
+    try:
+        return tuple(planning.wanted(countries, found))
+    except BuildError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _address(value: str) -> str:
+    """Held here: what is no address keeps Dask's client trying, and dying of it later."""
+    found = _SCHEDULER.fullmatch(value)
+    if not found or not 0 < int(found["port"]) < 1 << 16:
+        raise argparse.ArgumentTypeError(
+            f"{value!r} is no address of a scheduler; write tcp://10.0.0.1:8786, or tls://"
+        )
+    return value
 
 
 def _kept(value: str) -> int:

@@ -18,6 +18,7 @@ from pathlib import Path
 import polars as pl
 
 from pipeline import (
+    canonical,
     cluster,
     emit,
     jobs,
@@ -33,7 +34,7 @@ from pipeline import (
 )
 from pipeline import country as countries
 from pipeline import seeds as tables
-from pipeline.canonical import COMPANIES
+from pipeline.canonical import TABLES
 from pipeline.cluster import Cluster
 from pipeline.country import Task
 from pipeline.jobs import Processes
@@ -118,11 +119,9 @@ def _elsewhere(options: Options, seeds: Seeds, given: Input, shop: Workshop) -> 
     """Set apart the rows of no known country; stop if they are too many of the whole input."""
     known = [pays.iso2 for pays in seeds.pays]
     rows, lines = _strangers(given.companies, known), _strangers(given.comptes, known)
-    holding = [path for path, held in given.companies.items() if not held.keys() <= set(known)]
-    marked = sources.of_no_country(holding, "companies", known)
     path = rejected.file(options.out, NOWHERE)
-    named = marked.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
-    rejected.write(named, list(COMPANIES), path, shop.work)
+    _set_apart(given.companies, "companies", known, path, shop)
+    _set_apart(given.comptes, "comptes", known, rejected.lines_file(options.out, NOWHERE), shop)
     total = sum(sources.totals(given.companies).values())
     refused = {f"pays {iso2!r}": count for iso2, count in rows.items()}
     rejected.refuse_too_many(NOWHERE, "rows", total, refused, options.max_rejected, path)
@@ -132,6 +131,16 @@ def _elsewhere(options: Options, seeds: Seeds, given: Input, shop: Workshop) -> 
         lignes_lues=sum(lines.values()),
         lignes_ecartees={NO_COUNTRY: sum(lines.values())} if lines else {},
     )
+
+
+def _set_apart(
+    survey: Survey, table: str, known: Collection[str], path: Path, shop: Workshop
+) -> None:
+    holding = [file for file, held in survey.items() if not held.keys() <= set(known)]
+    found = sources.of_no_country(holding, table, known)
+    with canonical.naming(holding):
+        named = found.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
+        rejected.write(named, list(TABLES[table][0]), path, shop.work)
 
 
 def _strangers(survey: Survey, known: Iterable[str]) -> dict[str, int]:

@@ -8,7 +8,8 @@ optional one is a null of its type, so no later step asks whether a column is th
 checked, never guessed: a number published as text is an error, not a cast.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -83,6 +84,9 @@ TABLES: Final = MappingProxyType(
     {"companies": (COMPANIES, COMPANIES_REQUIRED), "comptes": (COMPTES, COMPTES_REQUIRED)}
 )
 
+# What Polars raises of a damaged file: some bytes make its reader panic.
+_UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
 ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
 
 
@@ -94,11 +98,13 @@ def scan(file: Path, table: str) -> pl.LazyFrame:
     """The rows of a Parquet file of `table`, in its canonical columns, their order and types.
 
     Raises:
-        InputError: an unknown column, a missing required one, or a column of another type.
+        InputError: an unknown column, a missing required one, a column of another type, or a file
+            that is no Parquet.
     """
     expected, required = TABLES[table]
     frame = pl.scan_parquet(file, hive_partitioning=False)
-    found = frame.collect_schema()
+    with naming([file]):
+        found = frame.collect_schema()
     check(found, expected, required, file)
     return frame.select(
         _column(name, dtype, found.get(name)).alias(name) for name, dtype in expected.items()
@@ -127,6 +133,31 @@ def check(found: Schema, expected: Schema, required: frozenset[str], where: obje
         raise InputError(f"{where}: required column {', '.join(missing)} is missing; add it")
     if mistyped:
         raise InputError(f"{where}: {'; '.join(mistyped)}; cast it before writing the file")
+
+
+@contextmanager
+def naming(files: Iterable[Path]) -> Iterator[None]:
+    """Where reading fails within, say which of `files` it is.
+
+    A plan over many files tells what is wrong and not where, so each is then read by itself.
+
+    Raises:
+        InputError: naming the first of `files` that cannot be read.
+    """
+    try:
+        yield
+    except _UNREADABLE:
+        for file in files:
+            _read_through(file)
+        raise
+
+
+def _read_through(file: Path) -> None:
+    try:
+        pl.scan_parquet(file, hive_partitioning=False).sink_batches(lambda _: None)
+    except _UNREADABLE as error:
+        reason = str(error).split("\n", 1)[0]
+        raise InputError(f"{file} cannot be read: {reason}; import it again") from error
 
 
 def _column(name: str, expected: pl.DataType, found: pl.DataType | None) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""One country, from its rows in the input to its shard: the stages stand in `build`.
+"""One country, from its rows in the input to its shard: the stages stand in `_built`.
 
 Rows go through the stages in pieces that fit into memory: cleaned and judged, then, once the
 statement lines are known, finished and sorted. Only the columns that are searched are held for all
@@ -16,6 +16,7 @@ import polars as pl
 
 from pipeline import (
     accounts,
+    canonical,
     checks,
     derived,
     duplicates,
@@ -84,9 +85,9 @@ class Task:
         return sum(part.rows for part in self.companies)
 
     @property
-    def rejected(self) -> Path:
-        """Where its rejected rows are written."""
-        return rejected.file(self.out, self.iso2)
+    def rejected(self) -> tuple[Path, Path]:
+        """Where its rejected rows and statement lines are written."""
+        return rejected.file(self.out, self.iso2), rejected.lines_file(self.out, self.iso2)
 
 
 def build(task: Task, moved: Progress) -> Country:
@@ -94,21 +95,27 @@ def build(task: Task, moved: Progress) -> Country:
 
     Raises:
         BuildError: a company comes twice, or too many rows are rejected.
-        InputError: a file of the input is not canonical.
+        InputError: a file of the input is not canonical, or cannot be read.
     """
     # Where a worker of a cluster is lost, a country may be built twice at the same time.
     task = replace(task, work=Path(tempfile.mkdtemp(prefix=f"{task.iso2}-", dir=task.work)))
     if not task.companies and not task.comptes:
         return _empty(task)
+    with canonical.naming(part.path for part in (*task.companies, *task.comptes)):
+        return _built(task, moved)
+
+
+def _built(task: Task, moved: Progress) -> Country:
     lines, became = _NO_LINES, dict[str, Any]()
     pieces = _judged(task, moved)
     if task.comptes:
         good = [_stored(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
         pieces = map(pl.read_parquet, good)
         lines, became = _statements(task, pl.scan_parquet(good))
+    else:
+        rejected.lines_file(task.out, task.iso2).unlink(missing_ok=True)
     facts = accounts.facts(lines, task.tables.seeds).collect()
     found, held, known = _finished(task, pieces, facts.lazy(), moved)
-    refused = _set_apart(task)
     ordered, order = layout.merge(held)
     del held
     files = [part.path for part in task.companies]
@@ -123,7 +130,7 @@ def build(task: Task, moved: Progress) -> Country:
     report = replace(
         known,
         lues=task.rows,
-        rejetees=refused,
+        rejetees=rejected.reasons(_bad(task)),
         codes_inconnus=quality.commonest(known.codes_inconnus),
         **became,
         **asdict(conformity),
@@ -133,7 +140,8 @@ def build(task: Task, moved: Progress) -> Country:
 
 def _empty(task: Task) -> Country:
     """A country of which the input says nothing: what the stages would make of no row, at once."""
-    task.rejected.unlink(missing_ok=True)
+    for path in task.rejected:
+        path.unlink(missing_ok=True)
     path = task.work / generations.shard_name(task.iso2)
     columns = rows.columns(layout.NOTHING)
     writer.write(path, task.iso2, columns, lambda _: iter(()), ())
@@ -170,19 +178,22 @@ def _judged(task: Task, moved: Progress) -> Iterator[pl.DataFrame]:
             waiting = []
     if waiting:
         yield pl.concat(waiting)
+    _set_apart(task)
 
 
-def _set_apart(task: Task) -> dict[str, int]:
-    """Write the bad rows; stop if they are too many. Return how many each reason took."""
+def _set_apart(task: Task) -> None:
+    """Write the bad rows, once all are judged; stop if they are too many."""
+    marked, path = _bad(task), rejected.file(task.out, task.iso2)
+    rejected.write(marked, list(COMPANIES), path, task.work)
+    refused = rejected.reasons(marked)
+    rejected.refuse_too_many(task.iso2, "rows", task.rows, refused, task.max_rejected, path)
+
+
+def _bad(task: Task) -> pl.LazyFrame:
+    """The bad rows of the pieces that were judged, with their reasons."""
     none = pl.LazyFrame(schema={**COMPANIES, text.CUT: pl.Boolean, REASON: pl.String})
     bad = sorted(task.work.glob(f"{_BAD}-*.parquet"))
-    marked = pl.concat([none, *map(pl.scan_parquet, bad)])
-    refused = rejected.reasons(marked)
-    rejected.write(marked, list(COMPANIES), task.rejected, task.work)
-    rejected.refuse_too_many(
-        task.iso2, "rows", task.rows, refused, task.max_rejected, task.rejected
-    )
-    return refused
+    return pl.concat([none, *map(pl.scan_parquet, bad)])
 
 
 def _statements(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[str, Any]]:
@@ -198,11 +209,17 @@ def _statements(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[str,
 def _account(
     task: Task, judged: pl.LazyFrame, distinct: pl.LazyFrame, lines: pl.LazyFrame
 ) -> dict[str, Any]:
-    """What became of the statement lines, as arguments of Quality; stop if too many are bad."""
+    """What became of the statement lines, as arguments of Quality.
+
+    The bad ones are written; those of a company that is not there are only counted. Too many stop.
+    """
+    path = rejected.lines_file(task.out, task.iso2)
+    wrong = judged.filter(pl.col(REASON) != accounts.NO_COMPANY)
+    rejected.write(wrong, list(COMPTES), path, task.work)
     reasons = rejected.reasons(judged)
     bad = {name: count for name, count in reasons.items() if name != accounts.NO_COMPANY}
     read, good, kept = rejected.count(judged), rejected.count(distinct), rejected.count(lines)
-    rejected.refuse_too_many(task.iso2, "statement lines", read, bad, task.max_rejected, "comptes/")
+    rejected.refuse_too_many(task.iso2, "statement lines", read, bad, task.max_rejected, path)
     left_out = {
         **reasons,
         accounts.COPY: read - sum(reasons.values()) - good,

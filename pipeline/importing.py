@@ -60,8 +60,8 @@ def run(source: str, files: Sequence[Path], out: Path) -> Report:
     """Import the published `files` of `source` into the folder `out`.
 
     Raises:
-        InputError: an unknown source, a file that cannot be read, a column that is new or gone, or
-            files that an earlier import into `out` shares only in part.
+        InputError: an unknown source, a file that cannot be read, a column that is new or gone,
+            files that an earlier import into `out` shares only in part, or that give nothing.
     """
     register = _register(source)
     _check_files(files)
@@ -77,6 +77,7 @@ def run(source: str, files: Sequence[Path], out: Path) -> Report:
 def _publish(register: Register, files: Sequence[Path], reading: Reading, out: Path) -> Report:
     name = output_name(register.source, reading.stems)
     _check_overlap(out, register.source, name, reading.stems)
+    _check_kept(register.source, files, reading.counts)
     schema = canonical.COMPANIES if register.table == "companies" else canonical.COMPTES
     required = (
         canonical.COMPANIES_REQUIRED
@@ -130,6 +131,11 @@ def _check_files(files: Sequence[Path]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"{', '.join(twice)} is given twice; name each file once")
+    for file in files:
+        if file.is_dir():
+            raise InputError(f"{file} is a folder; name the published files in it, as {file}/*")
+        if not file.is_file():
+            raise InputError(f"{file}: no such file")
 
 
 def _check_overlap(out: Path, source: str, name: str, stems: Sequence[str]) -> None:
@@ -144,6 +150,16 @@ def _check_overlap(out: Path, source: str, name: str, stems: Sequence[str]) -> N
                 f"{', '.join(both)} is already in {out / earlier['sortie']}, imported with"
                 f" {', '.join(earlier['fichiers'])}; import those again, or delete it and {other}"
             )
+
+
+def _check_kept(source: str, files: Sequence[Path], counts: Counts) -> None:
+    """An empty result would be taken for a register without a company."""
+    if counts.gardes:
+        return
+    names = ", ".join(file.name for file in files)
+    reasons = [f"{reason} ({_n(n)})" for reason, n in {**counts.rejetes, **counts.ecartes}.items()]
+    found = f"none of {_n(counts.lus)} is kept: {', '.join(reasons)}" if counts.lus else "no row"
+    raise InputError(f"{names}: {found}; is it a file of {source}? Download it again")
 
 
 def _made(folder: Path) -> Path:

@@ -107,8 +107,8 @@ def refuse_too_large(tasks: Sequence[Sized], limit: int) -> None:
     for task in tasks:
         if task.memory > limit:
             raise BuildError(
-                f"{task.iso2} takes {task.memory / memory.GIB:.1f} GiB of memory, "
-                f"{limit / memory.GIB:.1f} are allowed; "
+                f"{task.iso2} takes {memory.told(task.memory)} of memory, "
+                f"{memory.told(limit)} are allowed; "
                 f"give --memory {-(-task.memory * 10 // memory.GIB) / 10}"
             )
 

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+MIB: Final = 1 << 20
 GIB: Final = 1 << 30
 # What a process takes before its first row: the interpreter, Polars, NumPy.
 PROCESS: Final = 200 << 20
@@ -45,6 +46,15 @@ def batch(share: int) -> int:
 def need(companies: int, batch: int) -> int:
     """Bytes that a country of so many companies takes in a process of its own."""
     return PROCESS + companies * COMPANY + min(companies, batch) * ROW
+
+
+def told(size: int) -> str:
+    """An amount of memory, in words.
+
+    >>> told(1 << 20), told(3 << 29)
+    ('1 MiB', '1.5 GiB')
+    """
+    return f"{size / GIB:.1f} GiB" if size >= GIB else f"{-(-size // MIB)} MiB"
 
 
 def _read(path: Path) -> str:

@@ -102,9 +102,7 @@ def wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
         return known
     asked = list(dict.fromkeys(sources.SPELLINGS.get(iso2, iso2) for iso2 in pays))
     if unknown := [iso2 for iso2 in asked if iso2 not in known]:
-        raise BuildError(
-            f"unknown country {', '.join(unknown)} in --pays; known: {', '.join(sorted(known))}"
-        )
+        raise BuildError(f"unknown country {', '.join(unknown)}; known: {', '.join(sorted(known))}")
     return asked
 
 

@@ -6,7 +6,7 @@ shard if its own key is the same and no byte has changed, so what it publishes i
 uninterrupted build would publish. A receipt that does not fit is thrown away with its shard.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -49,12 +49,12 @@ def folder_digest(folder: Path, pattern: str) -> str:
     return _digest((str(path.relative_to(folder)).encode(), path.read_bytes()) for path in found)
 
 
-def put(done: Path, country: Country, key: str, rejected: Path, work: Path) -> None:
+def put(done: Path, country: Country, key: str, rejected: Sequence[Path], work: Path) -> None:
     """Say that a country is done: its shard is in `done`, whole and synced.
 
     The receipt is written in `work`, a folder of the task's own, and moved.
     """
-    receipt = {"key": key, "rejetees": _file_digest(rejected), **asdict(country)}
+    receipt = {"key": key, "rejetees": _digest_of(rejected), **asdict(country)}
     path = file(done, country.iso2)
     partial = work / path.name
     partial.write_bytes(orjson.dumps(receipt))
@@ -62,10 +62,10 @@ def put(done: Path, country: Country, key: str, rejected: Path, work: Path) -> N
     partial.replace(path)
 
 
-def find(done: Path, iso2: str, key: str, rejected: Path) -> Country | None:
+def find(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> Country | None:
     """What came of a country, if its shard is there and is what would be built.
 
-    `rejected` is its file of rejected rows, which must still be the one of that build.
+    `rejected` are its files of rejected rows, which must still be those of that build.
     """
     path, shard = file(done, iso2), done / generations.shard_name(iso2)
     country = read(path, key, rejected)
@@ -76,11 +76,11 @@ def find(done: Path, iso2: str, key: str, rejected: Path) -> Country | None:
     return None
 
 
-def read(path: Path, key: str, rejected: Path) -> Country | None:
+def read(path: Path, key: str, rejected: Sequence[Path]) -> Country | None:
     """What a receipt says, if it is of this key and the rejected rows are those of that build."""
     try:
         receipt: dict[str, Any] = orjson.loads(path.read_bytes())
-        if (receipt["key"], receipt["rejetees"]) != (key, _file_digest(rejected)):
+        if (receipt["key"], receipt["rejetees"]) != (key, _digest_of(rejected)):
             return None
         return Country(
             receipt["iso2"],
@@ -112,8 +112,9 @@ def code() -> str:
     return " ".join([*own, *(f"{name} {version(name)}" for name in _LIBRARIES)])
 
 
-def _file_digest(path: Path) -> str | None:
-    return _digest([(b"", path.read_bytes())]) if path.exists() else None
+def _digest_of(files: Iterable[Path]) -> str:
+    """The digest of those of the files that are there."""
+    return _digest((path.name.encode(), path.read_bytes()) for path in files if path.exists())
 
 
 def _digest(named: Iterable[tuple[bytes, bytes]]) -> str:

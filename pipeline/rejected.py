@@ -1,10 +1,10 @@
 """Rows that cannot be served: out of the base with a reason, never out of sight.
 
 A bad row never stops a build silently nor sneaks in (design.md §3). It is set apart with its reason
-in `DATA/rejected/<ISO2>.parquet` (XX: of no known country), counted in the quality report, and too
-many of them stop the build. kept + rejected = read, always. What is *not* a reason: the format of
-an identifier, a check digit, an unknown activity code, a currency without a rate; those are
-counted, the row is kept.
+in `DATA/rejected/<ISO2>.parquet` (XX: of no known country), a statement line in
+`<ISO2>-comptes.parquet`, counted in the quality report, and too many of them stop the build. kept +
+rejected = read, always. What is *not* a reason: the format of an identifier, a check digit, an
+unknown activity code, a currency without a rate; those are counted, the row is kept.
 """
 
 from collections.abc import Mapping
@@ -71,6 +71,11 @@ def file(out: Path, iso2: str) -> Path:
     return out / FOLDER / f"{iso2}.parquet"
 
 
+def lines_file(out: Path, iso2: str) -> Path:
+    """Where the rejected statement lines of a country are written."""
+    return out / FOLDER / f"{iso2}-comptes.parquet"
+
+
 def mark(companies: pl.LazyFrame) -> pl.LazyFrame:
     """Add `motif`: why a row is rejected (the first of FAULTS that holds), null for a good one."""
     reason = pl.coalesce(
@@ -96,7 +101,7 @@ def write(marked: pl.LazyFrame, columns: list[str], path: Path, work: Path) -> N
     It is written in `work`, a folder of the caller's own, and moved: whole or not there.
     """
     rows = marked.filter(pl.col(REASON).is_not_null()).select(REASON, *columns)
-    found = rows.sort("id", "nom", REASON, *columns, nulls_last=True).collect(engine="streaming")
+    found = rows.sort("id", *columns, REASON, nulls_last=True).collect(engine="streaming")
     if found.is_empty():
         path.unlink(missing_ok=True)
         return

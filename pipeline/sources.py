@@ -68,7 +68,8 @@ def survey(inputs: Iterable[Path], table: str) -> Survey:
     """How many rows of each country every file of `table` holds.
 
     Raises:
-        InputError: a column that is unknown, missing or of another type.
+        InputError: a file that cannot be read, a column that is unknown, missing or of another
+            type.
     """
     return {path: _countries(path, table) for path in files(inputs, table)}
 
@@ -122,13 +123,15 @@ def of_no_country(paths: Iterable[Path], table: str, known: Iterable[str]) -> pl
 
 
 def _parquet(folder: Path, table: str) -> list[Path]:
-    return sorted((folder / table).rglob("*.parquet"))
+    # Spark, Dask and DuckDB write a folder of this name, with the files in it.
+    return sorted(path for path in (folder / table).rglob("*.parquet") if not path.is_dir())
 
 
 def _countries(path: Path, table: str) -> dict[str, int]:
     country = pl.col("iso2").replace(SPELLINGS).fill_null("")
     found = canonical.scan(path, table).group_by(country).len().sort("iso2")
-    return dict(found.collect(engine="streaming").iter_rows())
+    with canonical.naming([path]):
+        return dict(found.collect(engine="streaming").iter_rows())
 
 
 def _height(path: Path) -> int:

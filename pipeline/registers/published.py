@@ -51,7 +51,7 @@ def unpack(files: Sequence[Path], work: Path) -> tuple[Part, ...]:
     """The CSV files in `files` (zipped or not), copied as UTF-8 into `work`, in the order given.
 
     Raises:
-        InputError: a file that is absent, empty, called .zip and none, or a zip without CSV.
+        InputError: a file that is empty, called .zip and none, or a zip without CSV.
     """
     parts: list[Part] = []
     for file in files:
@@ -94,8 +94,6 @@ def scan(part: Part, layout: Layout) -> pl.LazyFrame:
 
 
 def _members(file: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    if not file.is_file():
-        raise InputError(f"{file}: no such file")
     if file.suffix != ".zip":
         yield file.name, lambda: file.open("rb")
         return

@@ -85,8 +85,6 @@ def _members(files: Sequence[Path], outcome: Outcome) -> Iterator[Member]:
 
 
 def _names(file: Path) -> Iterator[tuple[str, str | None]]:
-    if not file.is_file():
-        raise InputError(f"{file}: no such file")
     if file.suffix != ".zip":
         yield file.name, None
         return

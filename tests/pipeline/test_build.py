@@ -172,6 +172,10 @@ def test_lines_of_a_rejected_company_or_of_no_country_are_counted(tmp_path: Path
     assert built.pays["EE"].lignes_ecartees == {"société absente": 1}
     assert built.pays["LV"].lignes_ecartees == {"société absente": 1}
     assert built.hors_pays.lignes_ecartees == {"pays inconnu": 1}
+    folder = tmp_path / "data" / "rejected"
+    assert sorted(path.name for path in folder.iterdir()) == ["EE.parquet", "XX-comptes.parquet"]
+    strangers = pl.read_parquet(folder / "XX-comptes.parquet")
+    assert strangers.select("motif", "iso2", "id").rows() == [("pays inconnu", "ZZ", "1")]
 
 
 # -- rejection ---------------------------------------------------------------------
@@ -219,13 +223,34 @@ def test_too_many_rows_of_unknown_countries_stop_the_build_and_name_them(tmp_pat
         run(tmp_path, write(tmp_path / "in", rows))
 
 
-def test_too_many_bad_statement_lines_stop_the_build(tmp_path: Path) -> None:
-    source = write(
-        tmp_path / "in", [company("EE", "1", "Ä")], [line("EE", "1", 2020, etat="bilan")]
-    )
+def test_too_many_bad_statement_lines_stop_the_build_that_keeps_them_with_their_reason(
+    tmp_path: Path,
+) -> None:
+    rows = [company("EE", "1", "Ä"), company("EE", "2", None)]
+    lines = [line("EE", "1", 2020, etat="bilan", libelle="Õ"), line("EE", "2", 2020)]
+    folder = tmp_path / "data" / "rejected"
 
-    with pytest.raises(BuildError, match=r"EE: 1 of 1 statement lines.*état inconnu \(1\)"):
-        run(tmp_path, source)
+    with pytest.raises(BuildError) as caught:
+        run(tmp_path, write(tmp_path / "in", rows, [*lines, lines[0]]), max_rejected=0.6)
+
+    assert str(caught.value).startswith("EE: 2 of 3 statement lines rejected (66.7%, at most 60.0%")
+    assert f": état inconnu (2); look into {folder / 'EE-comptes.parquet'} " in str(caught.value)
+    kept = pl.read_parquet(folder / "EE-comptes.parquet").select("motif", "id", "etat", "libelle")
+    assert kept.rows() == [("état inconnu", "1", "bilan", "Õ")] * 2
+    companies = pl.read_parquet(folder / "EE.parquet").select("motif", "id")
+    assert companies.rows() == [("nom vide", "2")]
+
+
+def test_mended_statement_lines_take_the_rejected_ones_away(tmp_path: Path) -> None:
+    rows = [company("EE", "1", "Ä")]
+    bad = [line("EE", "1", 2020, etat="bilan")]
+    path = tmp_path / "data" / "rejected" / "EE-comptes.parquet"
+
+    for name, lines in (("a", [line("EE", "1", 2020)]), ("b", [])):
+        run(tmp_path, write(tmp_path / f"{name}-mal", rows, bad), max_rejected=1.0)
+        assert path.exists()
+        run(tmp_path, write(tmp_path / name, rows, lines))
+        assert not path.exists()
 
 
 def test_a_company_twice_stops_the_build_and_is_named_with_its_files(tmp_path: Path) -> None:
@@ -240,6 +265,30 @@ def test_a_company_twice_stops_the_build_and_is_named_with_its_files(tmp_path: P
         "UK: 1 identifiers come more than once: 1 (deux.parquet, un.parquet); "
         "take out all but one of each"
     )
+
+
+def test_a_register_imported_twice_is_told_as_that(tmp_path: Path) -> None:
+    months = {"octobre": range(50), "novembre": range(2, 54)}
+    for month, numbers in months.items():
+        write(tmp_path / "in", [company("GB", f" {n}", "Été") for n in numbers], name=month)
+    other = write(tmp_path / "in", [company("UK", "A", "Ö"), company("UK", "B", "Ö")], name="autre")
+    october, november = (other / "companies" / f"{month}.parquet" for month in months)
+
+    with pytest.raises(BuildError) as caught:
+        run(tmp_path, tmp_path / "in")
+
+    assert str(caught.value) == (
+        f"UK: 48 identifiers come more than once: {november} and {october} "
+        "both hold the whole register; delete the older of them"
+    )
+
+
+def test_a_few_companies_of_a_register_in_another_file_are_named(tmp_path: Path) -> None:
+    write(tmp_path / "in", [company("UK", str(n), "É") for n in range(50)], name="tout")
+    write(tmp_path / "in", [company("UK", str(n), "É") for n in range(3)], name="peu")
+
+    with pytest.raises(BuildError, match=r"3 identifiers .*: 0 \(peu\.parquet, tout\.parquet\), 1"):
+        run(tmp_path, tmp_path / "in")
 
 
 def test_at_most_ten_companies_that_come_twice_are_named(tmp_path: Path) -> None:
@@ -365,14 +414,14 @@ def test_a_shard_that_went_bad_is_not_taken_over(tmp_path: Path) -> None:
 def test_a_country_that_does_not_fit_into_the_memory_is_refused_by_name(tmp_path: Path) -> None:
     source = write(tmp_path / "in", [company("EE", "1", "Ä")])
 
-    with pytest.raises(BuildError, match=r"EE takes 0\.2 GiB of memory, 0\.1 are allowed"):
+    with pytest.raises(BuildError, match="EE takes 201 MiB of memory, 103 MiB are allowed"):
         run(tmp_path, source, memory=GIB // 10)
 
 
 def test_an_unknown_country_in_pays_is_named(tmp_path: Path) -> None:
     source = write(tmp_path / "in", [company("EE", "1", "Ä")])
 
-    with pytest.raises(BuildError, match="unknown country FRA in --pays; known: AT, BE"):
+    with pytest.raises(BuildError, match="unknown country FRA; known: AT, BE"):
         run(tmp_path, source, pays=("EE", "FRA"))
 
 

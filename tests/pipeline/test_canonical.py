@@ -81,3 +81,24 @@ def test_a_statement_line_may_have_no_currency_but_must_have_a_value(tmp_path: P
     without = _companies(tmp_path, {k: v for k, v in LINE.items() if k != "valeur"})
     with pytest.raises(InputError, match="required column valeur is missing"):
         canonical.scan(without, "comptes")
+
+
+@pytest.mark.parametrize("fault", [pl.exceptions.ComputeError, pl.exceptions.PanicException])
+def test_of_many_files_the_one_that_cannot_be_read_is_named(
+    tmp_path: Path, fault: type[BaseException]
+) -> None:
+    good, bad = tmp_path / "bon.parquet", tmp_path / "abîmé.parquet"
+    pl.DataFrame([ORLEANS]).write_parquet(good)
+    bad.write_bytes(good.read_bytes()[:-1])
+
+    named = r"abîmé\.parquet cannot be read: .*; import it again"
+    with pytest.raises(InputError, match=named), canonical.naming([good, bad]):
+        raise fault("somewhere")
+
+
+def test_where_every_file_can_be_read_the_error_is_what_it_was(tmp_path: Path) -> None:
+    good = tmp_path / "bon.parquet"
+    pl.DataFrame([ORLEANS]).write_parquet(good)
+
+    with pytest.raises(pl.exceptions.ComputeError, match="another"), canonical.naming([good]):
+        raise pl.exceptions.ComputeError("another reason")

@@ -1,13 +1,15 @@
 """`python -m pipeline build` as a user meets it: output, exit codes, errors in one line."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from pipeline import country
+from pipeline import country, preview
 from pipeline.__main__ import main
+from pipeline.planning import Options
 from shards import pointer
-from tests.pipeline.inputs import company, write
+from tests.pipeline.inputs import companies, company, comptes, line, write
 
 
 def test_a_build_prints_its_report_and_its_generation(
@@ -38,18 +40,44 @@ def test_an_error_is_one_line_that_names_the_value_and_the_remedy(
     assert shown.startswith("error: EE: 1 identifiers come more than once: 1 (2 times in part")
 
 
-def test_a_damaged_file_is_an_error_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def _cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def _bad_schema(content: bytes) -> bytes:
+    """The first character of what follows the key `ARROW:schema` is none of base 64."""
+    before, key, after = content.partition(b"ARROW:schema")
+    return before + key + after.replace(b"/", b"!", 1)
+
+
+def _no_text(content: bytes) -> bytes:
+    return content.replace("Õismäe".encode(), b"\xff" * 8)
+
+
+@pytest.mark.parametrize("damage", [lambda _: b"", _cut, _bad_schema, _no_text])
+@pytest.mark.parametrize("table", ["companies", "comptes"])
+def test_a_damaged_file_is_named_in_one_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    table: str,
+    damage: Callable[[bytes], bytes],
 ) -> None:
-    source = write(tmp_path / "in", [company("EE", "1", "Ä")])
-    (source / "companies" / "autre.parquet").write_bytes(b"PAR1 rien PAR1")
+    row = company("EE", "2", "Õismäe") if table == "companies" else line("EE", "1", 2020)
+    frame = companies(row) if table == "companies" else comptes(row | {"libelle": "Õismäe"})
+    source = write(tmp_path / "in", [company("EE", "1", "Ä")], [line("EE", "1", 2021)])
+    bad = source / table / "autre.parquet"
+    frame.sink_parquet(bad, compression="uncompressed", statistics=False)
+    content = bad.read_bytes()
+    bad.write_bytes(damage(content))
 
     code = main(["build", "--input", str(source), "--out", str(tmp_path / "data")])
 
+    assert bad.read_bytes() != content
     shown = capsys.readouterr().err
     assert code == 1
     assert shown.count("\n") == 1
-    assert shown.startswith("error: ")
+    assert shown.startswith(f"error: {bad} cannot be read: ")
+    assert shown.endswith("; import it again\n")
 
 
 @pytest.mark.parametrize(
@@ -68,6 +96,10 @@ def test_a_damaged_file_is_an_error_in_one_line(
         ["build", "--input", "in", "--out", "d", "--max-rejected", "nan"],
         ["build", "--input", "in", "--out", "d", "--pays", ","],
         ["build", "--input", "in", "--out", "d", "--inconnu"],
+        ["build", "--inp", "in", "--out", "d"],
+        ["synth", "--compan", "1", "--seed", "1", "--out", "d"],
+        ["import", "ee", "a.csv", "--ou", "d"],
+        ["--hel"],
         ["import", "rien", "f", "--out", "d"],
         ["import", "ee", "--out", "d"],
     ],
@@ -80,13 +112,68 @@ def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixt
     assert "usage:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["import", "build"])
-def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--pays", "EE,ZZ"], "argument --pays: unknown country ZZ; known: AT, BE, "),
+        (["--minimum", "qq=1"], "argument --minimum: unknown country QQ; known: AT, BE, "),
+        (["--minimum", "5", "=5"], "argument --minimum: '=5' is no number of companies; write "),
+        (["--minimum", " =5"], "argument --minimum: ' =5' is no number of companies; write "),
+        (
+            ["--cluster", "foo"],
+            "argument --cluster: 'foo' is no address of a scheduler; write tcp:",
+        ),
+        (["--cluster", "10.0.0.1:8786"], "argument --cluster: '10.0.0.1:8786' is no address"),
+        (["--cluster", "tcp://erde"], "argument --cluster: 'tcp://erde' is no address"),
+        (["--cluster", "tcp://erde:99999"], "argument --cluster: 'tcp://erde:99999' is no address"),
+        (["--cluster", "http://erde:1"], "argument --cluster: 'http://erde:1' is no address"),
+        (["--minimum", "UK="], "argument --minimum: 'UK=' is no number of companies; write "),
+    ],
+)
+def test_a_wrong_value_is_named_before_anything_is_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], named: str
+) -> None:
+    source = write(tmp_path / "in", [company("EE", "1", "Ä")])
+
     with pytest.raises(SystemExit) as caught:
-        main([command, "--help"])
+        main(["build", "--input", str(source), "--out", str(tmp_path / "data"), *arguments])
+
+    assert caught.value.code == 2
+    assert named in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "example"),
+    [([], "build"), (["import"], "import"), (["synth"], "synth"), (["build"], "build")],
+)
+def test_help_has_an_example(
+    words: list[str], example: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([*words, "--help"])
 
     assert caught.value.code == 0
-    assert f"example: python -m pipeline {command} " in capsys.readouterr().out
+    assert f"example: python -m pipeline {example} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://10.0.0.1:8786", "tls://über-erde.example:8786", "tcp://[::1]:8786"]
+)
+def test_an_address_of_a_scheduler_is_let_through(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Options] = []
+
+    def note(options: Options) -> Iterator[str]:
+        asked.append(options)
+        yield "noted"
+
+    monkeypatch.setattr(preview, "lines", note)
+
+    assert main(["build", "--dry-run", "--input", "a", "--out", "b", "--cluster", address]) == 0
+
+    assert [options.cluster for options in asked] == [address]
 
 
 def test_an_interrupted_build_publishes_nothing(

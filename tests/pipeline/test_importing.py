@@ -228,12 +228,54 @@ def test_no_file_and_the_same_file_twice_are_refused(tmp_path: Path) -> None:
         importing.run("ee", [EE[0], EE[0]], tmp_path)
 
 
+@pytest.mark.parametrize("source", ["ee", "uk-basic", "uk-accounts"])
+def test_a_folder_is_said_to_be_one(tmp_path: Path, source: str) -> None:
+    (tmp_path / "télé").mkdir()
+
+    with pytest.raises(InputError, match=r"télé is a folder; name the published files in it, as "):
+        importing.run(source, [tmp_path / "télé"], tmp_path / "out")
+
+
 def test_a_zip_without_a_csv_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("LISEZMOI.txt", "rien")
 
     with pytest.raises(InputError, match=r"a\.zip holds no \.csv"):
         importing.run("ee", [tmp_path / "a.zip"], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("source", "names", "message"),
+    [
+        (
+            "uk-accounts",
+            ["ettevõtjad.csv", "LISEZMOI.txt"],
+            r"a\.zip: none of 2 is kept: nom de fichier inconnu \(2\); is it a file of uk-accounts",
+        ),
+        ("uk-accounts", [], r"a\.zip: no row; is it a file of uk-accounts\? Download it again"),
+    ],
+)
+def test_a_zip_of_which_nothing_is_kept_is_refused(
+    tmp_path: Path, source: str, names: list[str], message: str
+) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, "rien")
+
+    with pytest.raises(InputError, match=message):
+        importing.run(source, [tmp_path / "a.zip"], tmp_path / "out")
+
+    assert not list((tmp_path / "out").rglob("*.*"))
+
+
+def test_a_header_without_a_row_and_rows_without_a_name_are_refused(tmp_path: Path) -> None:
+    file = _published(tmp_path / "b.csv")
+    with pytest.raises(InputError, match=r"b\.csv: no row; is it a file of uk-basic\?"):
+        importing.run("uk-basic", [file], tmp_path / "out")
+
+    _published(file, _company("1", ""), _company("", "É"), _company("3", ""))
+    with pytest.raises(InputError, match=r"none of 3 is kept: sans identifiant \(1\), sans nom"):
+        importing.run("uk-basic", [file], tmp_path / "out")
 
 
 @pytest.mark.parametrize(

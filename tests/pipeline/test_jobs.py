@@ -117,7 +117,9 @@ def test_a_smaller_task_runs_beside_one_that_leaves_no_room_for_the_next() -> No
 def test_a_task_that_takes_more_than_the_limit_is_refused_by_name(count: int) -> None:
     tasks = [Task("EE"), Task("UK", memory=int(2.51 * memory.GIB))]
 
-    with pytest.raises(BuildError, match=r"UK takes 2\.5 GiB .* 2\.0 are allowed.*--memory 2\.6"):
+    with pytest.raises(
+        BuildError, match=r"UK takes 2\.5 GiB .* 2\.0 GiB are allowed.*--memory 2\.6"
+    ):
         jobs.run(shout, tasks, count, limit=2 * memory.GIB)
 
 

@@ -57,3 +57,15 @@ def test_the_digest_of_a_file_does_not_depend_on_its_folder(tmp_path: Path) -> N
 
     assert one == two
     assert one.size == (folders[0] / "companies" / "part.parquet").stat().st_size
+
+
+def test_a_folder_that_is_called_as_a_file_is_looked_into(tmp_path: Path) -> None:
+    """As Spark, Dask and DuckDB write them."""
+    folder = write(tmp_path, ROWS, name="t")
+    part = folder / "companies" / "t.parquet" / "part-0.parquet"
+    (folder / "companies" / "t.parquet").rename(tmp_path / "part")
+    part.parent.mkdir()
+    (tmp_path / "part").rename(part)
+
+    assert sources.files([folder], "companies") == [part]
+    assert sources.totals(sources.survey([folder], "companies")) == {"": 1, "EE": 1, "UK": 1}
