@@ -21,11 +21,13 @@ from quota.commands import Answer, Plans
 from quota.effective import NONE, check_plan
 from quota.environment import FILE
 from quota.errors import QuotaError
+from quota.ledger import PACK_MOST
 from quota.plans import PlansError, load
 from quota.store import Ledger
 from quota.stores import open_ledger
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
+MONTHS_MOST: Final = 1_200
 
 _MODULE: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -117,7 +119,7 @@ def _parser(slugs: Sequence[str]) -> argparse.ArgumentParser:
     credit = _noun(nouns, "credits", "packs of credits")
     add = _verb(credit, "add", commands.add_credits, "add a pack", "credits add a_0000000000aA 500")
     add.add_argument("account", metavar="ACCOUNT")
-    add.add_argument("count", type=_positive, metavar="N")
+    add.add_argument("count", type=_pack, metavar="N", help=f"at most {PACK_MOST}")
     usage = _verb(
         nouns, "usage", commands.usage, "what is used and left", "usage a_0000000000aA --json"
     )
@@ -131,7 +133,7 @@ def _parser(slugs: Sequence[str]) -> argparse.ArgumentParser:
     )
     compact.add_argument(
         "--keep-months",
-        type=_whole,
+        type=_months,
         default=KEPT_MONTHS,
         metavar="N",
         help="keep this month and N before it (%(default)s)",
@@ -249,9 +251,16 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _positive(text: str) -> int:
-    if not (number := _whole(text)):
-        raise argparse.ArgumentTypeError("it must be at least 1")
+def _months(text: str) -> int:
+    # What is kept is written as the month of a year after Christ, which every later call reads.
+    if (number := _whole(text)) > MONTHS_MOST:
+        raise argparse.ArgumentTypeError(f"{text} months; give at most {MONTHS_MOST}")
+    return number
+
+
+def _pack(text: str) -> int:
+    if not 1 <= (number := _whole(text)) <= PACK_MOST:
+        raise argparse.ArgumentTypeError(f"{text} credits; give a number from 1 to {PACK_MOST}")
     return number
 
 

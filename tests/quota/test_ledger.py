@@ -220,8 +220,8 @@ def test_a_clock_set_before_what_was_compacted_gives_nothing_extra() -> None:
     assert not december.granted, "all calls before the floor are counted on its first day"
 
 
-@pytest.mark.parametrize("count", [0, -5])
-def test_a_pack_holds_at_least_one_credit(count: int) -> None:
+@pytest.mark.parametrize("count", [0, -5, 10**9 + 1, 2**64])
+def test_a_pack_holds_from_one_credit_to_a_thousand_million(count: int) -> None:
     store = DictStore()
     account = store.create_account("free", PLANS, NOON).result().id
 
