@@ -67,7 +67,7 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: 
         options.plan = options.plan or options.named_plan
     if "plan" in options:
         try:
-            check_plan(options.plan, options.api_tool, plans)
+            check_plan(options.plan, options.api_tool, plans, options.modules)
         except QuotaError as error:
             parser.error(str(error))
     first = options.command is commands.create_account

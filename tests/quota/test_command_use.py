@@ -15,6 +15,12 @@ from tests.quota.command import Capture, Command
         (["account", "create", "--plan", "platine"], "'platine'"),
         (["account", "create", "--plan", "free", "--api-tool"], "--api-tool cannot be had"),
         (["account", "create", "--plan", "integral", "--no-api-tool"], "--no-api-tool cannot be"),
+        (
+            ["account", "create", "--plan", "data", "--modules", "bourse,bilans"],
+            "--modules bourse,bilans cannot be had with the plan 'data', which is as it is: "
+            "leave it out, or take the plan carte",
+        ),
+        (["account", "set-plan", "a_", "free", "--modules", "bourse"], "plan 'free'"),
         (["account", "create"], "--plan"),
         (["account", "create", "--plan", "carte", "--modules", "Bourse!"], "'Bourse!'"),
         (["credits", "add", "a_", "0"], "from 1 to 1000000000"),

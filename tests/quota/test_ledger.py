@@ -228,6 +228,19 @@ def test_a_pack_holds_from_one_credit_to_a_thousand_million(count: int) -> None:
     assert isinstance(store.add_credits(account, count).exception(), NotAllowedError)
 
 
+def test_modules_are_had_with_a_custom_plan_only() -> None:
+    store = DictStore()
+    account = store.create_account("carte", PLANS, NOON, modules=["bourse"]).result().id
+
+    refused = [
+        store.create_account("data", PLANS, NOON, modules=["bourse"]).exception(),
+        store.set_plan(account, "free", PLANS, modules=["bourse"]).exception(),
+    ]
+
+    assert {type(one) for one in refused} == {NotAllowedError}
+    assert store.set_plan(account, "free", PLANS, modules=()).result().modules == ()
+
+
 def test_credits_of_nobody_are_refused() -> None:
     assert isinstance(DictStore().add_credits("a_", 5).exception(), UnknownError)
 
