@@ -96,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Serve the published generation of a data folder over HTTP.",
         epilog=_EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--data", metavar="DATA", help="folder of generations, with its CURRENT")
     parser.add_argument("--state", metavar="STATE", help="folder of counters; made if needed")

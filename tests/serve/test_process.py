@@ -156,6 +156,8 @@ def test_a_port_that_is_taken_is_one_line_and_1(data: Path) -> None:
         (("--quota", "http://h"), "http://h"),
         (("--lease", "true"), "redis://"),
         (("--prot", "1"), "--prot"),
+        (("--por", "5"), "--por"),
+        (("--print-config", "--worker", "2"), "--worker"),
         (("--config", "absent.toml"), "absent.toml"),
     ],
 )
