@@ -22,6 +22,13 @@ from tests.quota.command import Capture, Command
         ),
         (["account", "set-plan", "a_", "free", "--modules", "bourse"], "plan 'free'"),
         (["account", "create"], "--plan"),
+        (["account", "create", "--plan", "free", "--nom", "Żabka\nÉcole"], "'Żabka\\nÉcole'"),
+        (["key", "create", "a_", "--label", "CRM\x1b[2J"], "'CRM\\x1b[2J'"),
+        (["person", "add", "a_", "foo"], "'foo' is no e-mail address"),
+        (["person", "add", "a_", "zoé@exemple.fr\n."], "is no e-mail address"),
+        (["account", "create", "--pla", "free"], "required: --plan"),
+        (["account", "list", "--js"], "arguments: --js\n"),
+        (["--quot", "lmdb", "account", "list"], "'lmdb'"),
         (["account", "create", "--plan", "carte", "--modules", "Bourse!"], "'Bourse!'"),
         (["credits", "add", "a_", "0"], "from 1 to 1000000000"),
         (["credits", "add", "a_", "1000000001"], "1000000001 credits"),
@@ -97,7 +104,9 @@ def test_without_a_state_folder_nothing_is_done(
 
 
 COMMANDS = [
-    [], ["account", "create"], ["account", "show"], ["account", "list"], ["account", "set-plan"],
+    [], ["account"], ["key"], ["credits"], ["person"], ["person", "add"], ["person", "list"],
+    ["person", "password"], ["account", "create"], ["account", "show"], ["account", "list"],
+    ["account", "set-plan"],
     ["key", "create"], ["key", "list"], ["key", "revoke"], ["credits", "add"], ["usage"],
     ["compact"], ["backup"],
 ]  # fmt: skip
