@@ -84,6 +84,32 @@ def test_a_folder_without_a_store_is_named_and_stays_as_it_is(quota: Command) ->
     assert not quota.state.exists()
 
 
+def test_a_store_that_is_damaged_is_named_once_and_wants_a_copy(
+    quota: Command, account: str
+) -> None:
+    (quota.state / "quota.lmdb").write_bytes(b"Gen\xc3\xa9rale" * 4_000)
+
+    error = quota.fails("account", "list", code=1)
+
+    assert "not an LMDB file; put a copy in its place" in error
+    assert error.count("quota.lmdb") == 1
+
+
+def test_a_file_in_the_place_of_the_folder_is_said_to_be_one(quota: Command) -> None:
+    quota.state.write_text("état")
+
+    error = quota.fails("account", "create", "--plan", "free", code=1)
+
+    assert f"{quota.state} is to be a folder" in error
+    assert "Errno" not in error
+
+
+def test_a_backup_into_a_folder_that_is_not_there_names_it(quota: Command, account: str) -> None:
+    error = quota.fails("backup", str(quota.state / "nulle part" / "copie"), code=1)
+
+    assert f"{quota.state}/nulle part is no folder" in error
+
+
 def test_the_state_folder_may_be_a_variable(
     quota: Command, account: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
