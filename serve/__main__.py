@@ -83,10 +83,10 @@ def _check(config: Config) -> None:
     assert config.data
     for name in ("state", "spool"):
         folder = getattr(config, name)
-        if config.mirror and folder and folder.resolve().is_relative_to(config.data.resolve()):
+        if folder and folder.resolve().is_relative_to(config.data.resolve()):
             raise ConfigError(
-                f"{name} = {str(folder)!r} lies in {config.data}, which a mirror only reads; "
-                "name another folder"
+                f"{name} = {str(folder)!r} lies in {config.data}, which is only read and may be "
+                "given to mirrors; name another folder"
             )
 
 
@@ -136,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--mirror", action="store_const", const="true",
-        help="DATA is kept by `python -m shards sync` and only read: nothing may lie in it",
+        help="DATA is kept by `python -m shards sync`: for who reads the settings, it is only read",
     )  # fmt: skip
     parser.add_argument(
         "--take-over", action="store_const", const="true",

@@ -68,7 +68,7 @@ class Config:
     warm: bool = True
     spool: Path | None = None  # STATE/exports where it is not set
     makers: int = 2
-    mirror: bool = False  # DATA is another's: nothing of the server may lie in it
+    mirror: bool = False  # DATA is another's; nothing of a server lies in it, with or without
     take_over: bool = False
     debit: Debit = field(default_factory=Debit)
 
