@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from threading import Thread
 
 from quota.errors import QuotaError
@@ -14,6 +15,7 @@ from serve import handover, log, workers
 from serve import port as ports
 from serve.config import Config, ConfigError
 from serve.handover import HandoverError, Post
+from serve.port import PortError
 from serve.workers import WorkersError
 
 _EXAMPLE = """example:
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         _serve(config)
-    except (OSError, HandoverError, PlansError, QuotaError, WorkersError) as error:
+    except (OSError, HandoverError, PlansError, PortError, QuotaError, WorkersError) as error:
         print(f"serve: {error}", file=sys.stderr)
         return 1
     return 0
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _serve(config: Config) -> None:
     assert config.state
-    config.state.mkdir(parents=True, exist_ok=True)
+    _make(config.state)
     log.set_up()
     bound = ports.reserve(config.host, config.port, beside=config.take_over)
     port = bound.getsockname()[1]
@@ -66,6 +68,14 @@ def _serve(config: Config) -> None:
         from serve import listen  # what a parent of workers does not wait for
 
         listen.run(config, bound, ready=lambda: ready(lambda: {os.getpid()}), others=others)
+
+
+def _make(state: Path) -> None:
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        file = next(path for path in (state, *state.parents) if path.exists())
+        raise NotADirectoryError(f"{file} is a file; --state wants a folder") from error
 
 
 def _relieve(post: Post, address: str, pids: Callable[[], set[int]]) -> None:
