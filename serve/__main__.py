@@ -54,7 +54,9 @@ def _serve(config: Config) -> None:
     bound = ports.reserve(config.host, config.port, beside=config.take_over)
     port = bound.getsockname()[1]
     post = handover.Post(config.state, port)
-    others = handover.listening(port) if config.take_over else 0
+    others = handover.to_relieve(post) if config.take_over else 0
+    if not others:
+        post.take()  # before it listens: who looks at a port that is served finds its place held
 
     def ready(pids: Callable[[], set[int]]) -> None:
         address = ports.address(bound)
