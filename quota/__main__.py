@@ -21,11 +21,14 @@ from quota.commands import Answer, Plans
 from quota.effective import NONE, check_plan
 from quota.environment import FILE
 from quota.errors import QuotaError
+from quota.ledger import PACK_MOST
+from quota.people import is_email
 from quota.plans import PlansError, load
 from quota.store import Ledger
 from quota.stores import open_ledger
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
+MONTHS_MOST: Final = 1_200
 
 _MODULE: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -65,7 +68,7 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: 
         options.plan = options.plan or options.named_plan
     if "plan" in options:
         try:
-            check_plan(options.plan, options.api_tool, plans)
+            check_plan(options.plan, options.api_tool, plans, options.modules)
         except QuotaError as error:
             parser.error(str(error))
     first = options.command is commands.create_account
@@ -95,6 +98,7 @@ def _parser(slugs: Sequence[str]) -> argparse.ArgumentParser:
         prog="python -m quota",
         description="Accounts, keys, credits and counters. Works while servers run.",
         epilog="example: python -m quota --state demo-data/state account create --plan free",
+        allow_abbrev=False,
     )
     state = os.environ.get("SOCIETES_STATE")
     parser.add_argument(
@@ -111,13 +115,23 @@ def _parser(slugs: Sequence[str]) -> argparse.ArgumentParser:
         help="what servers have as --quota, if not the default (or the variable SOCIETES_QUOTA)",
     )
     nouns = parser.add_subparsers(required=True, metavar="COMMAND")
-    _account_commands(_noun(nouns, "account", "organisations: plan, API tool, modules"), slugs)
-    _key_commands(_noun(nouns, "key", "API keys of an organisation"))
-    _person_commands(_noun(nouns, "person", "who opens the pages of an organisation"))
-    credit = _noun(nouns, "credits", "packs of credits")
+    account = _noun(
+        nouns, "account", "organisations: plan, API tool, modules", "account create --plan free"
+    )
+    _account_commands(account, slugs)
+    _key_commands(
+        _noun(nouns, "key", "API keys of an organisation", "key create a_0000000000aA --label CRM")
+    )
+    _person_commands(
+        _noun(
+            nouns, "person", "who opens the pages of an organisation",
+            "person add a_0000000000aA zoe@exemple.fr",
+        )
+    )  # fmt: skip
+    credit = _noun(nouns, "credits", "packs of credits", "credits add a_0000000000aA 500")
     add = _verb(credit, "add", commands.add_credits, "add a pack", "credits add a_0000000000aA 500")
     add.add_argument("account", metavar="ACCOUNT")
-    add.add_argument("count", type=_positive, metavar="N")
+    add.add_argument("count", type=_pack, metavar="N", help=f"at most {PACK_MOST}")
     usage = _verb(
         nouns, "usage", commands.usage, "what is used and left", "usage a_0000000000aA --json"
     )
@@ -131,7 +145,7 @@ def _parser(slugs: Sequence[str]) -> argparse.ArgumentParser:
     )
     compact.add_argument(
         "--keep-months",
-        type=_whole,
+        type=_months,
         default=KEPT_MONTHS,
         metavar="N",
         help="keep this month and N before it (%(default)s)",
@@ -148,7 +162,7 @@ def _account_commands(nouns: "_Commands", slugs: Sequence[str]) -> None:
         nouns, "create", commands.create_account, "a new organisation",
         "account create --plan data --api-tool --nom 'Société Générale' --json",
     )  # fmt: skip
-    create.add_argument("--nom", default="", help="what people call it")
+    create.add_argument("--nom", type=_line, default="", help="what people call it")
     show = _verb(
         nouns, "show", commands.show_account, "one organisation", "account show a_0000000000aA"
     )
@@ -190,7 +204,7 @@ def _key_commands(nouns: "_Commands") -> None:
         "key create a_0000000000aA --label 'CRM de Żabka' --json",
     )  # fmt: skip
     create.add_argument("account", metavar="ACCOUNT")
-    create.add_argument("--label", default="", help="what it is used for")
+    create.add_argument("--label", type=_line, default="", help="what it is used for")
     listed = _verb(nouns, "list", commands.list_keys, "its keys", "key list a_0000000000aA")
     listed.add_argument("account", metavar="ACCOUNT")
     revoke = _verb(
@@ -213,27 +227,34 @@ def _person_commands(nouns: "_Commands") -> None:
         nouns, "password", person_commands.new_password,
         "a new password for who lost it, shown this once", "person password zoe@exemple.fr",
     )  # fmt: skip
-    for parser in (add, lost):
-        parser.add_argument("email", metavar="EMAIL")
+    add.add_argument("email", type=_email, metavar="EMAIL")
+    lost.add_argument("email", metavar="EMAIL")
 
 
-def _noun(nouns: "_Commands", name: str, about: str) -> "_Commands":
-    parser = nouns.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+def _noun(nouns: "_Commands", name: str, about: str, example: str) -> "_Commands":
+    parser = _described(nouns, name, about, example)
     return parser.add_subparsers(required=True, metavar="COMMAND")
 
 
 def _verb(
     verbs: "_Commands", name: str, run: Command, about: str, example: str
 ) -> argparse.ArgumentParser:
-    parser = verbs.add_parser(
+    parser = _described(verbs, name, about, example)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(command=run)
+    return parser
+
+
+def _described(
+    commands: "_Commands", name: str, about: str, example: str
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
         name,
         help=about,
         description=f"{about[0].upper()}{about[1:]}.",
         epilog=f"example: python -m quota --state demo-data/state {example}",
+        allow_abbrev=False,
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(command=run)
-    return parser
 
 
 def _address(text: str) -> str:
@@ -243,15 +264,34 @@ def _address(text: str) -> str:
         raise argparse.ArgumentTypeError(f"{address.masked(text)!r}: {error}") from error
 
 
+def _line(text: str) -> str:
+    if not text.isprintable():  # lists have a line each
+        raise argparse.ArgumentTypeError(f"{text!r} has what is not printed; give one line of text")
+    return text
+
+
+def _email(text: str) -> str:
+    if not is_email(text.strip()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no e-mail address, such as nom@exemple.fr")
+    return text
+
+
 def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 
-def _positive(text: str) -> int:
-    if not (number := _whole(text)):
-        raise argparse.ArgumentTypeError("it must be at least 1")
+def _months(text: str) -> int:
+    # What is kept is written as the month of a year after Christ, which every later call reads.
+    if (number := _whole(text)) > MONTHS_MOST:
+        raise argparse.ArgumentTypeError(f"{text} months; give at most {MONTHS_MOST}")
+    return number
+
+
+def _pack(text: str) -> int:
+    if not 1 <= (number := _whole(text)) <= PACK_MOST:
+        raise argparse.ArgumentTypeError(f"{text} credits; give a number from 1 to {PACK_MOST}")
     return number
 
 

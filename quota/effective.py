@@ -2,7 +2,7 @@
 pays for: where the API tool is an option and was not taken, its keys are served as `free`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from quota.accounts import Account
@@ -44,12 +44,18 @@ def has_tool(account: Account, plans: Mapping[str, Plan]) -> bool:
     return offered == INCLUDED or (offered == OPTION and account.outil_api)
 
 
-def check_plan(slug: str, api_tool: bool | None, plans: Mapping[str, Plan]) -> Plan:
+def check_plan(
+    slug: str,
+    api_tool: bool | None,
+    plans: Mapping[str, Plan],
+    modules: Sequence[str] | None = None,
+) -> Plan:
     """The plan an account may take, with the tool, without it, or (None) as it comes.
 
     Raises:
         UnknownError: there is no such plan, or none for an account (`visiteur` has no keys).
-        NotAllowedError: the tool cannot be had, or not be left out, with this plan.
+        NotAllowedError: the tool cannot be had, or not be left out, with this plan; or it has no
+            modules.
     """
     if slug not in plans or plans[slug].outil_api == NONE:
         allowed = ", ".join(name for name, plan in plans.items() if plan.outil_api != NONE)
@@ -64,5 +70,11 @@ def check_plan(slug: str, api_tool: bool | None, plans: Mapping[str, Plan]) -> P
         raise NotAllowedError(
             f"--no-api-tool cannot be had with the plan {slug!r}, which includes the API tool; "
             "leave it out"
+        )
+    if modules and not plan.sur_mesure:
+        custom = ", ".join(name for name, one in plans.items() if one.sur_mesure)
+        raise NotAllowedError(
+            f"--modules {','.join(modules)} cannot be had with the plan {slug!r}, which is as it "
+            f"is: leave it out, or take the plan {custom}"
         )
     return plan

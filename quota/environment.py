@@ -33,6 +33,11 @@ MAP_SIZE: Final = 64 << 30  # sparse: what is not used takes no disk
 READERS: Final = 1024
 CHECK_S: Final = 60.0
 
+# What no space and no right mends.
+_DAMAGE: Final = (
+    lmdb.InvalidError, lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.VersionMismatchError,
+)  # fmt: skip
+
 
 class Rows:
     """An LMDB transaction as the ledger wants it."""
@@ -191,7 +196,14 @@ class Environment:
         remedy = "give it space and write access"
         if isinstance(error, lmdb.MapFullError):
             remedy = "drop old periods: python -m quota --state STATE compact"
-        return StoreUnavailable(f"{self._path}: {error}; {remedy}")
+        elif isinstance(error, _DAMAGE):
+            remedy = "put a copy in its place (python -m quota --state STATE backup wrote it)"
+        elif isinstance(error, FileExistsError | NotADirectoryError):
+            remedy = f"{self._path.parent} is to be a folder; name another one as --state"
+        # LMDB and the system name the file, too, before what they say or behind it.
+        named = f"{self._path}: "
+        said = error.strerror if isinstance(error, OSError) else str(error).removeprefix(named)
+        return StoreUnavailable(f"{named}{said}; {remedy}")
 
 
 def sync(path: Path) -> None:

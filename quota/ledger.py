@@ -11,6 +11,7 @@ there. Where `compact` dropped them, time is taken to be the first moment that i
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice, takewhile
+from typing import Final
 
 from quota import format
 from quota.errors import NotAllowedError
@@ -19,6 +20,11 @@ from quota.plans import Plan
 from quota.registry import account_of
 from quota.results import Charge, Credits, Meter
 from quota.transaction import Reading, Writing
+
+# Credits of a pack, and of all packs of an account that are not spent. A row has 64 bits and a
+# script on Redis counts in doubles, exact to 2**53: with these no sum comes near either.
+PACK_MOST: Final = 10**9
+PACKS_MOST: Final = 10**12
 
 # -- calls -------------------------------------------------------------------------
 
@@ -87,13 +93,20 @@ def add_credits(txn: Writing, account: str, count: int) -> int:
 
     Raises:
         UnknownError: there is no such account.
-        NotAllowedError: `count` is not at least 1.
+        NotAllowedError: `count` is not from 1 to PACK_MOST, or packs would have over PACKS_MOST.
     """
     account_of(txn, account)
-    if count < 1:
-        raise NotAllowedError(f"{count} credits cannot be added; give a number of at least 1")
+    if not 1 <= count <= PACK_MOST:
+        raise NotAllowedError(
+            f"{count} credits cannot be added; give a number from 1 to {PACK_MOST}"
+        )
     key = format.join(format.PACKS, account)
     bought, spent = format.pair(txn.get(key))
+    if bought + count - spent > PACKS_MOST:
+        raise NotAllowedError(
+            f"{count} credits cannot be added to the {bought - spent} that packs of {account} "
+            f"have left; {PACKS_MOST} is the most: add at most {PACKS_MOST - bought + spent}"
+        )
     txn.put(key, format.pack_pair(bought + count, spent))
     return bought + count - spent
 

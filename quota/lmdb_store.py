@@ -56,9 +56,11 @@ class LmdbStore(LedgerStore):
         """As `Store.backup`; the copy is read back by LMDB's offline checker before it appears.
 
         Raises:
-            NotAllowedError: `target` exists.
+            NotAllowedError: `target` exists, or its folder does not.
             StoreUnavailable: the copy could not be made, or is not whole.
         """
+        if not target.parent.is_dir():
+            raise NotAllowedError(f"{target.parent} is no folder; make it first")
         if target.exists():
             raise NotAllowedError(f"{target} exists; name a file that does not")
         unfinished = target.with_name(f"{target.name}.partial")

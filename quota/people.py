@@ -8,10 +8,12 @@ Nothing tells from outside whether an address is known: `sign_up` writes as much
 """
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from typing import Final
 
 import orjson
 
@@ -21,6 +23,11 @@ from quota.errors import NotAllowedError, UnknownError
 from quota.plans import Plan
 from quota.registry import account_of, create_account
 from quota.transaction import Reading, Writing
+
+_LONGEST_EMAIL: Final = 254  # RFC 5321 §4.5.3.1.3, without the brackets
+_EMAIL: Final = re.compile(
+    r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]+\.[^@\s\x00-\x1f\x7f.]{2,}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,15 @@ class Person:
     account: str
     password: str
     created: str
+
+
+def is_email(text: str) -> bool:
+    """Could this be an e-mail address? Only a message that arrives would prove it.
+
+    >>> is_email("zoé@exemple.fr"), is_email("zoé"), is_email("zoé@exemple.fr\\n")
+    (True, False, False)
+    """
+    return len(text) <= _LONGEST_EMAIL and _EMAIL.fullmatch(text) is not None
 
 
 def folded(email: str) -> str:

@@ -48,6 +48,11 @@ class Plan:
     credits_par_mois: int
     suivant: str  # slug of the plan that is proposed next (C1); "" on the highest
 
+    @property
+    def sur_mesure(self) -> bool:
+        """Made of modules for one organisation: accounts have it, and no price is published."""
+        return self.outil_api != "aucun" and self.prix_annuel_eur is None
+
 
 _COLUMNS: Final = tuple(field.name for field in fields(Plan))
 

@@ -98,4 +98,7 @@ def row(members: Mapping[str, Any]) -> str:
 
 
 def _word(value: object) -> str:
-    return {True: "oui", False: "non"}[value] if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return {True: "oui", False: "non"}[value]
+    # A label of a form may hold anything, and lists have a line each.
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from threading import Thread
 
 from quota.errors import QuotaError
@@ -14,6 +15,7 @@ from serve import handover, log, workers
 from serve import port as ports
 from serve.config import Config, ConfigError
 from serve.handover import HandoverError, Post
+from serve.port import PortError
 from serve.workers import WorkersError
 
 _EXAMPLE = """example:
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         _serve(config)
-    except (OSError, HandoverError, PlansError, QuotaError, WorkersError) as error:
+    except (OSError, HandoverError, PlansError, PortError, QuotaError, WorkersError) as error:
         print(f"serve: {error}", file=sys.stderr)
         return 1
     return 0
@@ -47,12 +49,14 @@ def main(arguments: Sequence[str]) -> int:
 
 def _serve(config: Config) -> None:
     assert config.state
-    config.state.mkdir(parents=True, exist_ok=True)
+    _make(config.state)
     log.set_up()
     bound = ports.reserve(config.host, config.port, beside=config.take_over)
     port = bound.getsockname()[1]
     post = handover.Post(config.state, port)
-    others = handover.listening(port) if config.take_over else 0
+    others = handover.to_relieve(post) if config.take_over else 0
+    if not others:
+        post.take()  # before it listens: who looks at a port that is served finds its place held
 
     def ready(pids: Callable[[], set[int]]) -> None:
         address = ports.address(bound)
@@ -66,6 +70,14 @@ def _serve(config: Config) -> None:
         from serve import listen  # what a parent of workers does not wait for
 
         listen.run(config, bound, ready=lambda: ready(lambda: {os.getpid()}), others=others)
+
+
+def _make(state: Path) -> None:
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        file = next(path for path in (state, *state.parents) if path.exists())
+        raise NotADirectoryError(f"{file} is a file; --state wants a folder") from error
 
 
 def _relieve(post: Post, address: str, pids: Callable[[], set[int]]) -> None:
@@ -83,10 +95,10 @@ def _check(config: Config) -> None:
     assert config.data
     for name in ("state", "spool"):
         folder = getattr(config, name)
-        if config.mirror and folder and folder.resolve().is_relative_to(config.data.resolve()):
+        if folder and folder.resolve().is_relative_to(config.data.resolve()):
             raise ConfigError(
-                f"{name} = {str(folder)!r} lies in {config.data}, which a mirror only reads; "
-                "name another folder"
+                f"{name} = {str(folder)!r} lies in {config.data}, which is only read and may be "
+                "given to mirrors; name another folder"
             )
 
 
@@ -96,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Serve the published generation of a data folder over HTTP.",
         epilog=_EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--data", metavar="DATA", help="folder of generations, with its CURRENT")
     parser.add_argument("--state", metavar="STATE", help="folder of counters; made if needed")
@@ -135,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--mirror", action="store_const", const="true",
-        help="DATA is kept by `python -m shards sync` and only read: nothing may lie in it",
+        help="DATA is kept by `python -m shards sync`: for who reads the settings, it is only read",
     )  # fmt: skip
     parser.add_argument(
         "--take-over", action="store_const", const="true",

@@ -68,7 +68,7 @@ class Config:
     warm: bool = True
     spool: Path | None = None  # STATE/exports where it is not set
     makers: int = 2
-    mirror: bool = False  # DATA is another's: nothing of the server may lie in it
+    mirror: bool = False  # DATA is another's; nothing of a server lies in it, with or without
     take_over: bool = False
     debit: Debit = field(default_factory=Debit)
 
@@ -139,7 +139,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
                 limits[name.removeprefix(f"{_DEBIT}_")] = value
             else:
                 values[name] = value
-    return values | ({_DEBIT: limits} if limits else {})
+    return ({_DEBIT: limits} if limits else {}) | values  # SOCIETES_DEBIT itself is refused
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -161,6 +161,11 @@ def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
     for name, value in values.items():
         if name == _DEBIT and isinstance(value, Mapping):
             known[name] = _limits(value, where)
+        elif name == _DEBIT:
+            raise ConfigError(
+                f"{name} = {value!r} in {where}: it is a section; write a limit in it, such as "
+                f"visiteur = 60 under [{_DEBIT}], or {PREFIX}{_DEBIT.upper()}_VISITEUR=60"
+            )
         elif name not in _READERS:
             raise ConfigError(
                 f"unknown setting {name!r} in {where}; known: {', '.join([*_READERS, _DEBIT])}"
@@ -243,7 +248,21 @@ def _networks(value: object) -> tuple[Network, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)):
         raise ValueError('it must be a list of networks, such as ["10.0.0.0/8", "::1"]')
-    return tuple(ip_network(str(part).strip()) for part in parts if str(part).strip())
+    return tuple(_network(str(part).strip()) for part in parts if str(part).strip())
+
+
+def _network(text: str) -> Network:
+    try:
+        return ip_network(text)
+    except ValueError as error:
+        try:
+            meant = ip_network(text, strict=False)
+        except ValueError:
+            raise error from None
+        alone = text.partition("/")[0]
+        raise ValueError(
+            f"{text} is a host in a network; write {meant} for all of it, or {alone} for the host"
+        ) from error
 
 
 def _origins(value: object) -> tuple[str, ...]:

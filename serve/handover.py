@@ -7,7 +7,8 @@
        answers what still comes on its open connections, each with `Connection: close`, and leaves
 
 Who serves a port says so in STATE/serve-<port>.pid, and holds that file by a lock as long as it
-lives. A new server that does not become ready leaves, and the old one serves on.
+lives. A new server that does not become ready leaves, and the old one serves on. So does one whose
+STATE is another: nobody would give it the place, and both would serve, with counters of their own.
 """
 
 import ctypes
@@ -32,6 +33,8 @@ import orjson
 SETTLING_SECONDS: Final = 1.0
 PROOF_SECONDS: Final = 60.0
 PAUSE_SECONDS: Final = 0.1
+# How long a server may listen on without its place: one of workers whose parent was killed.
+LEAVING_SECONDS: Final = 5.0
 
 # Linux, asm-generic/socket.h; Python does not name them.
 _ATTACH: Final = 51  # SO_ATTACH_REUSEPORT_CBPF
@@ -55,6 +58,8 @@ class Post:
     """The place on a port: who has it holds a file, and says in it which process that is."""
 
     def __init__(self, state: Path, port: int) -> None:
+        self.state = state
+        self.port = port
         self._path = state / f"serve-{port}.pid"
         self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
@@ -68,6 +73,15 @@ class Post:
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
         return True
 
+    def is_held(self) -> bool:
+        """Has another process the place at this moment?"""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        return False
+
     def holder(self) -> int:
         """The process that has it.
 
@@ -80,6 +94,25 @@ class Post:
         return int(told)
 
 
+def to_relieve(post: Post) -> int:
+    """How many sockets of the server that has the place listen on its port; 0 where nobody does.
+
+    Raises:
+        HandoverError: whoever listens there has no place in this STATE, and so would not leave.
+    """
+    deadline = time.monotonic() + LEAVING_SECONDS
+    while others := listening(post.port):
+        if post.is_held():
+            return others
+        if time.monotonic() > deadline:
+            raise HandoverError(
+                f"port {post.port} is served, but not with STATE {post.state}; "
+                "give the --state of that server, or stop it"
+            )
+        time.sleep(PAUSE_SECONDS)
+    return 0
+
+
 def relieve(post: Post, address: str, pids: Callable[[], Collection[int]]) -> None:
     """Prove that this server answers at `address`, then have the old one leave.
 
@@ -90,7 +123,7 @@ def relieve(post: Post, address: str, pids: Callable[[], Collection[int]]) -> No
         HandoverError: it does not become ready; the old one was not told anything.
     """
     if post.take():
-        return  # there is nobody to be relieved
+        return  # there is nobody to be relieved, or no longer
     deadline = time.monotonic() + PROOF_SECONDS
     while _ready(address) not in pids():
         if time.monotonic() > deadline:

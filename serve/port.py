@@ -4,6 +4,7 @@ What the parent of several workers knows of serving is here and in serve/workers
 neither aiohttp nor NumPy: the workers do, and would begin half a second later if it did so first.
 """
 
+import errno
 import socket
 from typing import Final
 
@@ -17,6 +18,16 @@ DRAIN_SECONDS: Final = 20.0
 # and who keeps one open without asking gets no answer that could be missed.
 LINGER_SECONDS: Final = 3.0
 
+_OTHERWISE: Final = {
+    errno.EADDRINUSE: "is taken; give another --port, or --take-over from a server of this --state",
+    errno.EADDRNOTAVAIL: "is no address of this machine; give another --host",
+    errno.EACCES: "is not for this user to listen on; give another --port, from 1024 on",
+}
+
+
+class PortError(Exception):
+    """There is no listening there; the message names the address and the flag."""
+
 
 def reserve(host: str, port: int, *, beside: bool = False) -> socket.socket:
     """A socket on a port that other processes may share, also those of a server to come.
@@ -25,7 +36,7 @@ def reserve(host: str, port: int, *, beside: bool = False) -> socket.socket:
         beside: also where another server listens already.
 
     Raises:
-        OSError: the address is taken.
+        PortError: the address is taken, or is none of this machine.
     """
     if not beside:
         # Alone first: with SO_REUSEPORT a second server of ours would slip in unnoticed.
@@ -39,11 +50,14 @@ def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """A bound TCP socket that does not listen yet; `shared` with other processes of ours.
 
     Raises:
-        OSError: the address is taken, or is none of this machine.
+        PortError: the address is taken, or is none of this machine.
     """
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (socket.gaierror, UnicodeError) as error:
+        raise PortError(f"{host!r} is no host that is known here; give another --host") from error
     bound = socket.socket(family, kind, protocol)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if shared:
@@ -52,13 +66,20 @@ def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED_MILLISECONDS)
     try:
         bound.bind(address)
-    except OSError:
+    except OSError as error:
         bound.close()
-        raise
+        remedy = _OTHERWISE.get(error.errno or 0, f"cannot be had: {error.strerror}")
+        if shared and error.errno == errno.EADDRINUSE:
+            remedy = "is taken by a program that shares it with nobody; give another --port"
+        raise PortError(f"{_shown(host, port)} {remedy}") from error
     return bound
 
 
 def address(bound: socket.socket) -> str:
     """The URL of a bound socket: `http://127.0.0.1:8080`."""
     host, port = bound.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"http://{_shown(host, port)}"
+
+
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m shards",
         description="Look at generations of shards and manage them.",
         epilog="example: python -m shards inspect demo-data/data",
+        allow_abbrev=False,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     look = _command(
@@ -74,6 +75,7 @@ def _command(
         help=about,
         description=f"{about[0].upper()}{about[1:]}.",
         epilog=f"example: {example}",
+        allow_abbrev=False,
     )
     parser.set_defaults(command=run)
     return parser

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from quota.accounts import Account
+from quota.people import is_email
 from serve.answer import Answer
 from serve.website import account, sessions
 from serve.website.desk import Desk
@@ -17,10 +18,6 @@ from serve.website.render import page, see_other
 from serve.website.visit import Visit, last
 
 _LONGEST_NAME: Final = 120
-_LONGEST_EMAIL: Final = 254  # RFC 5321 §4.5.3.1.3, without the brackets
-_EMAIL: Final = re.compile(
-    r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]+\.[^@\s\x00-\x1f\x7f.]{2,}"
-)
 _ACCOUNT: Final = "/compte"
 _INSIDE: Final = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 
@@ -119,7 +116,7 @@ def _wrong(visit: Visit, given: dict[str, str], password: str) -> dict[str, str]
             f"Indiquez le nom de votre organisation, {_LONGEST_NAME} caractères au plus.",
             f"Give the name of your organisation, at most {_LONGEST_NAME} characters.",
         )
-    if len(given["email"]) > _LONGEST_EMAIL or not _EMAIL.fullmatch(given["email"]):
+    if not is_email(given["email"]):
         wrong["email"] = visit.t(
             "Cette adresse n’est pas une adresse e-mail : nom@exemple.fr.",
             "This is not an e-mail address: name@example.com.",

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
+import orjson
 import pytest
 
 from serve import handover
@@ -135,6 +137,61 @@ def test_a_server_without_data_does_not_take_the_place_of_one_that_has(tmp_path:
         assert first.poll() is None
         first.terminate()
         assert first.wait(START_S) == 0
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_port_of_a_server_with_another_state_is_not_taken(tmp_path: Path, workers: str) -> None:
+    """It would not leave, and both would count"""
+    world.publish(tmp_path / "data")
+    (tmp_path / "serve.toml").write_text(GENEROUS)
+    with server(tmp_path, 0) as first:
+        address = next_line(first, START_S).strip()
+        port = int(address.rsplit(":", 1)[1])
+        state = str(tmp_path / "état")
+        flags = ("--workers", workers, "--state", state)
+        with server(tmp_path, port, "--take-over", *flags) as second:
+            assert second.wait(START_S) == 1
+            assert second.stdout
+            assert second.stdout.read() == ""
+        said = f"port {port} is served, but not with STATE {state}; give the --state of that"
+        assert said in (tmp_path / "log").read_text()
+        assert handover.listening(port) == 1
+        assert orjson.loads(ask(address, "/readyz")[1])["pid"] == first.pid
+        first.terminate()
+        assert first.wait(START_S) == 0
+
+
+def test_a_server_that_is_killed_as_it_is_relieved_is_nobody_to_be_relieved(
+    tmp_path: Path,
+) -> None:
+    """Its parent is gone with the place, its workers listen for a moment longer"""
+    world.publish(tmp_path / "data")
+    (tmp_path / "serve.toml").write_text(GENEROUS)
+    with server(tmp_path, 0, "--workers", "2") as first:
+        address = next_line(first, START_S).strip()
+        first.kill()
+        with server(tmp_path, int(address.rsplit(":", 1)[1]), "--take-over") as second:
+            assert next_line(second, START_S) == f"{address}\n"
+            assert orjson.loads(ask(address, "/readyz")[1])["pid"] == second.pid
+            second.terminate()
+            assert second.wait(START_S) == 0
+
+
+def test_who_listens_without_its_place_is_looked_at_again(tmp_path: Path) -> None:
+    """It leaves, or has only begun"""
+    listener = _listener(0)
+    post = handover.Post(tmp_path, listener.getsockname()[1])
+    begins = handover.Post(tmp_path, post.port)
+    leaving, beginning = Timer(0.3, listener.close), Timer(0.3, begins.take)
+
+    beginning.start()
+    found = handover.to_relieve(post)
+    os.close(begins._descriptor)
+    leaving.start()
+    left = handover.to_relieve(post)
+
+    assert (found, left) == (1, 0)
+    assert post.take()
 
 
 def test_where_nobody_has_the_port_there_is_nobody_to_relieve(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from quota.lmdb_store import LmdbStore
 from quota.periods import months_before
 from quota.redis_store import RedisStore
 from quota.results import Refusal, Reservation
-from tests.quota.model import Model
+from tests.quota.model import PACK, PACKS, Model
 from tests.quota.small import MOMENTS, SMALL
 
 COMPANIES = ["EE/10000018", "UK/00944111", "FR/Société Générale", "PL/Żabka"]
@@ -30,8 +30,12 @@ class StoreAgainstModel(RuleBasedStateMachine):
 
     store: LmdbStore | RedisStore
 
-    @initialize(moment=st.sampled_from(MOMENTS), plans=st.tuples(slugs, slugs, slugs))
-    def begin(self, moment: datetime, plans: tuple[str, str, str]) -> None:
+    @initialize(
+        moment=st.sampled_from(MOMENTS),
+        plans=st.tuples(slugs, slugs, slugs),
+        packs=st.sampled_from([0, PACKS - 4]),
+    )
+    def begin(self, moment: datetime, plans: tuple[str, str, str], packs: int) -> None:
         self.now = moment
         self.model = Model()
         self.reserved: list[Reservation] = []
@@ -40,6 +44,10 @@ class StoreAgainstModel(RuleBasedStateMachine):
             for plan in plans
         ]
         self.model.plan = dict(zip(self.names, plans, strict=True))
+        # What no example lasts long enough to buy.
+        row = format.join(format.PACKS, self.names[0]), format.pack_pair(packs, 0)
+        self.store._submit(lambda txn: txn.put(*row)).result()
+        self.model.packs[self.names[0]] = self.model.bought[self.names[0]] = packs
 
     # -- the clock -----------------------------------------------------------------
 
@@ -92,14 +100,16 @@ class StoreAgainstModel(RuleBasedStateMachine):
             assert charge.cost == (cost if outcome == "charged" else 0)
             assert charge.left == left - charge.cost == self.model.left(account, grant, self.now)
 
-    @rule(index=who, count=st.integers(1, 9))
+    @rule(index=who, count=st.integers(1, 9) | st.sampled_from([0, PACK, PACK + 1, 2**64]))
     def add_credits(self, index: int, count: int) -> None:
-        self.model.packs[self.names[index]] += count
-        self.model.bought[self.names[index]] += count
+        allowed = self.model.add_credits(self.names[index], count)
 
-        left = self.store.add_credits(self.names[index], count).result()
+        added = self.store.add_credits(self.names[index], count)
 
-        assert left == self.model.packs[self.names[index]]
+        if allowed:
+            assert added.result() == self.model.packs[self.names[index]]
+        else:
+            assert isinstance(added.exception(), NotAllowedError)
 
     # -- exports -------------------------------------------------------------------
 

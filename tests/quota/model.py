@@ -7,6 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+PACK = 10**9
+PACKS = 10**12
+
 
 @dataclass
 class Held:
@@ -42,6 +45,13 @@ class Model:
 
     def month(self, now: datetime) -> str:
         return self.at(now).date().isoformat()[:7]
+
+    def add_credits(self, account: str, count: int) -> bool:
+        if not 1 <= count <= PACK or self.packs[account] + count > PACKS:
+            return False
+        self.packs[account] += count
+        self.bought[account] += count
+        return True
 
     def take(self, account: str, limit: int, now: datetime) -> bool:
         granted = self.calls[account, self.day(now)] < limit

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from quota.lmdb_store import LmdbStore
+from quota.plans import load
 from tests.quota.command import Command
 from tests.quota.small import NOON
 
@@ -75,6 +76,18 @@ def test_account_show_and_list_tell_the_plan_that_is_served(quota: Command) -> N
     assert sorted(one["modules"] for one in listed) == [[], ["bourse", "bilans"]]
     assert "Société Générale" in quota("account", "show", made["account"])
     assert len(quota("account", "list").splitlines()) == 2
+
+
+def test_a_list_has_a_line_each_whatever_a_label_is(quota: Command, account: str) -> None:
+    """One that came by a form of the pages"""
+    store = LmdbStore(quota.state)
+    store.create_key(account, load(), NOON, label="CRM\nZoé\x1b[2J").result()
+    store.close()
+
+    (line,) = quota("key", "list", account).splitlines()
+
+    assert r"CRM\nZoé\x1b[2J" in line
+    assert quota.json("key", "list", account)[0]["label"] == "CRM\nZoé\x1b[2J"
 
 
 def test_set_plan_keeps_the_tool_until_it_is_taken_away(quota: Command, account: str) -> None:

@@ -15,12 +15,28 @@ from tests.quota.command import Capture, Command
         (["account", "create", "--plan", "platine"], "'platine'"),
         (["account", "create", "--plan", "free", "--api-tool"], "--api-tool cannot be had"),
         (["account", "create", "--plan", "integral", "--no-api-tool"], "--no-api-tool cannot be"),
+        (
+            ["account", "create", "--plan", "data", "--modules", "bourse,bilans"],
+            "--modules bourse,bilans cannot be had with the plan 'data', which is as it is: "
+            "leave it out, or take the plan carte",
+        ),
+        (["account", "set-plan", "a_", "free", "--modules", "bourse"], "plan 'free'"),
         (["account", "create"], "--plan"),
+        (["account", "create", "--plan", "free", "--nom", "Żabka\nÉcole"], "'Żabka\\nÉcole'"),
+        (["key", "create", "a_", "--label", "CRM\x1b[2J"], "'CRM\\x1b[2J'"),
+        (["person", "add", "a_", "foo"], "'foo' is no e-mail address"),
+        (["person", "add", "a_", "zoé@exemple.fr\n."], "is no e-mail address"),
+        (["account", "create", "--pla", "free"], "required: --plan"),
+        (["account", "list", "--js"], "arguments: --js\n"),
+        (["--quot", "lmdb", "account", "list"], "'lmdb'"),
         (["account", "create", "--plan", "carte", "--modules", "Bourse!"], "'Bourse!'"),
-        (["credits", "add", "a_", "0"], "at least 1"),
+        (["credits", "add", "a_", "0"], "from 1 to 1000000000"),
+        (["credits", "add", "a_", "1000000001"], "1000000001 credits"),
+        (["credits", "add", "a_", "9" * 20], "from 1 to 1000000000"),
         (["credits", "add", "a_", "-5"], "-5"),
         (["credits", "add", "a_", "1.5"], "'1.5'"),
         (["compact", "--keep-months", "x"], "'x'"),
+        (["compact", "--keep-months", "99999"], "99999 months; give at most 1200"),
         (["cle", "create"], "'cle'"),
         ([], "COMMAND"),
     ],
@@ -68,6 +84,32 @@ def test_a_folder_without_a_store_is_named_and_stays_as_it_is(quota: Command) ->
     assert not quota.state.exists()
 
 
+def test_a_store_that_is_damaged_is_named_once_and_wants_a_copy(
+    quota: Command, account: str
+) -> None:
+    (quota.state / "quota.lmdb").write_bytes(b"Gen\xc3\xa9rale" * 4_000)
+
+    error = quota.fails("account", "list", code=1)
+
+    assert "not an LMDB file; put a copy in its place" in error
+    assert error.count("quota.lmdb") == 1
+
+
+def test_a_file_in_the_place_of_the_folder_is_said_to_be_one(quota: Command) -> None:
+    quota.state.write_text("état")
+
+    error = quota.fails("account", "create", "--plan", "free", code=1)
+
+    assert f"{quota.state} is to be a folder" in error
+    assert "Errno" not in error
+
+
+def test_a_backup_into_a_folder_that_is_not_there_names_it(quota: Command, account: str) -> None:
+    error = quota.fails("backup", str(quota.state / "nulle part" / "copie"), code=1)
+
+    assert f"{quota.state}/nulle part is no folder" in error
+
+
 def test_the_state_folder_may_be_a_variable(
     quota: Command, account: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -88,7 +130,9 @@ def test_without_a_state_folder_nothing_is_done(
 
 
 COMMANDS = [
-    [], ["account", "create"], ["account", "show"], ["account", "list"], ["account", "set-plan"],
+    [], ["account"], ["key"], ["credits"], ["person"], ["person", "add"], ["person", "list"],
+    ["person", "password"], ["account", "create"], ["account", "show"], ["account", "list"],
+    ["account", "set-plan"],
     ["key", "create"], ["key", "list"], ["key", "revoke"], ["credits", "add"], ["usage"],
     ["compact"], ["backup"],
 ]  # fmt: skip

@@ -220,12 +220,25 @@ def test_a_clock_set_before_what_was_compacted_gives_nothing_extra() -> None:
     assert not december.granted, "all calls before the floor are counted on its first day"
 
 
-@pytest.mark.parametrize("count", [0, -5])
-def test_a_pack_holds_at_least_one_credit(count: int) -> None:
+@pytest.mark.parametrize("count", [0, -5, 10**9 + 1, 2**64])
+def test_a_pack_holds_from_one_credit_to_a_thousand_million(count: int) -> None:
     store = DictStore()
     account = store.create_account("free", PLANS, NOON).result().id
 
     assert isinstance(store.add_credits(account, count).exception(), NotAllowedError)
+
+
+def test_modules_are_had_with_a_custom_plan_only() -> None:
+    store = DictStore()
+    account = store.create_account("carte", PLANS, NOON, modules=["bourse"]).result().id
+
+    refused = [
+        store.create_account("data", PLANS, NOON, modules=["bourse"]).exception(),
+        store.set_plan(account, "free", PLANS, modules=["bourse"]).exception(),
+    ]
+
+    assert {type(one) for one in refused} == {NotAllowedError}
+    assert store.set_plan(account, "free", PLANS, modules=()).result().modules == ()
 
 
 def test_credits_of_nobody_are_refused() -> None:

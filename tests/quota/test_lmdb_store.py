@@ -210,7 +210,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
 def test_every_byte_of_a_store(store: LmdbStore) -> None:
     """ARCHITECTURE.md, quota store"""
     account = store.create_account(
-        "data", PLANS, NOON, nom="Żabka", api_tool=True, modules=["bourse"]
+        "carte", PLANS, NOON, nom="Żabka", api_tool=True, modules=["bourse"]
     ).result().id  # fmt: skip
     key, text = store.create_key(account, PLANS, NOON, label="é").result()
     store.add_credits(account, 1_000).result()
@@ -227,7 +227,7 @@ def test_every_byte_of_a_store(store: LmdbStore) -> None:
     assert dict(rows) == {
         b"format": b"1",
         b"floor": b"2026-01",
-        b"a/" + a: '{"id":"%s","nom":"Żabka","plan":"data","outil_api":true,"modules":["bourse"],'
+        b"a/" + a: '{"id":"%s","nom":"Żabka","plan":"carte","outil_api":true,"modules":["bourse"],'
         '"created":"2026-11-21T12:00:00+00:00"}'.replace("%s", account).encode(),
         b"k/" + digest: (
             f'{{"id":"{key.id}","account":"{account}","last4":"{text[-4:]}","label":"é",'

@@ -74,7 +74,8 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
     [
         ("prot = 1", "'prot'"),
         ("[debit]\nvisitor = 1", "'visitor'"),
-        ("debit = 3", "'debit'"),
+        ("debit = 3", "debit = 3 in"),
+        ("debit = 3", "it is a section; write a limit in it, such as visiteur = 60 under [debit]"),
         ("[debit]\nfree = 0", "at least 1"),
         ("[debit]\nfree = -1", "free = -1"),
         ("[debit]\nfree = true", "free = True"),
@@ -94,7 +95,9 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ('quota = "rediss://h/0?foo=1"', "foo"),
         ('base_url = "exemple.eu"', "http://"),
         ("port = = 1", "is not TOML"),
-        ('trusted_proxies = ["10.0.0.1/8"]', "host bits"),
+        ('trusted_proxies = ["10.0.0.1/8"]', "write 10.0.0.0/8 for all of it, or 10.0.0.1 for"),
+        ('trusted_proxies = ["2001:db8::1/64"]', "write 2001:db8::/64"),
+        ('trusted_proxies = ["10.0.0.1/33"]', "10.0.0.1/33"),
         ('trusted_proxies = ["proxy.exemple.eu"]', "proxy.exemple.eu"),
         ("trusted_proxies = 1", "trusted_proxies = 1"),
         ("warm = 1", "warm = 1"),
@@ -119,6 +122,12 @@ def test_what_is_for_several_hosts_wants_their_centre(name: str) -> None:
 def test_an_unknown_variable_is_named(variable: str) -> None:
     with pytest.raises(ConfigError, match="environment"):
         read({}, {variable: "1"})
+
+
+@pytest.mark.parametrize("others", [{}, {"SOCIETES_DEBIT_FREE": "5"}])
+def test_a_variable_that_has_the_name_of_the_section_is_no_limit(others: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=r"debit = '5' .* SOCIETES_DEBIT_VISITEUR=60"):
+        read({}, {"SOCIETES_DEBIT": "5", **others})
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

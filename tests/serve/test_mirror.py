@@ -97,9 +97,13 @@ def test_of_a_part_it_lists_its_countries_and_refuses_the_others_by_name(tmp_pat
     assert orjson.loads(said)["pays_inconnus"] == ["UK"]
 
 
-@pytest.mark.parametrize("name", ["state", "spool"])
-def test_nothing_of_the_server_may_lie_in_data(tmp_path: Path, name: str) -> None:
-    with started(tmp_path / "data", "--mirror", f"--{name}", f"{tmp_path}/data/x") as process:
+@pytest.mark.parametrize("flags", [[], ["--mirror"]])
+@pytest.mark.parametrize("place", ["--state=data", "--state=data/x", "--spool=data/../data/x"])
+def test_nothing_of_the_server_may_lie_in_data(
+    tmp_path: Path, flags: list[str], place: str
+) -> None:
+    name, folder = place.split("=")
+    with started(tmp_path / "data", *flags, name, f"{tmp_path}/{folder}") as process:
         assert process.wait(20) == 2
     assert not (tmp_path / "data").exists()
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -134,16 +135,53 @@ def test_it_starts_without_data_and_picks_the_first_generation_up(tmp_path: Path
 
 
 def test_a_port_that_is_taken_is_one_line_and_1(data: Path) -> None:
+    state = data.with_name("other")
     with started(data) as process:
         port = line_of(process).rsplit(":", 1)[1]
         for workers in ("1", "2"):
             done = run(
-                "--data", str(data), "--state", str(data), "--port", port, "--workers", workers
+                "--data", str(data), "--state", str(state), "--port", port, "--workers", workers
             )
             assert done.returncode == 1
             assert done.stderr.count("\n") == 1
-            assert "in use" in done.stderr
+            assert f"127.0.0.1:{port} is taken; give another --port, or --take-over" in done.stderr
         stop(process)
+
+
+def test_a_port_that_is_not_shared_cannot_be_taken_over(data: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = run("--data", str(data), "--state", str(data.with_name("state")),
+                   "--port", port, "--take-over")  # fmt: skip
+
+    assert done.returncode == 1
+    assert f"127.0.0.1:{port} is taken by a program that shares it with nobody" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--host", "nohost.invalid"), "'nohost.invalid' is no host that is known here; give"),
+        (("--host", "é" * 70), "give another --host"),
+        (("--host", "192.0.2.1"), "192.0.2.1:0 is no address of this machine; give another --host"),
+        (("--state", "data/CURRENT"), "data/CURRENT is a file; --state wants a folder"),
+        (("--state", "data/CURRENT/état"), "data/CURRENT is a file; --state wants a folder"),
+    ],
+)
+def test_where_it_cannot_begin_it_names_the_value_and_the_flag(
+    data: Path, flags: tuple[str, ...], said: str
+) -> None:
+    name, value = flags
+    if name == "--state":
+        value = str(data.parent / value)
+    elsewhere, state = str(data.with_name("autre")), str(data.with_name("state"))
+
+    done = run("--data", elsewhere, "--state", state, "--port", "0", name, value)
+
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Errno" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -156,6 +194,8 @@ def test_a_port_that_is_taken_is_one_line_and_1(data: Path) -> None:
         (("--quota", "http://h"), "http://h"),
         (("--lease", "true"), "redis://"),
         (("--prot", "1"), "--prot"),
+        (("--por", "5"), "--por"),
+        (("--print-config", "--worker", "2"), "--worker"),
         (("--config", "absent.toml"), "absent.toml"),
     ],
 )

@@ -82,6 +82,7 @@ def test_what_fails_says_so_in_one_line(
         (["x", "--limit-rate", "fast"], "'fast' is no number above 0"),
         (["x", "--keep", "1"], "'1' is no whole number from 2 on"),
         (["x", "--public-key", "absent"], "absent is no public key"),
+        (["x", "--kee", "3"], "unrecognized arguments: --kee 3"),
     ],
 )
 def test_wrong_use_is_2_and_names_the_value(
