@@ -18,6 +18,7 @@ from pipeline.workshop import Workshop
 from shards import publication
 from shards.manifest import Source
 from shards.publication import Gates
+from shards.reference import SPELLINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
     known = [country.iso2 for country in seeds.pays]
     if pays is None:
         return known
-    asked = list(dict.fromkeys(sources.SPELLINGS.get(iso2, iso2) for iso2 in pays))
+    asked = list(dict.fromkeys(SPELLINGS.get(iso2, iso2) for iso2 in pays))
     if unknown := [iso2 for iso2 in asked if iso2 not in known]:
         raise BuildError(f"unknown country {', '.join(unknown)}; known: {', '.join(sorted(known))}")
     return asked

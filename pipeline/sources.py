@@ -8,7 +8,7 @@ hold some of its rows, a piece at a time.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 from blake3 import blake3
@@ -17,9 +17,7 @@ from pipeline import canonical
 from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
 from shards.manifest import Source
-
-# What else a country is called in the input (§1: GB is accepted).
-SPELLINGS: Final = {"GB": "UK"}
+from shards.reference import SPELLINGS
 
 Survey = Mapping[Path, Mapping[str, int]]  # rows by file and country, "" for the rows without one
 

@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shards.reference import Reference
+from shards.reference import SPELLINGS, Reference
 from shards.text import fold
 
-# Country codes of the outside world that mean a code of ours (§1).
-ALIASES: Final = {"GB": "UK"}
 # What else people call them, folded. Nothing but suggestions comes of these.
 _ALSO: Final = {
     "AT": "osterreich", "BE": "belgique belgie belgien", "BG": "българия balgariya",
@@ -44,7 +42,7 @@ class Names:
     def country(self, word: str) -> str | None:
         """The code of a country that a caller wrote, or None."""
         code = word.strip().upper() if word.isascii() else ""  # "ı" and "ﬁ" have capitals too
-        code = ALIASES.get(code, code)
+        code = SPELLINGS.get(code, code)
         return code if code in self.pays else None
 
     def sector(self, word: str) -> str | None:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from quota.plans import SEEDS
-from serve.names import ALIASES
+from shards.reference import SPELLINGS
 
 # The parameters by which the words are sent, each with its table and the columns of its words.
 _TABLES: Final = {"pays": ("pays.csv", ("iso2",)), "secteur": ("secteurs.csv", ("slug", "secteur"))}
@@ -21,7 +21,7 @@ _TABLES: Final = {"pays": ("pays.csv", ("iso2",)), "secteur": ("secteurs.csv", (
 def words() -> Mapping[str, tuple[str, ...]]:
     """`pays`: the codes, aliases last; `secteur`: the slugs, then the French labels."""
     found = {name: _column(*table) for name, table in _TABLES.items()}
-    found["pays"] += tuple(ALIASES)
+    found["pays"] += tuple(SPELLINGS)
     return found
 
 

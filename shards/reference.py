@@ -7,9 +7,12 @@ and groups, labels are what callers see and send.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
+
+# Country codes of the outside world that mean a code of ours (§1, contract B1).
+SPELLINGS: Final = {"GB": "UK"}
 
 
 @dataclass(frozen=True, slots=True)

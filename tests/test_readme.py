@@ -45,7 +45,7 @@ def test_every_other_curl_of_the_readme_is_answered(demo: str) -> None:
 
     assert len(statuses) == 7
     assert {path for path, status in statuses.items() if status != 200} == {
-        "/api/v1/societes?pays=EL"
+        "/api/v1/societes?pays=germany"
     }
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from tqdm import tqdm
 
 from shards.publication import KEPT
+from shards.reference import SPELLINGS
 from shards.sync import places, signature
 from shards.sync.errors import SyncError
 from shards.sync.fetch import Fetcher
@@ -160,7 +161,7 @@ def _pays(text: str) -> tuple[str, ...]:
     codes = [code.strip().upper() for code in text.split(",")]
     if wrong := [code for code in codes if not re.fullmatch("[A-Z]{2}", code)]:
         raise argparse.ArgumentTypeError(f"{wrong[0]!r} is no country; write EE,UK")
-    return tuple(sorted(set(codes)))
+    return tuple(sorted({SPELLINGS.get(code, code) for code in codes}))
 
 
 def _positive(text: str) -> float:

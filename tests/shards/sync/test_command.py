@@ -54,7 +54,7 @@ def test_sync_says_what_it_did_and_then_that_there_is_nothing_to_do(
     ("arguments", "said"),
     [
         (["nowhere"], "nowhere/CURRENT is not there"),
-        (["source", "--pays", "ee,de"], "has no DE; --pays may name EE, FR, UK"),
+        (["source", "--pays", "gb,de"], "has no DE; --pays may name EE, FR, UK"),
         (["http://127.0.0.1:1"], "http://127.0.0.1:1/CURRENT cannot be read: "),
     ],
 )
