@@ -54,7 +54,7 @@ def set_plan(
     Its keys stay, also where the new plan allows fewer (A9).
     """
     before = account_of(txn, account)
-    check_plan(plan, api_tool, plans, modules)
+    check_plan(plan, api_tool or None, plans, modules)
     return _put(
         txn,
         replace(
