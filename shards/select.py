@@ -18,7 +18,7 @@ from shards.paths import Found
 from shards.query import ORDERS
 from shards.question import Named, Question
 from shards.reader import Shard
-from shards.sets import EMPTY, NONE, Lookup, Rows, RowSet
+from shards.sets import EMPTY, NONE, Counted, Lookup, Rows, RowSet
 
 # Microseconds that a country takes at least, with its page.
 _PLAIN: Final = 25.0
@@ -125,12 +125,26 @@ def _with_names(
 ) -> Matches:
     """Names that contain `q`, and identifiers that begin with it (contract B15)."""
     by_id = NONE if named.prefix is None else idents.beginning_with(shard.idents, named.prefix)
-    if not _is_free(asked):
-        asked = asked._replace(named=sets.union(by_name.find(), by_id.find()))
-        return _matches(shard, question, asked, paths.cheapest(shard, asked).run())
-    known = by_name.counted or by_id.counted
-    if known is None:
-        return _all_of(shard, question, asked, sets.union(by_name.find(), by_id.find()))
+    if _is_free(asked) and (known := by_name.counted or by_id.counted):
+        return _counted_matches(shard, question, asked, known, by_name, by_id)
+    found = sets.union(by_name.find(), by_id.find())
+    if not found.size:
+        return NOTHING
+    if _is_free(asked):
+        return _all_of(shard, question, asked, found)
+    asked = asked._replace(named=found)
+    return _matches(shard, question, asked, paths.cheapest(shard, asked).run())
+
+
+def _counted_matches(
+    shard: Shard,
+    question: Question,
+    asked: Conditions,
+    known: Counted,
+    by_name: Lookup,
+    by_id: Lookup,
+) -> Matches:
+    """The rows of both lookups, of which `known` is what is known of one without finding it."""
     if by_name is NONE or by_id is NONE:
         head = known.heads[ORDERS.index(question.tri)]
         found = cache(by_id.find if by_name is NONE else by_name.find)
