@@ -8,6 +8,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -216,9 +217,12 @@ def _minimum(value: str) -> tuple[str, int]:
     return _known((iso2,))[0] if given else publication.EVERYWHERE, int(number)
 
 
+_seeds = cache(seeds.read)  # a value of --minimum, and there may be 25, asks for them
+
+
 def _known(countries: tuple[str, ...]) -> tuple[str, ...]:
     """These countries as the tables spell them."""
-    found = seeds.read()
+    found = _seeds()
     try:
         return tuple(planning.wanted(countries, found))
     except BuildError as error:

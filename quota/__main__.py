@@ -18,7 +18,7 @@ import orjson
 
 from quota import address, commands, person_commands, shown
 from quota.commands import Answer, Plans
-from quota.effective import NONE, check_plan
+from quota.effective import INCLUDED, NONE, check_plan
 from quota.environment import FILE
 from quota.errors import QuotaError
 from quota.ledger import PACK_MOST
@@ -68,9 +68,14 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: 
         options.plan = options.plan or options.named_plan
     if "plan" in options:
         try:
-            check_plan(options.plan, options.api_tool, plans, options.modules)
+            plan = check_plan(options.plan, bool(options.api_tool), plans, options.modules)
         except QuotaError as error:
             parser.error(str(error))
+        if options.api_tool is False and plan.outil_api == INCLUDED:
+            parser.error(
+                f"--no-api-tool cannot be had with the plan {options.plan!r}, which includes the "
+                "API tool; leave it out"
+            )
     first = options.command is commands.create_account
     if on_this_host and not first and not (options.state / FILE).exists():
         raise QuotaError(f"{options.state} holds no {FILE}; `account create` makes the first one")

@@ -46,16 +46,15 @@ def has_tool(account: Account, plans: Mapping[str, Plan]) -> bool:
 
 def check_plan(
     slug: str,
-    api_tool: bool | None,
+    api_tool: bool,
     plans: Mapping[str, Plan],
     modules: Sequence[str] | None = None,
 ) -> Plan:
-    """The plan an account may take, with the tool, without it, or (None) as it comes.
+    """The plan an account may take, with the tool or without.
 
     Raises:
         UnknownError: there is no such plan, or none for an account (`visiteur` has no keys).
-        NotAllowedError: the tool cannot be had, or not be left out, with this plan; or it has no
-            modules.
+        NotAllowedError: the tool, or modules, cannot be had with this plan.
     """
     if slug not in plans or plans[slug].outil_api == NONE:
         allowed = ", ".join(name for name, plan in plans.items() if plan.outil_api != NONE)
@@ -64,11 +63,6 @@ def check_plan(
     if api_tool and plan.outil_api not in (OPTION, INCLUDED):
         raise NotAllowedError(
             f"--api-tool cannot be had with the plan {slug!r}, which has the API without it; "
-            "leave it out"
-        )
-    if api_tool is False and plan.outil_api == INCLUDED:
-        raise NotAllowedError(
-            f"--no-api-tool cannot be had with the plan {slug!r}, which includes the API tool; "
             "leave it out"
         )
     if modules and not plan.sur_mesure:

@@ -37,7 +37,7 @@ def accounts(txn: Reading) -> list[Account]:
 
 def create_account(txn: Writing, account: Account, plans: Mapping[str, Plan]) -> Account:
     """Enter a new account; its plan must be one that an account can have (`check_plan`)."""
-    check_plan(account.plan, account.outil_api or None, plans, account.modules)
+    check_plan(account.plan, account.outil_api, plans, account.modules)
     return _put(txn, account)
 
 
@@ -54,7 +54,7 @@ def set_plan(
     Its keys stay, also where the new plan allows fewer (A9).
     """
     before = account_of(txn, account)
-    check_plan(plan, api_tool or None, plans, modules)
+    check_plan(plan, bool(api_tool), plans, modules)
     return _put(
         txn,
         replace(

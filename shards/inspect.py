@@ -8,7 +8,8 @@ from typing import Final
 import orjson
 
 from shards import format, generations, pointer
-from shards.errors import CorruptError, GenerationError
+from shards import manifest as manifests
+from shards.errors import GenerationError
 from shards.reader import Shard
 from shards.sync import part
 
@@ -33,18 +34,13 @@ def _check_size(path: Path) -> None:
     if not (path.parent / generations.MANIFEST).exists():
         return
     file = generations.read_manifest(path.parent).files.get(path.name)
-    if file is not None and path.stat().st_size != file.size:
-        raise CorruptError(
-            f"{path} has {path.stat().st_size} bytes, the manifest says {file.size}; "
-            "build or fetch the generation again"
-        )
+    if file is not None:
+        manifests.same_sizes(path.parent, {path.name: file})
 
 
 def data_lines(data: Path) -> Iterator[str]:
     """The generations in the folder `data`, and the files of the published one."""
-    known = pointer.published(data)
-    if known is None:
-        raise GenerationError(f"{data} has nothing published; `python -m pipeline build` does")
+    known = pointer.expected(data)
     yield f"{data}: {known.generation} published {known.published}, before it {known.previous}"
     folder = data / known.generation
     manifest = generations.read_manifest(folder)

@@ -18,9 +18,7 @@ _PIECE: Final = 4_096
 
 def kept_lines(data: Path) -> Iterator[str]:
     """Every generation that is kept, the published one first, and what it changed."""
-    known = pointer.published(data)
-    if known is None:
-        raise GenerationError(f"{data} has nothing published; `python -m pipeline build` does")
+    known = pointer.expected(data)
     ways = succession.steps(data)
     for place, name in enumerate(known.kept):
         role = f"published {known.published}" if not place else "previous" if place == 1 else "kept"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 
 import orjson
 
@@ -63,7 +63,20 @@ def published(data: Path) -> Published | None:
         ) from error
 
 
-def is_name(name: object) -> bool:
+def expected(data: Path) -> Published:
+    """What CURRENT says.
+
+    Raises:
+        CorruptError: if CURRENT cannot be understood.
+        GenerationError: if nothing has been published.
+    """
+    known = published(data)
+    if known is None:
+        raise GenerationError(f"{data} has nothing published; `python -m pipeline build` does")
+    return known
+
+
+def is_name(name: object) -> TypeGuard[str]:
     """Can it be the name of a generation (FORMAT.md §2)? A path cannot."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 

@@ -54,18 +54,21 @@ class Gates:
         `before` is None where it cannot be read: nobody can say then that nothing was lost.
         """
         known = {**counts, EVERYWHERE: sum(counts.values())}
-        losses = ["the published generation cannot be read, and hence not be compared with"]
-        if before is not None:
-            losses = [
-                f"{iso2} has {counts.get(iso2, 0)} companies, the published generation has {number}"
-                for iso2, number in sorted(before.items())
-                if counts.get(iso2, 0) < LEAST_SHARE * number
-            ]
-        return losses + [
+        return _losses(before, counts) + [
             f"{iso2 or 'the whole'} has {known.get(iso2, 0)} companies, {number} are the minimum"
             for iso2, number in sorted(self.minimums.items())
             if known.get(iso2, 0) < number
         ]
+
+
+def _losses(before: Mapping[str, int] | None, counts: Mapping[str, int]) -> list[str]:
+    if before is None:
+        return ["the published generation cannot be read, and hence not be compared with"]
+    return [
+        f"{iso2} has {counts.get(iso2, 0)} companies, the published generation has {number}"
+        for iso2, number in sorted(before.items())
+        if counts.get(iso2, 0) < LEAST_SHARE * number
+    ]
 
 
 _GATES: Final = Gates()

@@ -39,8 +39,7 @@ class Packing:
         packed = pack(found, self.rows)
         if len(found) <= format.headed_size(self.rows):
             return packed
-        mask = np.zeros(self.rows, dtype=bool)
-        mask[found] = True
+        mask = mask_of(found, self.rows)
         return self._headed(packed, mask)
 
     def of_mask(self, mask: NDArray[np.bool_]) -> bytes:
@@ -57,8 +56,7 @@ class Packing:
         if size * size < _LOOKED_AT * format.HEAD_ROWS * self.rows:  # else so many are walked over
             heads = self._ranked(found)
         else:
-            mask = np.zeros(self.rows, dtype=bool)
-            mask[found] = True
+            mask = mask_of(found, self.rows)
             heads = self._heads(mask, size)
         return _HEAD.pack(COUNTED, size) + b"".join(head.tobytes() for head in heads)
 
@@ -91,6 +89,13 @@ class Packing:
                 end *= _FURTHER
 
 
+def mask_of(found: Rows, rows: int) -> NDArray[np.bool_]:
+    """Which of `rows` rows are among `found`, in any order and as often as they like."""
+    mask = np.zeros(rows, dtype=bool)
+    mask[found] = True
+    return mask
+
+
 def pack(found: Rows, rows: int) -> bytes:
     """The bytes of the set `found`, ascending, in a shard of `rows`.
 
@@ -98,8 +103,7 @@ def pack(found: Rows, rows: int) -> bytes:
     '02000000 02000000 01ff2c'
     """
     if len(found) * _DENSE > rows:
-        mask = np.zeros(rows, dtype=bool)
-        mask[found] = True
+        mask = mask_of(found, rows)
         return _bits(mask, len(found))
     gaps = _gaps(found)
     if len(gaps) < found.itemsize * len(found):

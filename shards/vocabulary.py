@@ -18,7 +18,7 @@ from shards import sorting, texts
 from shards.arrays import distinct, ranges
 from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, counted_size, heavy_size
 from shards.orders import Rows
-from shards.rowsets import Packing
+from shards.rowsets import Packing, mask_of
 from shards.sorting import Keys, Sorted
 from shards.text import fold, fold_id
 from shards.texts import END, Interval, Texts
@@ -171,9 +171,7 @@ def heavy(
         met.add(part)
         listed = _listed(held, owners[part.first : part.end])
         if len(listed) > heavy_size(rows):
-            mask = np.zeros(rows, dtype=bool)
-            mask[listed] = True
-            yield part, packing.of_mask(mask)
+            yield part, packing.of_mask(mask_of(listed, rows))
         else:
             yield part, packing.of_count(distinct(listed))
 

@@ -69,12 +69,8 @@ def _contents(sheet: Sheet, row: int, words: Words, comptes: Mapping[int, str]) 
             if not comptes:
                 continue
             target, *_, last = [*comptes.values(), *comptes.values()]
-            number = words.number(len(comptes))
-            about = (
-                words("about_compte", first=target)
-                if len(comptes) == 1
-                else words("about_comptes", n=number, first=target, last=last)
-            )
+            told = "about_compte" if len(comptes) == 1 else "about_comptes"
+            about = words(told, n=words.number(len(comptes)), first=target, last=last)
         sheet.link(row, 0, within(target), words(name), look.link)
         sheet.across(row, 1, 2, about, look.wrapped)
         row += 1

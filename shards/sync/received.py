@@ -32,12 +32,12 @@ def pointer(packed: bytes, where: str) -> str:
         FaultError: it names none.
     """
     try:
-        name = orjson.loads(packed)["generation"]
+        name: object = orjson.loads(packed)["generation"]
     except (KeyError, TypeError, ValueError) as error:
         raise FaultError(f"{where} is no CURRENT of a folder DATA: {error}") from error
     if not is_name(name):
         raise FaultError(f"{where} names the generation {name!r}, which is not a name of one")
-    return str(name)
+    return name
 
 
 def manifest(packed: bytes, generation: str, where: str) -> Manifest:
