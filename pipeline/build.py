@@ -82,7 +82,7 @@ def run(options: Options) -> Built:
         given = planning.read(options.inputs)
         elsewhere = _elsewhere(options, seeds, given, shop)
         known = unchanged.published(options.out)
-        here = planning.processes(options, wanted, given)
+        here = planning.process_count(options, wanted, given)
         with _crew(options, here, shop) as crew:
             tasks = planning.tasks(options, seeds, wanted, given, shop, crew.share)
             reused = unchanged.find(known, options.out, tasks)

@@ -266,7 +266,7 @@ def _stages(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame
         .pipe(checks.columns, "sectors", there=_WORKING, gone=["nace_version"])
         .pipe(identifiers.link, seeds.country(task.iso2))
         .pipe(derived.attach)
-        .pipe(score.attach)
+        .pipe(score.attach_score)
         .pipe(checks.columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
     )
 

@@ -60,7 +60,7 @@ def read(inputs: tuple[Path, ...]) -> Input:
     )
 
 
-def processes(options: Options, wanted: Sequence[str], given: Input) -> Processes:
+def process_count(options: Options, wanted: Sequence[str], given: Input) -> Processes:
     """As many of this machine as pay off for the wanted countries."""
     totals = sources.totals(given.companies)
     count = jobs.number(options.jobs, [totals.get(iso2, 0) for iso2 in wanted])

@@ -67,7 +67,7 @@ def _after(
 
 def _becomes(options: Options, seeds: Seeds, wanted: list[str], given: Input) -> dict[str, str]:
     shop = Workshop(options.out / FOLDER / "done", Path())
-    here = planning.processes(options, wanted, given)
+    here = planning.process_count(options, wanted, given)
     tasks = planning.tasks(options, seeds, wanted, given, shop, here.share)
     known = unchanged.published(options.out)
     found = {pays.iso2: _KEPT for pays in seeds.pays}

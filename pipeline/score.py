@@ -41,7 +41,7 @@ WEIGHTS: Final[Mapping[str, int]] = MappingProxyType(
 )
 
 
-def attach(companies: pl.LazyFrame) -> pl.LazyFrame:
+def attach_score(companies: pl.LazyFrame) -> pl.LazyFrame:
     """Add `score`."""
     known = [pl.col(name).is_not_null().cast(pl.Int64) * weight for name, weight in WEIGHTS.items()]
     return companies.with_columns(pl.sum_horizontal(*known).alias("score"))

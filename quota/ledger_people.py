@@ -17,7 +17,6 @@ from quota.plans import Plan
 from quota.promise import Promise, Told
 from quota.transaction import Reading, Writing
 
-T = TypeVar("T")
 
 
 class Read(Protocol):

@@ -19,7 +19,7 @@ _INTEGER: Final = re.compile(r"([+-]?)([0-9]+)(?:\.0*)?")
 _DIGITS: Final = 4_300
 
 
-def decimal(text: str) -> float:
+def parse_decimal(text: str) -> float:
     """A finite float; `-0` is 0.
 
     >>> decimal("1e6"), decimal("-.5")
@@ -33,7 +33,7 @@ def decimal(text: str) -> float:
     return number + 0.0
 
 
-def integer(text: str) -> int:
+def parse_integer(text: str) -> int:
     """An integer of any size.
 
     >>> integer("0050.0"), integer("-3")

@@ -60,7 +60,7 @@ def integer(values: Values, parameter: Parameter) -> int | None:
     if not text:
         return None
     try:
-        number = numbers.integer(text)
+        number = numbers.parse_integer(text)
     except ValueError as error:
         raise errors.parametre_invalide(parameter.name, str(error)) from error
     least = parameter.minimum
@@ -74,7 +74,7 @@ def decimal(values: Values, parameter: Parameter) -> float | None:
     if not text:
         return None
     try:
-        return numbers.decimal(text)
+        return numbers.parse_decimal(text)
     except ValueError as error:
         raise errors.parametre_invalide(parameter.name, str(error)) from error
 

@@ -30,7 +30,7 @@ def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Coun
     Args:
         old, new: None where that generation does not have the country.
     """
-    shards = [None if path is None else opened.shard(path) for path in (old, new)]
+    shards = [None if path is None else opened.open_shard(path) for path in (old, new)]
     try:
         writer = Writer(target, iso2)
         for nature, identifier, champs in _differences(*shards):

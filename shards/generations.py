@@ -90,7 +90,7 @@ def open_folder(folder: Path, manifest: Manifest) -> Generation:
         manifests.same_sizes(folder, manifest.files)
         reference = references.load((folder / REFERENCE).read_bytes())
         for pays in reference.pays:
-            shards[pays.iso2] = opened.shard(folder / shard_name(pays.iso2))
+            shards[pays.iso2] = opened.open_shard(folder / shard_name(pays.iso2))
             _same_counts(shards[pays.iso2], pays.iso2, manifest)
     except BaseException:
         for shard in shards.values():

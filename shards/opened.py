@@ -18,7 +18,7 @@ _open: Final[dict[Inode, tuple[Shard, int]]] = {}
 _inodes: Final[dict[int, Inode]] = {}
 
 
-def shard(path: Path) -> Shard:
+def open_shard(path: Path) -> Shard:
     """The open shard at `path`, to be given back once.
 
     Raises:
@@ -40,7 +40,7 @@ def inode_of(path: Path) -> Inode:
 
 
 def give_back(shard: Shard) -> None:
-    """Say that one of those who asked for `shard` is done with it."""
+    """Say that one of those who asked for `open_shard` is done with it."""
     with _lock:
         inode = _inodes[id(shard)]
         _, users = _open[inode]

@@ -38,7 +38,7 @@ def first(shard: Shard, question: Question, asked: Conditions, found: Found, cou
     if not count:
         return EMPTY.rows()
     if found.total == count and asked.named is not None:
-        return ranking.first(shard, question.tri, found.rows(), count)
+        return ranking.least_ranked(shard, question.tri, found.rows(), count)
     direct = _direct(shard, question, asked, count)
     if direct is not None and len(direct) == count:  # an order may end before that among nulls
         return direct
@@ -51,7 +51,7 @@ def first(shard: Shard, question: Question, asked: Conditions, found: Found, cou
         walked = _walk(shard, question.tri, asked, stretch, count, int(expected), budget)
         if walked is not None:
             return walked
-    return ranking.first(shard, question.tri, found.rows(), count)
+    return ranking.least_ranked(shard, question.tri, found.rows(), count)
 
 
 # -- without looking at a row -------------------------------------------------------------
@@ -108,14 +108,14 @@ def _heads(shard: Shard, tri: str, scope: Scope, count: int) -> Rows | None:
     if len(heads) == 1 and not few:
         return heads[0]
     heads += [np.arange(part.start, part.stop, dtype=np.uint32) for part in few]
-    return ranking.first(shard, tri, np.concatenate(heads), count)
+    return ranking.least_ranked(shard, tri, np.concatenate(heads), count)
 
 
 def _fronts(shard: Shard, tri: str, asked: Conditions, count: int) -> Rows:
     """In a cell turnover descends, so the first rows of each range are the first of it."""
     starts, stops = conditions.spans(shard, asked)
     fronts = ranges(starts, np.minimum(stops - starts, count)).astype(np.uint32)
-    return ranking.first(shard, tri, fronts, count)
+    return ranking.least_ranked(shard, tri, fronts, count)
 
 
 def _stretch(shard: Shard, tri: str, asked: Conditions) -> Interval:

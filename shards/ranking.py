@@ -8,7 +8,7 @@ from shards.sets import Rows
 from shards.steps import Steps
 
 
-def first(shard: Shard, tri: str, rows: Rows, count: int) -> Rows:
+def least_ranked(shard: Shard, tri: str, rows: Rows, count: int) -> Rows:
     """The first `count` of `rows` in the order `tri`, or all if there are fewer.
 
     Cost: a rank and a part in finding the least ones for each row.

@@ -16,7 +16,6 @@ from shards import format, orders
 from shards.format import BITS, COUNTED, FURTHER, GAPS, HEADED, LIST, U4
 from shards.orders import Rows
 
-_HEAD = struct.Struct("<II")  # kind, number of rows
 _DENSE = 16  # above one row in so many, a bit a row
 _WORD = 64
 # The first rows of a set are looked for among so many times those that should hold them, then more.

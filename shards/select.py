@@ -188,12 +188,12 @@ def _merged_head(shard: Shard, tri: str, parts: Sequence[tuple[Lookup, RowSet]])
     """The first rows of several sets together, some of which are known."""
     place = ORDERS.index(tri)
     heads = [
-        ranking.first(shard, tri, found.rows(), format.HEAD_ROWS)
+        ranking.least_ranked(shard, tri, found.rows(), format.HEAD_ROWS)
         if lookup.counted is None
         else lookup.counted.heads[place]
         for lookup, found in parts
     ]
-    return ranking.first(shard, tri, distinct(np.concatenate(heads)), format.HEAD_ROWS)
+    return ranking.least_ranked(shard, tri, distinct(np.concatenate(heads)), format.HEAD_ROWS)
 
 
 def _listing(found: RowSet) -> Callable[[], float]:

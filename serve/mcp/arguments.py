@@ -102,7 +102,7 @@ def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     found = dict(given)
     text = found.get("limit") or str(_FEW_ROWS)
     with suppress(ValueError):  # the parser of the route says what is wrong with it
-        text = str(min(numbers.integer(text.strip()), MOST_ROWS))
+        text = str(min(numbers.parse_integer(text.strip()), MOST_ROWS))
     return [*((name, value) for name, value in given if name != "limit"), ("limit", text)]
 
 

@@ -15,7 +15,7 @@ from serve import meters
 from serve.codes import CODES
 from serve.errors import ApiError
 
-_KEPT: Final = 10  # values of a list
+_MOST_VALUES: Final = 10  # values of a list
 _LONGEST: Final = 200  # characters of a value
 _MESSAGE: Final = 1_500  # characters of a message, which has such values in it
 
@@ -66,9 +66,9 @@ def _remedy(error: ApiError) -> str:
 
 def _short(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {_cut(str(name)): _short(part) for name, part in list(value.items())[:_KEPT]}
+        return {_cut(str(name)): _short(part) for name, part in list(value.items())[:_MOST_VALUES]}
     if isinstance(value, (list, tuple)):
-        return [_short(part) for part in value[:_KEPT]]
+        return [_short(part) for part in value[:_MOST_VALUES]]
     return _cut(value) if isinstance(value, str) else value
 
 

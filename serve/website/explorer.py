@@ -15,7 +15,7 @@ from serve.answer import Answer
 from serve.doors import Call
 from serve.edition import Edition
 from serve.errors import ApiError
-from serve.numbers import decimal
+from serve.numbers import parse_decimal
 from serve.societes import societes
 from serve.website import asked as searches
 from serve.website import bars, pickers, refused, table
@@ -148,6 +148,6 @@ def _chips(visit: Visit, edition: Edition, asked: Asked) -> Sequence[tuple[str, 
 def _readable(visit: Visit, value: str) -> str:
     """A bound with its thousands apart; one that is no number as it was written."""
     try:
-        return Shown(visit.lang).number(decimal(value))
+        return Shown(visit.lang).number(parse_decimal(value))
     except ValueError:
         return value

@@ -9,7 +9,7 @@ from shards.record import FIELDS
 
 def scored(**known: object) -> int:
     row = {**dict.fromkeys(score.WEIGHTS), **known}
-    return int(score.attach(pl.LazyFrame([row])).collect()["score"].item())
+    return int(score.attach_score(pl.LazyFrame([row])).collect()["score"].item())
 
 
 def test_the_weights_sum_to_100() -> None:

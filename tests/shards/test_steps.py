@@ -40,6 +40,6 @@ def test_ranking_gives_the_first_rows_of_an_order(
             chosen = data.draw(st.sets(st.sampled_from(order)) if order else st.just(set()))
             rows = np.array(sorted(chosen), dtype=np.uint32)
 
-            ranked = ranking.first(shard, tri, rows, count).tolist()
+            ranked = ranking.least_ranked(shard, tri, rows, count).tolist()
 
     assert ranked == [row for row in order if row in chosen][:count]

@@ -5,7 +5,7 @@ import csv
 from pathlib import Path
 from string import Formatter
 
-import serve.workbook
+from serve.workbook import book
 from quota.plans import SEEDS
 from serve.workbook import tables
 from serve.workbook.words import TEXTS
@@ -55,7 +55,7 @@ def test_every_text_says_the_same_values_in_both_languages() -> None:
 
 
 def test_no_text_is_left_that_no_sheet_uses() -> None:
-    folder = Path(serve.workbook.__file__).parent
+    folder = Path(book.__file__).parent
     used = {
         node.value
         for path in folder.glob("*.py")
