@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from quota import debit
+from quota import debit as limiter
 from quota.bucket import Wait
 from quota.debit import Debit
 from quota.environment import FILE, Environment
@@ -130,7 +130,7 @@ def _store(folder: Path) -> Write:
 
 
 def _debit(folder: Path) -> Write:
-    debit.PATIENCE_S = 60.0  # type: ignore[misc]
+    limiter.PATIENCE_S = 60.0  # type: ignore[misc]
     debit = Debit(folder, memory=folder)
 
     def write(change: Change) -> Wait:
@@ -185,7 +185,7 @@ def test_a_stopped_process_stops_no_other_from_answering_bursts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """D7 fails open: one call waits, those after it do not"""
-    monkeypatch.setattr("debit.PATIENCE_S", 0.05)
+    monkeypatch.setattr("quota.debit.PATIENCE_S", 0.05)
     now = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
     with closing(Debit(tmp_path, memory=tmp_path)) as debit:
         debit.allow("a", 1, now)
