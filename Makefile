@@ -112,9 +112,9 @@ $(BENCH): requirements-bench.lock $(READY)
 # The tests that rewrite fail on purpose: a rewritten file is not a pass, its diff is to be read.
 golden: $(READY) ## rewrite tests/golden and the examples of the API; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
-	@git --no-pager diff --stat -- tests/golden serve/openapi/examples.json
+	@git --no-pager diff --stat -- tests/golden serve/docs/openapi/examples.json
 
-viewer: $(JUDGE) ## fetch the viewer of /docs again from npm, in the version that serve/viewer names
+viewer: $(JUDGE) ## fetch the viewer of /docs again from npm, in the version that serve/docs/viewer names
 	$(PY) tests/judges/openapi/viewer.py
 
 lock: $(READY) ## write the lock files of Python again from pyproject.toml

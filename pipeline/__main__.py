@@ -13,16 +13,19 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline import build, importing, memory, planning, preview, quality, seeds
+from pipeline import importing, seeds
+from pipeline.build import build, dry_run, plan
+from pipeline.build.plan import Options
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
-from pipeline.planning import Options
 from pipeline.registers import REGISTERS
-from pipeline.rejected import MOST
-from pipeline.synth import writing
-from shards import publication
+from pipeline.stages import quality_report
+from pipeline.stages.rejections import MOST
+from pipeline.synth import writer
+from pipeline.workers import memory
 from shards.errors import ShardError
-from shards.publication import Gates
+from shards.publish import publication
+from shards.publish.publication import Gates
 
 _SCHEDULER = re.compile(r"(tcp|tls)://([\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 
@@ -65,7 +68,7 @@ def _build(asked: argparse.Namespace) -> int:
         max_rejected=asked.max_rejected,
     )
     if asked.dry_run:
-        for line in preview.lines(options):
+        for line in dry_run.lines(options):
             print(line)
         return 0
     built = build.run(options)
@@ -75,21 +78,21 @@ def _build(asked: argparse.Namespace) -> int:
     ):
         if countries:
             print(f"{what}: {' '.join(countries)}")
-    for line in quality.table(built.pays, built.hors_pays):
+    for line in quality_report.table(built.pays, built.hors_pays):
         print(line)
     print(f"published {built.generation} in {asked.out}")
     return 0
 
 
 def _synth(asked: argparse.Namespace) -> int:
-    options = writing.Options(
+    options = writer.Options(
         companies=asked.companies,
         seed=asked.seed,
         out=asked.out,
         comptes=asked.comptes,
         jobs=asked.jobs,
     )
-    written = writing.run(options)
+    written = writer.run(options)
     print(f"{written.companies} companies, {written.lines} statement lines in {asked.out}")
     return 0
 
@@ -224,7 +227,7 @@ def _known(countries: tuple[str, ...]) -> tuple[str, ...]:
     """These countries as the tables spell them."""
     found = _seeds()
     try:
-        return tuple(planning.wanted(countries, found))
+        return tuple(plan.wanted(countries, found))
     except BuildError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

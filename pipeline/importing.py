@@ -23,7 +23,7 @@ from pipeline import canonical
 from pipeline.canonical import InputError
 from pipeline.registers import REGISTERS
 from pipeline.registers.register import Counts, Reading, Register
-from shards import durable
+from shards.generations import atomic_files
 
 LONGEST_NAME: Final = 120  # a file name holds 255 bytes; the UK product comes in seven parts
 
@@ -170,13 +170,13 @@ def _made(folder: Path) -> Path:
 def _sink(frame: pl.LazyFrame, target: Path) -> None:
     partial = _partial(target)
     frame.sink_parquet(partial, compression="zstd", maintain_order=True)
-    durable.appear(partial, target)
+    atomic_files.appear(partial, target)
 
 
 def _write(target: Path, content: bytes) -> None:
     partial = _partial(target)
     partial.write_bytes(content)
-    durable.appear(partial, target)
+    atomic_files.appear(partial, target)
 
 
 def _partial(target: Path) -> Path:

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from quota import address, commands, person_commands, shown
+from quota import commands, open_store
+from quota.accounts import INCLUDED, NONE, check_plan
 from quota.commands import Answer, Plans
-from quota.effective import INCLUDED, NONE, check_plan
-from quota.environment import FILE
 from quota.errors import QuotaError
-from quota.ledger import PACK_MOST
-from quota.people import is_email
+from quota.ledger.calls import PACK_MOST
+from quota.ledger.people import is_email
+from quota.open_store import open_ledger
 from quota.plans import PlansError, load
-from quota.store import Ledger
-from quota.stores import open_ledger
+from quota.store.interface import Ledger
+from quota.store.lmdb_file import FILE
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
 MONTHS_MOST: Final = 1_200
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: Plans) -> None:
     """What argparse cannot see: no state folder, none of ours, a tool that the plan has not."""
-    on_this_host = options.quota == address.LMDB
+    on_this_host = options.quota == open_store.LMDB
     if on_this_host and options.state is None:
         parser.error("--state STATE is missing; it is the folder that `serve --state` has too")
     if "named_plan" in options:
@@ -85,9 +85,9 @@ def _print(answer: Answer, *, as_json: bool) -> None:
     if as_json:
         print(orjson.dumps(answer).decode())
     elif isinstance(answer, Mapping):
-        _print_lines(shown.lines(answer))
+        _print_lines(commands.lines(answer))
     else:
-        _print_lines(shown.row(members) for members in answer)
+        _print_lines(commands.row(members) for members in answer)
 
 
 def _print_lines(lines: Iterable[str]) -> None:
@@ -116,7 +116,7 @@ def _parser(slugs: Sequence[str]) -> argparse.ArgumentParser:
         "--quota",
         metavar="URL",
         type=_address,
-        default=os.environ.get("SOCIETES_QUOTA", address.LMDB),
+        default=os.environ.get("SOCIETES_QUOTA", open_store.LMDB),
         help="what servers have as --quota, if not the default (or the variable SOCIETES_QUOTA)",
     )
     nouns = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -220,16 +220,14 @@ def _key_commands(nouns: "_Commands") -> None:
 
 def _person_commands(nouns: "_Commands") -> None:
     add = _verb(
-        nouns, "add", person_commands.add_person, "one more person, its password shown this once",
+        nouns, "add", commands.add_person, "one more person, its password shown this once",
         "person add a_0000000000aA zoe@exemple.fr",
     )  # fmt: skip
-    listed = _verb(
-        nouns, "list", person_commands.list_people, "its people", "person list a_0000000000aA"
-    )
+    listed = _verb(nouns, "list", commands.list_people, "its people", "person list a_0000000000aA")
     for parser in (add, listed):
         parser.add_argument("account", metavar="ACCOUNT")
     lost = _verb(
-        nouns, "password", person_commands.new_password,
+        nouns, "password", commands.new_password,
         "a new password for who lost it, shown this once", "person password zoe@exemple.fr",
     )  # fmt: skip
     add.add_argument("email", type=_email, metavar="EMAIL")
@@ -264,9 +262,9 @@ def _described(
 
 def _address(text: str) -> str:
     try:
-        return address.checked(text)
+        return open_store.checked(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{address.masked(text)!r}: {error}") from error
+        raise argparse.ArgumentTypeError(f"{open_store.masked(text)!r}: {error}") from error
 
 
 def _line(text: str) -> str:

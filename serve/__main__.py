@@ -11,12 +11,13 @@ from threading import Thread
 from quota.errors import QuotaError
 from quota.plans import PlansError
 from serve import config as configs
-from serve import handover, log, workers
-from serve import port as ports
 from serve.config import Config, ConfigError
-from serve.handover import HandoverError, Post
-from serve.port import PortError
-from serve.workers import WorkersError
+from serve.observe import log
+from serve.process import handover, workers
+from serve.process import port as ports
+from serve.process.handover import HandoverError, Post
+from serve.process.port import PortError
+from serve.process.workers import WorkersError
 
 _EXAMPLE = """example:
   python -m serve --data build/data --state build/state --port 8080 --workers 2
@@ -67,9 +68,9 @@ def _serve(config: Config) -> None:
     if config.workers > 1:
         workers.run(config, bound, ready, others)
     else:
-        from serve import listen  # what a parent of workers does not wait for
+        from serve.process import worker  # what a parent of workers does not wait for
 
-        listen.run(config, bound, ready=lambda: ready(lambda: {os.getpid()}), others=others)
+        worker.run(config, bound, ready=lambda: ready(lambda: {os.getpid()}), others=others)
 
 
 def _make(state: Path) -> None:

@@ -13,7 +13,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from quota import address
+from quota import open_store
 
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"
@@ -59,7 +59,7 @@ class Config:
     host: str = "127.0.0.1"
     port: int = 8080
     workers: int = 1
-    quota: str = address.LMDB
+    quota: str = open_store.LMDB
     quota_strict: bool = False
     lease: bool = False
     base_url: str = ""
@@ -97,7 +97,7 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
         limits |= layer.pop(_DEBIT, {})
         values |= layer
     config = Config(**values, debit=Debit(**limits))
-    if config.quota == address.LMDB and (config.lease or config.quota_strict):
+    if config.quota == open_store.LMDB and (config.lease or config.quota_strict):
         name = "lease" if config.lease else "quota_strict"
         raise ConfigError(f"{name} = true is for several hosts; give quota = redis://… with it")
     return config
@@ -105,7 +105,7 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
 
 def to_toml(config: Config) -> str:
     """`config` as a file that `read` would understand, but for a password (`--print-config`)."""
-    known = asdict(config) | {"quota": address.masked(config.quota)}
+    known = asdict(config) | {"quota": open_store.masked(config.quota)}
     limits = known.pop(_DEBIT)
     lines = [f"{name} = {_toml(value)}" for name, value in known.items() if value is not None]
     lines += [f"# {name} is not set" for name, value in known.items() if value is None]
@@ -188,7 +188,7 @@ def _value(name: str, value: object, where: str, reader: Callable[[object], T]) 
     try:
         return reader(value)
     except ValueError as error:
-        shown = address.masked(value) if isinstance(value, str) else value
+        shown = open_store.masked(value) if isinstance(value, str) else value
         raise ConfigError(f"{name} = {shown!r} in {where}: {error}") from error
 
 
@@ -233,7 +233,7 @@ def _truth(value: object) -> bool:
 
 
 def _quota(value: object) -> str:
-    return address.checked(_text(value))
+    return open_store.checked(_text(value))
 
 
 def _base_url(value: object) -> str:

@@ -9,11 +9,14 @@ from typing import Final
 
 from tqdm import tqdm
 
-from shards import generations, inspect, listing, pointer, publication, succession
+from shards import describe
+from shards.changes import change_steps
 from shards.errors import GenerationError, ShardError
-from shards.opened import Inode
+from shards.generations import generation_files, pointer
+from shards.generations.generation_files import Inode
+from shards.publish import publication
 from shards.sync import command as sync
-from shards.verify import verify
+from shards.verify.invariants import verify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,20 +93,22 @@ def _inspect(options: argparse.Namespace) -> None:
                 f"--id is for a shard file, and {options.path} is a folder; name its "
                 "<generation>/<ISO2>.shard"
             )
-        lines = inspect.data_lines(options.path)
+        lines = describe.data_lines(options.path)
     else:
-        lines = inspect.shard_lines(options.path, options.id)
+        lines = describe.shard_lines(options.path, options.id)
     for line in lines:
         print(line)
 
 
 def _list(options: argparse.Namespace) -> None:
-    for line in listing.kept_lines(options.data):
+    for line in describe.kept_lines(options.data):
         print(line)
 
 
 def _diff(options: argparse.Namespace) -> None:
-    found = listing.difference_lines(options.data, options.before, options.after, rows=options.rows)
+    found = describe.difference_lines(
+        options.data, options.before, options.after, rows=options.rows
+    )
     for line in found:
         print(line)
 
@@ -117,17 +122,17 @@ def _verify(options: argparse.Namespace) -> None:
     checked = set[Inode]()
     for name in known.kept:
         folder = options.data / name
-        generations.verify_digests(folder, generations.read_manifest(folder))
+        generation_files.verify_digests(folder, generation_files.read_manifest(folder))
         with (
-            generations.load(options.data, name) as generation,
+            generation_files.load(options.data, name) as generation,
             tqdm(total=len(generation.shards), disable=None, leave=False, unit=" shards") as bar,
         ):
             verify(generation, checked, jobs=options.jobs, done=bar.update)
             manifest = generation.manifest
         print(f"{name}: {len(manifest.files)} files, {manifest.total:,} companies: "
               "every digest and invariant holds")  # fmt: skip
-    for folder in succession.folders(options.data):
-        succession.verify(folder)
+    for folder in change_steps.folders(options.data):
+        change_steps.verify(folder)
         print(f"{folder.name}: every digest holds")
 
 

@@ -1,14 +1,14 @@
 """What a search asks, once its words have been understood.
 
 A `Query` holds no text of the caller but `q`: countries are codes of `seeds/pays.csv`, sectors are
-NACE divisions, sub-sectors NACE groups. `serve/params.py` makes one from a query string, the
+NACE divisions, sub-sectors NACE groups. `serve/request/params.py` makes one from a query string, the
 build's gates make some at random, and `tests/oracle.py` answers the same value slowly.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
-# The seven orders of `tri` (§4.4); the default is the first. shards/orders.py says what each means.
+# The seven orders of `tri` (§4.4); the default is the first. shards/codec/sort_keys.py says what each means.
 ORDERS: Final = ("ca_desc", "ca_asc", "nom", "effectif_desc", "recent", "capital_desc", "score")
 
 # offset + limit never passes the highest plan cap (§8.2 rules 1 and 2), so no order is kept longer.

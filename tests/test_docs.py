@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from shards import cells, format, rowsets
-from shards.cells import Cell
+from shards import format
+from shards.codec import cells, row_sets
+from shards.codec.cells import Cell
 from shards.format import Header
 from shards.query import ORDERS
 
@@ -39,7 +40,7 @@ def test_the_example_bytes_in_the_format_specification_are_what_the_code_writes(
 
     assert f"`{format.pack_header(Header('EE', 305_069)).hex(' ')}`" in FORMAT_MD
     assert f"`{cells.dump(layout).hex(' ')}`" in FORMAT_MD
-    assert f"`{rowsets.pack(np.array([1, 300], dtype=np.uint32), 100_000).hex(' ')}`" in FORMAT_MD
+    assert f"`{row_sets.pack(np.array([1, 300], dtype=np.uint32), 100_000).hex(' ')}`" in FORMAT_MD
 
 
 def test_the_limits_in_the_format_specification_are_those_of_the_code() -> None:

@@ -13,10 +13,14 @@ import numpy as np
 import orjson
 from hypothesis import strategies as st
 
-from shards import format, generations, orders, publication, record, texts, writer
-from shards import reference as references
-from shards.reference import Cell, Pays, Reference, Secteur, SousSecteur
-from shards.writer import Columns
+from shards import format
+from shards.build import writer
+from shards.build.writer import Columns
+from shards.codec import record, sort_keys, strings
+from shards.generations import generation_files
+from shards.generations import reference as references
+from shards.generations.reference import Cell, Pays, Reference, Secteur, SousSecteur
+from shards.publish import publication
 
 Company = dict[str, Any]
 
@@ -125,12 +129,12 @@ def columns(rows: Sequence[Company]) -> Columns:
     heads = [format.EFFECTIF_NULL if c["effectif"] is None else c["effectif"] for c in rows]
     places = groupby(rows, key=lambda c: (c["division"], c["groupe"]))
     return Columns(
-        ids=texts.pack(c["id"] for c in rows),
-        noms=texts.pack(c["nom"] for c in rows),
+        ids=strings.pack(c["id"] for c in rows),
+        noms=strings.pack(c["nom"] for c in rows),
         cells=[(*place, len(list(part))) for place, part in places],
         ca_eur=amount("ca_eur"),
         effectif=np.array(heads, dtype=np.int32),
-        dates=np.array([orders.date_key(c["date_creation"]) for c in rows], dtype=np.int32),
+        dates=np.array([sort_keys.date_key(c["date_creation"]) for c in rows], dtype=np.int32),
         capital_eur=amount("capital_eur"),
         score=np.array([c["score"] for c in rows], dtype=np.int16),
         site_web=np.array([c["site_web"] is not None for c in rows], dtype=bool),
@@ -158,9 +162,9 @@ def publish(data: Path, found: Sequence[Company], **options: Any) -> str:
     """Publish a generation of these companies in the folder `data`; return its name."""
     staged = publication.staging(data)
     for iso2 in COUNTRIES:
-        write_shard(staged / generations.shard_name(iso2), iso2, found)
-    (staged / generations.REFERENCE).write_bytes(references.dump(reference(found)))
-    (staged / generations.QUALITY).write_bytes(b"{}")
+        write_shard(staged / generation_files.shard_name(iso2), iso2, found)
+    (staged / generation_files.REFERENCE).write_bytes(references.dump(reference(found)))
+    (staged / generation_files.QUALITY).write_bytes(b"{}")
     return publication.publish(data, staged, sources=(), **options)
 
 

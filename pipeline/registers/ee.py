@@ -13,13 +13,13 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import InputError
-from pipeline.registers import entities, published
-from pipeline.registers.published import Part
+from pipeline.registers import entity, source_file
 from pipeline.registers.register import Reading, Register
+from pipeline.registers.source_file import Part
 
 SOLE_TRADER: Final = "Füüsilisest isikust ettevõtja"
 
-LIHTANDMED: Final = published.Layout(
+LIHTANDMED: Final = source_file.Layout(
     nom="lihtandmed",
     separator=";",
     used=frozenset(
@@ -47,7 +47,7 @@ LIHTANDMED: Final = published.Layout(
     },
 )
 
-EMTAK: Final = published.Layout(
+EMTAK: Final = source_file.Layout(
     nom="emtak",
     separator=";",
     used=frozenset({"ariregistri_kood", "emtak_kood"}),
@@ -66,7 +66,7 @@ CODE: Final = pl.col("emtak_kood")
 IS_CLASS: Final = CODE.str.contains(r"^\d{4,5}$")
 PERSON: Final = pl.col("ettevotja_oiguslik_vorm") == SOLE_TRADER
 
-ENTITY: Final = entities.Entity(
+ENTITY: Final = entity.Entity(
     columns={
         "iso2": pl.lit("EE"),
         "id": pl.col("ariregistri_kood"),
@@ -77,7 +77,7 @@ ENTITY: Final = entities.Entity(
         "code_postal": pl.col("indeks_ettevotja_aadressis"),
         "region": COUNTY,
         "adresse": pl.col("asukoht_ettevotja_aadressis"),
-        "date_creation": entities.iso_date(pl.col("ettevotja_esmakande_kpv"), "%d.%m.%Y"),
+        "date_creation": entity.iso_date(pl.col("ettevotja_esmakande_kpv"), "%d.%m.%Y"),
         "nace_code": pl.when(IS_CLASS).then(CODE.str.slice(0, 4)),
         "nace_version": pl.when(IS_CLASS).then(pl.lit("2")),
         "url_registre": pl.col("teabesysteemi_link"),
@@ -94,7 +94,7 @@ ENTITY: Final = entities.Entity(
 
 def read(files: Sequence[Path], work: Path) -> Reading:
     """Read the lihtandmed file or files and, where given, the EMTAK one."""
-    parts = published.unpack(files, work)
+    parts = source_file.unpack(files, work)
     basic = [part for part in parts if _layout(part) is LIHTANDMED]
     activities = [part for part in parts if _layout(part) is EMTAK]
     if not basic:
@@ -105,17 +105,17 @@ def read(files: Sequence[Path], work: Path) -> Reading:
     rows = [
         (
             part,
-            published.scan(part, LIHTANDMED).join(
+            source_file.scan(part, LIHTANDMED).join(
                 codes, on="ariregistri_kood", how="left", maintain_order="left"
             ),
         )
         for part in basic
     ]
-    staged = entities.stage(rows, ENTITY, work)
-    return entities.reading(staged, basic, detail=_orphans(codes, staged))
+    staged = entity.stage(rows, ENTITY, work)
+    return entity.reading(staged, basic, detail=_orphans(codes, staged))
 
 
-def _layout(part: Part) -> published.Layout:
+def _layout(part: Part) -> source_file.Layout:
     if "emtak_kood" in part.header:
         return EMTAK
     if "nimi" in part.header:
@@ -129,7 +129,7 @@ def _layout(part: Part) -> published.Layout:
 def _activities(parts: Sequence[Part]) -> pl.LazyFrame:
     """One code a company, the first file's first; an empty frame without a file."""
     none = pl.LazyFrame(schema={"ariregistri_kood": pl.String(), "emtak_kood": pl.String()})
-    frames = [published.scan(part, EMTAK).drop("ligne") for part in parts]
+    frames = [source_file.scan(part, EMTAK).drop("ligne") for part in parts]
     return pl.concat([none, *frames]).unique("ariregistri_kood", keep="first", maintain_order=True)
 
 

@@ -18,7 +18,7 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from pipeline.registers.filing import Fact, day_before
-from pipeline.registers.frc import Line, Taxonomy
+from pipeline.registers.frc_taxonomy import Line, Taxonomy
 
 TOTAL: Final = "TotalAssets"
 FIXED: Final = (

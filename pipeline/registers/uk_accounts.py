@@ -23,9 +23,9 @@ import polars as pl
 from tqdm import tqdm
 
 from pipeline.canonical import COMPTES, ETATS, InputError
-from pipeline.registers import filing, frc, published, statement
+from pipeline.registers import filing, frc_taxonomy, source_file, statement
 from pipeline.registers.filing import Deposit, FilingError
-from pipeline.registers.frc import Taxonomy
+from pipeline.registers.frc_taxonomy import Taxonomy
 from pipeline.registers.register import EXAMPLES, REJECTED, Counts, Reading, Register
 from pipeline.registers.statement import Amount, Tally
 
@@ -60,14 +60,14 @@ class Outcome:
 
 def read(files: Sequence[Path], work: Path) -> Reading:
     """Read bulk zips of filings, or filings by themselves."""
-    taxonomy = frc.load()
+    taxonomy = frc_taxonomy.load()
     outcome = Outcome()
     members = sorted(_members(files, outcome), key=lambda member: member.deposit)
     outcome.lus += len(members)
     batches = _write(_companies(members, taxonomy, outcome), work)
     empty = pl.LazyFrame(schema=dict(COMPTES))
     return Reading(
-        stems=tuple(dict.fromkeys(published.stem(file) for file in files)),
+        stems=tuple(dict.fromkeys(source_file.stem(file) for file in files)),
         kept=pl.concat([empty, *(pl.scan_parquet(path) for path in batches)]),
         rejected=pl.LazyFrame(outcome.rejected, schema=dict(REJECTED)),
         counts=_counts(outcome),

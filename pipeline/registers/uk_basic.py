@@ -12,14 +12,14 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.registers import entities, published
+from pipeline.registers import entity, source_file
 from pipeline.registers.register import Reading, Register
 
 NAMES: Final = [
     f"PreviousName_{n}.{part}" for n in range(1, 11) for part in ("CONDATE", "CompanyName")
 ]
 
-LAYOUT: Final = published.Layout(
+LAYOUT: Final = source_file.Layout(
     nom="BasicCompanyData",
     separator=",",
     used=frozenset(
@@ -82,7 +82,7 @@ NOTE: Final = (
     .then(pl.lit("SIC illisible"))
 )
 
-ENTITY: Final = entities.Entity(
+ENTITY: Final = entity.Entity(
     columns={
         "iso2": pl.lit("UK"),
         "id": pl.col("CompanyNumber"),
@@ -93,10 +93,10 @@ ENTITY: Final = entities.Entity(
         "ville": pl.col("RegAddress.PostTown"),
         "code_postal": pl.col("RegAddress.PostCode"),
         "region": pl.col("RegAddress.County"),
-        "adresse": entities.joined_text(
+        "adresse": entity.joined_text(
             [pl.col("RegAddress.AddressLine1"), pl.col("RegAddress.AddressLine2")]
         ),
-        "date_creation": entities.iso_date(pl.col("IncorporationDate"), "%d/%m/%Y"),
+        "date_creation": entity.iso_date(pl.col("IncorporationDate"), "%d/%m/%Y"),
         "nace_code": pl.when(IS_SIC_2007).then(CODE),
         "nace_version": pl.when(IS_SIC_2007).then(pl.lit("2")),
     },
@@ -109,9 +109,9 @@ ENTITY: Final = entities.Entity(
 
 def read(files: Sequence[Path], work: Path) -> Reading:
     """Read one or more BasicCompanyData files (the product is published in parts)."""
-    parts = published.unpack(files, work)
-    staged = entities.stage([(part, published.scan(part, LAYOUT)) for part in parts], ENTITY, work)
-    return entities.reading(staged, parts)
+    parts = source_file.unpack(files, work)
+    staged = entity.stage([(part, source_file.scan(part, LAYOUT)) for part in parts], ENTITY, work)
+    return entity.reading(staged, parts)
 
 
 REGISTER: Final = Register(source="uk-basic", table="companies", read=read)

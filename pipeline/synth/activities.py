@@ -9,7 +9,7 @@ import polars as pl
 from numpy.random import Generator
 
 from pipeline.seeds import Seeds, Table
-from pipeline.synth.draws import Choice, choice, some, where
+from pipeline.synth.random_draws import Choice, choice, some, where
 
 _ABSENT: Final = 0.05  # companies without a code
 _LABELLED: Final = 0.5  # with the activity in words

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from pipeline.canonical import COMPANIES
-from pipeline.synth import activities, contacts, figures, identifiers, names, places, statements
-from pipeline.synth.draws import generator, some, where
+from pipeline.synth import activities, amounts, contacts, identifiers, names, places, statements
 from pipeline.synth.lexicon import Profile, World
+from pipeline.synth.random_draws import generator, some, where
 
 _DESCRIBED: Final = 0.02
 
@@ -45,7 +45,7 @@ def companies(chunk: Chunk, world: World) -> pl.DataFrame:
         "statut": profile.statuts.draw(draw["figures"], chunk.rows),
         **activities.drawn(profile.codes, draw["activities"], chunk.rows),
         **places.drawn(profile, draw["places"], chunk.rows),
-        **figures.drawn(profile, draw["figures"], chunk.rows),
+        **amounts.drawn(profile, draw["figures"], chunk.rows),
         **contacts.drawn(profile, bodies, draw["contacts"]),
     }
     columns["description"] = where(

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 from numpy.random import Generator
 
-from pipeline.synth.draws import Choice, Mask, choice, joined, shaped, some, where
 from pipeline.synth.lexicon import Profile
+from pipeline.synth.random_draws import Choice, Mask, choice, joined, shaped, some, where
 
 _SITE: Final = 0.14
 _EMAIL: Final = 0.08

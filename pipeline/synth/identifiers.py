@@ -15,8 +15,8 @@ import polars as pl
 
 from pipeline.errors import BuildError
 from pipeline.seeds import Row
-from pipeline.synth.draws import Indices, by_group, joined, padded
-from pipeline.synth.keys import GAPPED, PER_TEN, RULES, valid_stems
+from pipeline.synth.check_digits import GAPPED, PER_TEN, RULES, valid_stems
+from pipeline.synth.random_draws import Indices, by_group, joined, padded
 
 _GOLDEN: Final = 0.6180339887498949
 # Spanish control characters of organisations that have a letter instead of a digit.

@@ -16,10 +16,10 @@ import polars as pl
 
 from pipeline import seeds
 from pipeline.errors import SeedError
-from pipeline.money import EURO
 from pipeline.seeds import Row, Seeds, Table
+from pipeline.stages.money import EURO
 from pipeline.synth import activities, identifiers
-from pipeline.synth.draws import Choice, choice, zipf
+from pipeline.synth.random_draws import Choice, choice, zipf
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "vocabulaire": ("langue", "genre", "mot"),

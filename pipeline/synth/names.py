@@ -14,8 +14,17 @@ import numpy as np
 import polars as pl
 from numpy.random import Generator
 
-from pipeline.synth.draws import LETTERS, Choice, Indices, by_group, joined, some, where, zipf
 from pipeline.synth.lexicon import Lexicon, Profile
+from pipeline.synth.random_draws import (
+    LETTERS,
+    Choice,
+    Indices,
+    by_group,
+    joined,
+    some,
+    where,
+    zipf,
+)
 
 REPEATED: Final = 0.03  # of the names are those of another company
 _MINUSCULE: Final = 0.01

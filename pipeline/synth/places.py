@@ -7,8 +7,8 @@ import polars as pl
 from numpy.random import Generator
 
 from pipeline.synth import names
-from pipeline.synth.draws import Indices, by_group, joined, shaped, some, where
 from pipeline.synth.lexicon import Profile
+from pipeline.synth.random_draws import Indices, by_group, joined, shaped, some, where
 
 _TOWN: Final = 0.97  # companies with a town
 _REGION: Final = 0.7

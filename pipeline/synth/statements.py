@@ -13,8 +13,8 @@ import polars as pl
 from numpy.random import Generator
 
 from pipeline.seeds import Row
-from pipeline.synth.draws import Indices, Numbers, choice
 from pipeline.synth.lexicon import YEARS, Profile
+from pipeline.synth.random_draws import Indices, Numbers, choice
 
 _STAFF: Final = ("annexe", "AverageNumberEmployeesDuringPeriod")  # no amount: without a currency
 # In the order of the columns of `_year`.

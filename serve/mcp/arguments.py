@@ -1,6 +1,6 @@
 """The arguments of a tool: their JSON Schema, and what a query string would have said for them.
 
-Names, limits and descriptions are those of serve/parameters.py, and their values are checked by the
+Names, limits and descriptions are those of serve/contract/parameters.py, and their values are checked by the
 parsers of the routes. What differs is what JSON has and a query string lacks: a list is an array, a
 flag a boolean. The 84 sectors are not spelt out in every schema, where a model would read them over
 and over; a wrong one is answered with the nearest.
@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from serve import errors, numbers, parameters
-from serve.errors import ApiError
-from serve.parameters import ID, ISO, LIMIT, SECTEUR_REQUIS, Parameter
-from serve.suggest import suggestions
-from serve.vocabulary import words
-from shards.text import fold
+from serve.contract import errors, parameters
+from serve.contract.errors import ApiError
+from serve.contract.parameters import ID, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
+from serve.request import scalars
+from serve.request.place_names import suggestions
+from shards.codec.folding import fold
 
 MOST_ROWS: Final = 50
 _FEW_ROWS: Final = 10
@@ -102,7 +102,7 @@ def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     found = dict(given)
     text = found.get("limit") or str(_FEW_ROWS)
     with suppress(ValueError):  # the parser of the route says what is wrong with it
-        text = str(min(numbers.parse_integer(text.strip()), MOST_ROWS))
+        text = str(min(scalars.parse_integer(text.strip()), MOST_ROWS))
     return [*((name, value) for name, value in given if name != "limit"), ("limit", text)]
 
 

@@ -1,7 +1,7 @@
 """One message to /api/mcp and its answer, without HTTP and without memory of earlier ones.
 
 Answers are single JSON objects; nothing is streamed, subscribed to or sent by the server, and none
-of it is offered. What a tool may do and costs is that of its route (serve/doors.py).
+of it is offered. What a tool may do and costs is that of its route (serve/access/admission.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,18 +11,18 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from quota.errors import StoreUnavailable
-from serve import doors, errors
-from serve.answer import NO_STORE, Answer
-from serve.doors import Call
-from serve.errors import ApiError
-from serve.mcp import arguments, faults, message, results, versions
-from serve.mcp.faults import RpcError
-from serve.mcp.message import Id, Message
+from serve.access import admission
+from serve.access.admission import Call
+from serve.access.context import Site
+from serve.access.result import NO_STORE, Answer
+from serve.contract import errors
+from serve.contract.errors import ApiError
+from serve.mcp import arguments, messages, results, versions
+from serve.mcp.messages import Id, Message, RpcError
 from serve.mcp.results import Result, Use
 from serve.mcp.tools import Tool, tools
-from serve.params import Pairs
-from serve.site import Site
-from serve.trace import Trace
+from serve.observe.request_trace import Trace
+from serve.request.params import Pairs
 
 # A list of tools changes with the program only; who keeps it may keep it for so long.
 _TTL_MS: Final = 300_000
@@ -55,9 +55,9 @@ async def answer(site: Site, post: Post, trace: Trace) -> Answer:
     """The answer to a message, be it an error."""
     found: Id | None = None
     try:
-        value = message.document(post.raw)
-        found = message.legible_id(value)
-        asked = message.message(value)
+        value = messages.document(post.raw)
+        found = messages.legible_id(value)
+        asked = messages.message(value)
         modern = versions.is_modern(asked, post.headers)
         if asked.id is None:
             versions.check_legacy({} if modern else post.headers)
@@ -72,13 +72,13 @@ async def answer(site: Site, post: Post, trace: Trace) -> Answer:
     except ApiError as error:
         return of_error(error, found)
     except StoreUnavailable as error:
-        doors.unavailable(site, error, trace)
+        admission.unavailable(site, error, trace)
         return of_error(errors.indisponible(errors.NO_COUNTERS), found)
 
 
 def of_error(error: ApiError, found: Id | None = None) -> Answer:
     """The same for what is not about the message: its transport, or the service."""
-    answer = of_rpc_error(faults.of_api(error), found)
+    answer = of_rpc_error(messages.of_api(error), found)
     return answer._replace(headers={**answer.headers, **error.headers})
 
 
@@ -104,7 +104,7 @@ async def _modern(site: Site, post: Post, asked: Message, trace: Trace) -> Answe
     if asked.method == "tools/call":
         return await _called(site, post, asked, trace, around)
     known = ("server/discover", "tools/list", "tools/call")
-    raise faults.method_not_found(asked.method, known)
+    raise messages.method_not_found(asked.method, known)
 
 
 async def _legacy(site: Site, post: Post, asked: Message, trace: Trace) -> Answer:
@@ -126,14 +126,14 @@ async def _legacy(site: Site, post: Post, asked: Message, trace: Trace) -> Answe
         if asked.method == "tools/call":
             return await _called(site, post, asked, trace, {})
         known = ("initialize", "ping", "tools/list", "tools/call")
-        raise faults.method_not_found(asked.method, known)
+        raise messages.method_not_found(asked.method, known)
     except RpcError as error:
         return of_rpc_error(error, asked.id)._replace(status=200)
 
 
 def _listed(asked: Message) -> dict[str, Any]:
     if asked.params.get("cursor") is not None:
-        raise faults.invalid_params("there is one page of tools, and so no cursor")
+        raise messages.invalid_params("there is one page of tools, and so no cursor")
     return {"tools": [tool.told for tool in tools().values()]}
 
 
@@ -161,11 +161,11 @@ async def _called(
 def _tool(asked: Message) -> tuple[Tool, Mapping[str, Any]]:
     name, given = asked.params.get("name"), asked.params.get("arguments")
     if not isinstance(name, str):
-        raise faults.invalid_params("params.name is not a text")
+        raise messages.invalid_params("params.name is not a text")
     if name not in tools():
-        raise faults.unknown_tool(name, list(tools()))
+        raise messages.unknown_tool(name, list(tools()))
     if not isinstance(given, dict | None):
-        raise faults.invalid_params("params.arguments is not an object")
+        raise messages.invalid_params("params.arguments is not an object")
     return tools()[name], given or {}
 
 

@@ -11,7 +11,7 @@ import ipaddress
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from serve.mcp import faults
+from serve.mcp import messages
 
 ANY = "*"
 
@@ -26,7 +26,7 @@ def check(origin: str | None, host: str | None, base_url: str, allowed: Sequence
         RpcError: 403.
     """
     if host is not None and not _is_own_name(_name(f"//{host}"), base_url):
-        raise faults.forbidden("Host", host)
+        raise messages.forbidden("Host", host)
     if origin is None or ANY in allowed or origin in allowed:
         return
     of_base = urlsplit(base_url)
@@ -34,7 +34,7 @@ def check(origin: str | None, host: str | None, base_url: str, allowed: Sequence
         return
     if origin.startswith(("http://", "https://")) and _is_local(_name(origin)):
         return
-    raise faults.forbidden("Origin", origin)
+    raise messages.forbidden("Origin", origin)
 
 
 def _is_own_name(name: str | None, base_url: str) -> bool:

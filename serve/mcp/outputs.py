@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from serve.workbook import tables
-from shards.record import FIELDS
+from serve.contract import seed_tables
+from shards.codec.record import FIELDS
 
 Schema = dict[str, Any]
 
@@ -20,10 +20,10 @@ COMPACT: Final = (
 _ALWAYS: Final = ("iso2", "id", "nom")
 
 _TYPES: Final[Mapping[str, str]] = {
-    tables.WHOLE: "integer",
-    tables.YEAR: "integer",
-    tables.AMOUNT: "number",
-    tables.TRUTH: "boolean",
+    seed_tables.WHOLE: "integer",
+    seed_tables.YEAR: "integer",
+    seed_tables.AMOUNT: "number",
+    seed_tables.TRUTH: "boolean",
 }
 _TEXT: Final[Schema] = {"type": "string"}
 _COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
@@ -45,7 +45,7 @@ def _list(of: Schema) -> Schema:
 
 
 def _company(names: Sequence[str], *, described: bool) -> Schema:
-    known = {field.champ: field for field in tables.fields()}
+    known = {field.champ: field for field in seed_tables.fields()}
     properties: dict[str, Schema] = {}
     for name in names:
         properties[name] = {"type": _TYPES.get(known[name].genre, "string")}

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from serve.mcp import arguments, lists, outputs, plans, reading, searching
+from serve.contract.parameters import Parameter
+from serve.mcp import arguments, company_tool, list_tools, outputs, search_tools
 from serve.mcp.outputs import Schema
 from serve.mcp.results import Result, Use
-from serve.parameters import Parameter
 
 _ANNOTATIONS: Final = {
     "readOnlyHint": True,
@@ -58,7 +58,7 @@ def _lists() -> list[Tool]:
             "Countries (pays)",
             "The countries of the base, with their codes for the argument `pays` and how many "
             "companies (sociétés) each has. Free.",
-            lists.countries,
+            list_tools.countries,
             outputs.COUNTRIES,
         ),
         Tool(
@@ -66,7 +66,7 @@ def _lists() -> list[Tool]:
             "Sectors (secteurs)",
             "The 84 sectors (NACE Rev. 2 divisions) with their slugs for the argument `secteur`, "
             "English names and numbers of companies, in all countries or in some. Free.",
-            lists.sectors,
+            list_tools.sectors,
             outputs.SECTORS,
             arguments.SECTORS,
         ),
@@ -75,7 +75,7 @@ def _lists() -> list[Tool]:
             "Sub-sectors (sous-secteurs)",
             "The sub-sectors (NACE groups) of one or more sectors, with their French labels for "
             "the argument `sous_secteur` and their numbers of companies. Free.",
-            lists.sub_sectors,
+            list_tools.sub_sectors,
             outputs.SUB_SECTORS,
             arguments.SUB_SECTORS,
             ("secteur",),
@@ -90,7 +90,7 @@ def _companies() -> list[Tool]:
             "Count companies (sociétés)",
             "How many companies match all of the given filters: an exact total, whatever the "
             "plan. Counts as one API call. Use it to size a question before searching.",
-            searching.count,
+            search_tools.count,
             outputs.COUNT,
             arguments.SCOPE,
         ),
@@ -101,7 +101,7 @@ def _companies() -> list[Tool]:
             f"`tri`, at most {arguments.MOST_ROWS} a call, with the exact total. The plan limits "
             "how many can be seen (`visibles`); `offset_suivant` leads to the next page. Counts "
             "as one API call. Read one company in full with read_company.",
-            searching.search,
+            search_tools.search,
             outputs.search(),
             arguments.SEARCH,
         ),
@@ -111,7 +111,7 @@ def _companies() -> list[Tool]:
             "Everything known of one company, by the `iso2` and `id` of a search row: legal form, "
             "address, activity, figures, contacts if the plan has them, and on request its "
             "financial statements (comptes). Counts as one API call.",
-            reading.read,
+            company_tool.read,
             outputs.company(),
             arguments.COMPANY,
             ("iso2", "id"),
@@ -121,7 +121,7 @@ def _companies() -> list[Tool]:
             "The caller's plan (offre)",
             "The plan of the key in use (or of a visitor): what it shows, its limits, how many "
             "calls and credits are left and when they begin again, and the next plan. Free.",
-            plans.explain,
+            list_tools.explain,
             outputs.PLAN,
         ),
     ]

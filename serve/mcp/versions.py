@@ -11,8 +11,8 @@ import binascii
 from collections.abc import Mapping
 from typing import Final
 
-from serve.mcp import faults
-from serve.mcp.message import Message
+from serve.mcp import messages
+from serve.mcp.messages import Message
 
 MODERN: Final = "2026-07-28"
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the newest first
@@ -51,18 +51,18 @@ def check_modern(message: Message, headers: Headers) -> None:
     """
     version = message.meta.get(_META_VERSION)
     if not isinstance(version, str):
-        raise faults.invalid_params(f"params._meta lacks {_META_VERSION}, a text")
+        raise messages.invalid_params(f"params._meta lacks {_META_VERSION}, a text")
     if not isinstance(message.meta.get(_META_CAPABILITIES), dict):
-        raise faults.invalid_params(f"params._meta lacks {_META_CAPABILITIES}, an object")
+        raise messages.invalid_params(f"params._meta lacks {_META_CAPABILITIES}, an object")
     _check_header("MCP-Protocol-Version", headers.get(VERSION), version)
     if version != MODERN:
-        raise faults.unsupported_version(version, SUPPORTED)
+        raise messages.unsupported_version(version, SUPPORTED)
     _check_header("Mcp-Method", headers.get(METHOD), message.method)
     member = _NAMED.get(message.method)
     if member is not None:
         name = message.params.get(member)
         if not isinstance(name, str):
-            raise faults.invalid_params(f"params.{member} is not a text")
+            raise messages.invalid_params(f"params.{member} is not a text")
         _check_header("Mcp-Name", _decoded(headers.get(NAME), name), name)
 
 
@@ -74,7 +74,7 @@ def check_legacy(headers: Headers) -> None:
     """
     version = headers.get(VERSION)
     if version is not None and version not in LEGACY:
-        raise faults.unsupported_version(version, SUPPORTED)
+        raise messages.unsupported_version(version, SUPPORTED)
 
 
 def negotiated(requested: object) -> str:
@@ -88,7 +88,7 @@ def negotiated(requested: object) -> str:
 
 def _check_header(name: str, header: str | None, body: str) -> None:
     if header != body:
-        raise faults.header_mismatch(name, header, body)
+        raise messages.header_mismatch(name, header, body)
 
 
 def _decoded(header: str | None, name: str) -> str | None:
@@ -98,4 +98,4 @@ def _decoded(header: str | None, name: str) -> str | None:
     try:
         return base64.b64decode(header[9:-2], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
-        raise faults.header_mismatch("Mcp-Name", header, name) from error
+        raise messages.header_mismatch("Mcp-Name", header, name) from error

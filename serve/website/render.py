@@ -13,11 +13,10 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from serve.answer import Answer
-from serve.website import assets, cookies, shown
-from serve.website.desk import Desk
-from serve.website.shown import Shown
-from serve.website.visit import Visit
+from serve.access.result import Answer
+from serve.website import assets, cookies, formatting
+from serve.website.formatting import Shown
+from serve.website.page_request import Desk, Visit
 
 HTML: Final = "text/html; charset=utf-8"
 
@@ -117,5 +116,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"plain": shown.plain, "web": shown.web}
+    environment.filters |= {"plain": formatting.plain, "web": formatting.web}
     return environment

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from serve.answer import Answer
-from serve.website import account, assets, entry, explorer, prices, record, status
-from serve.website.desk import Desk
-from serve.website.visit import Visit
+from serve.access.result import Answer
+from serve.website import assets
+from serve.website.page_request import Desk, Visit
+from serve.website.pages import account, entry, explorer, prices, record, status
 
 Show = Callable[[Desk, Visit], Awaitable[Answer]]
 
@@ -70,7 +70,7 @@ def resolve(raw: str) -> tuple[Page, tuple[str, ...]] | None:
         return _PLAIN[path], ()
     parts = raw.split("/")[1:]
     if len(parts) == 3 and parts[0] == "societes":
-        # What is not UTF-8 becomes U+FFFD, as in serve/routes.py: well-formed, and of no company.
+        # What is not UTF-8 becomes U+FFFD, as in serve/api/routes.py: well-formed, and of no company.
         decoded = tuple(unquote(part.encode("utf-8", "surrogateescape")) for part in parts[1:])
         return _RECORD, decoded
     if len(parts) == 2 and parts[0] == assets.PREFIX and parts[1] in assets.by_path():

@@ -10,10 +10,9 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Final
 
-from quota.people import Person
+from quota.ledger.people import Person
 from serve.website import cookies
-from serve.website.desk import Desk
-from serve.website.visit import Session
+from serve.website.page_request import Desk, Session
 
 LASTS: Final = timedelta(days=14)
 _SHAPE: Final = re.compile(r"(p_[0-9A-Za-z]{12})\.([0-9a-f]{64})\.([A-Za-z0-9_-]{43})")

@@ -14,16 +14,14 @@ from typing import Any, Final
 
 from tqdm import tqdm
 
-from shards.publication import KEPT
-from shards.reference import SPELLINGS
-from shards.sync import places, signature
+from shards.generations.reference import SPELLINGS
+from shards.publish.publication import KEPT
+from shards.sync import signature, source_url
+from shards.sync.download import Fetcher
 from shards.sync.errors import SyncError
-from shards.sync.fetch import Fetcher
 from shards.sync.folder import Folder
-from shards.sync.follow import follow
-from shards.sync.mirror import Wish, mirror
-from shards.sync.patience import Patience
-from shards.sync.rate import Rate
+from shards.sync.mirror import Wish, follow, mirror
+from shards.sync.pacing import Patience, Rate
 from shards.sync.source import Source
 
 _MIB: Final = 1 << 20
@@ -142,7 +140,7 @@ def _stoppable() -> Iterator[None]:
 
 
 def _source(text: str) -> Source:
-    source: Source = _or_wrong(lambda: places.find(text, os.environ))
+    source: Source = _or_wrong(lambda: source_url.find(text, os.environ))
     return source
 
 

@@ -1,7 +1,7 @@
 """One round of a mirror: from the pointer of a source to the pointer here.
 
 What the source has published is looked up, its manifest read and, if that is wanted, its signature
-checked; its files are gathered (stock.py), and what they make is published as a build publishes
+checked; its files are gathered (blobs.py), and what they make is published as a build publishes
 (publication.py). The lock is that of a build: one round at a time, and none beside a build.
 """
 
@@ -12,20 +12,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from shards import durable, generations, locks, pointer, publication
-from shards import manifest as manifests
 from shards.errors import ShardError
-from shards.generations import MANIFEST, REFERENCE
-from shards.manifest import Manifest
-from shards.sync import part, received, signature
-from shards.sync import stock as stocks
+from shards.generations import atomic_files, generation_files, locks, pointer
+from shards.generations import manifest as manifests
+from shards.generations.generation_files import MANIFEST, REFERENCE
+from shards.generations.manifest import Manifest
+from shards.publish import publication
+from shards.sync import blobs as stocks
+from shards.sync import signature, source_check, subset
+from shards.sync.blobs import Stock
+from shards.sync.download import Fetcher
 from shards.sync.errors import AbsentError, FaultError, SyncError
-from shards.sync.fetch import Fetcher
 from shards.sync.source import whole
-from shards.sync.stock import Stock
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+
+import random
+import time
 
 T = TypeVar("T")
 
@@ -110,10 +115,10 @@ def _round(
     stock = Stock(fetcher, generation, data / BLOBS, stocks.held(data))
     own: Mapping[str, bytes] = {MANIFEST: packed}
     if wish.pays:
-        part.check(manifest, wish.pays)
+        subset.check(manifest, wish.pays)
         lists = stock.have(REFERENCE, manifest.files[REFERENCE]).read_bytes()
         with _understood(generation):
-            manifest, own = part.make(manifest, packed, lists, wish.pays)
+            manifest, own = subset.make(manifest, packed, lists, wish.pays)
     files = {name: file for name, file in manifest.files.items() if name not in own}
     stock.clear(files)
     missing = stock.missing(files)
@@ -135,8 +140,8 @@ def _pointed(fetcher: Fetcher) -> str:
     where = f"{fetcher.source.name}/{pointer.CURRENT}"
     try:
         return _small(
-            fetcher, pointer.CURRENT, received.MOST_POINTER,
-            lambda packed: received.pointer(packed, where),
+            fetcher, pointer.CURRENT, source_check.MOST_POINTER,
+            lambda packed: source_check.pointer(packed, where),
         )  # fmt: skip
     except AbsentError as error:
         raise SyncError(f"{error}: nothing is published there, or it is another place") from error
@@ -146,8 +151,8 @@ def _manifest(fetcher: Fetcher, generation: str) -> tuple[bytes, Manifest]:
     path = f"{generation}/{MANIFEST}"
     where = f"{fetcher.source.name}/{path}"
     return _small(
-        fetcher, path, received.MOST_MANIFEST,
-        lambda packed: (packed, received.manifest(packed, generation, where)),
+        fetcher, path, source_check.MOST_MANIFEST,
+        lambda packed: (packed, source_check.manifest(packed, generation, where)),
     )  # fmt: skip
 
 
@@ -181,13 +186,13 @@ def _here(data: Path, generation: str, wish: Wish) -> tuple[bytes, Manifest] | N
         return None
     folder = data / name
     try:
-        manifest = generations.read_manifest(folder)
+        manifest = generation_files.read_manifest(folder)
         manifests.same_sizes(folder, manifest.files)
     except ShardError:  # it is replaced
         return None
     if not wish.pays:
         return (folder / MANIFEST).read_bytes(), manifest
-    origin = part.origin(folder)
+    origin = subset.origin(folder)
     if origin is None or origin[1].generation != generation or {*manifest.counts} != {*wish.pays}:
         return None
     return origin
@@ -211,12 +216,12 @@ def _publish(
 ) -> None:
     staged = publication.staging(data)
     for name, blob in blobs.items():
-        durable.link(blob, staged / name)
+        atomic_files.link(blob, staged / name)
     for name, content in own.items():
-        durable.write(staged / name, content)
+        atomic_files.write(staged / name, content)
     # Can this code read it, and is it what it says? Else the server would find out.
     with _understood(manifest.generation):
-        generations.open_folder(staged, manifest).close()
+        generation_files.open_folder(staged, manifest).close()
     publication.adopt(data, staged, manifest, keep=wish.keep)
 
 
@@ -229,3 +234,43 @@ def _understood(generation: str) -> Iterator[None]:
         raise SyncError(
             f"the lists of generation {generation} cannot be understood ({error!r}); build it again"
         ) from error
+
+
+# MERGED shards/sync/follow.py
+# Round after round, until told to stop.
+#
+# Whatever a round fails of, the next one may not: the source is away, the disk is full, somebody
+# rolls back. So an error is said once, and again when it has become another one.
+
+# Each wait is up to a tenth longer or shorter, so that mirrors started together do not stay so.
+_SPREAD: Final = 0.1
+
+# What a source may ask for (Retry-After) and get.
+_LONGEST_SECONDS: Final = 3_600.0
+
+
+def follow(
+    once: Callable[[], None],
+    seconds: float,
+    complain: Callable[[str], None],
+    chance: Callable[[], float] = random.random,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Call `once` every so many seconds; whoever wants it to end raises through it.
+
+    Args:
+        complain: told each error that is not the one of the round before.
+    """
+    said = ""
+    while True:
+        wait = seconds
+        try:
+            once()
+            said = ""
+        except (ShardError, OSError) as error:
+            if str(error) != said:
+                said = str(error)
+                complain(said)
+            if isinstance(error, FaultError):
+                wait = max(seconds, min(_LONGEST_SECONDS, error.after or 0.0))
+        sleep(wait * (1 + _SPREAD * (2 * chance() - 1)))

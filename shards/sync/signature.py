@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from shards import durable, generations, pointer
 from shards.errors import GenerationError
-from shards.generations import MANIFEST
+from shards.generations import atomic_files, generation_files, pointer
+from shards.generations.generation_files import MANIFEST
 from shards.sync.errors import SyncError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def sign(data: Path, key: Path) -> str:
     generation = pointer.current(data)
     if generation is None:
         raise GenerationError(f"{data} has nothing published to sign; `python -m pipeline build`")
-    generations.read_manifest(data / generation)
+    generation_files.read_manifest(data / generation)
     packed = (data / generation / MANIFEST).read_bytes()
     document = {
         "generation": generation,
@@ -119,7 +119,7 @@ def check(
 def keep(data: Path, generation: str, signed: bytes) -> None:
     """Have the signature of a generation in `data`; those of what is not kept any more go."""
     (data / FOLDER).mkdir(exist_ok=True)
-    durable.write(data / path_of(generation), signed)
+    atomic_files.write(data / path_of(generation), signed)
     known = pointer.published(data)
     wanted = {generation, *(known.kept if known else ())}
     for path in (data / FOLDER).glob("*.json"):

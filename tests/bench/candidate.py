@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Self
 
-from shards import generations, pointer
-from shards.search import search
+from shards.generations import generation_files, pointer
+from shards.search.search import search
 from tests.bench.questions.question import Answer, Question
 
 
@@ -15,7 +15,7 @@ class Candidate:
         name = pointer.current(data)
         if name is None:
             raise SystemExit(f"{data} has no published generation; build one, or leave out --data")
-        self.generation = generations.load(data, name)
+        self.generation = generation_files.load(data, name)
         self.companies = sum(shard.rows for shard in self.generation.shards.values())
 
     def search(self, question: Question) -> Answer:

@@ -21,11 +21,11 @@ from typing import Final
 
 import lmdb
 
-from quota.lease_store import LeaseStore
-from quota.lmdb_store import LmdbStore
+from quota.edge.edge_store import LeaseStore
 from quota.plans import load
-from quota.redis_store import RedisStore
-from quota.store import Ledger, Store
+from quota.redis.store import RedisStore
+from quota.store.interface import Ledger, Store
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.servers import SYNCED, running
 
 LIMIT: Final = 10**9

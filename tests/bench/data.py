@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from shards import pointer
+from shards.generations import pointer
 from tests.bench.processes import Cost, run
 
 

@@ -22,9 +22,9 @@ from python_calamine import CalamineWorkbook
 from xlsxwriter import Workbook
 
 from quota.plans import load
-from serve.workbook import book
-from serve.workbook.asked import Asked
-from shards import generations, pointer
+from serve.export.workbook import book
+from serve.export.workbook.export_request import Asked
+from shards.generations import generation_files, pointer
 from shards.query import ORDERS, Query
 from tests.bench.load import Request, Server, measure
 from tests.bench.served import Headers, data_of, keys, serving
@@ -95,7 +95,7 @@ def _ours(asked: Asked, path: Path, folder: Path) -> None:
     place = asked.folder
     with (
         tempfile.TemporaryDirectory(dir=folder) as temporary,
-        generations.load(place.parent, place.name) as generation,
+        generation_files.load(place.parent, place.name) as generation,
     ):
         book.make(asked, generation, path, Path(temporary))
 

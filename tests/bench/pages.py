@@ -16,7 +16,7 @@ from statistics import median, quantiles
 from typing import Final
 from urllib.parse import urlsplit
 
-from quota import passwords
+from quota.ledger import passwords
 from tests.bench.served import serving
 
 ROUNDS: Final = 100

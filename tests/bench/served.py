@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from quota.lmdb_store import LmdbStore
 from quota.plans import load
+from quota.store.lmdb_store import LmdbStore
 from tests.bench.load import Server, running
 
 _LIMITS: Final = "[debit]\n" + "".join(

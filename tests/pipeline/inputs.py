@@ -7,12 +7,12 @@ from typing import Any
 import orjson
 import polars as pl
 
-from pipeline import build
+from pipeline.build import build
+from pipeline.build.plan import Options
 from pipeline.canonical import COMPANIES, COMPTES
-from pipeline.planning import Options
-from pipeline.quality import Quality
-from shards import generations, pointer
-from shards.publication import Gates
+from pipeline.stages.quality_report import Quality
+from shards.generations import generation_files, pointer
+from shards.publish.publication import Gates
 
 Row = dict[str, Any]
 
@@ -67,7 +67,7 @@ def served(tmp_path: Path, iso2: str) -> list[dict[str, Any]]:
     data = tmp_path / "data"
     generation = pointer.current(data)
     assert generation is not None
-    loaded = generations.load(data, generation)
+    loaded = generation_files.load(data, generation)
     shard = loaded.shards[iso2]
     found = []
     for row in range(shard.rows):

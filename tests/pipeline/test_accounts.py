@@ -5,9 +5,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline import accounts, seeds
-from pipeline.rejected import REASON
-from shards.text import fold
+from pipeline import seeds
+from pipeline.stages import statement_lines
+from pipeline.stages.rejections import REASON
+from shards.codec.folding import fold
 from tests.pipeline.inputs import Row, companies, company, comptes, line
 
 SEEDS = seeds.read()
@@ -16,12 +17,18 @@ SEEDS = seeds.read()
 def attached(*lines: Row, **fields: Any) -> dict[str, Any]:
     """The company of `fields` with what it takes from `lines`."""
     firm = companies(company("EE", "1", "Õun OÜ", **fields))
-    kept = accounts.recent(accounts.distinct(accounts.mark(comptes(*lines), firm)))
-    return accounts.attach(firm, accounts.facts(kept, SEEDS)).collect().row(0, named=True)
+    kept = statement_lines.recent(
+        statement_lines.distinct(statement_lines.mark(comptes(*lines), firm))
+    )
+    return (
+        statement_lines.attach(firm, statement_lines.facts(kept, SEEDS))
+        .collect()
+        .row(0, named=True)
+    )
 
 
 def reason(**fields: Any) -> str | None:
-    marked = accounts.mark(
+    marked = statement_lines.mark(
         comptes(line("EE", "1", 2020) | fields), companies(company("EE", "1", "Ä"))
     )
     found: str | None = marked.collect()[REASON].item()
@@ -56,21 +63,21 @@ def test_a_line_that_cannot_be_read_is_left_out_with_a_reason(
 
 
 def test_exact_copies_of_a_line_are_one() -> None:
-    marked = accounts.mark(
+    marked = statement_lines.mark(
         comptes(line("EE", "1", 2020), line("EE", "1", 2020), line("EE", "1", 2020, valeur=7.0)),
         companies(company("EE", "1", "Ä")),
     )
 
-    found = accounts.distinct(marked).collect()
+    found = statement_lines.distinct(marked).collect()
 
     assert sorted(found["valeur"]) == [7.0, 100.0]
-    assert accounts.contradictions(found.lazy()) == 2
+    assert statement_lines.contradictions(found.lazy()) == 2
 
 
 def test_the_five_last_fiscal_years_stay_gaps_or_not() -> None:
     """Contract E5: at most the 5 last fiscal years."""
     years = (2010, 2012, 2013, 2019, 2020, 2021, 2022)
-    kept = accounts.recent(comptes(*(line("EE", "1", year) for year in years)).drop("iso2"))
+    kept = statement_lines.recent(comptes(*(line("EE", "1", year) for year in years)).drop("iso2"))
 
     assert sorted(kept.collect()["exercice"]) == [2013, 2019, 2020, 2021, 2022]
 
@@ -82,7 +89,7 @@ def test_years_are_those_of_the_statements() -> None:
     row = attached(line("EE", "1", 2019), line("EE", "1", 2021, valeur=3.0), ca_year=2015)
 
     assert (row["n_exercices"], row["exercice_min"], row["exercice_max"]) == (2, 2019, 2021)
-    assert row[accounts.PRESENT] is True
+    assert row[statement_lines.PRESENT] is True
 
 
 @pytest.mark.parametrize(
@@ -101,7 +108,7 @@ def test_without_statements_years_are_those_of_the_figures_given(
     row = attached(ca_year=ca_year, exercice_actif=exercice_actif)
 
     assert (row["n_exercices"], row["exercice_min"], row["exercice_max"]) == expected
-    assert row[accounts.PRESENT] is False
+    assert row[statement_lines.PRESENT] is False
 
 
 # -- figures -----------------------------------------------------------------------
@@ -170,7 +177,9 @@ def test_a_label_of_the_other_side_is_not_total_assets() -> None:
 
 def test_labels_are_folded_as_the_search_folds_them() -> None:
     """Contract B15, for the letters that these labels are written in."""
-    assert [fold(label) for label in accounts.TOTAL_ASSETS] == list(accounts.TOTAL_ASSETS)
+    assert [fold(label) for label in statement_lines.TOTAL_ASSETS] == list(
+        statement_lines.TOTAL_ASSETS
+    )
 
 
 def staff(valeur: float) -> Row:
@@ -200,14 +209,14 @@ def test_capital_comes_with_its_currency() -> None:
 
 
 def test_every_role_of_the_table_is_one_that_the_code_knows() -> None:
-    assert {row["role"] for row in SEEDS.tables["roles"]} == set(accounts.ROLES)
+    assert {row["role"] for row in SEEDS.tables["roles"]} == set(statement_lines.ROLES)
 
 
 def test_no_company_is_lost_or_doubled_by_its_lines() -> None:
     firms = companies(company("EE", "1", "Ä"), company("EE", "2", "Ö"))
     lines = comptes(line("EE", "1", 2020), line("EE", "1", 2021), revenue(2021, 1.0)).drop("iso2")
 
-    found = accounts.attach(firms, accounts.facts(lines, SEEDS)).collect()
+    found = statement_lines.attach(firms, statement_lines.facts(lines, SEEDS)).collect()
 
     assert sorted(found["id"]) == ["1", "2"]
     assert found.filter(id="2")["total_actif_last"].item() is None

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import sources
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
-from pipeline.memory import GIB
-from shards import generations, pointer
+from pipeline.stages import input_files
+from pipeline.workers.memory import GIB
+from shards.codec.record import FIELDS
 from shards.errors import GenerationError
-from shards.record import FIELDS
+from shards.generations import generation_files, pointer
 from tests.pipeline.inputs import Row, accounted, companies, company, line, run, served, write
 
 
@@ -133,7 +133,7 @@ def test_all_25_countries_have_a_shard_and_the_lists_are_counted(tmp_path: Path)
 
     built = run(tmp_path, source)
 
-    loaded = generations.load(tmp_path / "data", built.generation)
+    loaded = generation_files.load(tmp_path / "data", built.generation)
     assert len(loaded.shards) == 25
     assert {iso2: shard.rows for iso2, shard in loaded.shards.items() if shard.rows} == {
         "UK": 1,
@@ -386,7 +386,7 @@ def test_only_the_countries_asked_for_are_built_again(tmp_path: Path) -> None:
     folder = tmp_path / "data" / built.generation
     assert (folder / "EE.shard").read_bytes() == before
     assert built.pays["EE"] == old.pays["EE"]
-    loaded = generations.load(tmp_path / "data", built.generation)
+    loaded = generation_files.load(tmp_path / "data", built.generation)
     assert [(c.secteur, c.n) for c in loaded.reference.counts["EE"]] == [("62", 1)]
     assert [source.path for source in loaded.manifest.sources] == ["deux.parquet", "un.parquet"]
     loaded.close()
@@ -459,7 +459,7 @@ def test_rows_in_are_kept_plus_rejected(
     assert sum(quality.lues for quality in qualities) == len(rows)
     kept = sum(quality.gardees for quality in qualities)
     assert kept == sum(len(served(tmp_path, iso2)) for iso2 in ("EE", "UK", "FR"))
-    refused = sources.files([tmp_path], "data/rejected")
+    refused = input_files.files([tmp_path], "data/rejected")
     assert sum(pl.scan_parquet(path).collect().height for path in refused) == len(rows) - kept
 
 

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from pipeline import checks
 from pipeline.errors import BuildError
+from pipeline.stages import checks
 
 FRAME = pl.LazyFrame({"id": ["1"], "taux": [1.0]})
 

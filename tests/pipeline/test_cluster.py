@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pipeline import cluster
 from pipeline.__main__ import main
 from pipeline.errors import BuildError
-from shards import pointer
+from pipeline.workers import dask_cluster
+from shards.generations import pointer
 from tests.pipeline.dask import ROOT, Dask, scheduler
 from tests.pipeline.inputs import company, line, run, write
 
@@ -160,7 +160,7 @@ def test_a_cluster_without_workers_is_refused(tmp_path: Path, dask: Dask) -> Non
 def test_an_address_where_nothing_answers_is_named(
     tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "_CONNECT", "1s")
+    monkeypatch.setattr(dask_cluster, "_CONNECT", "1s")
 
     with pytest.raises(BuildError) as error:
         run(tmp_path, write(tmp_path / "input", [company("EE", "1", "Ä")]), cluster=address)
@@ -171,4 +171,6 @@ def test_an_address_where_nothing_answers_is_named(
 
 def test_workers_that_do_not_see_the_files_are_named() -> None:
     with pytest.raises(BuildError, match=r"^mond \(tcp://b\) does not see /data/x; workers need"):
-        cluster._check({"tcp://a": ("erde", True), "tcp://b": ("mond", False)}, Path("/data/x"))
+        dask_cluster._check(
+            {"tcp://a": ("erde", True), "tcp://b": ("mond", False)}, Path("/data/x")
+        )

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import country, preview
 from pipeline.__main__ import main
-from pipeline.planning import Options
-from shards import pointer
+from pipeline.build import country, dry_run
+from pipeline.build.plan import Options
+from shards.generations import pointer
 from tests.pipeline.inputs import companies, company, comptes, line, write
 
 
@@ -169,7 +169,7 @@ def test_an_address_of_a_scheduler_is_let_through(
         asked.append(options)
         yield "noted"
 
-    monkeypatch.setattr(preview, "lines", note)
+    monkeypatch.setattr(dry_run, "lines", note)
 
     assert main(["build", "--dry-run", "--input", "a", "--out", "b", "--cluster", address]) == 0
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from pipeline import derived
+from pipeline.stages import derived_fields
 from tests.pipeline.inputs import companies, company
 
 
@@ -27,7 +27,7 @@ from tests.pipeline.inputs import companies, company
 def test_a_domain_is_the_host_of_the_site_in_lower_case(
     site_web: str | None, domaine: str | None
 ) -> None:
-    found = derived.attach(companies(company("EE", "1", "Ä", site_web=site_web))).collect()
+    found = derived_fields.attach(companies(company("EE", "1", "Ä", site_web=site_web))).collect()
 
     assert found["domaine"].item() == domaine
 
@@ -35,7 +35,7 @@ def test_a_domain_is_the_host_of_the_site_in_lower_case(
 def test_a_given_domain_is_kept() -> None:
     row = company("EE", "1", "Ä", site_web="https://a.ee", domaine="B.ee", tranche_effectif="NN")
 
-    found = derived.attach(companies({**row, "effectif": 7})).collect()
+    found = derived_fields.attach(companies({**row, "effectif": 7})).collect()
 
     assert (found["domaine"].item(), found["tranche_effectif"].item()) == ("b.ee", "NN")
 
@@ -61,14 +61,14 @@ def test_a_given_domain_is_kept() -> None:
     ],
 )
 def test_a_headcount_has_the_band_of_insee(code: str, lowest: int, highest: int) -> None:
-    found = pl.DataFrame({"n": [lowest, highest]}).select(n=derived.band(pl.col("n")))
+    found = pl.DataFrame({"n": [lowest, highest]}).select(n=derived_fields.band(pl.col("n")))
 
     assert found["n"].to_list() == [code, code]
 
 
 def test_no_headcount_is_no_band() -> None:
     found = pl.DataFrame({"n": [None, 0]}, schema={"n": pl.Int64}).select(
-        n=derived.band(pl.col("n"))
+        n=derived_fields.band(pl.col("n"))
     )
 
     assert found["n"].to_list() == [None, "00"]

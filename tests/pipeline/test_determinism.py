@@ -4,8 +4,8 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline import build
-from shards import pointer
+from pipeline.build import build
+from shards.generations import pointer
 from tests.pipeline.inputs import Row, company, line, run, served, write
 
 LABELS = ("Société Générale", "Żabka Łódź", "Ψυχή", "Õun OÜ", "Œuvre & Cie")

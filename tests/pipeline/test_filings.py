@@ -11,13 +11,13 @@ import pytest
 
 from pipeline import importing
 from pipeline.canonical import ETATS, InputError
-from pipeline.registers import filing, frc, statement
+from pipeline.registers import filing, frc_taxonomy, statement
 from pipeline.registers.filing import Fact, FilingError
 from pipeline.registers.statement import Amount, Tally
 from pipeline.seeds import SEEDS
 
 ACCOUNTS = SEEDS / "raw" / "uk" / "Accounts_Bulk_Data-sample.zip"
-TAXONOMY = frc.load()
+TAXONOMY = frc_taxonomy.load()
 CLOSE, OPEN, BEFORE = date(2017, 9, 30), date(2016, 10, 1), date(2016, 9, 30)
 
 Key = tuple[int, str]
@@ -452,7 +452,7 @@ def test_a_mapping_told_in_two_ways_is_refused(tmp_path: Path, row: str, message
     path.write_text(f"{head}Equity,bilan_passif,Equity,Capitaux propres,1,60,\n{row}\n")
 
     with pytest.raises(InputError, match=message):
-        frc.load(path)
+        frc_taxonomy.load(path)
 
 
 def _xbrl(*days: str, **values: str) -> str:

@@ -5,10 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline import modifications, receipts, unchanged
 from pipeline.__main__ import main
-from shards import generations, pointer, succession
-from shards.changes import Counts
+from pipeline.build import diff, resume, reuse
+from shards.changes import change_steps
+from shards.changes.change_file import Counts
+from shards.generations import generation_files, pointer
 from tests.pipeline.inputs import company, line, run, served, write
 
 
@@ -40,7 +41,7 @@ def test_a_country_that_is_built_again_and_comes_out_the_same_is_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = run(tmp_path, two(tmp_path / "a"))
-    monkeypatch.setattr(receipts, "code", lambda: "autre")
+    monkeypatch.setattr(resume, "code", lambda: "autre")
     second = run(tmp_path, two(tmp_path / "b", "Œuvre"))
 
     data = tmp_path / "data"
@@ -56,7 +57,7 @@ def test_what_cannot_be_trusted_is_built_again(tmp_path: Path, spoiled: str) -> 
         path = data / first.generation / "EE.shard"
         path.write_bytes(path.read_bytes()[:-1] + b"x")
     elif spoiled == "receipt":
-        receipts.file(data / unchanged.FOLDER, "EE").write_bytes(b"{")
+        resume.file(data / reuse.FOLDER, "EE").write_bytes(b"{")
     elif spoiled == "rejected":
         (data / "rejected").mkdir(exist_ok=True)
         (data / "rejected" / "EE.parquet").write_bytes(b"")
@@ -67,8 +68,8 @@ def test_what_cannot_be_trusted_is_built_again(tmp_path: Path, spoiled: str) -> 
 
     assert "EE" not in again.reused
     assert again.generation == first.generation
-    generations.verify_digests(
-        data / again.generation, generations.read_manifest(data / again.generation)
+    generation_files.verify_digests(
+        data / again.generation, generation_files.read_manifest(data / again.generation)
     )
 
 
@@ -78,11 +79,11 @@ def test_a_build_writes_what_changed_as_files_to_page_and_as_parquet(tmp_path: P
     write(given, [company("UK", "2", "È"), company("UK", "3", "Ü")], name="uk")
     second = run(tmp_path, given)
 
-    folder = tmp_path / "data" / succession.FOLDER / f"{first.generation}-{second.generation}"
-    step = succession.read(folder)
+    folder = tmp_path / "data" / change_steps.FOLDER / f"{first.generation}-{second.generation}"
+    step = change_steps.read(folder)
     assert step.counts == {"UK": Counts(1, 1, 0)}
-    succession.verify(folder)
-    assert pl.read_parquet(folder / modifications.PARQUET).to_dicts() == [
+    change_steps.verify(folder)
+    assert pl.read_parquet(folder / diff.PARQUET).to_dicts() == [
         {"iso2": "UK", "id": "1", "nature": "supprimee", "champs": None},
         {"iso2": "UK", "id": "3", "nature": "creee", "champs": None},
     ]
@@ -96,7 +97,7 @@ def test_the_same_input_after_the_same_gives_the_same_bytes_of_changes(tmp_path:
     found = [
         {
             str(path.relative_to(tmp_path / place)): path.read_bytes()
-            for path in (tmp_path / place / "data" / succession.FOLDER).rglob("*")
+            for path in (tmp_path / place / "data" / change_steps.FOLDER).rglob("*")
             if path.is_file()
         }
         for place in ("x", "y")

@@ -5,9 +5,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from pipeline import identifiers, seeds
+from pipeline import seeds
 from pipeline.errors import SeedError
-from pipeline.identifiers import Conformity
+from pipeline.stages import identifiers
+from pipeline.stages.identifiers import Conformity
 from tests.pipeline.inputs import companies, company
 
 SEEDS = seeds.read()

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import jobs, memory
 from pipeline.errors import BuildError
-from pipeline.jobs import Progress
+from pipeline.workers import memory, processes
+from pipeline.workers.processes import Progress
 
 PLENTY = 1 << 40
 
@@ -37,8 +37,8 @@ def shout(task: Task, moved: Progress) -> tuple[str, str | None]:
 def test_results_come_in_the_order_of_the_tasks() -> None:
     tasks = [Task("é"), Task("b"), Task("à", rows=0)]
 
-    assert [name for name, _ in jobs.run(shout, tasks, 1, PLENTY)] == ["É", "B", "À"]
-    found = jobs.run(shout, tasks, 2, PLENTY)
+    assert [name for name, _ in processes.run(shout, tasks, 1, PLENTY)] == ["É", "B", "À"]
+    found = processes.run(shout, tasks, 2, PLENTY)
     assert [name for name, _ in found] == ["É", "B", "À"]
     assert all(threads is not None and int(threads) >= 1 for _, threads in found)
 
@@ -54,7 +54,7 @@ def test_after_an_error_what_has_not_begun_is_dropped(tmp_path: Path) -> None:
     tasks = [Task("faute"), *(Task(str(tmp_path / str(n))) for n in range(40))]
 
     with pytest.raises(BuildError):
-        jobs.run(mark, tasks, 2, PLENTY)
+        processes.run(mark, tasks, 2, PLENTY)
 
     assert len(list(tmp_path.iterdir())) < 40
 
@@ -62,29 +62,29 @@ def test_after_an_error_what_has_not_begun_is_dropped(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_error_of_a_task_is_the_error_of_the_run(count: int) -> None:
     with pytest.raises(BuildError, match="EE: faute"):
-        jobs.run(shout, [Task("a"), Task("faute"), Task("b")], count, PLENTY)
+        processes.run(shout, [Task("a"), Task("faute"), Task("b")], count, PLENTY)
 
 
 def test_a_process_that_dies_is_said_to_have_died() -> None:
     with pytest.raises(BuildError, match="one of 2 processes died"):
-        jobs.run(shout, [Task("mort"), Task("a")], 2, PLENTY)
+        processes.run(shout, [Task("mort"), Task("a")], 2, PLENTY)
 
 
 def test_small_work_is_done_in_this_process_unless_asked_otherwise() -> None:
-    assert jobs.number(None, [1, 1]) == 1
-    assert jobs.number(2, [1, 1]) == 2
-    assert jobs.number(None, [jobs.WORTH_PROCESSES, 1]) >= 1
+    assert processes.number(None, [1, 1]) == 1
+    assert processes.number(2, [1, 1]) == 2
+    assert processes.number(None, [processes.WORTH_PROCESSES, 1]) >= 1
 
 
 def test_there_are_no_more_processes_than_tasks_with_rows() -> None:
-    assert jobs.number(8, [5, 5, 0]) == 2
-    assert jobs.number(8, [0, 0]) == 1
+    assert processes.number(8, [5, 5, 0]) == 2
+    assert processes.number(8, [0, 0]) == 1
 
 
 def test_the_environment_is_as_it_was_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
 
-    jobs.run(shout, [Task("a"), Task("b")], 2, PLENTY)
+    processes.run(shout, [Task("a"), Task("b")], 2, PLENTY)
 
     assert "POLARS_MAX_THREADS" not in os.environ
 
@@ -99,7 +99,7 @@ def span(task: Task, _: Progress) -> tuple[float, float]:
 
 
 def test_tasks_that_do_not_fit_together_run_one_after_the_other() -> None:
-    (first, second) = jobs.run(span, [Task("a", memory=6), Task("b", memory=5)], 2, limit=10)
+    (first, second) = processes.run(span, [Task("a", memory=6), Task("b", memory=5)], 2, limit=10)
 
     assert first[1] <= second[0] or second[1] <= first[0]
 
@@ -107,10 +107,10 @@ def test_tasks_that_do_not_fit_together_run_one_after_the_other() -> None:
 def test_a_smaller_task_runs_beside_one_that_leaves_no_room_for_the_next() -> None:
     tasks = [Task("a", memory=6), Task("b", memory=5), Task("c", memory=4)]
 
-    assert list(jobs.admitted(tasks, [0, 1, 2], [], 2, 10)) == [0, 2]
-    assert list(jobs.admitted(tasks, [1], [0], 2, 10)) == []
-    assert list(jobs.admitted(tasks, [1], [2], 2, 10)) == [1]
-    assert list(jobs.admitted(tasks, [1, 2], [0], 1, 100)) == []
+    assert list(processes.admitted(tasks, [0, 1, 2], [], 2, 10)) == [0, 2]
+    assert list(processes.admitted(tasks, [1], [0], 2, 10)) == []
+    assert list(processes.admitted(tasks, [1], [2], 2, 10)) == [1]
+    assert list(processes.admitted(tasks, [1, 2], [0], 1, 100)) == []
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -120,7 +120,7 @@ def test_a_task_that_takes_more_than_the_limit_is_refused_by_name(count: int) ->
     with pytest.raises(
         BuildError, match=r"UK takes 2\.5 GiB .* 2\.0 GiB are allowed.*--memory 2\.6"
     ):
-        jobs.run(shout, tasks, count, limit=2 * memory.GIB)
+        processes.run(shout, tasks, count, limit=2 * memory.GIB)
 
 
 # -- the end of the parent -------------------------------------------------------------

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import memory
-from pipeline.memory import GIB
+from pipeline.workers import memory
+from pipeline.workers.memory import GIB
 
 
 @pytest.mark.parametrize(

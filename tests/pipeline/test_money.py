@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import money, seeds
+from pipeline import seeds
 from pipeline.errors import SeedError
+from pipeline.stages import money
 from tests.pipeline.inputs import companies, company
 
 RATES = money.rates(seeds.read())

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline import quality
 from pipeline.errors import BuildError
-from pipeline.quality import Quality
+from pipeline.stages import quality_report
+from pipeline.stages.quality_report import Quality
 
 ESTONIA = Quality(
     lues=1200,
@@ -26,7 +26,7 @@ ESTONIA = Quality(
 
 
 def test_the_table_has_a_row_a_country_a_total_and_what_to_look_into() -> None:
-    lines = quality.table(
+    lines = quality_report.table(
         {"EE": ESTONIA, "FR": Quality(), "UK": Quality(lues=1, gardees=1)}, Quality()
     )
 
@@ -50,31 +50,31 @@ def test_the_table_has_a_row_a_country_a_total_and_what_to_look_into() -> None:
 
 
 def test_columns_of_the_table_are_aligned() -> None:
-    lines = quality.table({"EE": ESTONIA, "UK": Quality(lues=10**7, gardees=1)}, Quality())
+    lines = quality_report.table({"EE": ESTONIA, "UK": Quality(lues=10**7, gardees=1)}, Quality())
 
     assert len({len(line) for line in lines[:4]}) == 1
 
 
 def test_rows_of_no_country_are_reported() -> None:
-    lines = quality.table({}, Quality(lues=3, rejetees={"pays inconnu": 3}))
+    lines = quality_report.table({}, Quality(lues=3, rejetees={"pays inconnu": 3}))
 
     assert lines[-1] == "hors des pays : rejetées : pays inconnu (3)"
 
 
 def test_the_total_adds_numbers_and_reasons() -> None:
-    total = quality.total([ESTONIA, Quality(lues=1, rejetees={"nom vide": 1, "autre": 2})])
+    total = quality_report.total([ESTONIA, Quality(lues=1, rejetees={"nom vide": 1, "autre": 2})])
 
     assert total.lues == 1201
     assert total.rejetees == {"nom vide": 151, "effectif négatif": 50, "autre": 2}
 
 
 def test_a_report_is_read_back_as_it_was_written() -> None:
-    packed = quality.dump({"EE": ESTONIA}, Quality())
+    packed = quality_report.dump({"EE": ESTONIA}, Quality())
 
-    assert quality.load(packed, "quality.json") == {"EE": ESTONIA}
+    assert quality_report.load(packed, "quality.json") == {"EE": ESTONIA}
 
 
 @pytest.mark.parametrize("packed", [b"{}", b"[]", b"x", b'{"pays": {"EE": {"vieux": 1}}}'])
 def test_a_report_of_another_version_is_refused(packed: bytes) -> None:
     with pytest.raises(BuildError, match=r"quality\.json is of another version.*without --pays"):
-        quality.load(packed, "quality.json")
+        quality_report.load(packed, "quality.json")

@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline import rejected, text
 from pipeline.errors import BuildError
-from pipeline.rejected import REASON
+from pipeline.stages import rejections, text_cleaning
+from pipeline.stages.rejections import REASON
 from tests.pipeline.inputs import companies, company
 
 NAN, INF = float("nan"), float("inf")
@@ -16,7 +16,9 @@ NAN, INF = float("nan"), float("inf")
 
 def reason(**fields: Any) -> str | None:
     frame = companies(company("EE", "1", "Été") | fields)
-    found: str | None = frame.pipe(text.clean).pipe(rejected.mark).collect()[REASON].item()
+    found: str | None = (
+        frame.pipe(text_cleaning.clean).pipe(rejections.mark).collect()[REASON].item()
+    )
     return found
 
 
@@ -119,24 +121,24 @@ def test_a_row_has_one_reason_the_first_so_that_counts_add_up() -> None:
 def test_rejected_rows_are_written_whole_with_their_reason(tmp_path: Path) -> None:
     marked = companies(
         company("EE", "2", None, ville="Õismäe"), company("EE", "1", "Ä"), company("EE", None, "Ö")
-    ).pipe(rejected.mark)
+    ).pipe(rejections.mark)
     path = tmp_path / "rejected" / "EE.parquet"
 
-    rejected.write(marked, ["iso2", "id", "nom", "ville"], path, tmp_path)
+    rejections.write(marked, ["iso2", "id", "nom", "ville"], path, tmp_path)
 
     assert pl.read_parquet(path).rows() == [
         ("nom vide", "EE", "2", None, "Õismäe"),
         ("identifiant vide", "EE", None, "Ö", None),
     ]
-    assert rejected.reasons(marked) == {"identifiant vide": 1, "nom vide": 1}
+    assert rejections.reasons(marked) == {"identifiant vide": 1, "nom vide": 1}
 
 
 def test_no_rejected_row_is_no_file_and_takes_an_old_one_away(tmp_path: Path) -> None:
     path = tmp_path / "EE.parquet"
     path.write_bytes(b"old")
 
-    marked = companies(company("EE", "1", "Ä")).pipe(rejected.mark)
-    rejected.write(marked, ["id", "nom"], path, tmp_path)
+    marked = companies(company("EE", "1", "Ä")).pipe(rejections.mark)
+    rejections.write(marked, ["id", "nom"], path, tmp_path)
 
     assert not path.exists()
 
@@ -145,7 +147,7 @@ def test_over_the_threshold_the_country_the_share_and_three_reasons_are_named() 
     found = {"nom vide": 2, "effectif négatif": 5, "identifiant vide": 3, "devise illisible": 1}
 
     with pytest.raises(BuildError) as caught:
-        rejected.refuse_too_many("EE", "rows", 1000, found, 0.01, Path("rejected/EE.parquet"))
+        rejections.refuse_too_many("EE", "rows", 1000, found, 0.01, Path("rejected/EE.parquet"))
 
     assert str(caught.value) == (
         "EE: 11 of 1000 rows rejected (1.1%, at most 1.0%): effectif négatif (5), "
@@ -155,5 +157,5 @@ def test_over_the_threshold_the_country_the_share_and_three_reasons_are_named() 
 
 
 def test_at_the_threshold_the_build_goes_on() -> None:
-    rejected.refuse_too_many("EE", "rows", 1000, {"nom vide": 10}, 0.01, "")
-    rejected.refuse_too_many("EE", "rows", 0, {}, 0.0, "")
+    rejections.refuse_too_many("EE", "rows", 1000, {"nom vide": 10}, 0.01, "")
+    rejections.refuse_too_many("EE", "rows", 0, {}, 0.0, "")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pipeline import receipts
+from pipeline.build import resume
 from pipeline.errors import BuildError
 from pipeline.seeds import SEEDS
-from shards import pointer
+from shards.generations import pointer
 from tests.pipeline.inputs import company, line, run, served, write
 
 
@@ -131,6 +131,6 @@ def test_other_code_takes_nothing_that_was_done(
 ) -> None:
     good, bad = halves(tmp_path)
     interrupted(tmp_path, bad)
-    monkeypatch.setattr(receipts, "code", lambda: "autre")
+    monkeypatch.setattr(resume, "code", lambda: "autre")
 
     assert run(tmp_path, good, max_rejected=0.5).resumed == ()

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import layout, rows, runs
-from pipeline.layout import HAS_SITE
-from pipeline.money import CAPITAL
-from pipeline.sectors import DIVISION, GROUP
-from shards import orders, record, texts
+from pipeline.build import shard_input, sorted_runs
+from pipeline.stages import layout_order
+from pipeline.stages.layout_order import HAS_SITE
+from pipeline.stages.money import CAPITAL
+from pipeline.stages.sectors import DIVISION, GROUP
+from shards.codec import record, sort_keys, strings
 from shards.format import DATE_NULL, EFFECTIF_NULL
 from tests.pipeline.inputs import comptes, line
 
@@ -36,7 +37,7 @@ FRAME = pl.DataFrame(
 
 
 def test_columns_have_the_nulls_of_the_format() -> None:
-    columns = rows.columns(FRAME)
+    columns = shard_input.columns(FRAME)
 
     assert [columns.ids[n].decode() for n in range(3)] == ["é", "1", "2"]
     assert [columns.noms[n].decode() for n in range(3)] == ["Été", "Ä", "Ψ"]
@@ -51,7 +52,7 @@ def test_columns_have_the_nulls_of_the_format() -> None:
 
 
 def test_no_company_has_no_entry() -> None:
-    columns = rows.columns(layout.NOTHING)
+    columns = shard_input.columns(layout_order.NOTHING)
 
     assert (len(columns.ids), len(columns.noms), columns.cells) == (0, 0, ())
     assert len(columns.ca_eur) == len(columns.dates) == len(columns.site_web) == 0
@@ -59,7 +60,7 @@ def test_no_company_has_no_entry() -> None:
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]))))
 def test_texts_are_those_that_shards_packs(values: list[str]) -> None:
-    found, known = rows.texts(pl.Series(values, dtype=pl.String)), texts.pack(values)
+    found, known = shard_input.texts(pl.Series(values, dtype=pl.String)), strings.pack(values)
 
     assert bytes(found.data) == known.data
     assert found.starts.tolist() == known.starts.tolist()
@@ -72,9 +73,9 @@ def test_texts_are_those_that_shards_packs(values: list[str]) -> None:
     )
 )
 def test_dates_are_numbered_as_the_orders_do(values: list[str | None]) -> None:
-    found = rows.dates(pl.Series(values, dtype=pl.String))
+    found = shard_input.dates(pl.Series(values, dtype=pl.String))
 
-    assert found.to_list() == [orders.date_key(value) for value in values]
+    assert found.to_list() == [sort_keys.date_key(value) for value in values]
 
 
 # -- records -------------------------------------------------------------------------
@@ -96,7 +97,7 @@ COMPANY = st.fixed_dictionaries({name: VALUES[kind] for name, kind in TYPES.item
 
 @given(st.lists(COMPANY, max_size=3))
 def test_records_are_to_the_byte_those_of_the_oracle(companies: list[dict[str, Any]]) -> None:
-    blocks = list(rows.lines(pl.DataFrame(companies, schema=TYPES)))
+    blocks = list(shard_input.lines(pl.DataFrame(companies, schema=TYPES)))
 
     lines = b"".join(blocks).split(b"\n")[:-1]
     assert list(map(record.cut, lines)) == [record.encode(company) for company in companies]
@@ -106,14 +107,14 @@ def test_records_are_to_the_byte_those_of_the_oracle(companies: list[dict[str, A
 def test_records_are_those_of_the_rows_asked_for(
     tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "BLOCK", block)
+    monkeypatch.setattr(sorted_runs, "BLOCK", block)
     frame = FRAME.with_columns(
         pl.lit(None).alias(name) for name in record.FIELDS if name not in FRAME.columns
     )
-    run = runs.write(tmp_path / "run", 0, rows.lines(frame))
+    run = sorted_runs.write(tmp_path / "run", 0, shard_input.lines(frame))
     order = np.array([2, 0, 1], dtype=np.uint32)
 
-    found = rows.records([run], order)
+    found = shard_input.records([run], order)
 
     for wanted in (range(3), range(0, 3, 2), range(1, 3), range(0)):
         companies = [orjson.loads(record.decode(r, coordonnees=True)) for r in found(wanted)]
@@ -127,8 +128,10 @@ def test_records_are_those_of_the_rows_asked_for(
 def test_statements_are_given_by_row_for_those_that_have_some() -> None:
     lines = comptes(line("EE", "2", 2020), line("EE", "é", 2020), line("EE", "é", 2021))
 
-    found = [(row, orjson.loads(packed)) for row, packed in rows.statements(FRAME["id"], lines)]
+    found = [
+        (row, orjson.loads(packed)) for row, packed in shard_input.statements(FRAME["id"], lines)
+    ]
 
     assert [row for row, _ in found] == [0, 2]
     assert [entry["exercice"] for entry in found[0][1]] == [2021, 2020]
-    assert tuple(found[1][1][0]) == rows.LINE
+    assert tuple(found[1][1][0]) == shard_input.LINE

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import sectors, seeds
-from pipeline.sectors import DIVISION, GROUP, GUESSED, OUTSIDE
+from pipeline import seeds
+from pipeline.stages import sectors
+from pipeline.stages.sectors import DIVISION, GROUP, GUESSED, OUTSIDE
 from tests.pipeline.inputs import companies, company
 
 SEEDS = seeds.read()

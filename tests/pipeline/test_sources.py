@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline import sources
-from pipeline.sources import Part
+from pipeline.stages import input_files
+from pipeline.stages.input_files import Part
 from tests.pipeline.inputs import company, line, write
 
 ROWS = [company("GB", "1", "Ł"), company("EE", "1", "Ä"), company(None, "2", "Ö")]
@@ -16,14 +16,14 @@ def test_the_rows_of_each_country_are_counted_file_by_file(tmp_path: Path) -> No
     first = write(tmp_path / "a", [*ROWS, company("UK", "2", "Ü")], [line("EE", "1", 2020)])
     second = write(tmp_path / "b", [company("UK", "3", "É")], name="z")
 
-    found = sources.survey([first, second], "companies")
+    found = input_files.survey([first, second], "companies")
 
-    one, two = sources.files([first, second], "companies")
+    one, two = input_files.files([first, second], "companies")
     assert found == {one: {"UK": 2, "EE": 1, "": 1}, two: {"UK": 1}}
-    assert sources.totals(found) == {"": 1, "EE": 1, "UK": 3}
-    assert sources.parts(found, "UK") == (Part(one, 2), Part(two, 1))
-    assert sources.parts(found, "FR") == ()
-    assert sources.survey([first, second], "comptes") == {
+    assert input_files.totals(found) == {"": 1, "EE": 1, "UK": 3}
+    assert input_files.parts(found, "UK") == (Part(one, 2), Part(two, 1))
+    assert input_files.parts(found, "FR") == ()
+    assert input_files.survey([first, second], "comptes") == {
         first / "comptes" / "part.parquet": {"EE": 1}
     }
 
@@ -34,18 +34,18 @@ def test_pieces_are_all_rows_of_the_country_in_order_and_of_no_other(
 ) -> None:
     rows = [company(("GB", "UK", "FR")[n % 3], str(n), "Łódź") for n in range(7)]
     folder = write(tmp_path, rows)
-    held = sources.parts(sources.survey([folder], "companies"), "UK")
+    held = input_files.parts(input_files.survey([folder], "companies"), "UK")
 
-    pieces = [piece.collect() for piece in sources.pieces(held, "companies", "UK", most)]
+    pieces = [piece.collect() for piece in input_files.pieces(held, "companies", "UK", most)]
 
     assert max(piece.height for piece in pieces) <= most
     assert pl.concat(pieces)["id"].to_list() == ["0", "1", "3", "4", "6"]
     assert set(pl.concat(pieces)["iso2"]) == {"UK"}
-    assert sources.together(held, "companies", "UK").collect().equals(pl.concat(pieces))
+    assert input_files.together(held, "companies", "UK").collect().equals(pl.concat(pieces))
 
 
 def test_a_country_without_a_file_is_one_empty_piece() -> None:
-    (piece,) = sources.pieces((), "companies", "EE", 10)
+    (piece,) = input_files.pieces((), "companies", "EE", 10)
 
     assert piece.collect().height == 0
 
@@ -53,7 +53,7 @@ def test_a_country_without_a_file_is_one_empty_piece() -> None:
 def test_the_digest_of_a_file_does_not_depend_on_its_folder(tmp_path: Path) -> None:
     folders = [write(tmp_path / name, ROWS) for name in ("a", "b")]
 
-    (one, two) = sources.digests(folders).values()
+    (one, two) = input_files.digests(folders).values()
 
     assert one == two
     assert one.size == (folders[0] / "companies" / "part.parquet").stat().st_size
@@ -67,5 +67,9 @@ def test_a_folder_that_is_called_as_a_file_is_looked_into(tmp_path: Path) -> Non
     part.parent.mkdir()
     (tmp_path / "part").rename(part)
 
-    assert sources.files([folder], "companies") == [part]
-    assert sources.totals(sources.survey([folder], "companies")) == {"": 1, "EE": 1, "UK": 1}
+    assert input_files.files([folder], "companies") == [part]
+    assert input_files.totals(input_files.survey([folder], "companies")) == {
+        "": 1,
+        "EE": 1,
+        "UK": 1,
+    }

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import text
+from pipeline.stages import text_cleaning
 from tests.pipeline.inputs import companies, company
 
 
 def cleaned(nom: str | None) -> str | None:
-    found: str | None = companies(company("EE", "1", nom)).pipe(text.clean).collect()["nom"].item()
+    found: str | None = (
+        companies(company("EE", "1", nom)).pipe(text_cleaning.clean).collect()["nom"].item()
+    )
     return found
 
 
@@ -38,7 +40,7 @@ def test_text_is_composed_trimmed_and_printable(
 
 def test_what_is_taken_for_tidy_is_left_alone_by_every_rule() -> None:
     """Alone and beside any other: no letter of it joins the one before (NFC), none is a blank."""
-    tidy = [chr(c) for c in range(0x600) if re.fullmatch(f"[{text._TIDY}]", chr(c))]
+    tidy = [chr(c) for c in range(0x600) if re.fullmatch(f"[{text_cleaning._TIDY}]", chr(c))]
     seconds = {
         unicodedata.normalize("NFD", chr(c))[1:2]
         for c in range(0x30000)
@@ -55,7 +57,7 @@ def test_what_is_taken_for_tidy_is_left_alone_by_every_rule() -> None:
 
 
 def test_the_inside_of_an_identifier_is_left_alone() -> None:
-    frame = companies(company("EE", " a\tb ", "Ä")).pipe(text.clean).collect()
+    frame = companies(company("EE", " a\tb ", "Ä")).pipe(text_cleaning.clean).collect()
 
     assert frame["id"].item() == "a\tb"
 
@@ -63,38 +65,42 @@ def test_the_inside_of_an_identifier_is_left_alone() -> None:
 def test_a_long_name_is_cut_and_the_row_marked() -> None:
     frame = companies(company("EE", "1", "é" * 501), company("EE", "2", "é" * 500))
 
-    found = frame.pipe(text.clean).collect()
+    found = frame.pipe(text_cleaning.clean).collect()
 
     assert found["nom"].str.len_chars().to_list() == [500, 500]
-    assert found[text.CUT].to_list() == [True, False]
+    assert found[text_cleaning.CUT].to_list() == [True, False]
 
 
 def test_a_text_that_is_cut_at_a_blank_does_not_end_with_it() -> None:
     assert cleaned("é" * 499 + " fin") == "é" * 499
 
 
-@pytest.mark.parametrize("field", sorted(text.WHOLE_OR_NULL))
+@pytest.mark.parametrize("field", sorted(text_cleaning.WHOLE_OR_NULL))
 def test_a_long_contact_is_null_never_a_part_of_one(field: str) -> None:
     """§2.1: an approximate value is never returned."""
-    row = company("EE", "1", "Ä", **{field: "x" * (text.CAPS[field] + 1)})
+    row = company("EE", "1", "Ä", **{field: "x" * (text_cleaning.CAPS[field] + 1)})
 
-    found = companies(row).pipe(text.clean).collect()
+    found = companies(row).pipe(text_cleaning.clean).collect()
 
     assert found[field].item() is None
-    assert found[text.CUT].item() is True
+    assert found[text_cleaning.CUT].item() is True
 
 
 @given(st.lists(st.none() | st.text(max_size=20), max_size=10))
 def test_cleaning_twice_changes_nothing(names: list[str | None]) -> None:
-    once = companies(*(company("EE", str(i), nom) for i, nom in enumerate(names))).pipe(text.clean)
+    once = companies(*(company("EE", str(i), nom) for i, nom in enumerate(names))).pipe(
+        text_cleaning.clean
+    )
 
-    assert text.clean(once.drop(text.CUT)).collect().equals(once.collect())
+    assert text_cleaning.clean(once.drop(text_cleaning.CUT)).collect().equals(once.collect())
     for value in once.collect()["nom"].drop_nulls():
         assert value == unicodedata.normalize("NFC", value)
         assert not any(unicodedata.category(char) == "Cc" for char in value)
 
 
 def test_a_frame_without_text_that_can_be_too_long_is_cleaned_too() -> None:
-    frame = pl.LazyFrame({"id": [" 1 "], "libelle": ["Œuvre\t"]}).pipe(text.clean).collect()
+    frame = (
+        pl.LazyFrame({"id": [" 1 "], "libelle": ["Œuvre\t"]}).pipe(text_cleaning.clean).collect()
+    )
 
     assert frame.row(0) == ("1", "Œuvre", False)

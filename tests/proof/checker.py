@@ -9,10 +9,10 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from quota.environment import FILE, damage_of
 from quota.errors import QuotaError
-from quota.lmdb_store import LmdbStore
 from quota.plans import load
+from quota.store.lmdb_file import FILE, damage_of
+from quota.store.lmdb_store import LmdbStore
 from tests.proof.writer import ACCOUNTS, NOW
 
 

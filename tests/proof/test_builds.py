@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.workshop import FOLDER
-from shards import durable, generations, pointer, succession
+from pipeline.build.workdir import FOLDER
+from shards.changes import change_steps
 from shards.errors import ShardError
+from shards.generations import atomic_files, generation_files, pointer
 from tests.pipeline.inputs import company, line, write
 from tests.serve.processes import ROOT
 
@@ -65,10 +66,10 @@ def check(data: Path) -> str:
     assert known is not None
     for name in (known.generation, *([known.previous] if known.previous else [])):
         folder = data / name
-        generations.verify_digests(folder, generations.read_manifest(folder))
-        generations.load(data, name).close()
-    for folder in succession.folders(data):
-        succession.verify(folder)
+        generation_files.verify_digests(folder, generation_files.read_manifest(folder))
+        generation_files.load(data, name).close()
+    for folder in change_steps.folders(data):
+        change_steps.verify(folder)
     return known.generation
 
 
@@ -93,9 +94,9 @@ def test_a_build_that_is_killed_at_any_moment_leaves_what_is_published(tmp_path:
             finished(data, given)
             finished(clean, given)
             assert check(data) == pointer.current(clean)
-            assert not list(data.glob(f"{durable.STAGED}*"))
+            assert not list(data.glob(f"{atomic_files.STAGED}*"))
             assert not (data / FOLDER).exists()
-            assert not list(data.rglob(f"*{durable.PARTIAL}"))
+            assert not list(data.rglob(f"*{atomic_files.PARTIAL}"))
     sys.stdout.write(f"[{killed} of {ROUNDS} builds were killed] ")  # pytest -s shows it
     assert killed >= ROUNDS // 2
 
@@ -112,7 +113,7 @@ def test_a_build_that_is_killed_holds_no_lock(tmp_path: Path) -> None:
         _locked(tmp_path / "data", process)
         process.kill()
     with pytest.raises(ShardError):
-        generations.load(tmp_path / "data", "0" * 16)
+        generation_files.load(tmp_path / "data", "0" * 16)
 
     finished(tmp_path / "data", given)
 

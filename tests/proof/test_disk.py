@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from quota.environment import FILE, damage_of
 from quota.errors import StoreUnavailable
-from quota.lmdb_store import LmdbStore
 from quota.plans import load
+from quota.store.lmdb_file import FILE, damage_of
+from quota.store.lmdb_store import LmdbStore
 from tests import world
 from tests.proof.tools import WAIT_S, need, next_line, small
 from tests.proof.writer import ACCOUNTS, COST, LIMIT, NOW, account_of

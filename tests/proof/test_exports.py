@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from quota.lmdb_store import LmdbStore
 from quota.plans import load
-from serve.export import HELD
+from quota.store.lmdb_store import LmdbStore
+from serve.api.export import HELD
 from tests import world
 from tests.proof.tools import WAIT_S, small
 from tests.serve.processes import ask, children, eventually, line_of, started, stop

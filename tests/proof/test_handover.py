@@ -13,7 +13,7 @@ from threading import Timer
 import orjson
 import pytest
 
-from serve import handover
+from serve.process import handover
 from tests.proof.reading import Readers, Told
 from tests.proof.tools import next_line
 from tests.serve import world

@@ -18,9 +18,9 @@ import aiohttp
 import orjson
 import pytest
 
-from quota.leases import block
+from quota.edge.leases import block
 from quota.plans import load
-from quota.redis_store import RedisStore
+from quota.redis.store import RedisStore
 from tests.quota.servers import KINDS, Server, running
 from tests.serve import world
 from tests.serve.client import Customer

@@ -20,10 +20,11 @@ from typing import Final
 
 import pytest
 
-from shards import generations, pointer, publication
-from shards import reference as references
 from shards.errors import ShardError
-from shards.locks import Reading
+from shards.generations import generation_files, pointer
+from shards.generations import reference as references
+from shards.generations.locks import Reading
+from shards.publish import publication
 from tests import world
 from tests.proof.origin import Origin, serving
 from tests.world import Company, company
@@ -106,7 +107,7 @@ class Watch:
     def _look(self, folder: Path) -> None:
         reading = Reading(folder)
         try:
-            generations.verify_digests(folder, generations.read_manifest(folder))
+            generation_files.verify_digests(folder, generation_files.read_manifest(folder))
         finally:
             reading.end()
         self.looks += 1
@@ -128,7 +129,7 @@ def test_a_mirror_shows_whole_generations_only_and_ends_on_the_newest(tmp_path: 
                 if chance.random() < KILLED:
                     origin.alarm = (origin.sent + chance.randrange(400_000), mirror.kill)
                 _until(partial(_shows, data, made[-1]), mirror, made[-1])
-                whole += generations.read_manifest(data / made[-1]).size
+                whole += generation_files.read_manifest(data / made[-1]).size
                 if number < ROUNDS:
                     made.append(builder.publish(number))
             origin.faulty, origin.alarm = 0.0, None
@@ -178,10 +179,10 @@ class Builder:
         found = [company("UK", str(n), f"Royal Tool Control {n} Ltd") for n in range(1_500)]
         found += [company("EE", str(n), f"Ännchen {number} {n}") for n in range(20)]
         for iso2 in world.COUNTRIES:
-            self._shard(staged / generations.shard_name(iso2), iso2, found)
+            self._shard(staged / generation_files.shard_name(iso2), iso2, found)
         lists = references.dump(world.reference(found))
-        (staged / generations.REFERENCE).write_bytes(lists)
-        (staged / generations.QUALITY).write_text(f'"{self.chance.randbytes(150_000).hex()}"')
+        (staged / generation_files.REFERENCE).write_bytes(lists)
+        (staged / generation_files.QUALITY).write_text(f'"{self.chance.randbytes(150_000).hex()}"')
         return publication.publish(self.data, staged, sources=())
 
     def _shard(self, path: Path, iso2: str, found: list[Company]) -> None:

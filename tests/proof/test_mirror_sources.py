@@ -15,9 +15,9 @@ from typing import Final
 
 import pytest
 
-from serve import port as ports
-from shards import generations, pointer
-from shards.manifest import File
+from serve.process import port as ports
+from shards.generations import generation_files, pointer
+from shards.generations.manifest import File
 from shards.sync import signature
 from tests.proof.tools import WAIT_S, next_line
 from tests.serve.nginx import PASSWORD, USER, configured, running
@@ -134,7 +134,9 @@ def test_a_bucket_that_fails_three_times_in_ten_is_mirrored_and_signed(
             done = _sync("s3://bucket/data", data, environment, "--public-key", public)
             assert done.returncode == 0, done.stderr
             assert pointer.current(data) == name
-            generations.verify_digests(data / name, generations.read_manifest(data / name))
+            generation_files.verify_digests(
+                data / name, generation_files.read_manifest(data / name)
+            )
         refused = _sync("s3://bucket/data", data, environment | {"AWS_SECRET_ACCESS_KEY": "t"})
 
     assert "1 of 5 files fetched" in done.stdout
@@ -188,7 +190,7 @@ def _answers(url: str) -> bool:
 def _interrupted(source: Path, data: Path) -> File:
     """Leave the beginning of the largest file where a round that was killed leaves it."""
     name = str(pointer.current(source))
-    known = generations.read_manifest(source / name).files["UK.shard"]
+    known = generation_files.read_manifest(source / name).files["UK.shard"]
     part = data / ".mirror" / f"{known.blake3}.part"
     part.parent.mkdir(parents=True)
     part.write_bytes((source / name / "UK.shard").read_bytes()[:BEGUN])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from quota.environment import FILE
+from quota.store.lmdb_file import FILE
 from tests.proof import powercut
 from tests.proof.powercut import Ack, Disk, Event, Named
 from tests.proof.tools import need, next_line

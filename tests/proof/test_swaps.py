@@ -17,9 +17,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from quota.lmdb_store import LmdbStore
 from quota.plans import load
-from serve.published import Published
+from quota.store.lmdb_store import LmdbStore
+from serve.data.current_generation import Published
 from tests import world
 from tests.proof.reading import Readers, Told
 from tests.serve.processes import ask, line_of, started, stop

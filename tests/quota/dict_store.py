@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from quota.errors import QuotaError
-from quota.lmdb_store import LmdbStore
-from quota.promise import Promise
-from quota.transaction import Reading, Writing
+from quota.ledger.transaction import Reading, Writing
+from quota.store.lmdb_store import LmdbStore
+from quota.store.promise import Promise
 
 T = TypeVar("T")
 

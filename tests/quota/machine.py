@@ -9,12 +9,12 @@ from datetime import datetime, timedelta, timezone
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from quota import format
 from quota.errors import NotAllowedError
-from quota.lmdb_store import LmdbStore
+from quota.ledger import row_format
 from quota.periods import months_before
-from quota.redis_store import RedisStore
+from quota.redis.store import RedisStore
 from quota.results import Refusal, Reservation
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.model import PACK, PACKS, Model
 from tests.quota.small import MOMENTS, SMALL
 
@@ -45,7 +45,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         ]
         self.model.plan = dict(zip(self.names, plans, strict=True))
         # What no example lasts long enough to buy.
-        row = format.join(format.PACKS, self.names[0]), format.pack_pair(packs, 0)
+        row = row_format.join(row_format.PACKS, self.names[0]), row_format.pack_pair(packs, 0)
         self.store._submit(lambda txn: txn.put(*row)).result()
         self.model.packs[self.names[0]] = self.model.bought[self.names[0]] = packs
 
@@ -212,20 +212,22 @@ class StoreAgainstModel(RuleBasedStateMachine):
     @invariant()
     def every_credit_spent_is_the_charge_of_a_company(self) -> None:
         rows = dict(self.rows())
-        months = {key.split(b"/")[1].decode() for key in rows if key.startswith(format.CHARGE)}
+        months = {key.split(b"/")[1].decode() for key in rows if key.startswith(row_format.CHARGE)}
         for account in self.names:
             for month in months:
-                prefix = format.join(format.CHARGE, month, account, "")
-                charges = [format.pair(rows[key]) for key in rows if key.startswith(prefix)]
-                grant = format.number(rows.get(format.join(format.GRANT, month, account)))
+                prefix = row_format.join(row_format.CHARGE, month, account, "")
+                charges = [row_format.pair(rows[key]) for key in rows if key.startswith(prefix)]
+                grant = row_format.number(
+                    rows.get(row_format.join(row_format.GRANT, month, account))
+                )
                 assert sum(from_grant for from_grant, _ in charges) == grant
-            packs = format.pair(rows.get(format.join(format.PACKS, account)))
+            packs = row_format.pair(rows.get(row_format.join(row_format.PACKS, account)))
             assert packs == (self.model.bought[account], self.model.spent[account])
 
     @invariant()
     def nothing_of_an_old_month_is_kept(self) -> None:
         for key, _ in self.rows():
-            if key[:2] in format.PERIODIC:
+            if key[:2] in row_format.PERIODIC:
                 assert key[2:9].decode() >= self.model.floor
 
     def rows(self) -> list[tuple[bytes, bytes]]:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from quota.accounts import Account, dump, load_account, load_key
-from quota.effective import effective, has_tool
+from quota.accounts import Account, dump, effective, has_tool, load_account, load_key
 from quota.errors import UnknownError, WrongStoreError
 from tests.quota.small import PLANS
 

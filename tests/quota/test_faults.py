@@ -11,9 +11,9 @@ from typing import Any
 import lmdb
 import pytest
 
-from quota.environment import Environment
 from quota.errors import StoreUnavailable
-from quota.lmdb_store import LmdbStore
+from quota.store.lmdb_file import Environment
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.small import NOON, PLANS
 
 SMALL_MAP = 128 << 10

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from quota import keys, lease_store, leases
+from quota import keys
+from quota.edge import edge_store, leases
+from quota.edge.edge_store import FRESH_S, LeaseStore
 from quota.errors import StoreUnavailable, WrongStoreError
-from quota.lease_store import FRESH_S, LeaseStore
-from quota.redis_store import RedisStore
+from quota.redis.store import RedisStore
 from quota.results import Meter
 from tests.quota.servers import Server, running
 from tests.quota.small import NOON, PLANS
@@ -43,7 +44,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def untended(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing happens by itself but what a test waits for."""
-    monkeypatch.setattr(lease_store, "TEND_S", 0.05)
+    monkeypatch.setattr(edge_store, "TEND_S", 0.05)
 
 
 def edge(folder: Path, server: Server, clock: Clock | None = None) -> LeaseStore:
@@ -152,7 +153,7 @@ def test_what_is_not_used_comes_back(server: Server, centre: RedisStore, tmp_pat
     taken(store, 1)
     assert used(centre) > 1
 
-    clock.now += timedelta(seconds=lease_store.IDLE_S + 1)
+    clock.now += timedelta(seconds=edge_store.IDLE_S + 1)
     idle = eventually(lambda: used(centre) == 1)
     clock.now = NOON
     taken(store, 1)
@@ -182,7 +183,7 @@ def test_calls_that_could_not_be_given_back_are_at_the_next_start(
 def test_a_block_whose_answer_was_lost_is_lent_once(
     server: Server, centre: RedisStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quota.redis_link.ANSWER_S", 0.2)
+    monkeypatch.setattr("quota.redis.connection.ANSWER_S", 0.2)
     store = edge(tmp_path, server)
     unheard = store._moved
 

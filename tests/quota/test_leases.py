@@ -16,10 +16,10 @@ from hypothesis.stateful import (
     rule,
 )
 
-from quota import leases
-from quota.leases import Move
+from quota.edge import leases
+from quota.edge.leases import Move
 from quota.periods import day
-from quota.redis_store import RedisStore
+from quota.redis.store import RedisStore
 from tests.quota.dict_store import DictRows
 from tests.quota.servers import KINDS, Server, run_on, running
 from tests.quota.small import NOON

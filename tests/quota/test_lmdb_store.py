@@ -11,11 +11,11 @@ import lmdb
 import pytest
 
 from quota import keys
-from quota.environment import FILE
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError, WrongStoreError
-from quota.lmdb_store import LmdbStore
 from quota.results import Reservation
-from quota.turn import Turn
+from quota.store.lmdb_file import FILE
+from quota.store.lmdb_store import LmdbStore
+from quota.store.write_lock import Turn
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.small import NOON, PLANS
 
@@ -62,7 +62,7 @@ def test_a_call_that_could_not_be_written_in_time_is_not_counted_later(
     store: LmdbStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process is stopped in the middle of a write"""
-    monkeypatch.setattr("quota.promise.PATIENCE_S", 0.05)
+    monkeypatch.setattr("quota.store.promise.PATIENCE_S", 0.05)
 
     async def ask() -> None:
         await store.take("a_", 9, NOON)

@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quota import passwords, people
 from quota.accounts import Account
 from quota.errors import NotAllowedError, UnknownError
-from quota.lmdb_store import LmdbStore
-from quota.people import Person
+from quota.ledger import passwords, people
+from quota.ledger.people import Person
 from quota.plans import load
-from quota.redis_store import RedisStore
+from quota.redis.store import RedisStore
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore
 from tests.quota.servers import KINDS, running

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from quota.environment import FILE
-from quota.lmdb_store import LmdbStore
-from quota.redis_store import RedisStore
+from quota.redis.store import RedisStore
 from quota.results import Reservation
+from quota.store.lmdb_file import FILE
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.servers import KINDS, running
 from tests.quota.small import NOON, PLANS
 

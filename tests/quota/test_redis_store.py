@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from quota.errors import NotAllowedError, StoreUnavailable, WrongStoreError
-from quota.promise import Promise
-from quota.redis_link import ANSWER_S, PAUSE_S
-from quota.redis_store import RedisStore
+from quota.redis.connection import ANSWER_S, PAUSE_S
+from quota.redis.store import RedisStore
 from quota.results import Meter, Reservation
+from quota.store.promise import Promise
 from tests.proof.tools import need
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.servers import KINDS, SYNCED, Server, free_port, run_on, running

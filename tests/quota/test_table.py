@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quota.table import WINDOW, Table, make
+from quota.bursts.shared_table import WINDOW, Table, make
 
 SLOTS = 2 * WINDOW
 
@@ -94,7 +94,7 @@ def test_a_row_is_found_by_its_whole_name_and_nowhere_between_two(file: Path) ->
 _WRITER = """
 import sys
 from pathlib import Path
-from quota.table import Table
+from quota.bursts.shared_table import Table
 table = Table(Path(sys.argv[1]), 256)
 print(flush=True)
 number = 0

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from quota import debit as limiter
-from quota.bucket import Wait
-from quota.debit import Debit
-from quota.environment import FILE, Environment
-from quota.table import Table
-from quota.turn import Turn
+from quota.bursts import limiter as limiter
+from quota.bursts.gcra import Wait
+from quota.bursts.limiter import Debit
+from quota.bursts.shared_table import Table
+from quota.store.lmdb_file import FILE, Environment
+from quota.store.write_lock import Turn
 
 ROOT = Path(__file__).parents[2]
 MEMORY = Path("/dev/shm")
@@ -185,7 +185,7 @@ def test_a_stopped_process_stops_no_other_from_answering_bursts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """D7 fails open: one call waits, those after it do not"""
-    monkeypatch.setattr("quota.debit.PATIENCE_S", 0.05)
+    monkeypatch.setattr("quota.bursts.limiter.PATIENCE_S", 0.05)
     now = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
     with closing(Debit(tmp_path, memory=tmp_path)) as debit:
         debit.allow("a", 1, now)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from quota import environment
-from quota.environment import FILE
 from quota.errors import NotAllowedError, StoreUnavailable
-from quota.lmdb_store import LmdbStore
+from quota.store import lmdb_file
+from quota.store.lmdb_file import FILE
+from quota.store.lmdb_store import LmdbStore
 from tests.quota.small import NOON, PLANS
 
 DECEMBER = NOON.replace(month=12)
@@ -112,13 +112,13 @@ def test_a_backup_that_is_not_whole_does_not_appear(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = LmdbStore(tmp_path)
-    copy = environment.Environment.copy
+    copy = lmdb_file.Environment.copy
 
-    def torn(self: environment.Environment, target: object) -> None:
+    def torn(self: lmdb_file.Environment, target: object) -> None:
         copy(self, target)  # type: ignore[arg-type]
         target.truncate(6_000)  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(environment.Environment, "copy", torn)
+    monkeypatch.setattr(lmdb_file.Environment, "copy", torn)
 
     with pytest.raises(StoreUnavailable, match="not a whole copy"):
         store.backup(tmp_path / "copy")

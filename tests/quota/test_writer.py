@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from quota import writer as writers
 from quota.errors import StoreUnavailable, UnknownError
-from quota.promise import Promise, settle
-from quota.transaction import Writing
-from quota.writer import GROUP, Wish, Writer
+from quota.ledger.transaction import Writing
+from quota.store import group_commit as writers
+from quota.store.group_commit import GROUP, Wish, Writer
+from quota.store.promise import Promise, settle
 
 NOTHING = cast(Writing, None)
 
@@ -168,7 +168,7 @@ def test_a_wish_after_the_end_is_refused_and_one_before_it_is_done() -> None:
 
 
 def test_a_writer_without_work_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quota.writer.IDLE_S", 0.01)
+    monkeypatch.setattr("quota.store.group_commit.IDLE_S", 0.01)
     rested = threading.Event()
     writer = Writer(Disk().commit, rested.set)
 
@@ -259,7 +259,7 @@ def awaited(promise: Promise[Any]) -> Any:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quota.promise.PATIENCE_S", 0.05)
+    monkeypatch.setattr("quota.store.promise.PATIENCE_S", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")

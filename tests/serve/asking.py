@@ -1,14 +1,14 @@
-"""Query strings by keyword, and errors by parameter: what the tests of serve/params.py share."""
+"""Query strings by keyword, and errors by parameter: what the tests of serve/request/params.py share."""
 
 import pytest
 
-from serve import names, params
-from serve.errors import ApiError
-from serve.params import Search
+from serve.contract.errors import ApiError
+from serve.request import params, place_names
+from serve.request.params import Search
 from shards.query import Query
 from tests.serve.world import LISTS
 
-NAMES = names.read(LISTS)
+NAMES = place_names.read(LISTS)
 
 
 def search(**given: str) -> Search:

@@ -22,21 +22,20 @@ import orjson
 from aiohttp import web
 
 from quota import plans
-from quota.accounts import Account
-from quota.debit import Debit as Limiter
-from quota.effective import effective
-from quota.lmdb_store import LmdbStore
+from quota.accounts import Account, effective
+from quota.bursts.limiter import Debit as Limiter
 from quota.results import Usage
-from quota.store import Store
-from serve.app import make_handler
+from quota.store.interface import Store
+from quota.store.lmdb_store import LmdbStore
+from serve.access.context import Clock, Site, make_site
+from serve.access.store_holder import Counters
 from serve.config import Debit, Network
-from serve.connection import make_server
-from serve.counters import Counters
-from serve.makers import Makers
-from serve.published import Published
-from serve.site import Clock, Site, make_site
-from serve.website import seals
-from serve.website.desk import Desk, make_desk
+from serve.data.current_generation import Published
+from serve.export.worker_pool import Makers
+from serve.http.app import make_handler
+from serve.http.connection import make_server
+from serve.website import signing
+from serve.website.page_request import Desk, make_desk
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
@@ -194,7 +193,7 @@ def serving(
             debit=debit, base_url=base_url, trusted=trusted, now=now,
             makers=Makers(folder / "exports", makers),
         )  # fmt: skip
-        desk = make_desk(site, seals.load(folder), limiter, debit)
+        desk = make_desk(site, signing.load(folder), limiter, debit)
         lines: list[bytes] = []
         server = asyncio.run_coroutine_threadsafe(_start(site, desk, lines.append), loop).result(20)
         yield Served(server.port, site, lines)

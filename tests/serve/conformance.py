@@ -14,8 +14,8 @@ import orjson
 from openapi_core import OpenAPI
 from openapi_core.testing import MockRequest, MockResponse
 
-from serve import routes
-from serve.openapi import document
+from serve.api import routes
+from serve.docs.openapi import document
 from serve.website import routes as website
 
 # What is on answers whatever the route, and told once in the description of the whole.

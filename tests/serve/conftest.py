@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from serve import edition
-from serve.edition import Edition
+from serve.data import edition
+from serve.data.edition import Edition
 from tests.serve import world
 from tests.serve.client import Served, serving
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from serve import port as ports
+from serve.process import port as ports
 from tests.proof.tools import WAIT_S, need
 from tests.serve.processes import ROOT, eventually
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serve import body
-from serve.errors import ApiError
+from serve.contract.errors import ApiError
+from serve.request import json_body
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_members_are_parameters_as_they_were_written(
     raw: bytes, expected: list[tuple[str, str]]
 ) -> None:
     """F3, B5"""
-    assert list(body.pairs(raw)) == expected
+    assert list(json_body.pairs(raw)) == expected
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_members_are_parameters_as_they_were_written(
 def test_what_is_no_json_object_is_told(raw: bytes) -> None:
     """F3"""
     with pytest.raises(ApiError) as caught:
-        body.pairs(raw)
+        json_body.pairs(raw)
 
     assert (caught.value.status, caught.value.code) == (400, "corps_invalide")
 
@@ -45,20 +45,20 @@ def test_what_is_no_json_object_is_told(raw: bytes) -> None:
 def test_a_member_that_is_neither_text_nor_number_is_named(value: str) -> None:
     """F3"""
     with pytest.raises(ApiError) as caught:
-        body.pairs(f'{{"limit":5,"pays":{value}}}'.encode())
+        json_body.pairs(f'{{"limit":5,"pays":{value}}}'.encode())
 
     assert (caught.value.code, caught.value.extra["parametre"]) == ("parametre_invalide", "pays")
 
 
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=9)))
 def test_text_comes_through_as_it_is(members: dict[str, str]) -> None:
-    assert dict(body.pairs(orjson.dumps(members))) == members
+    assert dict(json_body.pairs(orjson.dumps(members))) == members
 
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_understood_or_told(raw: bytes) -> None:
     try:
-        body.pairs(raw)
+        json_body.pairs(raw)
     except ApiError as error:
         assert error.status == 400
 
@@ -81,10 +81,10 @@ def test_any_bytes_are_understood_or_told(raw: bytes) -> None:
 def test_only_json_is_taken(kind: str | None, good: bool) -> None:
     """F3"""
     if good:
-        body.check_kind(kind, None)
-        body.check_kind(kind, "Identity")
+        json_body.check_kind(kind, None)
+        json_body.check_kind(kind, "Identity")
     for coding in ("gzip", *((None,) if not good else ())):
         with pytest.raises(ApiError) as caught:
-            body.check_kind(kind, coding)
+            json_body.check_kind(kind, coding)
         assert (caught.value.status, caught.value.code) == (415, "type_non_supporte")
         assert caught.value.body

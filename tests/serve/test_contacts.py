@@ -8,8 +8,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from shards.codec.record import CONTACTS
 from shards.query import ORDERS
-from shards.record import CONTACTS
 from tests.serve.client import PLANS, Customer, Reply, Served, serving
 from tests.serve.mcp.client import modern
 from tests.serve.world import COMPANIES, CONTACT, WITH_STATEMENTS

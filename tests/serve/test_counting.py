@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from quota.lmdb_store import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from tests.serve import world
 from tests.serve.client import PLANS, Customer
 from tests.serve.processes import ask, children, eventually, line_of, log, started, stop

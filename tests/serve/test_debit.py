@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from serve.addresses import bucket, caller
 from serve.config import Debit
+from serve.request.client_address import bucket, caller
 from tests.serve.client import PLANS, Customer, Reply, Served, serving
 from tests.serve.clock import Clock
 

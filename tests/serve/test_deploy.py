@@ -11,7 +11,7 @@ from pathlib import Path
 import dockerfile
 import pytest
 
-from shards import pointer
+from shards.generations import pointer
 from tests.proof.tools import need
 from tests.serve.nginx import configured
 from tests.serve.processes import ROOT, ask, line_of

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from serve import edition as editions
-from serve.edition import Edition
-from serve.published import Published
+from serve.data import edition as editions
+from serve.data.current_generation import Published
+from serve.data.edition import Edition
 from tests.serve import world
 from tests.serve.client import Served, serving
 
@@ -103,7 +103,7 @@ def test_a_dear_search_answers_and_counts_as_a_cheap_one(
 def test_a_public_list_is_made_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/api/v1/secteurs?pays=EE,LV,SK"
     first = served.ask(path)
-    monkeypatch.setattr("serve.lists.orjson", None)
+    monkeypatch.setattr("serve.api.lists.orjson", None)
 
     assert served.ask(path).body == first.body
     assert served.ask(path.replace("EE", "UK")).status == 500

@@ -8,11 +8,11 @@ import orjson
 import pytest
 
 from quota import plans
-from serve import envelope, offer, rights
-from serve.caller import Caller
+from serve.access import envelope, next_plan, rights
+from serve.access.caller import Caller
 
 PLANS = plans.load()
-OFFERS = offer.offers(PLANS)
+OFFERS = next_plan.offers(PLANS)
 
 ENVELOPE = [
     "total", "limit", "offset", "plan", "plafond_resultats", "visibles", "tronque", "restantes",
@@ -67,7 +67,7 @@ def test_half_a_cent_is_rounded_up() -> None:
     """C3"""
     dear = replace(PLANS["data"], prix_annuel_eur=Decimal("0.054"))
 
-    assert b'"prix_mensuel_eur":0.01,' in offer.offers({**PLANS, "data": dear})["free"]
+    assert b'"prix_mensuel_eur":0.01,' in next_plan.offers({**PLANS, "data": dear})["free"]
 
 
 def test_an_offer_tells_the_figures_of_the_plan_it_proposes() -> None:

@@ -4,9 +4,9 @@ import inspect
 
 import orjson
 
-from serve import errors
-from serve.codes import CODES as CODES_DECLARED
-from serve.errors import ApiError
+from serve.contract import errors
+from serve.contract.error_codes import CODES as CODES_DECLARED
+from serve.contract.errors import ApiError
 
 # §7, contract G7, and for G10: code -> status.
 CODES = {

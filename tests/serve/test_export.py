@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from quota.results import Reservation
-from serve.headers import EXPOSED
+from serve.http.headers import EXPOSED
 from shards.query import Query
 from tests import oracle
 from tests.serve.client import GENEROUS, PLANS, Served, serving

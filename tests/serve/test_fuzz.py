@@ -7,7 +7,7 @@ import orjson
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from serve.params import SEARCH
+from serve.request.params import SEARCH
 from shards.query import ORDERS
 from tests.serve.client import Served
 from tests.serve.test_envelope import ENVELOPE

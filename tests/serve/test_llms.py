@@ -6,10 +6,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from quota import plans
-from serve import llms, parameters
-from serve.codes import CODES
+from serve.api.static_pages import wants_markdown
+from serve.contract import parameters
+from serve.contract.error_codes import CODES
+from serve.docs import llms
 from serve.mcp.tools import tools
-from serve.pages import wants_markdown
 from tests.serve.client import Served
 
 LINK = re.compile(r"\[[^\]]+\]\(([^)]+)\)")

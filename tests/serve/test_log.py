@@ -6,9 +6,9 @@ import logging
 import orjson
 import pytest
 
-from serve.addresses import truncated
-from serve.headers import request_id
-from serve.log import Gathered, JsonLines, query_fields, redact
+from serve.http.headers import request_id
+from serve.observe.log import Gathered, JsonLines, query_fields, redact
+from serve.request.client_address import truncated
 
 KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"
 

@@ -19,10 +19,11 @@ from pathlib import Path
 import pytest
 
 from quota.errors import StoreUnavailable
-from quota.lmdb_store import LmdbStore
-from quota.promise import Promise
 from quota.results import Meter, Reservation
-from serve import download, makers
+from quota.store.lmdb_store import LmdbStore
+from quota.store.promise import Promise
+from serve.export import worker_pool
+from serve.http import reply
 from tests.serve import world
 from tests.serve.client import Customer, Reply, Served, serving
 from tests.serve.clock import Clock
@@ -150,20 +151,20 @@ def test_a_workbook_that_takes_too_long_is_given_up(
     customer = place.served.customer("data")
 
     with stopped(place, customer):
-        monkeypatch.setattr(makers, "MAKING", 0.3)
+        monkeypatch.setattr(worker_pool, "MAKING", 0.3)
         reply = get(place.served, customer)
 
     assert (reply.status, reply.code) == (503, "indisponible")
     assert exports(place.served, customer) == 0
     assert place.is_clean()
-    monkeypatch.setattr(makers, "MAKING", 60.0)
+    monkeypatch.setattr(worker_pool, "MAKING", 60.0)
     assert get(place.served, customer).status == 200
 
 
 def test_who_waits_too_long_for_a_free_worker_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(makers, "WAITING", 0.3)
+    monkeypatch.setattr(worker_pool, "WAITING", 0.3)
     with serving_exports(tmp_path, makers=1) as place:
         first, second = place.served.customer("data"), place.served.customer("data")
 
@@ -304,7 +305,7 @@ def test_a_slow_reader_holds_nothing_but_an_open_file(large: Place) -> None:
 
 def test_who_takes_too_long_is_cut_off(large: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """F6"""
-    monkeypatch.setattr(download, "SENDING", 0.3)
+    monkeypatch.setattr(reply, "SENDING", 0.3)
 
     with slow_reader(large, large.served.customer("integral")) as connection:
         assert eventually(large.is_clean)

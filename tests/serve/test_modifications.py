@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from shards import publication, succession
-from shards.publication import Gates
+from shards.changes import change_steps
+from shards.publish import publication
+from shards.publish.publication import Gates
 from tests import world
 from tests.serve.client import Customer, Served, serving
 from tests.serve.processes import eventually
@@ -213,7 +214,7 @@ def test_changes_that_cannot_be_read_are_503_and_cost_nothing(tmp_path: Path) ->
     """G9, D1"""
     first = world.publish(tmp_path, named(20))
     world.publish(tmp_path, named(21))
-    (folder,) = succession.folders(tmp_path)
+    (folder,) = change_steps.folders(tmp_path)
     (folder / "EE.changes").unlink()
     with serving(tmp_path) as served:
         customer = served.customer()

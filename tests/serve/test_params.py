@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from serve import params
-from serve.errors import ApiError
+from serve.contract.errors import ApiError
+from serve.request import params
 from tests.serve.asking import NAMES, invalid, query, refused
 from tests.serve.world import COUNTRIES, IT, RETAIL, TWO_SECTORS_LABEL
 

@@ -9,20 +9,20 @@ import orjson
 import pytest
 
 from quota import plans
-from serve import offer
-from serve.answer import Answer, Ask, Work
-from serve.caller import Caller
-from serve.edition import Edition
-from serve.params import Pairs
-from serve.societe import societe
-from serve.societes import societes
+from serve.access import next_plan
+from serve.access.caller import Caller
+from serve.access.result import Answer, Ask, Work
+from serve.api.societe import societe
+from serve.api.societes import societes
+from serve.data.edition import Edition
+from serve.request.params import Pairs
+from shards.codec.record import CONTACTS
 from shards.query import ORDERS
-from shards.record import CONTACTS
 from tests.serve.client import Served
 from tests.serve.world import COMPANIES, CONTACT, STATEMENTS
 
 PLANS = plans.load()
-OFFERS = offer.offers(PLANS)
+OFFERS = next_plan.offers(PLANS)
 PAID = ("data", "carte", "corporate", "marches", "integral")
 
 

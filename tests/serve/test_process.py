@@ -12,8 +12,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from serve import workers
-from shards import pointer
+from serve.process import workers
+from shards.generations import pointer
 from tests.serve import world
 from tests.serve.processes import ROOT, ask, children, eventually, line_of, log, started, stop
 

@@ -10,9 +10,10 @@ import lmdb
 import orjson
 import pytest
 
-from serve.errors import ApiError
-from serve.published import Published
-from shards import pointer, publication
+from serve.contract.errors import ApiError
+from serve.data.current_generation import Published
+from shards.generations import pointer
+from shards.publish import publication
 from tests import world
 from tests.serve import world as whole_world
 from tests.serve.client import Served, serving

@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve.remembering import remembering
+from serve.request.memo import remembering
 
 
 def test_a_short_text_is_read_once_and_a_long_one_each_time() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve.headers import CORS, POLICY, first_lines, lines
+from serve.http.headers import CORS, POLICY, first_lines, lines
 from tests.serve.client import Served
 
 

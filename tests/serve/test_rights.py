@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quota import plans
-from serve import rights
-from serve.rights import Shown, Window
+from serve.access import rights
+from serve.access.rights import Shown, Window
 
 PLANS = plans.load()
 CAPS = {

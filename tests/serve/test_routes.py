@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve.routes import open_to_all, resolve
+from serve.api.routes import open_to_all, resolve
 
 
 @pytest.mark.parametrize(

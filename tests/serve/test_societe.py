@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 import pytest
 
-from serve.envelope import COMPTES_MESSAGE
-from shards.record import CONTACTS, FIELDS
+from serve.access.envelope import COMPTES_MESSAGE
+from shards.codec.record import CONTACTS, FIELDS
 from tests.serve.client import Reply, Served
 
 

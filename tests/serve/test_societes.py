@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from serve import params
-from serve.names import read
-from shards.record import FIELDS
+from serve.request import params
+from serve.request.place_names import read
+from shards.codec.record import FIELDS
 from tests import oracle
 from tests.serve.client import Served
 from tests.serve.test_envelope import ENVELOPE

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from serve.spool import Spool
+from serve.export.temp_files import Spool
 from tests.serve.processes import ROOT
 
 # A process that makes a file in the spool, says so, and waits.
 _HOLDER = """
 import sys
 from pathlib import Path
-from serve.spool import Spool
+from serve.export.temp_files import Spool
 folder = Spool(Path(sys.argv[1])).folder()
 (folder / "classeur.xlsx").write_bytes(b"PK")
 print(folder, flush=True)

@@ -5,9 +5,8 @@ import sys
 
 import pytest
 
-from serve import edition as editions
-from serve.edition import Edition
-from serve.switching import FINE_SECONDS, Switching
+from serve.data import edition as editions
+from serve.data.edition import FINE_SECONDS, Edition, Switching
 
 USUAL = sys.getswitchinterval()
 

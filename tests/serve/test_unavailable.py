@@ -9,10 +9,11 @@ import pytest
 
 from quota import keys
 from quota.errors import StoreUnavailable
-from quota.lmdb_store import LmdbStore
-from quota.promise import Promise, settle
-from quota.store import Store
-from serve import counters, societes
+from quota.store.interface import Store
+from quota.store.lmdb_store import LmdbStore
+from quota.store.promise import Promise, settle
+from serve.access import store_holder
+from serve.api import societes
 from tests.serve import world
 from tests.serve.client import Served, serving
 
@@ -191,7 +192,7 @@ def test_a_record_that_fails_is_not_charged(
         raise RuntimeError("broken record")
 
     with monkeypatch.context() as patched:
-        patched.setattr("serve.envelope.record", broken)
+        patched.setattr("serve.access.envelope.record", broken)
         status = faulty.ask(RECORD, headers=customer.headers).status
 
     assert status == 500
@@ -204,7 +205,7 @@ def test_a_store_that_opens_late_is_taken_up(
     """G9: it recovers by itself"""
     data = tmp_path / "data"
     world.publish(data)
-    monkeypatch.setattr(counters, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(store_holder, "PAUSE_SECONDS", 0.05)
     attempts = []
 
     def opener(folder: Path) -> Store:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from serve.viewer import FILES, VENDORED, VERSION, viewer
+from serve.docs.viewer import FILES, VENDORED, VERSION, viewer
 from tests.serve.client import Served
 
 FILE = f"/docs/swagger-ui-{VERSION}.js"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from serve import warming
-from serve.warming import Warming
+from serve.process import read_ahead
+from serve.process.read_ahead import Warming
 from tests.serve import world
 from tests.serve.processes import ask, line_of, log, started, stop
 
@@ -26,7 +26,7 @@ def files(tmp_path: Path) -> Sequence[Path]:
 
 @pytest.fixture
 def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    caplog.set_level("INFO", "serve.warming")
+    caplog.set_level("INFO", "serve.process.read_ahead")
     return caplog
 
 
@@ -45,7 +45,7 @@ def test_every_file_is_read_from_end_to_end(
     """As the kernel would do it on a disk: what goes nowhere goes to a file here"""
     seen = files[0].with_name("seen")
     seen.touch()
-    monkeypatch.setattr(warming, "_NOWHERE", seen)
+    monkeypatch.setattr(read_ahead, "_NOWHERE", seen)
 
     warmed(files[:1])
 
@@ -62,7 +62,7 @@ def test_several_files_are_read(files: Sequence[Path], told: pytest.LogCaptureFi
 def test_files_that_memory_does_not_hold_are_left_alone(
     files: Sequence[Path], told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warming, "available", lambda: 12 * MIB)
+    monkeypatch.setattr(read_ahead, "available", lambda: 12 * MIB)
 
     warmed(files)
 
@@ -74,14 +74,14 @@ def test_a_container_says_how_much_memory_there_is(
 ) -> None:
     machine, container = tmp_path / "meminfo", tmp_path / "memory.max"
     machine.write_text("MemTotal: 9 kB\nMemAvailable:  2048 kB\n")
-    monkeypatch.setattr(warming, "_MACHINE", machine)
-    monkeypatch.setattr(warming, "_CONTAINER", container)
-    found = [warming.available()]
+    monkeypatch.setattr(read_ahead, "_MACHINE", machine)
+    monkeypatch.setattr(read_ahead, "_CONTAINER", container)
+    found = [read_ahead.available()]
     for text in ("max\n", "1048576\n"):
         container.write_text(text)
-        found.append(warming.available())
+        found.append(read_ahead.available())
     machine.unlink()
-    found.append(warming.available())
+    found.append(read_ahead.available())
 
     assert found == [2 * MIB, 2 * MIB, MIB, 0]
 

@@ -15,10 +15,11 @@ from typing import Any, Final
 import orjson
 
 from quota.plans import SEEDS
-from shards import generations, publication
-from shards import reference as references
-from shards.publication import Gates
-from shards.reference import Cell, Pays, Reference, Secteur, SousSecteur
+from shards.generations import generation_files
+from shards.generations import reference as references
+from shards.generations.reference import Cell, Pays, Reference, Secteur, SousSecteur
+from shards.publish import publication
+from shards.publish.publication import Gates
 from tests import world
 from tests.world import Company, company
 
@@ -142,10 +143,10 @@ def publish(
     staged = publication.staging(data)
     for iso2 in COUNTRIES:
         of_country = {key[1]: lines for key, lines in comptes.items() if key[0] == iso2}
-        world.write_shard(staged / generations.shard_name(iso2), iso2, companies, of_country)
+        world.write_shard(staged / generation_files.shard_name(iso2), iso2, companies, of_country)
     reference = replace(LISTS, counts={iso2: _cells(companies, iso2) for iso2 in COUNTRIES})
-    (staged / generations.REFERENCE).write_bytes(references.dump(reference))
-    (staged / generations.QUALITY).write_bytes(orjson.dumps({}))
+    (staged / generation_files.REFERENCE).write_bytes(references.dump(reference))
+    (staged / generation_files.QUALITY).write_bytes(orjson.dumps({}))
     return publication.publish(data, staged, sources=(), gates=Gates(force=True))
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards import census as censuses
 from shards import format
-from shards.census import Census, census
 from shards.query import ORDERS, Query
+from shards.search import facets as censuses
+from shards.search.facets import Census, census
 from tests import oracle
 from tests.shards.test_search import World, queries
 from tests.world import Company, companies, company

@@ -13,12 +13,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards import difference, durable, generations, pointer, succession
 from shards.__main__ import main
-from shards.changes import CAME, CHANGED, GONE, NATURES, STATEMENTS, Changes, Counts, Writer
+from shards.changes import change_steps, comparison
+from shards.changes.change_file import (
+    CAME,
+    CHANGED,
+    GONE,
+    NATURES,
+    STATEMENTS,
+    Changes,
+    Counts,
+    Writer,
+)
+from shards.codec.record import FIELDS
 from shards.errors import CorruptError, WrongFormatError
-from shards.publication import Gates
-from shards.record import FIELDS
+from shards.generations import atomic_files, generation_files, pointer
+from shards.publish.publication import Gates
 from tests.world import Company, companies, company, publish, write_shard
 
 FOUND = [
@@ -39,7 +49,7 @@ def compared(folder: Path, old: Sequence[Company], new: Sequence[Company]) -> To
     """What `difference` says of two shards of EE."""
     for name, found in (("old", old), ("new", new)):
         write_shard(folder / name, "EE", found)
-    counts = difference.compare(folder / "old", folder / "new", "EE", folder / "EE.changes")
+    counts = comparison.compare(folder / "old", folder / "new", "EE", folder / "EE.changes")
     told = read(folder / "EE.changes") if any(counts) else {nature: [] for nature in NATURES}
     assert counts == Counts(*(len(told[nature]) for nature in NATURES))
     return told
@@ -76,7 +86,7 @@ def test_what_is_found_is_what_two_dicts_say(
 ) -> None:
     ours = [[one for one in found if one["iso2"] == "EE"] for found in (old, new)]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(difference, "_BATCH", batch)
+        patch.setattr(comparison, "_BATCH", batch)
 
         told = compared(Path(name), *ours)
 
@@ -91,7 +101,7 @@ def test_statements_that_changed_are_a_change_of_comptes(tmp_path: Path) -> None
     write_shard(tmp_path / "old", "EE", FOUND, lines)
     write_shard(tmp_path / "new", "EE", FOUND, {"1": [{"valeur": 2.0}]})
 
-    counts = difference.compare(tmp_path / "old", tmp_path / "new", "EE", tmp_path / "EE.changes")
+    counts = comparison.compare(tmp_path / "old", tmp_path / "new", "EE", tmp_path / "EE.changes")
 
     assert counts == Counts(modifiees=1)
     assert read(tmp_path / "EE.changes")[CHANGED] == [("1", STATEMENTS)]
@@ -111,8 +121,8 @@ def test_identifiers_that_fold_to_the_same_are_told_apart(tmp_path: Path) -> Non
 def test_a_country_that_came_or_went_is_all_companies_of_it(tmp_path: Path) -> None:
     write_shard(tmp_path / "one", "EE", FOUND)
 
-    came = difference.compare(None, tmp_path / "one", "EE", tmp_path / "came")
-    went = difference.compare(tmp_path / "one", None, "EE", tmp_path / "went")
+    came = comparison.compare(None, tmp_path / "one", "EE", tmp_path / "came")
+    went = comparison.compare(tmp_path / "one", None, "EE", tmp_path / "went")
 
     assert (came, went) == (Counts(creees=2), Counts(supprimees=2))
 
@@ -164,14 +174,14 @@ def test_publishing_writes_what_changed_since_and_again_the_same_bytes(tmp_path:
     names = [publish(tmp_path / "a", found) for found in (FOUND, LATER)]
     again = [publish(tmp_path / "b", found) for found in (FOUND, LATER)]
 
-    folder = succession.FOLDER + "/" + "-".join(names)
+    folder = change_steps.FOLDER + "/" + "-".join(names)
     assert names == again
     files = {path.name for path in (tmp_path / "a" / folder).iterdir()}
     assert files == {"changes.json", "EE.changes"}  # of the United Kingdom nothing is different
     for name in files:
         one, other = ((tmp_path / data / folder / name).read_bytes() for data in ("a", "b"))
         assert one == other
-    assert succession.read(tmp_path / "a" / folder).counts == {"EE": Counts(1, 1, 1)}
+    assert change_steps.read(tmp_path / "a" / folder).counts == {"EE": Counts(1, 1, 1)}
 
 
 def test_the_name_of_a_generation_does_not_depend_on_what_was_published_before(
@@ -192,44 +202,44 @@ def test_a_country_that_did_not_change_is_the_same_file(tmp_path: Path) -> None:
 def test_the_way_leads_over_several_steps_and_back(tmp_path: Path) -> None:
     third = [*LATER, company("FR", "9", "Œuvre")]
     a, b, c = (publish(tmp_path, found) for found in (FOUND, LATER, third))
-    known = succession.steps(tmp_path)
+    known = change_steps.steps(tmp_path)
 
     for start, end, first in ((a, c, b), (c, a, b), (b, c, c), (b, a, a)):
-        step = succession.way(known, start, end)
+        step = change_steps.way(known, start, end)
         assert step is not None
         assert (step.before, step.after) == (start, first)
-    assert succession.way(known, "0" * 16, a) is None
+    assert change_steps.way(known, "0" * 16, a) is None
 
 
 def test_steps_that_are_far_away_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(succession, "KEPT", 2)
+    monkeypatch.setattr(change_steps, "KEPT", 2)
     found = [*FOUND]
     names = [publish(tmp_path, found)]
     for number in range(4):
         found.append(company("FR", f"{number}", "Ç"))
         names.append(publish(tmp_path, found))
 
-    kept = {path.name for path in (tmp_path / succession.FOLDER).iterdir()}
+    kept = {path.name for path in (tmp_path / change_steps.FOLDER).iterdir()}
     assert kept == {f"{names[2]}-{names[3]}", f"{names[3]}-{names[4]}"}
 
 
 def test_a_folder_of_changes_that_was_touched_is_refused(tmp_path: Path) -> None:
     publish(tmp_path, FOUND)
     publish(tmp_path, LATER)
-    (folder,) = succession.folders(tmp_path)
-    succession.verify(folder)
+    (folder,) = change_steps.folders(tmp_path)
+    change_steps.verify(folder)
 
-    for name in ("EE.changes", succession.DOCUMENT):
+    for name in ("EE.changes", change_steps.DOCUMENT):
         whole = (folder / name).read_bytes()
         (folder / name).write_bytes(whole[:-3] + b"9" + whole[-2:])
         with pytest.raises(CorruptError):
-            succession.verify(folder)
+            change_steps.verify(folder)
         (folder / name).write_bytes(whole)
     (folder / "notes").touch()
     with pytest.raises(CorruptError, match="holds notes"):
-        succession.verify(folder)
+        change_steps.verify(folder)
 
 
 def test_a_damaged_predecessor_is_no_reason_not_to_be_replaced(tmp_path: Path) -> None:
@@ -240,7 +250,7 @@ def test_a_damaged_predecessor_is_no_reason_not_to_be_replaced(tmp_path: Path) -
     second = publish(tmp_path, LATER, gates=Gates())
 
     assert pointer.current(tmp_path) == second
-    assert succession.folders(tmp_path) == []
+    assert change_steps.folders(tmp_path) == []
 
 
 def test_diff_and_list_tell_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -253,7 +263,7 @@ def test_diff_and_list_tell_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert f"since {first}: 1 supprimees, 1 creees, 1 modifiees" in listed
     for stored in (True, False):
         if not stored:
-            shutil.rmtree(tmp_path / succession.FOLDER)
+            shutil.rmtree(tmp_path / change_steps.FOLDER)
         assert main(["diff", str(tmp_path), first, second]) == 0
         assert capsys.readouterr().out.splitlines()[1].split() == ["EE", "1", "1", "1"]
         assert main(["diff", str(tmp_path), first, second, "--rows"]) == 0
@@ -284,7 +294,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
 def test_verify_reads_the_changes_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     publish(tmp_path, FOUND)
     publish(tmp_path, LATER)
-    (folder,) = succession.folders(tmp_path)
+    (folder,) = change_steps.folders(tmp_path)
 
     assert main(["verify", str(tmp_path)]) == 0
     (folder / "EE.changes").unlink()
@@ -294,7 +304,7 @@ def test_verify_reads_the_changes_too(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_what_a_dead_build_left_of_changes_is_removed_by_the_next(tmp_path: Path) -> None:
     publish(tmp_path, FOUND)
-    dead = tmp_path / f"{durable.STAGED}changes"
+    dead = tmp_path / f"{atomic_files.STAGED}changes"
     dead.mkdir()
 
     publish(tmp_path, LATER)
@@ -306,7 +316,7 @@ def test_generations_that_share_a_file_are_open_side_by_side(tmp_path: Path) -> 
     """LMDB opens no file twice in one process."""
     first, second = publish(tmp_path, FOUND), publish(tmp_path, LATER)
 
-    one, other = (generations.load(tmp_path, name) for name in (first, second))
+    one, other = (generation_files.load(tmp_path, name) for name in (first, second))
     assert one.shards["UK"] is other.shards["UK"]
     one.close()
 

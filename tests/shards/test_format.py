@@ -3,8 +3,9 @@
 import orjson
 import pytest
 
-from shards import cells, format, record
-from shards.cells import Cell
+from shards import format
+from shards.codec import cells, record
+from shards.codec.cells import Cell
 from shards.errors import WrongFormatError
 from shards.format import Header
 

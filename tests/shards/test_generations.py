@@ -6,11 +6,13 @@ from pathlib import Path
 import orjson
 import pytest
 
-from shards import generations, manifest, pointer, publication, verify
-from shards import reference as references
 from shards.__main__ import main
 from shards.errors import CorruptError, GenerationError, ShardError
-from shards.publication import Gates
+from shards.generations import generation_files, manifest, pointer
+from shards.generations import reference as references
+from shards.publish import publication
+from shards.publish.publication import Gates
+from shards.verify import invariants
 from tests import world
 from tests.world import company, publish
 
@@ -57,7 +59,7 @@ def test_a_country_that_lost_too_many_companies_is_not_published(tmp_path: Path)
 
     assert pointer.current(tmp_path) == before
     forced = publish(tmp_path, FOUND[1:], gates=Gates(force=True))
-    assert generations.read_manifest(tmp_path / forced).forced is not None
+    assert generation_files.read_manifest(tmp_path / forced).forced is not None
 
 
 def test_what_a_dead_build_left_is_removed_by_the_next(tmp_path: Path) -> None:
@@ -74,7 +76,7 @@ def test_a_shard_that_counts_otherwise_than_the_lists_is_not_published(tmp_path:
     for iso2 in world.COUNTRIES:
         world.write_shard(staged / f"{iso2}.shard", iso2, FOUND)
     lists = world.reference(FOUND[1:])
-    (staged / generations.REFERENCE).write_bytes(references.dump(lists))
+    (staged / generation_files.REFERENCE).write_bytes(references.dump(lists))
 
     with pytest.raises(ShardError, match=r"EE.shard holds 2 companies"):
         publication.publish(tmp_path, staged, sources=())
@@ -116,11 +118,11 @@ def test_a_file_that_is_missing_or_too_short_is_not_opened(tmp_path: Path) -> No
     path.write_bytes(path.read_bytes()[:-4096])
 
     with pytest.raises(CorruptError, match=r"UK.shard has \d+ bytes, the manifest says"):
-        generations.load(tmp_path, name)
+        generation_files.load(tmp_path, name)
 
     path.unlink()
     with pytest.raises(CorruptError, match=r"UK.shard is missing"):
-        generations.load(tmp_path, name)
+        generation_files.load(tmp_path, name)
 
 
 def test_a_manifest_that_was_edited_no_longer_fits_its_name(tmp_path: Path) -> None:
@@ -137,18 +139,18 @@ def test_a_file_that_the_manifest_does_not_name_is_a_fault(tmp_path: Path) -> No
     (folder / "notes.txt").write_text("Orléans")
 
     with pytest.raises(CorruptError, match=r"holds notes.txt"):
-        generations.verify_digests(folder, generations.read_manifest(folder))
+        generation_files.verify_digests(folder, generation_files.read_manifest(folder))
 
 
 def test_every_invariant_holds_in_what_the_writer_writes(tmp_path: Path) -> None:
-    with generations.load(tmp_path, publish(tmp_path, FOUND)) as generation:
-        verify.verify(generation)
+    with generation_files.load(tmp_path, publish(tmp_path, FOUND)) as generation:
+        invariants.verify(generation)
 
 
 def test_a_shard_in_the_place_of_another_is_refused(tmp_path: Path) -> None:
     name = publish(tmp_path, FOUND)
     folder = tmp_path / name
-    known = generations.read_manifest(folder)
+    known = generation_files.read_manifest(folder)
     shutil.copy(folder / "EE.shard", folder / "UK.shard")
     files = {path: manifest.digest(folder / path) for path in known.files}
     forged = manifest.make(files, (), known.counts, known.secteurs)
@@ -156,7 +158,7 @@ def test_a_shard_in_the_place_of_another_is_refused(tmp_path: Path) -> None:
     folder.rename(tmp_path / forged.generation)
 
     with pytest.raises(CorruptError, match=r"holds 2 companies of EE, the manifest says 1 of UK"):
-        generations.load(tmp_path, forged.generation)
+        generation_files.load(tmp_path, forged.generation)
 
 
 def test_inspect_shows_tables_and_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import zstandard
 
 from shards import format
-from shards.reader import Shard
+from shards.search.reader import Shard
 from tests import golden
 from tests.shards.test_shard import LINES
 from tests.world import company, write_shard

@@ -11,13 +11,15 @@ import numpy as np
 import orjson
 import pytest
 
-from shards import canary, durable, format, generations, locks, manifest, pointer, publication
+from shards import format
 from shards.__main__ import main
 from shards.errors import CorruptError, GenerationError
-from shards.publication import EVERYWHERE, Gates
+from shards.generations import atomic_files, generation_files, locks, manifest, pointer
+from shards.publish import publication, smoke_test
+from shards.publish.publication import EVERYWHERE, Gates
 from shards.query import Query
-from shards.reader import Shard
-from shards.search import Base
+from shards.search.reader import Shard
+from shards.search.search import Base
 from tests.shards.test_verify import Break, put
 from tests.world import Company, company, publish, reference, write_shard
 
@@ -52,13 +54,13 @@ def test_fewer_companies_than_the_minimum_are_not_published(
 
     assert pointer.published(tmp_path) is None
     forced = publish(tmp_path, FOUND, gates=Gates(force=True, minimums=minimums))
-    assert generations.read_manifest(tmp_path / forced).forced == told
+    assert generation_files.read_manifest(tmp_path / forced).forced == told
     publish(tmp_path / "b", FOUND, gates=Gates(minimums={EVERYWHERE: 4, "EE": 3, "UK": 1}))
 
 
 def test_a_file_that_is_not_the_one_its_maker_saw_is_not_published(tmp_path: Path) -> None:
     first = publish(tmp_path, FOUND)
-    known = generations.read_manifest(tmp_path / first).files["EE.shard"]
+    known = generation_files.read_manifest(tmp_path / first).files["EE.shard"]
 
     with pytest.raises(CorruptError, match=r"EE.shard is not the file of the manifest"):
         publish(tmp_path, FOUND, known={"EE.shard": replace(known, blake3="0" * 64)})
@@ -92,7 +94,7 @@ def test_a_generation_that_opens_and_counts_and_answers_wrongly_is_not_published
     largest: int,
 ) -> None:
     """Held to the slow answer: on a whole country, and on sub-sectors of one that is too large."""
-    monkeypatch.setattr(canary, "LARGEST", largest)
+    monkeypatch.setattr(smoke_test, "LARGEST", largest)
     path = tmp_path / "EE.shard"
     write_shard(path, "EE", FOUND)
     with lmdb.open(str(path), subdir=False, lock=False, max_dbs=20) as env:
@@ -102,13 +104,13 @@ def test_a_generation_that_opens_and_counts_and_answers_wrongly_is_not_published
     lists = reference([one for one in FOUND if one["iso2"] == "EE"], ["EE"])
     base = Base()
     with Shard(path) as base["EE"], pytest.raises(GenerationError, match="answers wrongly: "):
-        canary.check(base, lists)
+        smoke_test.check(base, lists)
 
 
 def test_what_is_asked_is_shown_as_it_may_be_repeated() -> None:
     query = Query(pays=("EE",), q="Ä", ca_min=0.5)
 
-    assert canary._shown(query) == "pays=('EE',) q='Ä' tri='ca_desc' ca_min=0.5"
+    assert smoke_test._shown(query) == "pays=('EE',) q='Ä' tri='ca_desc' ca_min=0.5"
 
 
 # -- what is kept ------------------------------------------------------------------------
@@ -155,11 +157,11 @@ def test_a_current_that_makes_no_sense_is_written_anew_by_saying_what_it_should_
 
 def test_a_generation_that_is_read_is_not_removed_before_it_is_closed(tmp_path: Path) -> None:
     first = publish(tmp_path, FOUND)
-    with generations.load(tmp_path, first) as generation:
+    with generation_files.load(tmp_path, first) as generation:
         publish(tmp_path, grown(1))
         publish(tmp_path, grown(2))
         assert generation.shards["EE"].company(0)["nom"] == "Żabka"
-        generations.verify_digests(tmp_path / first, generation.manifest)
+        generation_files.verify_digests(tmp_path / first, generation.manifest)
 
     publish(tmp_path, grown(3))
     assert not (tmp_path / first).exists()
@@ -171,7 +173,9 @@ def test_a_damaged_generation_is_replaced_by_building_it_again(tmp_path: Path) -
     path.write_bytes(path.read_bytes()[:-1])
 
     assert publish(tmp_path, FOUND) == name
-    generations.verify_digests(tmp_path / name, generations.read_manifest(tmp_path / name))
+    generation_files.verify_digests(
+        tmp_path / name, generation_files.read_manifest(tmp_path / name)
+    )
 
 
 def test_a_generation_of_another_format_is_replaced_and_its_counts_still_held_against_the_new(
@@ -226,12 +230,12 @@ def test_what_is_being_removed_is_not_begun_to_be_read(tmp_path: Path) -> None:
     with locks.removing(folder) as free:
         assert free
         with pytest.raises(GenerationError, match="is being removed"):
-            generations.load(tmp_path, folder.name)
+            generation_files.load(tmp_path, folder.name)
 
 
 def test_a_file_that_is_written_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
-    durable.write(tmp_path / "x", b"un")
-    durable.write(tmp_path / "x", b"deux")
+    atomic_files.write(tmp_path / "x", b"un")
+    atomic_files.write(tmp_path / "x", b"deux")
 
     assert (tmp_path / "x").read_bytes() == b"deux"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
@@ -278,7 +282,7 @@ def test_what_cannot_be_compared_with_what_is_published_is_not_published(
     """Nobody can say that nothing was lost; and what is kept is what can be gone back to."""
     whole = publish(tmp_path, grown(100))
     broken = publish(tmp_path, grown(101))
-    path = tmp_path / broken / generations.MANIFEST
+    path = tmp_path / broken / generation_files.MANIFEST
     path.write_bytes(path.read_bytes()[:100])
     if damage == "gone":
         path.unlink()

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shards import format, rowsets, sets
+from shards import format
+from shards.codec import row_sets
+from shards.codec.row_sets import Bits, Counted, Packing, RowSet
 from shards.format import BITS, GAPS, LIST
 from shards.query import ORDERS
-from shards.rowsets import Packing
-from shards.sets import Bits, Counted, RowSet
 
 
 def unpacked(value: bytes, rows: int) -> list[int]:
@@ -48,16 +48,16 @@ def test_what_is_packed_is_what_is_read(case: tuple[int, set[int]]) -> None:
     mask = np.zeros(rows, dtype=bool)
     mask[ascending] = True
 
-    assert unpacked(rowsets.pack(ascending, rows), rows) == sorted(held)
-    assert rowsets.pack_mask(mask) == rowsets.pack(ascending, rows)
+    assert unpacked(row_sets.pack(ascending, rows), rows) == sorted(held)
+    assert row_sets.pack_mask(mask) == row_sets.pack(ascending, rows)
 
 
 @given(CASES)
 def test_the_reader_has_the_same_rows(case: tuple[int, set[int]]) -> None:
     rows, held = case
-    packed = rowsets.pack(np.array(sorted(held), dtype=np.uint32), rows)
+    packed = row_sets.pack(np.array(sorted(held), dtype=np.uint32), rows)
 
-    found = sets.opened(sets.unpack(packed, rows))
+    found = row_sets.opened(row_sets.unpack(packed, rows))
 
     assert found.size == len(held)
     assert found.rows().tolist() == sorted(held)
@@ -76,15 +76,15 @@ def test_a_large_set_has_its_first_rows_in_each_order(
     orders = [chance.sample(range(rows), rows) for _ in ORDERS]
     packing = Packing(rows, [np.array(order, dtype=np.uint32) for order in orders])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rowsets, "_DENSE", dense)
+        patch.setattr(row_sets, "_DENSE", dense)
         patch.setattr(format, "HEADED_LEAST", 3)
         patch.setattr(format, "HEAD_ROWS", 3)
         packed = packing.of_rows(ascending)
         assert packing.of_mask(np.isin(np.arange(rows), ascending)) == packed
-        found = sets.unpack(packed, rows)
+        found = row_sets.unpack(packed, rows)
 
     assert found.size == len(held)
-    assert sets.opened(found).rows().tolist() == sorted(held)
+    assert row_sets.opened(found).rows().tolist() == sorted(held)
     if len(held) <= max(3, rows // 64):
         assert found.heads is None
     else:
@@ -103,12 +103,12 @@ def test_a_set_may_be_counted_without_its_rows(case: tuple[int, set[int]], seed:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(format, "HEAD_ROWS", 3)
         packed = packing.of_count(np.array(sorted(held), dtype=np.uint32))
-        found = sets.unpack_union(packed, rows)
+        found = row_sets.unpack_union(packed, rows)
 
     assert found.size == len(held)
     if len(held) < 3:
         assert not isinstance(found, Counted)
-        assert sets.opened(found).rows().tolist() == sorted(held)
+        assert row_sets.opened(found).rows().tolist() == sorted(held)
     else:
         assert isinstance(found, Counted)
         heads = [[row for row in order if row in held][:3] for order in orders]
@@ -124,11 +124,11 @@ def test_what_two_sets_have_in_common_is_counted(
 
     def found(numbers: set[int], bits: bool) -> RowSet:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(rowsets, "_DENSE", 10_000 if bits else 0)
-            packed = rowsets.pack(np.array(sorted(numbers), dtype=np.uint32), rows)
-        return sets.opened(sets.unpack(packed, rows))
+            patch.setattr(row_sets, "_DENSE", 10_000 if bits else 0)
+            packed = row_sets.pack(np.array(sorted(numbers), dtype=np.uint32), rows)
+        return row_sets.opened(row_sets.unpack(packed, rows))
 
-    assert sets.common_size(found(held, dense), found(others, also)) == len(held & others)
+    assert row_sets.common_size(found(held, dense), found(others, also)) == len(held & others)
 
 
 @given(CASES, st.lists(st.integers(0, 9_000), max_size=12))
@@ -159,6 +159,6 @@ def test_bits_are_counted_in_ranges(case: tuple[int, set[int]], bounds: list[int
 def test_the_kind_is_the_one_that_suits_so_many(
     rows: NDArray[np.int64], size: int, kind: int
 ) -> None:
-    packed = rowsets.pack(rows.astype(np.uint32), size)
+    packed = row_sets.pack(rows.astype(np.uint32), size)
 
     assert packed[0] == kind

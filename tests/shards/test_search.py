@@ -10,11 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shards import across, arrays, conditions, format, merge, pages, paths, rowsets, writer
-from shards.conditions import Conditions
+from shards import format
+from shards.build import writer
+from shards.codec import arrays, row_sets
 from shards.query import ORDERS, Query
-from shards.reader import Shard
-from shards.search import Base, search
+from shards.search import access_paths, merge, phrase_lookup, predicates, top_rows
+from shards.search.predicates import Conditions
+from shards.search.reader import Shard
+from shards.search.search import Base, search
 from tests import oracle
 from tests.world import COUNTRIES, GROUPS, LABELS, PIECES, Company, companies, company, write_shard
 
@@ -83,8 +86,8 @@ def _tuned(tuning: Tuning) -> Iterator[None]:
 def _nth_path(number: int) -> Any:
     """Takes one of the access paths, whatever its cost."""
 
-    def chosen(shard: Shard, asked: Conditions) -> paths.Path:
-        ways = list(paths._paths(shard, asked))
+    def chosen(shard: Shard, asked: Conditions) -> access_paths.Path:
+        ways = list(access_paths._paths(shard, asked))
         return ways[number % len(ways)]
 
     return chosen
@@ -102,26 +105,26 @@ TUNINGS: st.SearchStrategy[Tuning] = st.fixed_dictionaries(
         (format, "HEAD_ROWS"): st.sampled_from((1, 2)),
         (format, "TOP_ROWS"): st.sampled_from((8, format.TOP_ROWS)),
         (format, "TOP_LEAST"): st.sampled_from((0, 4, format.TOP_LEAST)),
-        (rowsets, "_DENSE"): st.sampled_from((0, 3, 32)),
+        (row_sets, "_DENSE"): st.sampled_from((0, 3, 32)),
         (writer, "FEWEST_SAMPLES"): st.just(12),
     },
     optional={
-        (paths, "cheapest"): st.builds(_nth_path, st.integers(0, 2)),
-        (paths, "SPAN"): st.sampled_from((0, 10**9)),
-        (pages, "RANKING"): st.sampled_from((0, 10**9)),
-        (pages, "WALKING"): st.sampled_from((0.1, 10**9)),
-        (pages, "STARTING"): st.just(0),
-        (pages, "_LEAST_BLOCK"): st.just(1),
-        (pages, "_LARGEST_BLOCK"): st.just(2),
-        (pages, "HEAD"): st.sampled_from((0, 10**9)),
+        (access_paths, "cheapest"): st.builds(_nth_path, st.integers(0, 2)),
+        (access_paths, "SPAN"): st.sampled_from((0, 10**9)),
+        (top_rows, "RANKING"): st.sampled_from((0, 10**9)),
+        (top_rows, "WALKING"): st.sampled_from((0.1, 10**9)),
+        (top_rows, "STARTING"): st.just(0),
+        (top_rows, "_LEAST_BLOCK"): st.just(1),
+        (top_rows, "_LARGEST_BLOCK"): st.just(2),
+        (top_rows, "HEAD"): st.sampled_from((0, 10**9)),
         (merge, "SPARE"): st.just(1),
         (merge, "SHARES"): st.just(0),
-        (across, "_ENDINGS"): st.just(0),
-        (across, "_MERGED"): st.sampled_from((0, 10**9)),
-        (across, "BATCH"): st.just(2),
+        (phrase_lookup, "_ENDINGS"): st.just(0),
+        (phrase_lookup, "_MERGED"): st.sampled_from((0, 10**9)),
+        (phrase_lookup, "BATCH"): st.just(2),
         (arrays, "_FEW"): st.just(1),
-        (conditions, "_TOGETHER"): st.just(1),
-        (conditions, "_BLOCK"): st.just(2),
+        (predicates, "_TOGETHER"): st.just(1),
+        (predicates, "_BLOCK"): st.just(2),
     },
 )
 

@@ -7,9 +7,9 @@ import orjson
 import pytest
 from hypothesis import given
 
-from shards import writer
+from shards.build import writer
 from shards.errors import OutOfOrderError, WrongFormatError
-from shards.reader import Shard
+from shards.search.reader import Shard
 from tests.world import columns, companies, company, in_layout, write_shard
 
 LINES = [

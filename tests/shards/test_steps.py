@@ -7,9 +7,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards import ranking, steps
+from shards.codec import sort_keys
 from shards.query import ORDERS
-from shards.reader import Shard
+from shards.search import top_rows
+from shards.search.reader import Shard
 from tests.world import Company, companies, write_shard
 
 KEYS = st.lists(st.integers(-5, 5), max_size=20).map(sorted)
@@ -19,7 +20,7 @@ KEYS = st.lists(st.integers(-5, 5), max_size=20).map(sorted)
 def test_steps_tell_the_key_at_each_place_and_the_places_of_keys(
     keys: list[int], low: int, high: int
 ) -> None:
-    found = steps.of_order(np.array(keys, dtype=np.int32))
+    found = sort_keys.of_order(np.array(keys, dtype=np.int32))
 
     assert found.known == len(keys)
     null = np.iinfo(np.int32).max
@@ -40,6 +41,6 @@ def test_ranking_gives_the_first_rows_of_an_order(
             chosen = data.draw(st.sets(st.sampled_from(order)) if order else st.just(set()))
             rows = np.array(sorted(chosen), dtype=np.uint32)
 
-            ranked = ranking.least_ranked(shard, tri, rows, count).tolist()
+            ranked = top_rows.least_ranked(shard, tri, rows, count).tolist()
 
     assert ranked == [row for row in order if row in chosen][:count]

@@ -15,10 +15,13 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards import cells, format, generations, record, rowsets, verify
-from shards.cells import Cell
+from shards import format
+from shards.codec import cells, record, row_sets
+from shards.codec.cells import Cell
 from shards.errors import CorruptError, GenerationError
-from shards.reader import Shard
+from shards.generations import generation_files
+from shards.search.reader import Shard
+from shards.verify import invariants
 from tests.world import Company, companies, company, publish, write_shard
 
 FOUND = [
@@ -165,17 +168,17 @@ def test_a_broken_invariant_is_named(
             txn.put(key, change(txn.get(key, b"")))
     shard = Shard(folder / "EE.shard")
     with shard, pytest.raises(CorruptError, match=fault):
-        verify.check(shard)
+        invariants.check(shard)
 
 
 def test_counts_of_the_lists_that_are_not_those_of_the_cells_are_a_fault(tmp_path: Path) -> None:
     """FORMAT.md §9, invariant 4."""
-    with generations.load(tmp_path, publish(tmp_path, FOUND)) as generation:
+    with generation_files.load(tmp_path, publish(tmp_path, FOUND)) as generation:
         counts = {**generation.reference.counts, "EE": generation.reference.counts["EE"][:1]}
         object.__setattr__(generation.reference, "counts", counts)
 
         with pytest.raises(CorruptError, match="not those that reference"):
-            verify.verify(generation)
+            invariants.verify(generation)
 
 
 @pytest.mark.parametrize("least", [0, 1, 1_024])
@@ -185,7 +188,7 @@ def test_what_the_writer_writes_is_right(least: int, monkeypatch: pytest.MonkeyP
     @given(companies(), st.booleans())
     def check(found: list[Company], bits: bool) -> None:
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(rowsets, "_DENSE", 32 if bits else 0)
+            patch.setattr(row_sets, "_DENSE", 32 if bits else 0)
             patch.setattr(format, "TOP_LEAST", 3)
             patch.setattr(format, "TOP_ROWS", 2)
             patch.setattr(format, "HEADED_LEAST", 2)
@@ -193,7 +196,7 @@ def test_what_the_writer_writes_is_right(least: int, monkeypatch: pytest.MonkeyP
             patch.setattr(format, "HEAD_ROWS", 2)
             write_shard(Path(folder) / "EE", "EE", found)
             with Shard(Path(folder) / "EE") as shard:
-                verify.check(shard)
+                invariants.check(shard)
 
     check()
 
@@ -202,12 +205,12 @@ def test_shards_are_checked_in_processes_and_each_is_told(tmp_path: Path) -> Non
     """The first that is wrong is named, in whichever process."""
     found = [company(iso2, "4", "Lab") for iso2 in ("EE", "FR", "LU")]
     told: list[None] = []
-    with generations.load(tmp_path, publish(tmp_path, found)) as generation:
-        verify.verify(generation, jobs=2, done=lambda: told.append(None))
+    with generation_files.load(tmp_path, publish(tmp_path, found)) as generation:
+        invariants.verify(generation, jobs=2, done=lambda: told.append(None))
         assert len(told) == len(generation.shards) == 3
         again: set[tuple[int, int]] = set()
-        verify.verify(generation, again, jobs=2)
-        verify.verify(generation, again, jobs=2, done=lambda: told.append(None))
+        invariants.verify(generation, again, jobs=2)
+        invariants.verify(generation, again, jobs=2, done=lambda: told.append(None))
         assert len(again) == 3
         assert len(told) == 6
         path = generation.shards["FR"].path
@@ -215,21 +218,21 @@ def test_shards_are_checked_in_processes_and_each_is_told(tmp_path: Path) -> Non
     assert content.count(b"lab\n") == 1
     path.write_bytes(content.replace(b"lab\n", b"lac\n"))
     with (
-        generations.load(tmp_path, path.parent.name) as generation,
+        generation_files.load(tmp_path, path.parent.name) as generation,
         pytest.raises(CorruptError, match=r"FR\.shard: the folded name of row 0"),
     ):
-        verify.verify(generation, jobs=2)
+        invariants.verify(generation, jobs=2)
 
 
 def test_a_process_that_dies_while_it_checks_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verify, "_check_file", _die)
+    monkeypatch.setattr(invariants, "_check_file", _die)
     with (
-        generations.load(tmp_path, publish(tmp_path, FOUND)) as generation,
+        generation_files.load(tmp_path, publish(tmp_path, FOUND)) as generation,
         pytest.raises(GenerationError, match="fewer --jobs"),
     ):
-        verify.verify(generation, jobs=2)
+        invariants.verify(generation, jobs=2)
 
 
 def _die(path: Path) -> None:

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards import format, orders, phrases, texts, vocabulary
-from shards.rowsets import Packing
-from shards.text import fold, fold_id
-from shards.texts import Interval, Texts
+from shards import format
+from shards.build import name_index, phrase_index
+from shards.codec import sort_keys, strings
+from shards.codec.folding import fold, fold_id
+from shards.codec.row_sets import Packing
+from shards.codec.strings import Interval, Texts
 from tests import world
 from tests.shards.test_rowsets import unpacked
 
@@ -30,7 +32,7 @@ def listed(held: Texts) -> list[str]:
 
 @given(NAMES)
 def test_a_name_is_the_words_of_its_folding(noms: list[str]) -> None:
-    names = vocabulary.fold_names(texts.pack(noms))
+    names = name_index.fold_names(strings.pack(noms))
 
     words = listed(names.words)
     assert words == sorted(set(words))
@@ -42,10 +44,10 @@ def test_a_name_is_the_words_of_its_folding(noms: list[str]) -> None:
 
 @given(NAMES)
 def test_names_sort_as_their_folded_and_raw_texts_do(noms: list[str]) -> None:
-    packed = texts.pack(noms)
+    packed = strings.pack(noms)
     by_id = np.arange(len(noms), dtype=np.uint32)[::-1].copy()
 
-    found = vocabulary.by_name(vocabulary.fold_names(packed), packed, by_id)
+    found = name_index.by_name(name_index.fold_names(packed), packed, by_id)
 
     expected = sorted(range(len(noms)), key=lambda i: (fold(noms[i]), noms[i].encode(), -i))
     assert found.tolist() == expected
@@ -53,9 +55,9 @@ def test_names_sort_as_their_folded_and_raw_texts_do(noms: list[str]) -> None:
 
 @given(NAMES)
 def test_postings_are_the_rows_that_hold_a_word_once_each(noms: list[str]) -> None:
-    names = vocabulary.fold_names(texts.pack(noms))
+    names = name_index.fold_names(strings.pack(noms))
 
-    held = vocabulary.postings(names)
+    held = name_index.postings(names)
 
     for number, word in enumerate(listed(names.words)):
         rows = held.rows[held.starts[number] : held.starts[number + 1]].tolist()
@@ -64,17 +66,17 @@ def test_postings_are_the_rows_that_hold_a_word_once_each(noms: list[str]) -> No
 
 @given(NAMES)
 def test_suffixes_are_all_characters_of_all_words_in_order(noms: list[str]) -> None:
-    words = vocabulary.fold_names(texts.pack(noms)).words
+    words = name_index.fold_names(strings.pack(noms)).words
     data = bytes(words.data)
 
-    found = vocabulary.suffixes(words).tolist()
+    found = name_index.suffixes(words).tolist()
 
     begins = [
         i for i, byte in enumerate(data) if byte != ord("\n") and byte & 0xC0 != 0x80
     ]  # fmt: skip
     padded = data + bytes(format.SUFFIX_BYTES)
     assert found == sorted(begins, key=lambda i: (padded[i : i + format.SUFFIX_BYTES], i))
-    keys = vocabulary.sampled(words.data, np.array(found, dtype=np.uint32))
+    keys = name_index.sampled(words.data, np.array(found, dtype=np.uint32))
     sampled = found[:: format.SAMPLED]
     assert keys.tolist() == [int.from_bytes(padded[i : i + 8], "big") for i in sampled]
 
@@ -84,12 +86,12 @@ def test_suffixes_are_all_characters_of_all_words_in_order(noms: list[str]) -> N
 def test_every_part_of_a_word_that_many_rows_hold_has_its_rows_united(
     least: int, noms: list[str]
 ) -> None:
-    names = vocabulary.fold_names(texts.pack(noms))
-    held = vocabulary.postings(names)
-    suffixes = vocabulary.suffixes(names.words)
+    names = name_index.fold_names(strings.pack(noms))
+    held = name_index.postings(names)
+    suffixes = name_index.suffixes(names.words)
     data = bytes(names.words.data)
-    with patch.multiple(vocabulary, heavy_size=lambda _: least, counted_size=lambda _: least):
-        found = dict(vocabulary.heavy(names.words, suffixes, held, packing(noms)))
+    with patch.multiple(name_index, heavy_size=lambda _: least, counted_size=lambda _: least):
+        found = dict(name_index.heavy(names.words, suffixes, held, packing(noms)))
 
     parts: dict[str, list[int]] = defaultdict(list)  # part of a word -> its places in `suffixes`
     for place, start in enumerate(suffixes.tolist()):
@@ -118,7 +120,7 @@ def test_junctions_are_the_characters_around_each_blank(noms: list[str]) -> None
         for before, after in pairwise(words):
             expected[before[-1] + after[0]].add(row)
 
-    found = list(vocabulary.junctions(vocabulary.fold_names(texts.pack(noms)), packing(noms)))
+    found = list(name_index.junctions(name_index.fold_names(strings.pack(noms)), packing(noms)))
 
     assert [key for key, _ in found] == sorted(key.encode() for key in expected)
     assert {key.decode(): set(unpacked(value, len(noms))) for key, value in found} == expected
@@ -126,14 +128,14 @@ def test_junctions_are_the_characters_around_each_blank(noms: list[str]) -> None
 
 @given(st.lists(world.identifiers, max_size=30))
 def test_identifiers_are_folded_and_their_frequent_prefixes_listed(ids: list[str]) -> None:
-    folded = vocabulary.fold_ids(texts.pack(ids))
+    folded = name_index.fold_ids(strings.pack(ids))
     assert listed(folded) == [fold_id(identifier) for identifier in ids]
 
-    by_folded = vocabulary.by_identifier(folded).rows
-    ordered = vocabulary.gathered(folded, by_folded)
+    by_folded = name_index.by_identifier(folded).rows
+    ordered = name_index.gathered(folded, by_folded)
     assert listed(ordered) == sorted(listed(folded))
-    with patch.object(vocabulary, "heavy_size", lambda _: 1):
-        found = list(vocabulary.prefixes(ordered, by_folded, packing(ids)))
+    with patch.object(name_index, "heavy_size", lambda _: 1):
+        found = list(name_index.prefixes(ordered, by_folded, packing(ids)))
 
     expected: dict[str, set[int]] = defaultdict(set)
     for row, text in enumerate(listed(folded)):
@@ -156,8 +158,8 @@ def test_every_text_with_a_blank_that_many_rows_hold_is_listed(least: int, noms:
             if " " in text.strip() and text == text.strip() and len(text) > 3:
                 expected[text].add(row)
 
-    with patch.object(phrases, "phrase_size", lambda _: least):
-        found = dict(phrases.phrases(vocabulary.fold_names(texts.pack(noms)), packing(noms)))
+    with patch.object(phrase_index, "phrase_size", lambda _: least):
+        found = dict(phrase_index.phrases(name_index.fold_names(strings.pack(noms)), packing(noms)))
 
     assert {key.decode(): set(unpacked(value, len(noms))) for key, value in found.items()} == {
         text: rows
@@ -169,9 +171,9 @@ def test_every_text_with_a_blank_that_many_rows_hold_is_listed(least: int, noms:
 
 @given(NAMES)
 def test_every_sixteenth_byte_of_the_words_knows_its_word(noms: list[str]) -> None:
-    words = vocabulary.fold_names(texts.pack(noms)).words
+    words = name_index.fold_names(strings.pack(noms)).words
 
-    found = vocabulary.owners(words).tolist()
+    found = name_index.owners(words).tolist()
 
     before = [
         data.count(b"\n")
@@ -183,4 +185,4 @@ def test_every_sixteenth_byte_of_the_words_knows_its_word(noms: list[str]) -> No
 def test_ranks_undo_an_order() -> None:
     order = np.array([2, 0, 1], dtype=np.uint32)
 
-    assert orders.ranks(order)[order].tolist() == [0, 1, 2]
+    assert sort_keys.ranks(order)[order].tolist() == [0, 1, 2]

@@ -8,9 +8,11 @@ from typing import Any
 import lmdb
 import pytest
 
-from shards import filling, format, record, texts, writer
+from shards import format
+from shards.build import lmdb_writer, writer
+from shards.build.writer import Columns
+from shards.codec import record, strings
 from shards.errors import OutOfOrderError
-from shards.writer import Columns
 from tests.world import Company, columns, company, in_layout, write_shard
 
 FOUND = in_layout(
@@ -42,9 +44,9 @@ def test_the_layout_of_these_companies_is_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"noms": texts.pack(["a\nb", "c", "d", "e"])}, "noms: 4 texts with 5 ends of line"),
-        ({"ids": texts.pack(["1", "2", "3"])}, "ids: 3 texts with 3 ends of line for 4 rows"),
-        ({"ids": texts.pack(["1", "2", "3", "1"])}, "identifier '1' comes twice"),
+        ({"noms": strings.pack(["a\nb", "c", "d", "e"])}, "noms: 4 texts with 5 ends of line"),
+        ({"ids": strings.pack(["1", "2", "3"])}, "ids: 3 texts with 3 ends of line for 4 rows"),
+        ({"ids": strings.pack(["1", "2", "3", "1"])}, "identifier '1' comes twice"),
         ({"cells": [("62", "62.0", 3)]}, "the cells hold 3 rows of 4"),
         ({"cells": [("62", "62.0", 2), ("62", "62.0", 2)]}, "each sector and sub-sector once"),
         ({"cells": [("62", None, 2), ("62", "62.0", 2)]}, "none last"),
@@ -107,7 +109,7 @@ def test_a_file_of_many_commits_is_the_same_for_every_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FORMAT.md §9, invariant 7: pages of an earlier commit leave no trace of the past."""
-    monkeypatch.setattr(filling, "_COMMIT_BYTES", 1)
+    monkeypatch.setattr(lmdb_writer, "_COMMIT_BYTES", 1)
     found: list[Company] = [company("EE", str(i), f"Œuvre {i}") for i in range(300)]
 
     for name in ("a", "b"):

@@ -25,12 +25,12 @@ import polars as pl
 import zstandard
 from numpy.typing import NDArray
 
-from shards import generations, pointer
-from shards.generations import Generation
+from shards.codec.folding import fold, fold_id
+from shards.generations import generation_files, pointer
+from shards.generations.generation_files import Generation
+from shards.generations.reference import Reference
 from shards.query import ORDERS
-from shards.reader import Shard
-from shards.reference import Reference
-from shards.text import fold, fold_id
+from shards.search.reader import Shard
 
 _DICTIONARY: Final = "dictionary"
 _DICTIONARY_BYTES: Final = 112_640
@@ -111,7 +111,7 @@ def extract(data: Path, folder: Path, jobs: int = 2) -> Companies:
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    with generations.load(data, name) as generation:
+    with generation_files.load(data, name) as generation:
         (partial / _DICTIONARY).write_bytes(_trained(generation))
         paths = [shard.path for shard in generation.shards.values() if shard.rows]
         codes = Codes.of(generation.reference)

@@ -16,7 +16,7 @@ from typing import Final
 
 import orjson
 
-from shards import pointer
+from shards.generations import pointer
 from tests.bench.peers import peer
 from tests.bench.peers.companies import Companies, extract
 from tests.bench.processes import Cost, run

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from shards.codec.folding import fold, fold_id
 from shards.query import Query
-from shards.text import fold, fold_id
 from tests.bench.peers.companies import SORTED_BY
 
 _LAST: Final = chr(0x10FFFF)  # no identifier holds it: the end of a range of prefixes

@@ -11,7 +11,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any, Final
 
-from shards.text import fold
+from shards.codec.folding import fold
 from tests.bench.peers import sql
 from tests.bench.peers.companies import SORTED_BY, Companies
 from tests.bench.peers.peer import TooSlow

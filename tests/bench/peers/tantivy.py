@@ -15,7 +15,7 @@ import tantivy
 from tantivy import FieldType, Occur, Query
 
 from shards import query as asked
-from shards.text import fold, fold_id
+from shards.codec.folding import fold, fold_id
 from tests.bench.peers.companies import Companies
 from tests.bench.peers.peer import NotExpressible
 from tests.bench.questions.question import Answer, Question

@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from shards.generations import Generation
-from shards.text import fold, fold_id
+from shards.codec.folding import fold, fold_id
+from shards.generations.generation_files import Generation
 
 SAMPLE: Final = 20_000
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from serve import parameters, vocabulary
+from serve.contract import parameters
 from tests.judges.openapi import hooks
 
-SCHEMAS = {one.name: one.schema(vocabulary.words()) for one in parameters.SEARCH}
+SCHEMAS = {one.name: one.schema(parameters.words()) for one in parameters.SEARCH}
 
 pytestmark = pytest.mark.judge
 

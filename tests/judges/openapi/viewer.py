@@ -1,4 +1,4 @@
-"""Fetch the viewer of /docs again: `make viewer` (serve/viewer says which version).
+"""Fetch the viewer of /docs again: `make viewer` (serve/docs/viewer says which version).
 
 npm checks what it fetches against the registry's own digest; SHA256SUMS is written for whoever
 looks at the repository, and a test compares it with the files.
@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from serve.viewer import VENDORED, VERSION
+from serve.docs.viewer import VENDORED, VERSION
 
 _ROOT: Final = Path(__file__).parents[3]
 _NPM: Final = _ROOT / "tests" / "judges" / "npm.py"

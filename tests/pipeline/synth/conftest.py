@@ -5,15 +5,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.synth import writing
-from pipeline.synth.writing import Options
+from pipeline.synth import writer
+from pipeline.synth.writer import Options
 from tests.pipeline.synth.made import rows
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("synth")
-    writing.run(Options(companies=20_000, seed=1, out=out, comptes=0.2, jobs=1))
+    writer.run(Options(companies=20_000, seed=1, out=out, comptes=0.2, jobs=1))
     return out
 
 

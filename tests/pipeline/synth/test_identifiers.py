@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pipeline.synth.check_digits import GAPPED, RULES, valid_stems
 from pipeline.synth.identifiers import Segment, dealt, ids
-from pipeline.synth.keys import GAPPED, RULES, valid_stems
 from tests.pipeline.synth.made import CODES, PROFILES, SEEDS
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pipeline.synth.draws import generator, shaped
 from pipeline.synth.names import rare
+from pipeline.synth.random_draws import generator, shaped
 from tests.pipeline.synth.made import PROFILES
 
 

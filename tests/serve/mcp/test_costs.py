@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from quota.errors import StoreUnavailable
-from quota.lmdb_store import LmdbStore
+from quota.store.lmdb_store import LmdbStore
 from serve.config import Debit
 from tests.serve import world
 from tests.serve.client import GENEROUS, PLANS, Customer, Served, logged, serving

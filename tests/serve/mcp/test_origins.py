@@ -3,7 +3,7 @@
 import pytest
 
 from serve.mcp import origins
-from serve.mcp.faults import RpcError
+from serve.mcp.messages import RpcError
 from tests.serve.client import Served
 from tests.serve.mcp.client import legacy
 

@@ -8,11 +8,11 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from serve import parameters
+from serve.contract import parameters
 from serve.mcp import arguments, sizes
 from serve.mcp.tools import tools
-from serve.params import Pairs
-from shards.record import CONTACTS
+from serve.request.params import Pairs
+from shards.codec.record import CONTACTS
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving
 from tests.serve.mcp.client import modern, refused, shown
@@ -72,7 +72,7 @@ def test_all_of_them_together_are_small(served: Served) -> None:
 
 
 def test_arguments_are_the_parameters_of_the_routes() -> None:
-    """One table: serve/parameters.py"""
+    """One table: serve/contract/parameters.py"""
     known = {tool.name: parameters.names(tool.arguments) for tool in tools().values()}
 
     route = [name for name in parameters.names(parameters.SEARCH) if name != "version"]

@@ -7,15 +7,17 @@ import pytest
 from openapi_spec_validator import validate
 
 from quota import plans
-from serve import names, parameters, routes, vocabulary
-from serve.codes import CODES
+from serve.api import routes
 from serve.config import Debit
-from serve.headers import EXPOSED
-from serve.openapi import answers, document
-from serve.openapi.company import ETATS, FIELDS
-from serve.openapi.headers import HEADERS
-from serve.parameters import Parameter
-from shards import record
+from serve.contract import parameters
+from serve.contract.error_codes import CODES
+from serve.contract.parameters import Parameter
+from serve.docs.openapi import answers, document
+from serve.docs.openapi.headers import HEADERS
+from serve.docs.openapi.objects import ETATS, FIELDS
+from serve.http.headers import EXPOSED
+from serve.request import place_names
+from shards.codec import record
 from tests import golden
 from tests.serve.client import Served
 from tests.serve.conformance import DOCUMENT, nodes
@@ -109,7 +111,7 @@ def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
     [*parameters.SEARCH, *parameters.EXPORT, *parameters.RECORD, *parameters.MODIFICATIONS],
 )
 def test_the_example_of_a_parameter_is_one_that_its_schema_admits(parameter: Parameter) -> None:
-    schema = parameter.schema(vocabulary.words())
+    schema = parameter.schema(parameters.words())
     text = str(parameter.example)
 
     assert parameter.example in schema.get("enum", [parameter.example])
@@ -119,8 +121,8 @@ def test_the_example_of_a_parameter_is_one_that_its_schema_admits(parameter: Par
 
 def test_the_words_are_those_that_a_request_may_send() -> None:
     """B1, B11"""
-    known = names.read(LISTS)
-    words = vocabulary.words()
+    known = place_names.read(LISTS)
+    words = parameters.words()
 
     assert {known.country(word) for word in words["pays"]} == set(known.pays)
     assert len({known.sector(word) for word in words["secteur"]}) == len(LISTS.secteurs) == 84

@@ -1,4 +1,4 @@
-"""The examples of the document are answers of the bundled data (serve/openapi/examples.json)."""
+"""The examples of the document are answers of the bundled data (serve/docs/openapi/examples.json)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from serve.openapi.examples import FILE
+from serve.docs.openapi.examples import FILE
 from tests import golden
 from tests.serve.client import PLANS, Customer, Served, serving
 from tests.serve.clock import Clock

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from quota import passwords
+from quota.ledger import passwords
 from tests.serve.client import PLANS, Served
 from tests.serve.pages.visitor import PASSWORD, Visitor, address, member
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from quota import passwords
-from serve.website import guard, seals
+from quota.ledger import passwords
+from serve.website import login_throttle, signing
 from tests.serve.client import GENEROUS, Served, serving
 from tests.serve.clock import Clock
 from tests.serve.pages.visitor import PASSWORD, Visitor, address, member
@@ -173,7 +173,7 @@ def test_searches_and_pages_are_limited_as_those_of_the_api(strict: Served) -> N
 def test_more_log_ins_than_can_be_looked_at_are_told_to_come_back(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "WAITING", 0)
+    monkeypatch.setattr(login_throttle, "WAITING", 0)
 
     seen = Visitor(served).log_in(address())
 
@@ -239,20 +239,20 @@ def test_a_body_that_is_no_form_is_refused(
 
 
 def test_the_secret_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
-    first = seals.load(tmp_path)
-    second = seals.load(tmp_path)
+    first = signing.load(tmp_path)
+    second = signing.load(tmp_path)
 
-    assert (tmp_path / seals.FILE).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / signing.FILE).stat().st_mode & 0o777 == 0o600
     assert second.is_of(first.of("a", "b"), "a", "b")
     assert not second.is_of(first.of("a", "b"), "b", "a")
-    assert [path.name for path in tmp_path.iterdir()] == [seals.FILE]
+    assert [path.name for path in tmp_path.iterdir()] == [signing.FILE]
 
 
 def test_a_damaged_secret_stops_the_start(tmp_path: Path) -> None:
-    (tmp_path / seals.FILE).write_bytes(b"court")
+    (tmp_path / signing.FILE).write_bytes(b"court")
 
     with pytest.raises(OSError, match=r"has 5 bytes, not 32; delete it"):
-        seals.load(tmp_path)
+        signing.load(tmp_path)
 
 
 def test_a_password_is_neither_logged_nor_stored(served: Served) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quota import passwords
+from quota.ledger import passwords
 from serve.website import assets
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.pages.visitor import PASSWORD, Visitor, address, member

@@ -13,9 +13,9 @@ from openpyxl.cell import Cell
 from openpyxl.workbook import Workbook
 
 from quota.plans import load
-from serve.workbook import book
-from serve.workbook.asked import Asked, Made
-from shards import generations
+from serve.export.workbook import book
+from serve.export.workbook.export_request import Asked, Made
+from shards.generations import generation_files
 from shards.query import Query
 from tests.serve import world
 from tests.serve.world import Lines
@@ -61,7 +61,7 @@ def make(wanted: Asked, folder: Path) -> File:
     """The workbook of `wanted`, in a new file of `folder`; nothing else may be left there."""
     temporary = Path(tempfile.mkdtemp(dir=folder))
     path = temporary.with_suffix(".xlsx")
-    with generations.load(wanted.folder.parent, wanted.folder.name) as generation:
+    with generation_files.load(wanted.folder.parent, wanted.folder.name) as generation:
         made = book.make(wanted, generation, path, temporary)
     assert not list(temporary.iterdir())
     return File(path, made)

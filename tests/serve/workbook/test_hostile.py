@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from serve.workbook import links, listing, tables
-from serve.workbook.links import is_page, within
-from serve.workbook.sheet import Book
-from serve.workbook.text import LONGEST_CELL
+from serve.contract import seed_tables
+from serve.export.workbook import cell_values, list_columns
+from serve.export.workbook.cell_values import LONGEST_CELL, is_page, within
+from serve.export.workbook.sheet import Book
 from tests.serve.workbook.made import File, cells, of_world, rows
 from tests.serve.world import STATEMENTS
 from tests.world import company
@@ -121,14 +121,14 @@ def test_a_sheet_has_no_more_links_than_excel_reads(tmp_path: Path) -> None:
     path = tmp_path / "links.xlsx"
     book = Book(path, Path(tempfile.mkdtemp(dir=tmp_path)), {})
     sheet = book.sheet("a", "#000000")
-    page = listing.column(sheet, 0, tables.LINK)
-    for row in range(links.MOST + 3):
+    page = list_columns.column(sheet, 0, seed_tables.LINK)
+    for row in range(cell_values.MOST + 3):
         sheet.raw.add_row(row, [page(row, "https://x.eu")])
     book.close()
 
     text = File(path, None).parts["xl/worksheets/sheet1.xml"]  # type: ignore[arg-type]
-    assert text.count(b"<hyperlink ") == links.MOST == 65_530
-    assert text.count(b"https://x.eu</t>") == links.MOST + 3
+    assert text.count(b"<hyperlink ") == cell_values.MOST == 65_530
+    assert text.count(b"https://x.eu</t>") == cell_values.MOST + 3
     assert book.altered.links == 3
 
 
@@ -137,8 +137,8 @@ def test_a_sheet_has_no_more_links_than_excel_reads(tmp_path: Path) -> None:
     [
         ("https://ariregister.rik.ee/est/company/10000018?a=%20#b", True),
         ("http://[::1]/", True),
-        (f"https://x.eu/{'a' * (links.LONGEST - 13)}", True),
-        (f"https://x.eu/{'a' * (links.LONGEST - 12)}", False),
+        (f"https://x.eu/{'a' * (cell_values.LONGEST - 13)}", True),
+        (f"https://x.eu/{'a' * (cell_values.LONGEST - 12)}", False),
         ("https://x.eu/é", False),
         ("https://x.eu/ a", False),
         ('https://x.eu/"', False),

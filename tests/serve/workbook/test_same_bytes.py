@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from zipfile import ZipFile
 
-from serve.workbook.asked import Asked
+from serve.export.workbook.export_request import Asked
 from tests.serve import world
 from tests.serve.workbook.made import asked, make
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from serve.workbook import tables
+from serve.contract import seed_tables
+from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS, Query
-from shards.record import CONTACTS, FIELDS
 from tests import oracle
 from tests.serve import world
 from tests.serve.workbook.made import DAY, PLANS, File, asked, make, of_world, rows
 from tests.serve.world import COMPANIES, CONTACT, LISTS, STATEMENTS
 from tests.world import company
 
-HEADINGS = {field.title["fr"]: field for field in tables.fields()}
+HEADINGS = {field.title["fr"]: field for field in seed_tables.fields()}
 IN_ORDER = oracle.search(COMPANIES, Query())
 
 
@@ -215,7 +215,7 @@ def test_the_method_names_sources_and_rates_that_were_used(tmp_path: Path) -> No
 
     rates = {line[0]: line[1] for line in lines if line[0] in ("GBP 2024", "EEK 2008", "SEK 2008")}
     assert rates == {
-        key: tables.rates()[key[:3], int(key[4:])].taux for key in ("GBP 2024", "EEK 2008")
+        key: seed_tables.rates()[key[:3], int(key[4:])].taux for key in ("GBP 2024", "EEK 2008")
     }
     assert ("Royaume-Uni", "GBP", "Companies House") in lines
     assert {line[1] for line in lines} >= set(FIELDS)

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serve.workbook.arranged import SECTIONS, arranged
+from serve.data.statement_table import SECTIONS, arranged
 from tests.serve.workbook.made import File, of_world
 from tests.serve.world import WITH_STATEMENTS
 

@@ -5,28 +5,28 @@ import csv
 from pathlib import Path
 from string import Formatter
 
-from serve.workbook import book
 from quota.plans import SEEDS
-from serve.workbook import tables
-from serve.workbook.words import TEXTS
+from serve.contract import seed_tables
+from serve.export.workbook import book
+from serve.export.workbook.labels import TEXTS
+from shards.codec.record import FIELDS
 from shards.query import ORDERS
-from shards.record import FIELDS
 
-KINDS = {tables.TEXT, tables.WHOLE, tables.AMOUNT, tables.YEAR, tables.DATE, tables.LINK,
-         tables.TRUTH}  # fmt: skip
+KINDS = {seed_tables.TEXT, seed_tables.WHOLE, seed_tables.AMOUNT, seed_tables.YEAR, seed_tables.DATE, seed_tables.LINK,
+         seed_tables.TRUTH}  # fmt: skip
 
 
 def test_there_is_a_column_for_every_field_in_the_order_of_the_specification() -> None:
     """§2.1"""
-    assert tuple(field.champ for field in tables.fields()) == FIELDS
-    assert {field.genre for field in tables.fields()} == KINDS
+    assert tuple(field.champ for field in seed_tables.fields()) == FIELDS
+    assert {field.genre for field in seed_tables.fields()} == KINDS
     for lang in ("fr", "en"):
-        assert len({field.title[lang] for field in tables.fields()}) == len(FIELDS)
+        assert len({field.title[lang] for field in seed_tables.fields()}) == len(FIELDS)
 
 
 def test_the_columns_that_the_specification_names_are_called_so() -> None:
     """§4.6"""
-    titles = {field.champ: field.title["fr"] for field in tables.fields()}
+    titles = {field.champ: field.title["fr"] for field in seed_tables.fields()}
 
     assert (titles["site_web"], titles["email"], titles["telephone"]) == (
         "Site web",
@@ -39,8 +39,8 @@ def test_an_aggregate_of_the_uk_taxonomy_is_a_line_of_it() -> None:
     with (SEEDS / "frc.csv").open(encoding="utf-8", newline="") as file:
         codes = {(row["etat"], row["code"]) for row in csv.DictReader(file)}
 
-    assert len(tables.aggregates() & codes) >= 12
-    assert ("bilan_actif", "TotalAssets") in tables.aggregates()
+    assert len(seed_tables.aggregates() & codes) >= 12
+    assert ("bilan_actif", "TotalAssets") in seed_tables.aggregates()
 
 
 def test_every_text_says_the_same_values_in_both_languages() -> None:
@@ -62,7 +62,7 @@ def test_no_text_is_left_that_no_sheet_uses() -> None:
         if path.name != "words.py"
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    } | {rate.source for rate in tables.rates().values()}
+    } | {rate.source for rate in seed_tables.rates().values()}
     made = ("about_", "chart_")
 
     left = {name for name in TEXTS if name not in used and not name.startswith(made)}

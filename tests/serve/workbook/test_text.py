@@ -6,7 +6,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from serve.workbook.text import LONGEST_CELL, LONGEST_NAME, clean, cut, is_active, sheet_names
+from serve.export.workbook.cell_values import (
+    LONGEST_CELL,
+    LONGEST_NAME,
+    clean,
+    cut,
+    is_active,
+    sheet_names,
+)
 
 anything = st.text(st.characters(codec="utf-8"), max_size=60)
 

@@ -9,9 +9,9 @@ from threading import Thread
 
 import pytest
 
-from serve.workbook import worker
-from serve.workbook.asked import Made
-from serve.workbook.worker import Data, Failed, Order
+from serve.export.workbook import worker
+from serve.export.workbook.export_request import Made
+from serve.export.workbook.worker import Data, Failed, Order
 from tests.serve import world
 from tests.serve.workbook.made import asked
 

@@ -6,10 +6,10 @@ from hashlib import sha256
 
 from blake3 import blake3
 
-from shards.manifest import File
+from shards.generations.manifest import File
+from shards.sync.download import Fetcher
 from shards.sync.errors import AbsentError
-from shards.sync.fetch import Fetcher
-from shards.sync.patience import Patience
+from shards.sync.pacing import Patience
 from shards.sync.source import Body, Source
 
 # What comes of the bytes that were asked for: where they begin, and in which pieces.

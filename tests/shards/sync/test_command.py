@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from shards import locks, pointer
 from shards.__main__ import _parser as parser
 from shards.__main__ import main
 from shards.errors import GenerationError
+from shards.generations import locks, pointer
 from tests.proof.tools import next_line
 from tests.world import company, publish
 
@@ -34,7 +34,7 @@ def source(tmp_path: Path) -> Path:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the folder of the test, without waits."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("shards.sync.patience._FIRST_SECONDS", 0.0)
+    monkeypatch.setattr("shards.sync.pacing._FIRST_SECONDS", 0.0)
 
 
 def test_sync_says_what_it_did_and_then_that_there_is_nothing_to_do(

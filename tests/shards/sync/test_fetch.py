@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from shards.sync.download import Fetcher
 from shards.sync.errors import FaultError
-from shards.sync.fetch import Fetcher
-from shards.sync.patience import TRIES, Patience
+from shards.sync.pacing import TRIES, Patience
 from tests.shards.sync.sources import Memory, Way, eager, file_of, honest
 
 CONTENT = bytes(range(256)) * 2_000

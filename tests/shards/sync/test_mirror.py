@@ -7,13 +7,14 @@ from pathlib import Path
 import orjson
 import pytest
 
-from shards import generations, locks, manifest, pointer, publication
 from shards.errors import CorruptError, GenerationError
 from shards.format import FORMAT_VERSION
+from shards.generations import generation_files, locks, manifest, pointer
+from shards.publish import publication
 from shards.query import Query
-from shards.search import search
+from shards.search.search import search
+from shards.sync.download import Fetcher
 from shards.sync.errors import SyncError
-from shards.sync.fetch import Fetcher
 from shards.sync.folder import Folder
 from shards.sync.mirror import Outcome, Wish, mirror
 from tests.shards.sync.sources import Memory, eager, file_of
@@ -127,7 +128,7 @@ def test_a_published_generation_that_lost_a_file_is_made_whole(
 
     _mirror(source, data)
 
-    generations.verify_digests(folder, generations.read_manifest(folder))
+    generation_files.verify_digests(folder, generation_files.read_manifest(folder))
 
 
 def test_a_source_that_goes_back_is_followed_without_a_byte(source: Path, data: Path) -> None:
@@ -218,14 +219,14 @@ def test_a_part_has_its_countries_alone_in_lists_counts_and_searches(
     outcome = _mirror(source, data, pays=("EE", "FR"))
 
     assert outcome.fetched == 4  # two shards, the report, the lists that its own are made of
-    with generations.load(data, outcome.generation) as part:
+    with generation_files.load(data, outcome.generation) as part:
         assert list(part.manifest.counts) == ["EE", "FR"]
         assert part.manifest.total == part.reference.total == 3
         assert part.manifest.secteurs == {"62": 2, "-": 1}
         assert [pays.iso2 for pays in part.reference.pays] == ["EE", "FR"]
         assert len(part.reference.secteurs) == 3
         assert search(part.shards, Query(), offset=0, limit=9).total == 3
-    generations.verify_digests(data / outcome.generation, part.manifest)
+    generation_files.verify_digests(data / outcome.generation, part.manifest)
 
 
 def test_a_part_says_of_what_it_is_one(source: Path, data: Path) -> None:
@@ -261,7 +262,7 @@ def test_a_part_can_be_mirrored(source: Path, data: Path, tmp_path: Path) -> Non
     less = _mirror(data, tmp_path / "c", pays=("FR",))
 
     assert again.generation == part.generation
-    with generations.load(tmp_path / "c", less.generation) as generation:
+    with generation_files.load(tmp_path / "c", less.generation) as generation:
         assert list(generation.manifest.counts) == ["FR"]
 
 
@@ -277,7 +278,7 @@ def test_a_country_that_the_source_has_not_is_named(source: Path, data: Path) ->
 def _forged(source: Path, **files: object) -> Memory:
     """A source whose manifest is rightly named, and names these files too."""
     name = str(pointer.current(source))
-    known = generations.read_manifest(source / name)
+    known = generation_files.read_manifest(source / name)
     forged = manifest.make(
         {**known.files, **files},  # type: ignore[dict-item]
         known.sources, known.counts, known.secteurs,
@@ -366,8 +367,8 @@ def test_the_manifest_of_another_generation_is_refused(source: Path, data: Path)
 
 def test_a_manifest_without_lists_is_refused(source: Path, data: Path) -> None:
     name = str(pointer.current(source))
-    known = generations.read_manifest(source / name)
-    files = {path: file for path, file in known.files.items() if path != generations.REFERENCE}
+    known = generation_files.read_manifest(source / name)
+    files = {path: file for path, file in known.files.items() if path != generation_files.REFERENCE}
     forged = manifest.make(files, (), known.counts, known.secteurs)
     shutil.copytree(source / name, source / forged.generation)
     (source / forged.generation / "manifest.json").write_bytes(manifest.dump(forged))
@@ -381,7 +382,7 @@ def test_a_manifest_without_lists_is_refused(source: Path, data: Path) -> None:
 def test_nothing_is_published_that_does_not_open(source: Path, data: Path) -> None:
     fetcher = Fetcher(Folder(source))
     name = str(pointer.current(source))
-    known = generations.read_manifest(source / name)
+    known = generation_files.read_manifest(source / name)
     shard = source / name / "EE.shard"
     shutil.copy(shard, source / name / "UK.shard")  # of another country
     files = {**known.files, "UK.shard": known.files["EE.shard"]}

@@ -3,9 +3,8 @@
 import pytest
 
 from shards.sync.errors import FaultError, SyncError
-from shards.sync.follow import follow
-from shards.sync.patience import MOST_ASKED_SECONDS, TRIES, Patience
-from shards.sync.rate import Rate
+from shards.sync.mirror import follow
+from shards.sync.pacing import MOST_ASKED_SECONDS, TRIES, Patience, Rate
 
 
 class Clock:

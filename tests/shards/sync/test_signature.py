@@ -7,8 +7,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from shards import generations, pointer
 from shards.errors import GenerationError
+from shards.generations import generation_files, pointer
 from shards.sync import signature
 from shards.sync.errors import SyncError
 from shards.sync.folder import Folder
@@ -69,7 +69,7 @@ def test_a_part_of_what_is_signed_is_mirrored(source: Path, key: Path, tmp_path:
 
     first = mirror(eager(Folder(source)), tmp_path / "a", wish)
     assert not mirror(eager(Folder(source)), tmp_path / "a", wish).changed
-    manifest = generations.read_manifest(tmp_path / "a" / first.generation)
+    manifest = generation_files.read_manifest(tmp_path / "a" / first.generation)
     assert list(manifest.counts) == ["EE"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.sync import places
+from shards.sync import source_url
 from shards.sync.errors import AbsentError, FaultError, SyncError
 from shards.sync.folder import Folder
 from shards.sync.source import whole
@@ -195,10 +195,10 @@ def test_a_token_with_a_line_break_is_refused() -> None:
 
 
 def test_the_kind_of_a_source_is_its_scheme(tmp_path: Path) -> None:
-    assert isinstance(places.find("https://host/data", {}), Web)
-    assert isinstance(places.find(str(tmp_path), {}), Folder)
+    assert isinstance(source_url.find("https://host/data", {}), Web)
+    assert isinstance(source_url.find(str(tmp_path), {}), Folder)
     with pytest.raises(SyncError, match="'ftp://host/data' is no source"):
-        places.find("ftp://host/data", {})
+        source_url.find("ftp://host/data", {})
 
 
 def test_a_folder_is_read_from_any_byte(tmp_path: Path) -> None:

@@ -1,0 +1,173 @@
+"""Build: canonical Parquet becomes a published generation.
+
+Each country is a task of its own (country.py), from its rows in the input to its shard, so that
+tasks run in processes and a build that was interrupted goes on with the countries that are left. A
+country of which nothing has changed since the published generation is not built again
+(reuse.py). The same input gives the same bytes, whatever the number of processes, the memory,
+the order of files, and how often it was interrupted. Nothing is published before everything is
+whole; a build that fails or dies leaves what is published as it was.
+"""
+
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from pipeline import canonical
+from pipeline.workers import dask_cluster, processes
+from pipeline.build import diff, kept_countries, plan, reference_lists, resume, reuse, workdir
+from pipeline.stages import input_files, quality_report, rejections
+from pipeline.build import country as countries
+from pipeline import seeds as tables
+from pipeline.canonical import TABLES
+from pipeline.workers.dask_cluster import Cluster
+from pipeline.build.country import Task
+from pipeline.workers.processes import Processes
+from pipeline.build.plan import Input, Options
+from pipeline.stages.quality_report import Quality
+from pipeline.build.resume import Country
+from pipeline.stages.rejections import NOWHERE, NO_COUNTRY, REASON
+from pipeline.seeds import Seeds
+from pipeline.stages.input_files import Survey
+from pipeline.build.workdir import Workshop
+from shards.generations import atomic_files, generation_files, reference
+from shards.publish import publication
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A published generation and its report.
+
+    `resumed` countries an interrupted build had done; of `reused` ones nothing had changed.
+    """
+
+    generation: str
+    pays: Mapping[str, Quality]
+    hors_pays: Quality
+    resumed: tuple[str, ...]
+    reused: tuple[str, ...]
+
+
+def run(options: Options) -> Built:
+    """Build and publish a generation.
+
+    Raises:
+        BuildError: the input, a table, the share of rejected rows or the memory forbids it.
+        InputError: a file of the input is not canonical.
+        ShardError: a gate of the publication is closed, or another build is under way.
+    """
+    if options.cluster:  # elsewhere a relative path leads elsewhere
+        inputs = tuple(folder.resolve() for folder in options.inputs)
+        options = replace(options, inputs=inputs, out=options.out.resolve())
+    seeds = tables.read(options.seeds)
+    input_files.check(options.inputs)
+    wanted = plan.wanted(options.pays, seeds)
+    kept = [pays.iso2 for pays in seeds.pays if pays.iso2 not in wanted]
+    with workdir.opened(options.out) as shop:
+        old = kept_countries.read(options.out) if kept else None
+        given = plan.read(options.inputs)
+        elsewhere = _elsewhere(options, seeds, given, shop)
+        known = reuse.published(options.out)
+        here = plan.process_count(options, wanted, given)
+        with _crew(options, here, shop) as crew:
+            tasks = plan.tasks(options, seeds, wanted, given, shop, crew.share)
+            reused = reuse.find(known, options.out, tasks)
+            fresh, resumed = _countries(crew, tasks, shop, reused)
+        built = [*reused.values(), *fresh]
+        counts = {country.iso2: country.cells for country in built}
+        qualities = {country.iso2: country.quality for country in built}
+        files = {generation_files.shard_name(country.iso2): country.file for country in built}
+        found = list(given.digests.values())
+        with _staged(options.out) as staged:
+            for folder, countries in ((known.folder, reused.values()), (shop.done, fresh)):
+                for country in countries:
+                    name = generation_files.shard_name(country.iso2)
+                    atomic_files.link(folder / name, staged / name)
+            if old:
+                files |= kept_countries.keep(old, kept, staged)
+                counts |= {iso2: old.counts[iso2] for iso2 in kept}
+                qualities |= {iso2: old.qualities[iso2] for iso2 in kept}
+                found = kept_countries.sources(old, found)
+            lists = reference_lists.reference(seeds, counts)
+            (staged / generation_files.REFERENCE).write_bytes(reference.dump(lists))
+            (staged / generation_files.QUALITY).write_bytes(quality_report.dump(qualities, elsewhere))
+            generation = publication.publish(
+                options.out, staged, sources=found, known=files, gates=options.gates,
+                keep=options.keep,
+                compare=partial(diff.compare, here=here),
+            )  # fmt: skip
+        reuse.remember(options.out, shop.done)
+    same = (iso2 for iso2, country in reused.items() if country.cells)
+    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(same)))
+
+
+def _elsewhere(options: Options, seeds: Seeds, given: Input, shop: Workshop) -> Quality:
+    """Set apart the rows of no known country; stop if they are too many of the whole input."""
+    known = [pays.iso2 for pays in seeds.pays]
+    rows, lines = _strangers(given.companies, known), _strangers(given.comptes, known)
+    path = rejections.file(options.out, NOWHERE)
+    _set_apart(given.companies, "companies", known, path, shop)
+    _set_apart(given.comptes, "comptes", known, rejections.lines_file(options.out, NOWHERE), shop)
+    total = sum(input_files.totals(given.companies).values())
+    refused = {f"pays {iso2!r}": count for iso2, count in rows.items()}
+    rejections.refuse_too_many(NOWHERE, "rows", total, refused, options.max_rejected, path)
+    return Quality(
+        lues=sum(rows.values()),
+        rejetees={NO_COUNTRY: sum(rows.values())} if rows else {},
+        lignes_lues=sum(lines.values()),
+        lignes_ecartees={NO_COUNTRY: sum(lines.values())} if lines else {},
+    )
+
+
+def _set_apart(
+    survey: Survey, table: str, known: Collection[str], path: Path, shop: Workshop
+) -> None:
+    holding = [file for file, held in survey.items() if not held.keys() <= set(known)]
+    found = input_files.of_no_country(holding, table, known)
+    with canonical.naming(holding):
+        named = found.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
+        rejections.write(named, list(TABLES[table][0]), path, shop.work)
+
+
+def _strangers(survey: Survey, known: Iterable[str]) -> dict[str, int]:
+    return {iso2: n for iso2, n in input_files.totals(survey).items() if iso2 not in known}
+
+
+def _countries(
+    crew: Cluster | Processes, tasks: Sequence[Task], shop: Workshop, reused: Collection[str]
+) -> tuple[list[Country], tuple[str, ...]]:
+    """Every country that is not reused, and which of them an interrupted build had done."""
+    tasks = [task for task in tasks if task.iso2 not in reused]
+    resume.clear(shop.done, {task.iso2 for task in tasks})
+    found = [resume.find(task.done, task.iso2, task.key, task.rejected) for task in tasks]
+    done = [country for country in found if country]
+    left = [task for task, country in zip(tasks, found, strict=True) if not country]
+    large = crew.run(countries.build, [task for task in left if task.rows])
+    # A country without a company is not worth a process.
+    here = Processes(1, processes.UNBOUNDED)
+    small = here.run(countries.build, [task for task in left if not task.rows])
+    return [*done, *large, *small], tuple(sorted(country.iso2 for country in done))
+
+
+@contextmanager
+def _crew(options: Options, here: Processes, shop: Workshop) -> Iterator[Cluster | Processes]:
+    """Who builds the countries."""
+    if options.cluster:
+        with dask_cluster.connected(options.cluster, shop.work, options.memory) as crew:
+            yield crew
+    else:
+        yield here
+
+
+@contextmanager
+def _staged(out: Path) -> Iterator[Path]:
+    """A folder for the files of the generation to be, which does not outlive the build."""
+    staged = publication.staging(out)
+    try:
+        yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)

@@ -1,0 +1,288 @@
+"""One country, from its rows in the input to its shard: the stages stand in `_built`.
+
+Rows go through the stages in pieces that fit into memory: cleaned and judged, then, once the
+statement lines are known, finished and sorted. Only the columns that are searched are held for all
+of them. What is done of a country is said to `moved` in rows, each stage with its share of a row.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from pipeline.stages import (
+    checks,
+    derived_fields,
+    duplicates,
+    identifiers,
+    input_files,
+    layout_order,
+    money,
+    quality_report,
+    rejections,
+    sectors,
+    statement_lines,
+    text_cleaning,
+)
+from pipeline import (
+    canonical,
+)
+from pipeline.build import (
+    resume,
+    shard_input,
+    sorted_runs,
+)
+from pipeline.canonical import COMPANIES, COMPTES
+from pipeline.workers.processes import Progress
+from pipeline.stages.quality_report import Quality
+from pipeline.build.resume import Country
+from pipeline.stages.rejections import REASON
+from pipeline.build.sorted_runs import Run
+from pipeline.seeds import Seeds
+from pipeline.stages.input_files import Part
+from shards.generations import generation_files, manifest
+from shards.build import writer
+from shards.codec.record import FIELDS
+from shards.generations.reference import Cell
+from shards.build.writer import Columns
+
+_WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL)
+_BAD: Final = "bad"
+_NO_LINES: Final = pl.LazyFrame(schema={name: COMPTES[name] for name in statement_lines.LINES})
+# What each stage takes of the time of a row.
+_READ: Final = 0.15
+_FINISHED: Final = 0.25
+_WRITTEN: Final = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What the stages look up, made once for all countries."""
+
+    seeds: Seeds
+    rates: pl.DataFrame
+    nace: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One country to build: plain values, so that it can be sent to another process."""
+
+    iso2: str
+    companies: tuple[Part, ...]
+    comptes: tuple[Part, ...]
+    tables: Tables
+    max_rejected: float
+    out: Path
+    done: Path  # where its shard and its receipt go
+    work: Path  # where it makes a folder of its own, removed at the end
+    key: str  # of the receipt
+    batch: int  # companies held as rows at once
+    memory: int  # bytes it takes
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self.companies)
+
+    @property
+    def rejected(self) -> tuple[Path, Path]:
+        """Where its rejected rows and statement lines are written."""
+        return rejections.file(self.out, self.iso2), rejections.lines_file(self.out, self.iso2)
+
+
+def build(task: Task, moved: Progress) -> Country:
+    """All stages of one country, in order; its shard and its receipt are in `task.done` then.
+
+    Raises:
+        BuildError: a company comes twice, or too many rows are rejected.
+        InputError: a file of the input is not canonical, or cannot be read.
+    """
+    # Where a worker of a cluster is lost, a country may be built twice at the same time.
+    task = replace(task, work=Path(tempfile.mkdtemp(prefix=f"{task.iso2}-", dir=task.work)))
+    if not task.companies and not task.comptes:
+        return _empty(task)
+    with canonical.naming(part.path for part in (*task.companies, *task.comptes)):
+        return _built(task, moved)
+
+
+def _built(task: Task, moved: Progress) -> Country:
+    lines, became = _NO_LINES, dict[str, Any]()
+    pieces = _judged(task, moved)
+    if task.comptes:
+        good = [_stored(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
+        pieces = map(pl.read_parquet, good)
+        lines, became = _statements(task, pl.scan_parquet(good))
+    else:
+        rejections.lines_file(task.out, task.iso2).unlink(missing_ok=True)
+    facts = statement_lines.facts(lines, task.tables.seeds).collect()
+    found, held, known = _finished(task, pieces, facts.lazy(), moved)
+    ordered, order = layout_order.merge(held)
+    del held
+    files = [part.path for part in task.companies]
+    duplicates.refuse(ordered.lazy(), task.iso2, files)
+    conformity = identifiers.conformity(ordered["id"], task.tables.seeds.country(task.iso2))
+    columns = shard_input.columns(ordered)
+    comptes = shard_input.statements(ordered["id"], lines) if task.comptes else ()
+    del ordered
+    path = task.work / generation_files.shard_name(task.iso2)
+    records = shard_input.records(found, order)
+    writer.write(path, task.iso2, columns, records, comptes, lambda count: moved(count * _WRITTEN))
+    report = replace(
+        known,
+        lues=task.rows,
+        rejetees=rejections.reasons(_bad(task)),
+        codes_inconnus=quality_report.commonest(known.codes_inconnus),
+        **became,
+        **asdict(conformity),
+    )
+    return _done(task, path, columns, report)
+
+
+def _empty(task: Task) -> Country:
+    """A country of which the input says nothing: what the stages would make of no row, at once."""
+    for path in task.rejected:
+        path.unlink(missing_ok=True)
+    path = task.work / generation_files.shard_name(task.iso2)
+    columns = shard_input.columns(layout_order.NOTHING)
+    writer.write(path, task.iso2, columns, lambda _: iter(()), ())
+    return _done(task, path, columns, Quality(renseignees=dict.fromkeys(quality_report.SHARES, 0)))
+
+
+def _done(task: Task, written: Path, columns: Columns, report: Quality) -> Country:
+    """Put the shard where a later build finds it, with its receipt."""
+    cells = tuple(Cell(*cell) for cell in columns.cells)
+    country = Country(task.iso2, cells, report, manifest.digest(written))
+    written.replace(task.done / written.name)
+    resume.put(task.done, country, task.key, task.rejected, task.work)
+    shutil.rmtree(task.work)
+    return country
+
+
+def _judged(task: Task, moved: Progress) -> Iterator[pl.DataFrame]:
+    """The good rows, cleaned, in pieces of about `task.batch`; the bad ones are stored by the way.
+
+    A file of many countries gives few rows of this one at a time, so some of them make a piece.
+    """
+    waiting: list[pl.DataFrame] = []
+    read = input_files.pieces(task.companies, "companies", task.iso2, task.batch)
+    for number, piece in enumerate(read):
+        cleaned = piece.pipe(text_cleaning.clean).pipe(money.unsigned_zeros).pipe(rejections.mark)
+        marked = cleaned.collect(engine="in-memory")
+        bad = marked.filter(pl.col(REASON).is_not_null())
+        if bad.height:
+            _stored(bad, task, f"{_BAD}-{number:05}")
+        waiting.append(marked.filter(pl.col(REASON).is_null()).drop(REASON))
+        moved(marked.height * _READ)
+        if sum(frame.height for frame in waiting) > task.batch // 2:
+            yield pl.concat(waiting)
+            waiting = []
+    if waiting:
+        yield pl.concat(waiting)
+    _set_apart(task)
+
+
+def _set_apart(task: Task) -> None:
+    """Write the bad rows, once all are judged; stop if they are too many."""
+    marked, path = _bad(task), rejections.file(task.out, task.iso2)
+    rejections.write(marked, list(COMPANIES), path, task.work)
+    refused = rejections.reasons(marked)
+    rejections.refuse_too_many(task.iso2, "rows", task.rows, refused, task.max_rejected, path)
+
+
+def _bad(task: Task) -> pl.LazyFrame:
+    """The bad rows of the pieces that were judged, with their reasons."""
+    none = pl.LazyFrame(schema={**COMPANIES, text_cleaning.CUT: pl.Boolean, REASON: pl.String})
+    bad = sorted(task.work.glob(f"{_BAD}-*.parquet"))
+    return pl.concat([none, *map(pl.scan_parquet, bad)])
+
+
+def _statements(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[str, Any]]:
+    """The lines of good rows, once, of the last years, and what became of all."""
+    comptes = input_files.together(task.comptes, "comptes", task.iso2)
+    marked = comptes.pipe(text_cleaning.clean).pipe(money.unsigned_zeros)
+    judged = _sunk(marked.pipe(statement_lines.mark, good), task, "judged")
+    distinct = _sunk(statement_lines.distinct(judged), task, "distinct")
+    lines = _sunk(statement_lines.recent(distinct), task, "lines")
+    return lines, _account(task, judged, distinct, lines)
+
+
+def _account(
+    task: Task, judged: pl.LazyFrame, distinct: pl.LazyFrame, lines: pl.LazyFrame
+) -> dict[str, Any]:
+    """What became of the statement lines, as arguments of Quality.
+
+    The bad ones are written; those of a company that is not there are only counted. Too many stop.
+    """
+    path = rejections.lines_file(task.out, task.iso2)
+    wrong = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY)
+    rejections.write(wrong, list(COMPTES), path, task.work)
+    reasons = rejections.reasons(judged)
+    bad = {name: count for name, count in reasons.items() if name != statement_lines.NO_COMPANY}
+    read, good, kept = rejections.count(judged), rejections.count(distinct), rejections.count(lines)
+    rejections.refuse_too_many(task.iso2, "statement lines", read, bad, task.max_rejected, path)
+    left_out = {
+        **reasons,
+        statement_lines.COPY: read - sum(reasons.values()) - good,
+        statement_lines.TOO_OLD: good - kept,
+    }
+    return {
+        "lignes_lues": read,
+        "lignes_gardees": kept,
+        "lignes_ecartees": {name: count for name, count in left_out.items() if count},
+        "lignes_contradictoires": statement_lines.contradictions(lines),
+    }
+
+
+def _finished(
+    task: Task, good: Iterable[pl.DataFrame], facts: pl.LazyFrame, moved: Progress
+) -> tuple[list[Run], list[pl.DataFrame], Quality]:
+    """Finish the good rows, a run at a time: the runs, what is held of them, what they tell."""
+    found: list[Run] = []
+    held: list[pl.DataFrame] = []
+    known: list[Quality] = []
+    start = 0
+    for number, piece in enumerate(good):
+        stages = _stages(task, piece.lazy(), facts).pipe(layout_order.in_order)
+        finished = checks.rows(stages.collect(engine="in-memory"), "the stages", piece.height)
+        run = sorted_runs.write(task.work / f"{number:05}.run", start, shard_input.lines(finished))
+        found.append(run)
+        held.append(layout_order.held(finished))
+        known.append(quality_report.of_frame(finished))
+        start = run.stop
+        moved(finished.height * _FINISHED)
+    return found, held, quality_report.total(known)
+
+
+def _stages(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
+    """Every column of a company: each stage adds its own."""
+    seeds, rates, nace = task.tables.seeds, task.tables.rates, task.tables.nace
+    return (
+        good.pipe(statement_lines.attach, facts)
+        .pipe(checks.columns, "accounts", there=["n_exercices", "exercice_min", "exercice_max"])
+        .pipe(money.turnover, rates)
+        .pipe(money.capital, rates)
+        .pipe(checks.columns, "money", there=[money.CAPITAL, money.UNCONVERTED], gone=["taux"])
+        .pipe(sectors.attach, nace, sectors.outside(seeds, task.iso2))
+        .pipe(checks.columns, "sectors", there=_WORKING, gone=["nace_version"])
+        .pipe(identifiers.link, seeds.country(task.iso2))
+        .pipe(derived_fields.attach)
+        .pipe(derived_fields.attach_score)
+        .pipe(checks.columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
+    )
+
+
+def _stored(frame: pl.DataFrame, task: Task, name: str) -> Path:
+    path = task.work / f"{name}.parquet"
+    frame.write_parquet(path, compression="lz4", statistics=False)
+    return path
+
+
+def _sunk(frame: pl.LazyFrame, task: Task, name: str) -> pl.LazyFrame:
+    """`frame` computed once, in bounded memory, and read again as often as wanted."""
+    path = task.work / f"{name}.parquet"
+    frame.sink_parquet(path, compression="lz4")
+    return pl.scan_parquet(path)

@@ -1,0 +1,77 @@
+"""The published generation, as the source of the countries that a build leaves alone (`--pays`).
+
+Their shards are linked as they are, once their bytes are seen to be those of the manifest: a file
+that went bad on disk must not be blessed by a new digest.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.stages import quality_report
+from pipeline.errors import BuildError
+from pipeline.stages.quality_report import Quality
+from shards.generations import atomic_files, generation_files, manifest, pointer, reference
+from shards.generations.manifest import File, Manifest, Source
+from shards.generations.reference import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """What a published generation holds of the countries that are kept."""
+
+    folder: Path
+    manifest: Manifest
+    counts: Mapping[str, tuple[Cell, ...]]
+    qualities: Mapping[str, Quality]
+
+
+def read(data: Path) -> Previous:
+    """The published generation of `data`.
+
+    Raises:
+        BuildError: nothing has been published there.
+        ShardError: the generation cannot be read.
+    """
+    generation = pointer.current(data)
+    if generation is None:
+        raise BuildError(
+            f"{data} has no published generation to take the other countries from; "
+            "build all countries first, without --pays"
+        )
+    folder = data / generation
+    lists = reference.load((folder / generation_files.REFERENCE).read_bytes())
+    report = folder / generation_files.QUALITY
+    return Previous(
+        folder=folder,
+        manifest=generation_files.read_manifest(folder),
+        counts=lists.counts,
+        qualities=quality_report.load(report.read_bytes(), report),
+    )
+
+
+def keep(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str, File]:
+    """Put the shards of `countries` into the folder `staged`, unchanged; return their digests.
+
+    Raises:
+        BuildError: the generation lacks one of them, or its file is not that of the manifest.
+    """
+    kept = {}
+    for iso2 in countries:
+        name = generation_files.shard_name(iso2)
+        known = previous.manifest.files.get(name)
+        if known is None or manifest.digest(previous.folder / name) != known:
+            raise BuildError(
+                f"{previous.folder / name} is missing or not the file of its manifest; "
+                "build all countries, without --pays"
+            )
+        atomic_files.link(previous.folder / name, staged / name)
+        kept[name] = known
+    return kept
+
+
+def sources(previous: Previous, new: Iterable[Source]) -> list[Source]:
+    """The new sources, and those of the previous generation that have no successor by name."""
+    found = list(new)
+    names = {source.path for source in found}
+    return found + [source for source in previous.manifest.sources if source.path not in names]

@@ -1,0 +1,138 @@
+"""What a build is asked, what its input holds, and the task of each country.
+
+Nothing is written here: `build.py` does what is planned, `dry_run.py` only tells it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.workers import memory, processes
+from pipeline.stages import input_files, money, rejections, sectors
+from pipeline.build import resume
+from pipeline import code_version
+from pipeline import seeds as tables
+from pipeline.build.country import Tables, Task
+from pipeline.errors import BuildError
+from pipeline.workers.processes import Processes
+from pipeline.seeds import Seeds
+from pipeline.stages.input_files import Survey
+from pipeline.build.workdir import Workshop
+from shards.publish import publication
+from shards.generations.manifest import Source
+from shards.publish.publication import Gates
+from shards.generations.reference import SPELLINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a build is asked.
+
+    `pays` None means all countries; `jobs` None, as many processes as pay off; `memory`, in bytes,
+    None, half of what is available; `keep`, how many generations stay. `cluster`: the address of a
+    scheduler, instead of processes; `memory` is then that of each task.
+    """
+
+    inputs: tuple[Path, ...]
+    out: Path
+    pays: tuple[str, ...] | None = None
+    jobs: int | None = None
+    memory: int | None = None
+    cluster: str | None = None
+    gates: Gates = field(default_factory=Gates)
+    keep: int = publication.KEPT
+    max_rejected: float = rejections.MOST
+    seeds: Path = tables.SEEDS
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What is known of the input before it is read."""
+
+    companies: Survey
+    comptes: Survey
+    digests: Mapping[Path, Source]
+
+
+def read(inputs: tuple[Path, ...]) -> Input:
+    """Count the rows of every country in the input, and digest its files."""
+    return Input(
+        input_files.survey(inputs, "companies"),
+        input_files.survey(inputs, "comptes"),
+        input_files.digests(inputs),
+    )
+
+
+def process_count(options: Options, wanted: Sequence[str], given: Input) -> Processes:
+    """As many of this machine as pay off for the wanted countries."""
+    totals = input_files.totals(given.companies)
+    count = processes.number(options.jobs, [totals.get(iso2, 0) for iso2 in wanted])
+    return Processes(count, options.memory or memory.default())
+
+
+def tasks(
+    options: Options,
+    seeds: Seeds,
+    wanted: Sequence[str],
+    given: Input,
+    shop: Workshop,
+    share: int,
+) -> list[Task]:
+    """A task for each of the wanted countries, the largest first.
+
+    Args:
+        share: bytes of memory for each of those that run at once.
+    """
+    rows = input_files.totals(given.companies)
+    known = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
+    shared = [
+        code_version.folder_digest(options.seeds, "*.csv"),
+        f"max_rejected {options.max_rejected}",
+    ]
+    return [
+        _task(iso2, options, known, given, shop, shared, memory.batch(share))
+        for iso2 in sorted(wanted, key=lambda iso2: (-rows.get(iso2, 0), iso2))
+    ]
+
+
+def wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
+    """The countries to build.
+
+    Raises:
+        BuildError: one is unknown.
+    """
+    known = [country.iso2 for country in seeds.pays]
+    if pays is None:
+        return known
+    asked = list(dict.fromkeys(SPELLINGS.get(iso2, iso2) for iso2 in pays))
+    if unknown := [iso2 for iso2 in asked if iso2 not in known]:
+        raise BuildError(f"unknown country {', '.join(unknown)}; known: {', '.join(sorted(known))}")
+    return asked
+
+
+def _task(
+    iso2: str,
+    options: Options,
+    known: Tables,
+    given: Input,
+    shop: Workshop,
+    shared: Iterable[str],
+    batch: int,
+) -> Task:
+    companies, comptes = input_files.parts(given.companies, iso2), input_files.parts(given.comptes, iso2)
+    inputs = [
+        sorted(given.digests[part.path].blake3 for part in held) for held in (companies, comptes)
+    ]
+    return Task(
+        iso2=iso2,
+        companies=companies,
+        comptes=comptes,
+        tables=known,
+        max_rejected=options.max_rejected,
+        out=options.out,
+        done=shop.done,
+        work=shop.work,
+        key=resume.key(iso2, *shared, *(str(names) for names in inputs)),
+        batch=batch,
+        memory=memory.need(sum(part.rows for part in companies), batch),
+    )

@@ -1,0 +1,206 @@
+"""Statement lines: which are kept, and what a company's record takes from them.
+
+A line that cannot be read, or is of no company of the input, is left out and counted; exact copies
+are one; the five last fiscal years of a company stay (contract E5). From these the record gets its
+years, and, where the register gave none, turnover, headcount, total assets and capital: the newest
+year that states the figure, by the codes of `seeds/roles.csv` in their order, and total assets also
+by label.
+
+What stays true: an amount is filled together with its year, currency and multiplier or not at all,
+so that a record never shows the year of one source beside the figure of another.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import polars as pl
+
+from pipeline.canonical import ETATS
+from pipeline.seeds import Seeds
+from pipeline.stages.rejections import EARLIEST, LATEST, REASON
+
+MOST_YEARS: Final = 5
+ROLES: Final = ("chiffre_affaires", "effectif", "total_actif", "capital_social")
+# Folded labels (contract B15) of total assets, where a register has labels and no codes.
+TOTAL_ASSETS: Final = (
+    "total actif",
+    "total de l actif",
+    "total general actif",
+    "total general de l actif",
+    "total des actifs",
+    "total du bilan",
+    "total bilan",
+)
+NO_COMPANY: Final = "société absente"
+COPY: Final = "copie"
+TOO_OLD: Final = "exercice ancien"
+PRESENT: Final = "a_comptes"  # working column: the company has statement lines
+LINES: Final = ("id", "exercice", "etat", "code", "libelle", "valeur", "devise", "ordre")
+_TYPED: Final = "bilan_actif"  # the statement where such a label is total assets
+
+_FAULTS: Final[Mapping[str, pl.Expr]] = {
+    "état inconnu": ~pl.col("etat").is_in(ETATS).fill_null(False),
+    "exercice absent ou invraisemblable": ~pl.col("exercice")
+    .is_between(EARLIEST, LATEST)
+    .fill_null(False),
+    "code et libellé absents": pl.col("code").is_null() & pl.col("libelle").is_null(),
+    "valeur absente ou non finie": ~pl.col("valeur").is_finite().fill_null(False),
+    "devise illisible": ~pl.col("devise").str.contains(r"^[A-Z]{3}$").fill_null(True),
+}
+
+
+def mark(comptes: pl.LazyFrame, companies: pl.LazyFrame) -> pl.LazyFrame:
+    """Add `motif`: why a line is left out; null for a good one of a company in `companies`."""
+    known = companies.select("id", connue=pl.lit(True))
+    absent = pl.when(pl.col("connue").is_null()).then(pl.lit(NO_COMPANY))
+    faults = [pl.when(fault).then(pl.lit(name)) for name, fault in _FAULTS.items()]
+    joined = comptes.join(known, on="id", how="left")
+    return joined.with_columns(pl.coalesce(absent, *faults).alias(REASON)).drop("connue")
+
+
+def distinct(marked: pl.LazyFrame) -> pl.LazyFrame:
+    """The good lines, exact copies once."""
+    return marked.filter(pl.col(REASON).is_null()).select(list(LINES)).unique()
+
+
+def recent(distinct: pl.LazyFrame) -> pl.LazyFrame:
+    """The lines of the MOST_YEARS last fiscal years of each company."""
+    age = pl.col("exercice").rank("dense", descending=True).over("id")
+    return distinct.filter(age <= MOST_YEARS)
+
+
+def contradictions(lines: pl.LazyFrame) -> int:
+    """How many lines share company, year, statement, code and label with another of other value."""
+    key = ["id", "exercice", "etat", "code", "libelle", "ordre"]
+    alike = lines.group_by(key).len().filter(pl.col("len") > 1)
+    return int(alike.select(pl.col("len").sum()).collect(engine="streaming").item())
+
+
+def facts(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
+    """What the kept `lines` say of each company that has some: its years, and a figure a role."""
+    figures = _figures(lines, seeds)
+    joined = _years(lines)
+    for role in ROLES:
+        joined = joined.join(_of_role(figures, role), on="id", how="left")
+    return joined
+
+
+def attach(companies: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
+    """Fill years, turnover, headcount, total assets and capital from the `facts`."""
+    filled = (
+        companies.join(facts, on="id", how="left")
+        .with_columns(
+            pl.col("n_exercices").is_not_null().alias(PRESENT),
+            *_fill_turnover(),
+            *_fill_assets(),
+            *_fill_capital(),
+            _fill_staff(),
+        )
+        .drop(*(f"{role}_{part}" for role in ROLES for part in _PARTS))
+    )
+    return _years_of_figures(filled)
+
+
+_PARTS: Final = ("valeur", "exercice", "devise")
+
+
+def _years(lines: pl.LazyFrame) -> pl.LazyFrame:
+    year = pl.col("exercice")
+    return lines.group_by("id").agg(
+        n_exercices=year.n_unique().cast(pl.Int64), exercice_min=year.min(), exercice_max=year.max()
+    )
+
+
+def _figures(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
+    """For each company and role the line that states it: newest year, then first code."""
+    table = seeds.tables["roles"]
+    roles = pl.LazyFrame(
+        {
+            "role": [row["role"] for row in table],
+            "etat": [row["etat"] for row in table],
+            "code": [row["code"] for row in table],
+            "rang": range(len(table)),
+        }
+    )
+    by_code = lines.join(roles, on=["etat", "code"], how="inner")
+    by_label = lines.filter(
+        (pl.col("etat") == _TYPED) & _folded(pl.col("libelle")).is_in(TOTAL_ASSETS)
+    ).with_columns(role=pl.lit("total_actif"), rang=pl.lit(len(table), dtype=pl.Int64))
+    order = ["id", "role", "exercice", "rang", "ordre", "valeur", "devise", "libelle"]
+    newest_first = [name == "exercice" for name in order]
+    return (
+        pl.concat([by_code, by_label], how="diagonal")
+        .sort(order, descending=newest_first, nulls_last=True)
+        .unique(["id", "role"], keep="first", maintain_order=True)
+        .select("id", "role", *_PARTS)
+    )
+
+
+def _folded(label: pl.Expr) -> pl.Expr:
+    """`shards.codec.folding.fold` for the letters that TOTAL_ASSETS is written in."""
+    bare = label.str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase()
+    return bare.str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars()
+
+
+def _of_role(figures: pl.LazyFrame, role: str) -> pl.LazyFrame:
+    of_role = figures.filter(pl.col("role") == role)
+    return of_role.select("id", *(pl.col(part).alias(f"{role}_{part}") for part in _PARTS))
+
+
+def _fill_turnover() -> list[pl.Expr]:
+    # A given ca_eur has a year and a currency of its own, which these would contradict.
+    missing = pl.col("ca_last").is_null() & pl.col("ca_eur").is_null()
+    return _fill(
+        "chiffre_affaires",
+        missing,
+        {"ca_last": "valeur", "ca_year": "exercice", "ca_devise": "devise"},
+        multiplier="ca_mult",
+    )
+
+
+def _fill_assets() -> list[pl.Expr]:
+    return _fill(
+        "total_actif",
+        pl.col("total_actif_last").is_null(),
+        {"total_actif_last": "valeur", "exercice_actif": "exercice", "devise": "devise"},
+        multiplier="unite_mult",
+    )
+
+
+def _fill_capital() -> list[pl.Expr]:
+    missing = pl.col("capital_social").is_null()
+    return _fill(
+        "capital_social", missing, {"capital_social": "valeur", "capital_devise": "devise"}
+    )
+
+
+def _fill(
+    role: str, missing: pl.Expr, targets: Mapping[str, str], multiplier: str | None = None
+) -> list[pl.Expr]:
+    found = missing & pl.col(f"{role}_valeur").is_not_null()
+    filled = [
+        pl.when(found).then(pl.col(f"{role}_{part}")).otherwise(pl.col(name)).alias(name)
+        for name, part in targets.items()
+    ]
+    if multiplier:
+        filled.append(pl.when(found).then(1).otherwise(pl.col(multiplier)).alias(multiplier))
+    return filled
+
+
+def _fill_staff() -> pl.Expr:
+    """A mean of full-time equivalents becomes a number of persons, to the nearest."""
+    stated = pl.col("effectif_valeur").round()
+    persons = pl.when(stated.is_between(0, 2**31 - 1)).then(stated).cast(pl.Int64)
+    return pl.coalesce("effectif", persons).alias("effectif")
+
+
+def _years_of_figures(companies: pl.LazyFrame) -> pl.LazyFrame:
+    """Where there are no statements, the years are those of the figures given."""
+    first, second = pl.col("ca_year"), pl.col("exercice_actif")
+    apart = (first != second).fill_null(False).cast(pl.Int64)
+    given = pl.when(first.is_not_null() | second.is_not_null()).then(1 + apart)
+    return companies.with_columns(
+        pl.coalesce("n_exercices", given).alias("n_exercices"),
+        pl.coalesce("exercice_min", pl.min_horizontal(first, second)).alias("exercice_min"),
+        pl.coalesce("exercice_max", pl.max_horizontal(first, second)).alias("exercice_max"),
+    )

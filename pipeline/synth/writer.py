@@ -1,0 +1,170 @@
+"""`python -m pipeline synth`: the chunks of every country, in processes, each file whole.
+
+    out/companies/<ISO2>-<number>.parquet
+    out/comptes/<ISO2>-<number>-<part>.parquet    only where statements are asked for
+
+The folder holds nothing else: what an earlier run left there is replaced, a file of another origin
+stops. The same companies, seed and share give the same bytes, whatever the number of processes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from pipeline.canonical import COMPANIES
+from pipeline.errors import BuildError
+from pipeline.synth import chunk as chunks
+from pipeline.synth.chunk import Chunk
+from pipeline.synth.identifiers import dealt
+from pipeline.synth.lexicon import world
+from pipeline.workers import processes
+from pipeline.workers.processes import Progress
+from shards.generations import atomic_files
+
+ROWS: Final = 100_000  # a chunk, a file, a row group
+BATCH: Final = 1_500_000  # rows of a process, at most
+EACH: Final = 4  # batches of a process, at least: the last ones end together
+MEMORY: Final = 1 << 29  # bytes of a process, at most: 190 MB, 455 MB with statements of all
+PART: Final = 20_000  # companies whose statement lines are made at once
+_OURS: Final = re.compile(r"(companies/[A-Z]{2}-\d+|comptes/[A-Z]{2}-\d+-\d+)\.parquet(\.partial)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is asked for. `comptes`: share of the companies with statements."""
+
+    companies: int
+    seed: int
+    out: Path
+    comptes: float = 0.0
+    jobs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The chunks that one process writes, one after the other; it takes about a second to start."""
+
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def iso2(self) -> str:
+        return self.chunks[0].iso2
+
+    @property
+    def rows(self) -> int:
+        return sum(chunk.rows for chunk in self.chunks)
+
+    @property
+    def memory(self) -> int:
+        return MEMORY
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Rows of both tables."""
+
+    companies: int
+    lines: int
+
+
+def run(options: Options) -> Written:
+    """Write the synthetic input.
+
+    Raises:
+        BuildError: the folder holds other files, or a register has too few identifiers.
+        SeedError: a table of `seeds/` cannot be used.
+    """
+    tasks = list(plan(options))
+    count = processes.number(options.jobs, [task.rows for task in tasks])
+    _clear(options.out)
+    if not tasks:  # no company is an input, too
+        _whole(pl.DataFrame(schema=dict(COMPANIES)), options.out / "companies" / "FR-00000.parquet")
+    lines = processes.run(
+        partial(_write_all, options.out), batches(tasks, count), count, count * MEMORY
+    )
+    return Written(sum(task.rows for task in tasks), sum(lines))
+
+
+def plan(options: Options) -> Iterator[Chunk]:
+    """The chunks, country by country."""
+    for iso2, total in shares(options.companies).items():
+        dealt(world().profile(iso2).segments, total, iso2)  # before anything is written
+        for number, start in enumerate(range(0, total, ROWS)):
+            rows = min(ROWS, total - start)
+            yield Chunk(iso2, number, start, rows, total, options.seed, options.comptes)
+
+
+def batches(tasks: Sequence[Chunk], count: int) -> list[Batch]:
+    """The chunks in batches of about the same size, some for each of `count` processes."""
+    most = min(BATCH, sum(task.rows for task in tasks) // (count * EACH) + ROWS)
+    found: list[list[Chunk]] = []
+    room = 0
+    for task in tasks:
+        if task.rows > room:
+            found.append([])
+            room = most
+        found[-1].append(task)
+        room -= task.rows
+    return [Batch(tuple(batch)) for batch in found]
+
+
+def shares(companies: int) -> Mapping[str, int]:
+    """Companies of each country, in proportion to `synthetic_n`; they add up."""
+    profiles = world().profiles
+    whole = sum(profile.synthetic_n for profile in profiles)
+    floors = {profile.iso2: companies * profile.synthetic_n // whole for profile in profiles}
+    rest = {profile.iso2: companies * profile.synthetic_n % whole for profile in profiles}
+    missing = companies - sum(floors.values())
+    for iso2 in sorted(rest, key=lambda iso2: (-rest[iso2], iso2))[:missing]:
+        floors[iso2] += 1
+    return floors
+
+
+def _clear(out: Path) -> None:
+    """Remove what an earlier run wrote."""
+    found = sorted(path for path in out.rglob("*") if not path.is_dir()) if out.exists() else []
+    names = [path.relative_to(out).as_posix() for path in found]
+    if foreign := [name for name in names if not _OURS.fullmatch(name)]:
+        raise BuildError(
+            f"{out} holds {foreign[0]}, which is none of synth's files; name an empty or new folder"
+        )
+    for path in found:
+        path.unlink()
+    (out / "companies").mkdir(parents=True, exist_ok=True)
+
+
+def _write_all(out: Path, batch: Batch, progress: Progress) -> int:
+    lines = 0
+    for chunk in batch.chunks:
+        lines += _write(out, chunk)
+        progress(chunk.rows)
+    return lines
+
+
+def _write(out: Path, chunk: Chunk) -> int:
+    """Write the files of a chunk; return the number of its statement lines."""
+    frame = chunks.companies(chunk, world())
+    name = f"{chunk.iso2}-{chunk.number:05d}"
+    _whole(frame, out / "companies" / f"{name}.parquet")
+    if not chunk.comptes:
+        return 0
+    count = 0
+    for part, rows in enumerate(frame.iter_slices(PART)):
+        lines = chunks.lines(chunk, part, rows, world())
+        if lines.height:
+            _whole(lines, out / "comptes" / f"{name}-{part}.parquet")
+        count += lines.height
+    return count
+
+
+def _whole(frame: pl.DataFrame, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    frame.write_parquet(partial, compression="zstd", compression_level=1, row_group_size=ROWS)
+    atomic_files.sync(partial)
+    partial.replace(path)

@@ -1,0 +1,134 @@
+"""Tasks on a Dask cluster, by the interface of `concurrent.futures` (extra `cluster`).
+
+The cluster is somebody's: a scheduler at an address, workers that see the input and the output
+under the same paths and run the same code. Tasks are plain values that name files, so a few
+kilobytes go over the wire; this process alone publishes. A worker that dies gives its tasks back to
+the scheduler, which has others do them again: a task works in a folder of its own and renames.
+
+Useful for: several machines that build side by side. Not useful for: a machine alone, whose
+processes cost less (processes.py).
+"""
+
+import logging
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pipeline import code_version
+from pipeline.errors import BuildError
+from pipeline.workers import processes
+from pipeline.workers.processes import Progress, Sized
+
+_EXTRA: Final = "--cluster needs Dask; install the extra: pip install 'societes[cluster]'"
+_CONNECT: Final = "10s"
+
+T = TypeVar("T", bound=Sized)
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster that is connected.
+
+    Attributes:
+        jobs: how many tasks run at once: the threads of its workers.
+        share: bytes of memory that each of them may take; those of a worker that has the least.
+    """
+
+    address: str
+    executor: Executor
+    jobs: int
+    share: int
+
+    def run(self, function: Callable[[T, Progress], R], tasks: Sequence[T]) -> list[R]:
+        """The results of `function` over `tasks`, in their order; as `jobs.run`."""
+        processes.refuse_too_large(tasks, self.share)
+        code = code_version.code_version()
+
+        def submit(task: T) -> Future[R]:
+            return self.executor.submit(_call, function, task, code)
+
+        try:
+            return processes.gathered(submit, tasks, self.jobs)
+        except CancelledError as error:
+            raise BuildError(
+                f"the scheduler at {self.address} is gone or has dropped what it was given; "
+                "start again: countries that are done are kept"
+            ) from error
+        finally:
+            self.executor.shutdown(wait=False)
+
+
+@contextmanager
+def connected(address: str, seen: Path, memory: int | None) -> Iterator[Cluster]:
+    """The cluster whose scheduler is at `address`, as `tcp://10.0.0.1:8786`.
+
+    Args:
+        seen: a folder that this process has just made: every worker must see it too.
+        memory: bytes a task may take; None, what the workers were given.
+
+    Raises:
+        BuildError: Dask is not installed, nothing answers there, no worker is there, or one does
+            not see the files.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise BuildError(_EXTRA) from error
+    # What it logs of a lost worker is no news here: its tasks are done again.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise BuildError(
+            f"no Dask scheduler answers at {address}: {_first_line(error)}; "
+            "start one with `dask scheduler`, or leave --cluster out"
+        ) from error
+    with client:
+        workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
+        if not workers:
+            raise BuildError(
+                f"the cluster at {address} has no worker; start some: `dask worker {address}`"
+            )
+        _check(client.run(_sees, str(seen)), seen)
+        threads = sum(worker["nthreads"] for worker in workers)
+        least = min(worker["memory_limit"] // worker["nthreads"] for worker in workers)
+        executor = client.get_executor(pure=False)
+        yield Cluster(address, executor, threads, memory or least or processes.UNBOUNDED)
+
+
+def _check(found: dict[str, tuple[str, bool]], seen: Path) -> None:
+    blind = sorted(f"{host} ({worker})" for worker, (host, sees) in found.items() if not sees)
+    if blind:
+        raise BuildError(
+            f"{', '.join(blind)} does not see {seen}; "
+            "workers need --input and --out under the same paths: mount them there"
+        )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).split("\n", 1)[0]
+
+
+# -- on a worker -------------------------------------------------------------------------
+
+
+def _sees(folder: str) -> tuple[str, bool]:
+    return socket.gethostname(), Path(folder).is_dir()
+
+
+def _call(function: Callable[[Any, Progress], R], task: Any, code: str) -> R:
+    if code_version.code_version() != code:
+        raise BuildError(
+            f"the worker on {socket.gethostname()} has other code or libraries than this build; "
+            "install the same version there and start it again"
+        )
+    return function(task, _unheard)
+
+
+def _unheard(rows: float) -> None:
+    """How far a task is stays on its worker: here a country is done or not."""

@@ -1,0 +1,238 @@
+"""Tasks in processes, within a number of processes and an amount of memory.
+
+Processes are spawned, never forked, because Polars deadlocks after a fork; each has one task and
+ends with it, so that what a task took is given back; each gets its share of the threads. A task is
+plain values in, plain values out, and files by path in between. One job means no process at all.
+The results are the same, in the same order, whatever the number of processes.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.process import BaseProcess
+from multiprocessing.sharedctypes import Synchronized
+from threading import Thread
+from typing import Final, NoReturn, Protocol, TypeVar
+
+from tqdm import tqdm
+
+from pipeline.errors import BuildError
+from pipeline.workers import memory
+
+# A process takes about a second to start: below this many rows it is not worth it.
+WORTH_PROCESSES: Final = 100_000
+_THREADS: Final = "POLARS_MAX_THREADS"
+UNBOUNDED: Final = 1 << 62  # bytes, where nothing bounds them
+_GLANCE: Final = 0.5  # seconds between two looks at how far the tasks are
+
+Progress = Callable[[float], None]  # is told how many more rows are done, parts of rows included
+
+
+class Sized(Protocol):
+    """A task that knows its name, how many rows it has, and how many bytes of memory it takes."""
+
+    @property
+    def iso2(self) -> str: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def memory(self) -> int: ...
+
+
+T = TypeVar("T", bound=Sized)
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Processes of this machine: `jobs` at once, `limit` bytes of memory for all together."""
+
+    jobs: int
+    limit: int
+
+    @property
+    def share(self) -> int:
+        """Bytes for each, if they share alike."""
+        return self.limit // self.jobs
+
+    def run(self, function: Callable[[T, Progress], R], tasks: Sequence[T]) -> list[R]:
+        """`run` over `tasks`."""
+        return run(function, tasks, self.jobs, self.limit)
+
+
+def run(
+    function: Callable[[T, Progress], R],
+    tasks: Sequence[T],
+    jobs: int,
+    limit: int,
+) -> list[R]:
+    """The results of `function` over `tasks`, in their order.
+
+    Args:
+        jobs: how many run at once, at most (`number` gives a good one).
+        limit: bytes of memory that those which run at once may take together.
+
+    Raises:
+        BuildError: a task takes more than `limit`, or a process died.
+        Any error of `function`: the first that happened; what has not begun is dropped.
+    """
+    refuse_too_large(tasks, limit)
+    if jobs > 1:
+        with _threads(max(1, _processors() // jobs)):
+            return _side_by_side(function, tasks, jobs, limit)
+    with _bar(tasks) as bar:
+        return [function(task, lambda rows: _show(bar, rows)) for task in tasks]
+
+
+def number(jobs: int | None, rows: Sequence[int]) -> int:
+    """How many processes for tasks of so many `rows`; `jobs` None means as many as pay off."""
+    busy = sum(count > 0 for count in rows)
+    if jobs is None:
+        jobs = 1 if sum(rows) < WORTH_PROCESSES else _processors()
+    return max(1, min(jobs, busy))
+
+
+def refuse_too_large(tasks: Sequence[Sized], limit: int) -> None:
+    """
+    Raises:
+        BuildError: a task takes more than `limit` bytes.
+    """
+    for task in tasks:
+        if task.memory > limit:
+            raise BuildError(
+                f"{task.iso2} takes {memory.told(task.memory)} of memory, "
+                f"{memory.told(limit)} are allowed; "
+                f"give --memory {-(-task.memory * 10 // memory.GIB) / 10}"
+            )
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _side_by_side(
+    function: Callable[[T, Progress], R], tasks: Sequence[T], jobs: int, limit: int
+) -> list[R]:
+    context = get_context("spawn")
+    done = context.Value("d", 0.0)
+    pool = ProcessPoolExecutor(
+        jobs, context, initializer=_begin, initargs=(done,), max_tasks_per_child=1
+    )
+
+    def submit(task: T) -> Future[R]:
+        return pool.submit(_call, function, task)
+
+    try:
+        return gathered(submit, tasks, jobs, together=limit, moved=lambda: done.value)
+    except BrokenProcessPool as error:
+        raise BuildError(
+            f"one of {jobs} processes died, for want of memory perhaps; "
+            "try a smaller --jobs or --memory"
+        ) from error
+    except KeyboardInterrupt:
+        for process in active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def gathered(
+    submit: Callable[[T], Future[R]],
+    tasks: Sequence[T],
+    jobs: int,
+    *,
+    together: int = UNBOUNDED,
+    moved: Callable[[], float] | None = None,
+) -> list[R]:
+    """The results of `tasks`, in their order, begun by `submit` as places and memory allow.
+
+    Args:
+        together: bytes that the tasks which run at once may take; `refuse_too_large` comes before.
+        moved: tells how many rows are done; without it, those of the tasks that are.
+    """
+    found: dict[int, R] = {}
+    running: dict[Future[R], int] = {}
+    waiting = list(range(len(tasks)))
+    with _bar(tasks) as bar:
+        while waiting or running:
+            for place in admitted(tasks, waiting, list(running.values()), jobs, together):
+                waiting.remove(place)
+                running[submit(tasks[place])] = place
+            finished, _ = wait(running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+            for future in finished:
+                found[running.pop(future)] = future.result()
+            done = sum(tasks[place].rows for place in found) if moved is None else moved()
+            _show(bar, done - bar.n)
+    return [found[place] for place in range(len(tasks))]
+
+
+def _bar(tasks: Sequence[Sized]) -> "tqdm[NoReturn]":
+    total = sum(task.rows for task in tasks)
+    return tqdm(total=total, unit=" rows", unit_scale=True, delay=2, disable=None)
+
+
+def _show(bar: "tqdm[NoReturn]", rows: float) -> None:
+    bar.update(rows)
+
+
+def admitted(
+    tasks: Sequence[Sized], waiting: Sequence[int], running: Sequence[int], jobs: int, limit: int
+) -> Iterator[int]:
+    """The tasks that may begin beside those which are running: the first ones that fit."""
+    free = limit - sum(tasks[place].memory for place in running)
+    left = jobs - len(running)
+    for place in waiting:
+        if left and tasks[place].memory <= free:
+            free -= tasks[place].memory
+            left -= 1
+            yield place
+
+
+# -- in a process of its own -----------------------------------------------------------
+
+_done: "Synchronized[float] | None" = None
+
+
+def _begin(done: "Synchronized[float]") -> None:
+    """Share the count of rows; leave Ctrl-C to the parent, and end when the parent is no more."""
+    global _done
+    _done = done
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+    Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)
+
+
+def _call(function: Callable[[T, Progress], R], task: T) -> R:
+    return function(task, _progressed)
+
+
+def _progressed(rows: float) -> None:
+    assert _done is not None
+    with _done.get_lock():
+        _done.value += rows
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Polars reads its number of threads from the environment, when a process imports it."""
+    before = os.environ.get(_THREADS)
+    os.environ[_THREADS] = before or str(count)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_THREADS]

@@ -1,0 +1,127 @@
+"""Exports of the month (F5): reserved before the work, counted when the file is complete.
+
+A reservation holds a place and expires, so that a process that dies gives its place back by itself.
+Places held and exports counted never pass the limit together. Like the ledger's, each function
+first decides and then writes.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+from quota.ledger import row_format
+from quota.ledger.calls import calls, credits_of, kept
+from quota.ledger.transaction import Reading, Writing
+from quota.periods import Period, month, start_of_month
+from quota.plans import Plan
+from quota.results import Meter, Refusal, Reservation, Usage
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Hold(NamedTuple):
+    key: bytes
+    expires: int
+    month: str
+
+
+def exports(txn: Reading, account: str, limit: int, now: datetime) -> Meter:
+    """The exports of the month as they stand, those under way included."""
+    moment = kept(txn, now)
+    period = month(moment)
+    used = _counted(txn, account, period) + _held(_live(txn, account, moment), period)
+    return Meter("exports_mois", limit, used, used < limit, period.end)
+
+
+def usage(txn: Reading, account: str, plan: Plan, now: datetime) -> Usage:
+    """All counters of an account as they stand, under the limits of `plan`."""
+    return Usage(
+        calls(txn, account, plan.appels_api_par_jour, now),
+        exports(txn, account, plan.exports_par_mois, now),
+        credits_of(txn, account, plan, now),
+    )
+
+
+def reserve(
+    txn: Writing,
+    account: str,
+    limit: int,
+    at_once: int,
+    ttl: timedelta,
+    reservation: str,
+    now: datetime,
+) -> Reservation | Refusal:
+    """Hold one export of the month for `ttl`, if `limit` allows and fewer than `at_once` are held.
+
+    `reservation` is a new id. Places that have expired are given up here.
+    """
+    moment = kept(txn, now)
+    period = month(moment)
+    live = _live(txn, account, moment)
+    used = _counted(txn, account, period) + _held(live, period)
+    if used >= limit:
+        return Refusal("quota", Meter("exports_mois", limit, used, False, period.end))
+    if len(live) >= at_once:
+        return Refusal("simultanes", Meter("exports_mois", limit, used, False, period.end))
+    for hold in _holds(txn, account):
+        if hold not in live:
+            txn.delete(hold.key)
+    expires = _milliseconds(moment + ttl)
+    key = row_format.join(row_format.RESERVED, account, reservation)
+    txn.put(key, row_format.pack_hold(expires, period.key))
+    meter = Meter("exports_mois", limit, used + 1, True, period.end)
+    return Reservation(reservation, account, period.key, limit, moment + ttl, meter)
+
+
+def commit(txn: Writing, reservation: Reservation, now: datetime) -> Meter:
+    """Count a finished export, in the month it was reserved in.
+
+    One that comes after its reservation expired is counted only where there is still room; refused
+    (`granted` False), also when the place was given up or settled before, it must not be sent.
+    """
+    period = month(kept(txn, start_of_month(reservation.month)))
+    key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
+    moment = kept(txn, now)
+    live = {hold.key: hold for hold in _live(txn, reservation.account, moment)}
+    own = live.pop(key, None)
+    counted = _counted(txn, reservation.account, period)
+    used = counted + _held(live.values(), period)
+    exists = txn.get(key) is not None
+    # Who is in time, and in a month that is still kept, has a place already: the others that are
+    # held have theirs beside it. The counter is the ceiling for all.
+    in_time = own is not None and own.month == period.key
+    granted = exists and (counted if in_time else used) < reservation.limit
+    if granted:
+        exports_key = row_format.join(row_format.EXPORTS, period.key, reservation.account)
+        txn.put(exports_key, row_format.pack(counted + 1))
+    if exists:
+        txn.delete(key)
+    return Meter("exports_mois", reservation.limit, used + granted, granted, period.end)
+
+
+def release(txn: Writing, reservation: Reservation) -> None:
+    """Give up a place whose export failed or was empty; once settled, nothing happens."""
+    key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
+    if txn.get(key) is not None:
+        txn.delete(key)
+
+
+def _holds(txn: Reading, account: str) -> list[_Hold]:
+    rows = txn.scan(row_format.join(row_format.RESERVED, account, ""))
+    return [_Hold(key, *row_format.hold(stored)) for key, stored in rows]
+
+
+def _live(txn: Reading, account: str, moment: datetime) -> list[_Hold]:
+    return [hold for hold in _holds(txn, account) if hold.expires > _milliseconds(moment)]
+
+
+def _held(live: Iterable[_Hold], period: Period) -> int:
+    return sum(hold.month == period.key for hold in live)
+
+
+def _counted(txn: Reading, account: str, period: Period) -> int:
+    return row_format.number(txn.get(row_format.join(row_format.EXPORTS, period.key, account)))
+
+
+def _milliseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)

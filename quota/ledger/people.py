@@ -1,0 +1,202 @@
+"""People of an organisation, their sessions, the last use of keys: functions of one transaction.
+
+A person has an e-mail address and a password, and opens pages with a session (contract A12); keys
+and counters stay those of the organisation (A8). Like the ledger's, each function first decides and
+then writes. Of a password only its hash (`passwords.py`) is here, of a session only the SHA-256.
+
+Nothing tells from outside whether an address is known: `sign_up` writes as much where it is.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+import orjson
+
+from quota.accounts import Account, Key, load_key
+from quota.errors import NotAllowedError, UnknownError
+from quota.ledger import row_format
+from quota.ledger.registry import account_of, create_account
+from quota.ledger.transaction import Reading, Writing
+from quota.plans import Plan
+
+_LONGEST_EMAIL: Final = 254  # RFC 5321 §4.5.3.1.3, without the brackets
+_EMAIL: Final = re.compile(
+    r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]+\.[^@\s\x00-\x1f\x7f.]{2,}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who opens the pages of an account; `password` is a hash, `created` ISO 8601 (UTC)."""
+
+    id: str
+    email: str
+    account: str
+    password: str
+    created: str
+
+
+def is_email(text: str) -> bool:
+    """Could this be an e-mail address? Only a message that arrives would prove it.
+
+    >>> is_email("zoé@exemple.fr"), is_email("zoé"), is_email("zoé@exemple.fr\\n")
+    (True, False, False)
+    """
+    return len(text) <= _LONGEST_EMAIL and _EMAIL.fullmatch(text) is not None
+
+
+def folded(email: str) -> str:
+    """An address as it is compared: in one Unicode form, without case.
+
+    >>> folded(" Zoé@Exemple.FR ")
+    'zoé@exemple.fr'
+    """
+    return unicodedata.normalize("NFC", email.strip()).casefold()
+
+
+# -- people ------------------------------------------------------------------------
+
+
+def person_of(txn: Reading, person: str) -> Person:
+    """The person of this id.
+
+    Raises:
+        UnknownError: there is none.
+    """
+    stored = txn.get(row_format.join(row_format.PERSON, person))
+    if stored is None:
+        raise UnknownError(f"there is no person {person!r}")
+    return _load(stored)
+
+
+def by_email(txn: Reading, email: str) -> Person | None:
+    """The person with this address, or None."""
+    known = txn.get(_email_key(email))
+    return None if known is None else person_of(txn, known.decode())
+
+
+def people_of(txn: Reading, account: str) -> Sequence[Person]:
+    """The people of an account, by address."""
+    found = [_load(stored) for _, stored in txn.scan(row_format.PERSON)]
+    return sorted((one for one in found if one.account == account), key=lambda one: one.email)
+
+
+def sign_up(txn: Writing, account: Account, person: Person, plans: Mapping[str, Plan]) -> bool:
+    """Enter a new organisation and its first person; False if the address is known already.
+
+    Then nothing changes, and yet a row is written: the commit takes as long.
+    """
+    known = txn.get(_email_key(person.email))
+    if known is not None:
+        txn.put(_email_key(person.email), known)
+        return False
+    create_account(txn, account, plans)
+    _put(txn, person)
+    return True
+
+
+def add_person(txn: Writing, person: Person) -> Person:
+    """Enter one more person of an account.
+
+    Raises:
+        UnknownError: there is no such account.
+        NotAllowedError: somebody has the address.
+    """
+    account_of(txn, person.account)
+    if txn.get(_email_key(person.email)) is not None:
+        raise NotAllowedError(
+            f"{person.email} is in use; `person password {person.email}` gives it a new password"
+        )
+    return _put(txn, person)
+
+
+def set_password(txn: Writing, person: str, password: str) -> Person:
+    """Another password, and the end of every session.
+
+    Raises:
+        UnknownError: there is no such person.
+    """
+    changed = replace(person_of(txn, person), password=password)
+    for key, _ in list(txn.scan(row_format.join(row_format.SESSION, person, ""))):
+        txn.delete(key)
+    return _put(txn, changed)
+
+
+def _put(txn: Writing, person: Person) -> Person:
+    txn.put(row_format.join(row_format.PERSON, person.id), orjson.dumps(asdict(person)))
+    txn.put(_email_key(person.email), person.id.encode())
+    return person
+
+
+def _email_key(email: str) -> bytes:
+    # A digest, for an address may be longer than a key of LMDB.
+    return row_format.EMAIL + hashlib.sha256(folded(email).encode()).digest()
+
+
+@lru_cache(maxsize=4096)
+def _load(stored: bytes) -> Person:
+    return Person(**orjson.loads(stored))
+
+
+# -- sessions ----------------------------------------------------------------------
+
+
+def open_session(txn: Writing, person: str, token: bytes, now: int, expires: int) -> None:
+    """Let whoever has the token of this digest in until `expires`; drop what is over.
+
+    Raises:
+        UnknownError: there is no such person.
+    """
+    person_of(txn, person)
+    for key, stored in list(txn.scan(row_format.join(row_format.SESSION, person, ""))):
+        if row_format.number(stored) <= now:
+            txn.delete(key)
+    txn.put(_session_key(person, token), row_format.pack(expires))
+
+
+def in_session(txn: Reading, person: str, token: bytes, now: int) -> Person | None:
+    """The person whose session this is, while it lasts."""
+    if row_format.number(txn.get(_session_key(person, token))) <= now:
+        return None
+    return person_of(txn, person)
+
+
+def close_session(txn: Writing, person: str, token: bytes) -> None:
+    """End a session; one that is ended already stays so."""
+    key = _session_key(person, token)
+    if txn.get(key) is not None:
+        txn.delete(key)
+
+
+def _session_key(person: str, token: bytes) -> bytes:
+    return row_format.join(row_format.SESSION, person, hashlib.sha256(token).hexdigest())
+
+
+# -- keys --------------------------------------------------------------------------
+
+
+def used(txn: Writing, digest: bytes, day: str) -> None:
+    """Note that the key of this digest was used on a day ("2026-11-21"); a later one stays."""
+    key = _key(txn, digest)
+    if key is None:
+        return
+    place = row_format.join(row_format.LAST, key.id)
+    before = txn.get(place)
+    if before is None or before.decode() < day:
+        txn.put(place, day.encode())
+
+
+def last_used(txn: Reading, key_id: str) -> str | None:
+    """The day on which a key was used last, or None."""
+    stored = txn.get(row_format.join(row_format.LAST, key_id))
+    return None if stored is None else stored.decode()
+
+
+def _key(txn: Reading, digest: bytes) -> Key | None:
+    stored = txn.get(row_format.KEY + digest)
+    return None if stored is None else load_key(stored)

@@ -1,0 +1,129 @@
+"""Accounts and their keys, as functions of one transaction.
+
+Like the ledger's: each first decides, then writes. A key is found by its digest; revoking it is one
+write, which the next look-up of any process sees (`identify`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from quota.accounts import Account, Key, check_plan, dump, load_account, load_key, subscribed_plan
+from quota.errors import NotAllowedError, UnknownError
+from quota.ledger import row_format
+from quota.ledger.transaction import Reading, Writing
+from quota.plans import Plan
+
+# -- accounts ----------------------------------------------------------------------
+
+
+def account_of(txn: Reading, account: str) -> Account:
+    """The account of this id.
+
+    Raises:
+        UnknownError: there is none.
+    """
+    stored = txn.get(row_format.join(row_format.ACCOUNT, account))
+    if stored is None:
+        raise UnknownError(f"there is no account {account!r}; `account list` shows them")
+    return load_account(stored)
+
+
+def accounts(txn: Reading) -> list[Account]:
+    """All accounts, the oldest first."""
+    found = [load_account(stored) for _, stored in txn.scan(row_format.ACCOUNT)]
+    return sorted(found, key=lambda account: (account.created, account.id))
+
+
+def create_account(txn: Writing, account: Account, plans: Mapping[str, Plan]) -> Account:
+    """Enter a new account; its plan must be one that an account can have (`check_plan`)."""
+    check_plan(account.plan, account.outil_api, plans, account.modules)
+    return _put(txn, account)
+
+
+def set_plan(
+    txn: Writing,
+    account: str,
+    plan: str,
+    api_tool: bool | None,
+    modules: Sequence[str] | None,
+    plans: Mapping[str, Plan],
+) -> Account:
+    """Give an account another plan; None leaves the option, or the modules, as they were.
+
+    Its keys stay, also where the new plan allows fewer (A9).
+    """
+    before = account_of(txn, account)
+    check_plan(plan, bool(api_tool), plans, modules)
+    return _put(
+        txn,
+        replace(
+            before,
+            plan=plan,
+            outil_api=before.outil_api if api_tool is None else api_tool,
+            modules=before.modules if modules is None else tuple(modules),
+        ),
+    )
+
+
+def _put(txn: Writing, account: Account) -> Account:
+    txn.put(row_format.join(row_format.ACCOUNT, account.id), dump(account))
+    return account
+
+
+# -- keys --------------------------------------------------------------------------
+
+
+def identify(txn: Reading, digest: bytes) -> Account | None:
+    """The account that a key leads to; None alike for a revoked key and one that never was (A4)."""
+    stored = txn.get(row_format.KEY + digest)
+    if stored is None:
+        return None
+    key = load_key(stored)
+    return None if key.revoked else account_of(txn, key.account)
+
+
+def keys_of(txn: Reading, account: str) -> list[Key]:
+    """The keys of an account, revoked ones too, the oldest first."""
+    digests = [digest for _, digest in txn.scan(row_format.join(row_format.KEY_OF, account, ""))]
+    found = [load_key(stored) for digest in digests if (stored := txn.get(row_format.KEY + digest))]
+    return sorted(found, key=lambda key: (key.created, key.id))
+
+
+def create_key(txn: Writing, key: Key, digest: bytes, plans: Mapping[str, Plan]) -> Key:
+    """Enter a new key of an account whose plan allows one more (§5 rule 6).
+
+    The plan is the one that is paid for: what the API tool opens is the level a key is served at,
+    not the number of keys.
+
+    Raises:
+        UnknownError: there is no such account.
+        NotAllowedError: the account has all the active keys it may have.
+    """
+    plan = subscribed_plan(account_of(txn, key.account), plans)
+    active = [one for one in keys_of(txn, key.account) if not one.revoked]
+    if len(active) >= plan.cles_actives:
+        raise NotAllowedError(
+            f"{key.account} has {len(active)} active keys, the plan {plan.slug!r} allows "
+            f"{plan.cles_actives}; revoke one first: key revoke {active[0].id if active else ''}"
+        )
+    txn.put(row_format.KEY + digest, dump(key))
+    txn.put(row_format.join(row_format.KEY_ID, key.id), digest)
+    txn.put(row_format.join(row_format.KEY_OF, key.account, key.id), digest)
+    return key
+
+
+def revoke_key(txn: Writing, key_id: str, now: str) -> Key:
+    """End a key; one that is ended already keeps its date.
+
+    Raises:
+        UnknownError: there is no such key.
+    """
+    digest = txn.get(row_format.join(row_format.KEY_ID, key_id))
+    stored = None if digest is None else txn.get(row_format.KEY + digest)
+    if digest is None or stored is None:
+        raise UnknownError(f"there is no key {key_id!r}; `key list ACCOUNT` shows their ids")
+    key = load_key(stored)
+    if key.revoked is None:
+        key = replace(key, revoked=now)
+        txn.put(row_format.KEY + digest, dump(key))
+    return key

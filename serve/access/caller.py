@@ -1,0 +1,65 @@
+"""Who calls: the account behind a key, and the plan that the request is served with.
+
+No Authorization header means a visitor (A4). One header `Bearer <key>` whose key leads to an
+account means that account, at its effective plan (A7). Everything else, whatever is wrong with it,
+is a refused key: the caller is served as a visitor, with status 401 (A1), and nothing tells a key
+that was revoked from one that never was. After this file all ask the plan, never the header.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from quota.accounts import Account, effective
+from quota.plans import Plan
+from serve.access.rights import VISITOR
+
+
+class Caller(NamedTuple):
+    """The effective plan of a request; `refused`: it came with a key that is not valid."""
+
+    plan: Plan
+    refused: bool = False
+    account: Account | None = None  # None for a visitor, and for whoever is served as one
+
+    @property
+    def souscrit(self) -> str | None:
+        """The plan that is paid for, where the caller is served with another one (A7)."""
+        if self.account is None or self.account.plan == self.plan.slug:
+            return None
+        return self.account.plan
+
+
+async def identify(
+    authorization: Sequence[str],
+    plans: Mapping[str, Plan],
+    find: Callable[[str], Awaitable[Account | None]],
+) -> Caller:
+    """The caller behind the Authorization headers of a request: none, one, or too many.
+
+    Args:
+        find: leads from a key to its account; it is not called for what cannot be a key.
+
+    Raises:
+        StoreUnavailable: from `find`.
+    """
+    if not authorization:
+        return Caller(plans[VISITOR])
+    key = token(authorization[0]) if len(authorization) == 1 else None
+    account = await find(key) if key else None
+    if account is None:
+        return Caller(plans[VISITOR], refused=True)
+    return Caller(effective(account, plans), account=account)
+
+
+def token(header: str) -> str | None:
+    """The token of a bearer header (RFC 6750 §2.1), or None; the scheme is in any case.
+
+    >>> token("bearer  abc"), token("Bearer"), token("Basic abc"), token("Bearer a b")
+    ('abc', None, None, None)
+    """
+    words = header.split(" ")
+    if len(words) != 2:  # several blanks are one
+        words = [word for word in words if word]
+    if len(words) != 2 or words[0].lower() != "bearer":
+        return None
+    return words[1]

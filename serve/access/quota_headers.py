@@ -1,0 +1,136 @@
+"""How counters are told: the headers of D3, the `quota` object of D4, the fields of the IETF draft.
+
+`RateLimit-Policy` and `RateLimit` are those of draft-ietf-httpapi-ratelimit-headers (structured
+fields, RFC 9651): what a plan allows and what is left of it, `jour` for the calls of the UTC day,
+`mois` for the exports of the UTC month, and `minute` for the token bucket of D7. An answer that any
+cache may keep carries none of this.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Any, Final, NamedTuple
+
+from quota.plans import Plan
+from quota.results import Meter
+from serve.access.rights import apercu
+from serve.config import Debit
+
+MINUTE: Final = 60
+DAY: Final = 86_400
+
+# A list has no daily quota, for anybody.
+UNMETERED: Final = {"X-Quota-Limit": "0", "X-Quota-Used": "0"}
+
+Headers = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a plan allows a caller, as every answer to it says."""
+
+    par_minute: int
+    par_jour: int  # of one address for a visitor, of the organisation for all others
+    fixed: Mapping[str, str]
+
+
+class Left(NamedTuple):
+    """What the burst limits leave after this request; `jour` is counted there only for visitors."""
+
+    minute: int
+    jour: int = 0
+
+
+def terms(plan: Plan, debit: Debit) -> Terms:
+    """The terms of a plan under the limits of the section `[debit]`."""
+    par_minute = int(getattr(debit, plan.slug))
+    par_jour = debit.visiteur_jour if apercu(plan) else plan.appels_api_par_jour
+    fixed = {
+        "X-Plafond-Resultats": str(plan.resultats_par_recherche),
+        "X-Quota-Limit": str(plan.appels_api_par_jour),
+        "RateLimit-Policy": f'"jour";q={par_jour};w={DAY}, "minute";q={par_minute};w={MINUTE}',
+    }
+    return Terms(par_minute, par_jour, fixed)
+
+
+def visitor(terms: Terms, left: Left, now: datetime) -> Headers:
+    """A visitor's calls are not metered (A10), only limited by address."""
+    reset = DAY - int(now.timestamp()) % DAY
+    return {
+        **terms.fixed,
+        "X-Quota-Used": "0",
+        "X-Quota-Reset": str(reset),
+        "RateLimit": f'"jour";r={left.jour};t={reset}, "minute";r={left.minute}',
+    }
+
+
+def calls(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
+    """The daily calls of an organisation, this one included (D3)."""
+    reset = seconds(meter.reset, now)
+    rest = max(0, meter.limit - meter.used)
+    return {
+        **terms.fixed,
+        "X-Quota-Used": str(meter.used),
+        "X-Quota-Reset": str(reset),
+        "RateLimit": f'"jour";r={rest};t={reset}, "minute";r={left.minute}',
+    }
+
+
+def exports(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
+    """The monthly exports of an organisation, this one included if it counts (D3)."""
+    reset = seconds(meter.reset, now)
+    start = (meter.reset - timedelta(days=1)).replace(day=1)
+    whole = seconds(meter.reset, start)
+    rest = max(0, meter.limit - meter.used)
+    policy = f'"mois";q={meter.limit};w={whole}, "minute";q={terms.par_minute};w={MINUTE}'
+    return {
+        "X-Quota-Limit": str(meter.limit),
+        "X-Quota-Used": str(meter.used),
+        "X-Quota-Reset": str(reset),
+        "RateLimit-Policy": policy,
+        "RateLimit": f'"mois";r={rest};t={reset}, "minute";r={left.minute}',
+    }
+
+
+def unmetered(terms: Terms) -> Headers:
+    """What is told of the daily quota to a visitor who has not passed."""
+    return {**terms.fixed, "X-Quota-Used": "0"}
+
+
+def spent(window: str, limit: int, wait: int) -> Headers:
+    """A burst limit that is used up for `wait` seconds; `window` is `minute` or `jour`."""
+    return {
+        "RateLimit-Policy": f'"{window}";q={limit};w={MINUTE if window == "minute" else DAY}',
+        "RateLimit": f'"{window}";r=0;t={wait}',
+    }
+
+
+def is_of_day(headers: Mapping[str, str]) -> bool:
+    """Is it the burst limit of the day that is `spent`?
+
+    >>> is_of_day(spent("jour", 1000, 76_696)), is_of_day(spent("minute", 60, 1))
+    (True, False)
+    """
+    return headers.get("RateLimit-Policy", "").startswith('"jour";')
+
+
+def quota(kind: str, limite: int, utilise: int, reset: datetime) -> dict[str, Any]:
+    """The object of D4; `utilise` may pass `limite` where a plan was lowered since."""
+    return {
+        "type": kind,
+        "limite": limite,
+        "utilise": utilise,
+        "restant": max(0, limite - utilise),
+        "reinitialisation": iso(reset),
+    }
+
+
+def seconds(reset: datetime, now: datetime) -> int:
+    """Whole seconds until `reset`, never 0: a client must not come back too early."""
+    return max(1, ceil((reset - now).total_seconds()))
+
+
+def iso(moment: datetime) -> str:
+    """A moment in UTC, as it is written on the wire: `2026-11-22T00:00:00Z`."""
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,118 @@
+"""The store of counters as a serving process holds it: open, or being opened again.
+
+A server without counters still serves visitors (G9), so a store that cannot be opened is no reason
+not to start: it is tried again each second. Once open, it mends itself (quota/store/lmdb_store.py). A
+store of another version is a reason: no waiting would cure it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from datetime import date
+from typing import Final
+
+from quota.accounts import Account
+from quota.errors import QuotaError, StoreUnavailable
+from quota.keys import is_well_formed
+from quota.store.base import LedgerStore
+from quota.store.interface import Store
+
+PAUSE_SECONDS: Final = 1.0
+
+_log: Final = logging.getLogger("serve.access.store_holder")
+
+
+class Counters:
+    """Holds the store that `opener` opens; used from `start` to `close`."""
+
+    def __init__(self, opener: Callable[[], Store]) -> None:
+        self._opener = opener
+        self._store: Store | None = None
+
+    @property
+    def store(self) -> Store:
+        """The open store.
+
+        Raises:
+            StoreUnavailable: it is not open yet.
+        """
+        if self._store is None:
+            raise StoreUnavailable("the store is not open")
+        return self._store
+
+    async def find(self, key: str) -> Account | None:
+        """Whose key this is, or None.
+
+        Raises:
+            StoreUnavailable: it could be a key, and the store cannot be asked.
+        """
+        # The store looks at the form first as well: once is enough where it is open.
+        if self._store is None and not is_well_formed(key):
+            return None
+        return await self.store.identify(key)
+
+    def start(self) -> None:
+        """Open the store if that can be done now.
+
+        Raises:
+            WrongStoreError: another version of this code wrote it.
+        """
+        try:
+            self._store = self._opener()
+        except StoreUnavailable as error:
+            _log.error("keys are answered with 503 until the store opens: %s", error)
+
+    async def keep_open(self) -> None:
+        """Try again until the store is open."""
+        while self._store is None:
+            await asyncio.sleep(PAUSE_SECONDS)
+            try:
+                self._store = await asyncio.to_thread(self._opener)
+                _log.info("the store is open")
+            except QuotaError as error:
+                _log.error("the store cannot be opened: %s", error)
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+# MERGED serve/uses.py
+# Notes the day on which a key was used last, for /compte: a write a key, day and process.
+#
+# It is not waited for, and nobody misses it if it fails: the next day, or a restart, writes again.
+
+# Keys that are remembered; more than are used on a day.
+_KNOWN: Final = 100_000
+
+
+class Uses:
+    """The keys that were seen today, as hashes of this process (PEP 456)."""
+
+    def __init__(self) -> None:
+        self._day = date.min
+        self._seen: set[int] = set()
+
+    def note(self, store: Store, authorization: str, day: date) -> None:
+        """A key in force was used on `day`; nearly always that is known."""
+        seen = hash(authorization)
+        if day == self._day and seen in self._seen:
+            return
+        if day != self._day or len(self._seen) >= _KNOWN:
+            self._day = day
+            self._seen.clear()
+        self._seen.add(seen)
+        if not isinstance(store, LedgerStore):
+            return  # an edge keeps no accounts
+        key = authorization.split()[-1]
+        try:
+            store.people.used(key, day).add_done_callback(_forget)
+        except QuotaError:
+            self._seen.discard(seen)
+
+
+def _forget(done: "Future[None]") -> None:
+    if not done.cancelled():
+        done.exception()  # it has been looked at

@@ -1,0 +1,85 @@
+"""GET /api/v1/compte: what the organisation behind a key may do, and has done (contract D15).
+
+Free and not metered, so that a client can ask before it spends; only the burst limit applies. A
+resource for accounts only: without a valid key it is 401 `compte_requis` (§7), for a visitor as for
+a key that is not valid, since there is nothing to serve a visitor.
+"""
+
+from typing import Any
+
+import orjson
+
+from quota.accounts import Account, Key, has_tool
+from quota.results import Meter
+from serve.access import quota_headers
+from serve.access.billing import Counting
+from serve.access.result import NO_STORE, Answer, Ask
+from serve.request import params
+
+
+async def compte(ask: Ask, counting: Counting) -> Answer:
+    """The plan, its limits, every counter, the credits and the keys of an account.
+
+    Raises:
+        ApiError: 400: it has no parameters.
+        StoreUnavailable
+    """
+    params.nothing(ask.pairs)
+    account = counting.account
+    plan = ask.caller.plan
+    usage = await counting.store.usage(account.id, plan, counting.now)
+    document = {
+        "compte": _account(account),
+        "plan": plan.slug,
+        "plan_souscrit": account.plan,
+        "outil_api": has_tool(account, counting.plans),
+        "limites": {
+            "resultats_par_recherche": plan.resultats_par_recherche,
+            "lignes_par_appel": plan.lignes_par_appel,
+            "appels_api_par_minute": counting.terms.par_minute,
+            "appels_api_par_jour": plan.appels_api_par_jour,
+            "exports_par_mois": plan.exports_par_mois,
+            "lignes_par_export": plan.lignes_par_export,
+            "societes_avec_comptes_par_export": plan.societes_avec_comptes_par_export,
+            "credits_par_mois": plan.credits_par_mois,
+            "cles_actives": counting.plans[account.plan].cles_actives,
+            "coordonnees": plan.coordonnees,
+            "etats_financiers": plan.etats_financiers,
+        },
+        "compteurs": {meter.type: _meter(meter) for meter in (usage.calls, usage.exports)},
+        "credits": {
+            "dotation": usage.credits.grant,
+            "utilises": usage.credits.used,
+            "packs": usage.credits.packs,
+            "restants": usage.credits.left,
+            "reinitialisation": quota_headers.iso(usage.credits.reset),
+        },
+        "cles": [_key(key) for key in await counting.store.keys_of(account.id)],
+        "offre_suivante": orjson.Fragment(ask.offer),
+    }
+    headers = quota_headers.calls(counting.terms, usage.calls, counting.left, counting.now)
+    return Answer(200, orjson.dumps(document), {**NO_STORE, **headers}, "free")
+
+
+def _account(account: Account) -> dict[str, Any]:
+    return {
+        "id": account.id,
+        "nom": account.nom,
+        "modules": account.modules,
+        "creation": account.created,
+    }
+
+
+def _meter(meter: Meter) -> dict[str, Any]:
+    return quota_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
+
+
+def _key(key: Key) -> dict[str, Any]:
+    """A key as its owner may see it: never more of its text than the last characters (A11)."""
+    return {
+        "id": key.id,
+        "libelle": key.label,
+        "fin": key.last4,
+        "creation": key.created,
+        "revocation": key.revoked,
+    }

@@ -1,0 +1,155 @@
+"""GET and POST /api/v1/export: a workbook, and what it costs (§4.6, contract D2, F5).
+
+A place of the month is held before the work begins and counted when the file is complete; whatever
+goes wrong in between gives it back, and so does a search that finds nothing. A process that is
+killed gives it back by time. Only then are bytes sent: who has paid for a file can have all of it.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+from quota.errors import StoreUnavailable
+from quota.plans import Plan
+from quota.results import Meter, Refusal, Reservation
+from serve.access import quota_headers
+from serve.access.billing import Counting
+from serve.access.caller import Caller
+from serve.access.next_plan import remedy
+from serve.access.quota_headers import Headers
+from serve.access.result import Answer
+from serve.contract import errors
+from serve.contract.errors import ApiError
+from serve.export import worker_pool
+from serve.export.workbook.export_request import Asked, Made
+from serve.export.worker_pool import ClientGoneError, Exporter, MakingError, Workbook
+
+XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+# Longer than any export can take, so that a place expires only when nobody is left to settle it.
+HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
+# When one of those that run at once may have ended.
+_AGAIN: Final = 10
+# So many countries stand in the name of a file.
+_NAMED: Final = 5
+
+_log: Final = logging.getLogger("serve.api.export")
+
+
+async def export(
+    exporter: Exporter,
+    asked: Asked,
+    caller: Caller,
+    counting: Counting,
+    is_gone: Callable[[], bool],
+) -> Answer:
+    """The workbook of `asked`, counted.
+
+    Raises:
+        ApiError: 429 `quota_export` or `trop_de_requetes`; 503 where it could not be made.
+        StoreUnavailable: nothing was counted.
+    """
+    held = await _reserved(exporter, caller, counting)
+    try:
+        book = await _made(exporter, asked, is_gone)
+        try:
+            meter = await _counted(exporter, held, book.made, caller, counting)
+        except BaseException:
+            book.file.close()
+            raise
+    except BaseException:
+        # It is asked for before it is waited for: done, even where this is being cancelled.
+        # Where it cannot be done, the place expires.
+        with suppress(StoreUnavailable):
+            await counting.store.release(held, exporter.now())
+        raise
+    headers = {
+        "Content-Type": XLSX,
+        "Content-Length": str(book.size),
+        "Content-Disposition": f'attachment; filename="{_file_name(asked)}"',
+        "Cache-Control": "private, no-store",
+        "Vary": "Authorization",
+        **_figures(book.made, caller.plan),
+        **quota_headers.exports(counting.terms, meter, counting.left, counting.now),
+    }
+    return Answer(200, b"", headers, "taken" if book.made.total else "free", book.file)
+
+
+async def standing(plan: Plan, counting: Counting) -> Headers:
+    """The exports of the month as they stand, for an answer that costs none."""
+    usage = await counting.store.usage(counting.account.id, plan, counting.now)
+    return quota_headers.exports(counting.terms, usage.exports, counting.left, counting.now)
+
+
+async def _reserved(exporter: Exporter, caller: Caller, counting: Counting) -> Reservation:
+    limit = caller.plan.exports_par_mois
+    answer = await counting.store.reserve(
+        counting.account.id, limit, exporter.at_once, HELD, counting.now
+    )
+    if not isinstance(answer, Refusal):
+        return answer
+    if answer.reason == "quota":
+        raise _quota_export(answer.meter, caller, counting)
+    again = counting.now + timedelta(seconds=_AGAIN)
+    told = quota_headers.quota("debit", exporter.at_once, exporter.at_once, again)
+    error = errors.exports_simultanes(told, _AGAIN)
+    error.headers |= quota_headers.exports(
+        counting.terms, answer.meter, counting.left, counting.now
+    )
+    raise error
+
+
+async def _made(exporter: Exporter, asked: Asked, is_gone: Callable[[], bool]) -> Workbook:
+    try:
+        return await exporter.makers.make(asked, is_gone)
+    except (MakingError, ClientGoneError) as error:
+        fields = {"request_id": asked.request_id}
+        _log.error("no workbook: %s", error, extra={"fields": fields})
+        raise errors.indisponible(errors.NO_WORKBOOK) from error
+
+
+async def _counted(
+    exporter: Exporter, held: Reservation, made: Made, caller: Caller, counting: Counting
+) -> Meter:
+    """Count the export, unless it found nothing (F5); the exports of the month after that."""
+    store, now = counting.store, exporter.now()
+    if not made.total:
+        await store.release(held, now)
+        return (await store.usage(counting.account.id, caller.plan, now)).exports
+    meter = await store.commit(held, now)
+    if not meter.granted:  # its place had expired, and others have taken the last ones
+        raise _quota_export(meter, caller, counting)
+    return meter
+
+
+def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:
+    """429 with its meters; the remedy is the next plan, or else the date of the reset (F10)."""
+    told = quota_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
+    remedies = remedy(
+        caller,
+        counting.plans,
+        lambda plan: f"{plan.exports_par_mois} exports par mois",
+        f"Remise à zéro le {quota_headers.iso(meter.reset)}",
+    )
+    error = errors.quota_export(told, quota_headers.seconds(meter.reset, counting.now), remedies)
+    error.headers |= quota_headers.exports(counting.terms, meter, counting.left, counting.now)
+    return error
+
+
+def _figures(made: Made, plan: Plan) -> Headers:
+    return {
+        "X-Export-Lignes": str(made.lignes),
+        "X-Export-Total": str(made.total),
+        "X-Export-Plafond": str(plan.lignes_par_export),
+        "X-Export-Comptes": str(made.comptes),
+        "X-Export-Comptes-Plafond": str(plan.societes_avec_comptes_par_export),
+        "X-Export-Coordonnees": "true" if plan.coordonnees else "false",
+    }
+
+
+def _file_name(asked: Asked) -> str:
+    """`societes-EE-UK-2faa9a10.xlsx`: the countries, if they are few, and the generation."""
+    pays = asked.query.pays if len(asked.query.pays) <= _NAMED else ()
+    return "-".join(("societes", *(pays or ("europe",)), asked.folder.name[:8])) + ".xlsx"

@@ -1,0 +1,107 @@
+"""The public lists: countries, sectors, sub-sectors, with their counts (§2.5, §4.1 to §4.3).
+
+They are answered from the counts of the generation's reference, without touching a shard, and are
+the same for every caller: a key is not even looked at (A2), and any cache may keep them (G8).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import asdict
+from typing import Any, Final
+
+import orjson
+
+from serve.access.etag import etag, matches
+from serve.access.result import Answer, Ask, not_modified
+from serve.data.edition import Edition
+from serve.request import params
+from serve.request.params import Scope
+from shards.generations.reference import Cell, Reference
+
+Document = dict[str, Any]
+
+_CACHED: Final = {"Cache-Control": "public, max-age=300"}
+
+
+def pays(ask: Ask, edition: Edition) -> Answer:
+    """GET /api/v1/pays: every country, in the order of the reference."""
+    params.nothing(ask.pairs)
+    reference = edition.reference
+
+    def document() -> Document:
+        entries = [
+            {**asdict(one), "n_societes": reference.societes(one.iso2)} for one in reference.pays
+        ]
+        return {"total": len(entries), "pays": entries}
+
+    return _cached(ask, edition, ("pays",), document)
+
+
+def secteurs(ask: Ask, edition: Edition) -> Answer:
+    """GET /api/v1/secteurs: every sector, also those without a company in the scope (G5)."""
+    scope = params.sectors(ask.pairs, edition.names)
+
+    def document() -> Document:
+        counts: Counter[str | None] = Counter()
+        for cell in _cells(edition.reference, scope):
+            counts[cell.secteur] += cell.n
+        entries = [
+            {
+                "secteur": one.secteur,
+                "secteur_en": one.secteur_en,
+                "slug": one.slug,
+                "grand_secteur": one.grand_secteur,
+                "n_societes": counts[one.code],
+            }
+            for one in edition.reference.secteurs
+        ]
+        return {"total": len(entries), "secteurs": entries}
+
+    return _cached(ask, edition, ("secteurs", scope), document)
+
+
+def sous_secteurs(ask: Ask, edition: Edition) -> Answer:
+    """GET /api/v1/sous-secteurs: the sub-sectors that have a company in the scope.
+
+    A label that two chosen sectors share is one entry, with the companies that a search for it
+    would find. `perimetre` spells the scope out: without `pays` it is every country.
+    """
+    scope = params.sub_sectors(ask.pairs, edition.names)
+    reference = edition.reference
+
+    def document() -> Document:
+        counts: Counter[tuple[str | None, str | None]] = Counter()
+        for cell in _cells(reference, scope):
+            counts[cell.secteur, cell.sous_secteur] += cell.n
+        found: Counter[str] = Counter()
+        for one in reference.sous_secteurs:
+            if one.secteur in scope.secteurs:
+                found[one.sous_secteur] += counts[one.secteur, one.code]
+        entries = [
+            {"sous_secteur": label, "n_societes": number}
+            for label, number in found.items()
+            if number
+        ]
+        perimetre = {
+            "pays": scope.pays or edition.names.pays,
+            "secteurs": [one.secteur for one in reference.secteurs if one.code in scope.secteurs],
+        }
+        return {"total": len(entries), "perimetre": perimetre, "sous_secteurs": entries}
+
+    return _cached(ask, edition, ("sous-secteurs", scope), document)
+
+
+def _cells(reference: Reference, scope: Scope) -> Iterable[Cell]:
+    for iso2 in scope.pays or reference.counts:
+        yield from reference.counts[iso2]
+
+
+def _cached(
+    ask: Ask, edition: Edition, what: tuple[Hashable, ...], document: Callable[[], Document]
+) -> Answer:
+    tag = etag(edition.id, *what)
+    headers = {"ETag": tag, **_CACHED}
+    if matches(ask.if_none_match, tag):
+        return not_modified(headers)
+    body = edition.document(what, lambda: orjson.dumps(document()))
+    return Answer(200, body, headers)

@@ -1,0 +1,171 @@
+"""/llms.txt: the service in plain words, for programs that read; /llms-full.txt: all of it.
+
+Made of what the server itself uses: the figures of the plans, its limits, the parameters and
+operations of /openapi.json, the tools. The form is that of llmstxt.org: a title, a summary in a
+quote, a few paragraphs, then sections of links. /llms-full.txt is also /docs, for who asks for
+Markdown there.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from quota import plans
+from quota.plans import Plan
+from serve.api import static_pages
+from serve.api.static_pages import Page
+from serve.config import Debit
+from serve.docs.openapi import document
+from serve.mcp.arguments import MOST_ROWS
+from serve.mcp.sizes import LARGEST
+from serve.mcp.tools import Tool, tools
+
+MARKDOWN: Final = "text/markdown; charset=utf-8"
+# Every reader shows it, and none offers to save it.
+_PLAIN: Final = "text/plain; charset=utf-8"
+
+_SUMMARY: Final = """\
+# European companies
+
+> A read-only API over the companies of 25 European countries as their business registers publish
+> them: search by country, sector, name, turnover and headcount, with an exact total for every
+> search. Over HTTP (JSON), as tools for language models (MCP), and as Excel workbooks.
+
+Names of fields, labels and messages are French: `pays` country, `secteur` sector, `societe`
+company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements.
+
+Without a key a call is a visitor's: {visitor}. With `Authorization: Bearer <key>` it is that of an
+organisation's plan, the first of which is free: {free}. Larger plans: {larger}. Totals are exact on
+every plan. A search is one call and costs no credits; a record with its statements costs 5 credits,
+once a month for the same company; lists are free. A wrong value is an error that names it and
+suggests others: nothing is ignored.
+
+Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Streamable HTTP, POST
+only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows
+{rows} companies at most, and no answer is larger than {size} KiB.
+
+## API
+
+- [OpenAPI 3.1]({base}/openapi.json): every route, parameter, answer and error
+- [Countries]({base}/api/v1/pays): codes for `pays`, with numbers of companies
+- [Sectors]({base}/api/v1/secteurs): labels and slugs for `secteur`, with numbers of companies
+- [Sub-sectors]({base}/api/v1/sous-secteurs?secteur=restauration): labels for `sous_secteur`
+- [A search]({base}/api/v1/societes?pays=EE,UK&q=steel): companies with `steel` in their name
+
+## Documentation
+
+- [Everything in one file]({base}/llms-full.txt): plans, errors, parameters, operations, tools
+- [The same as a page]({base}/docs.md): in Markdown
+
+## Optional
+
+- [To be read and tried]({base}/docs): the description in a browser
+- [Is it ready?]({base}/readyz): the state of the service and the name of its data
+"""
+
+
+def made(base_url: str, debit: Debit) -> Mapping[str, Page]:
+    """The pages by path.
+
+    Args:
+        base_url: what links begin with; "" makes them relative to the host.
+        debit: the limits that this server keeps.
+    """
+    whole = full(base_url, debit).encode()
+    return {
+        "llms.txt": static_pages.page(summary(base_url).encode(), _PLAIN),
+        "llms-full.txt": static_pages.page(whole, _PLAIN),
+        "docs.md": static_pages.page(whole, MARKDOWN, Vary="Accept"),
+    }
+
+
+def summary(base_url: str) -> str:
+    """/llms.txt."""
+    known = plans.load()
+    larger = [plan for plan in known.values() if plan.prix_annuel_eur]
+    return _SUMMARY.format(
+        base=base_url,
+        visitor=_figures(known["visiteur"]),
+        free=_figures(known["free"]),
+        larger="; ".join(f"{plan.nom_en} ({_figures(plan)})" for plan in larger),
+        tools=", ".join(f"`{name}`" for name in tools()),
+        rows=MOST_ROWS,
+        size=LARGEST // 1024,
+    )
+
+
+def full(base_url: str, debit: Debit) -> str:
+    """/llms-full.txt."""
+    described = document.document(base_url, debit)
+    parts = [
+        f"# {described['info']['title']}: the whole description\n\n"
+        f"> {described['info']['summary']} A shorter one: {base_url}/llms.txt\n",
+        described["info"]["description"],
+        "## Operations\n",
+        *_operations(described),
+        f"## Tools of {base_url}/api/mcp\n",
+        *(_tool(tool) for tool in tools().values()),
+    ]
+    return "\n".join(parts)
+
+
+def _figures(plan: Plan) -> str:
+    """What a plan allows, in the order of §8.1."""
+    rights = [
+        f"{plan.resultats_par_recherche:,} companies of a search",
+        f"{plan.appels_api_par_jour:,} calls a day" if plan.appels_api_par_jour else "",
+        f"{plan.exports_par_mois} exports a month of {plan.lignes_par_export:,} companies"
+        if plan.exports_par_mois
+        else "",
+        "statements" if plan.etats_financiers else "",
+        "contacts" if plan.coordonnees else "",
+    ]
+    price = f", {plan.prix_annuel_eur:,} EUR a year" if plan.prix_annuel_eur else ""
+    return ", ".join(right for right in rights if right) + price
+
+
+def _operations(described: Mapping[str, Any]) -> Iterator[str]:
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            parts = [
+                f"### {method.upper()} {path}\n",
+                f"{_sentence(operation['summary'])} {operation['description']}\n",
+                *_parameters(operation, described["components"]["parameters"]),
+                f"\nAnswers with {', '.join(operation['responses'])}.\n",
+            ]
+            yield "\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith("?") else f"{text}."
+
+
+def _parameters(operation: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each parameter of an operation that is no header."""
+    for one in operation["parameters"]:
+        parameter = named[one["$ref"].rpartition("/")[2]] if "$ref" in one else one
+        if parameter["in"] != "header":
+            schema = parameter["schema"]
+            limits = [f"{said} {schema[name]}" for name, said in _SAID.items() if name in schema]
+            example = [f"example `{parameter['example']}`"] if "example" in parameter else []
+            told = [f" ({'; '.join(example + limits)})"] if example + limits else []
+            yield "".join([f"- `{parameter['name']}`: {parameter['description']}", *told])
+
+
+# Limits that one line has room for; patterns and the long lists of words are in /openapi.json.
+_SAID: Final = {
+    "default": "default",
+    "minimum": "at least",
+    "maximum": "at most",
+    "maxLength": "characters, at most",
+}
+
+
+def _tool(tool: Tool) -> str:
+    schema = tool.told["inputSchema"]
+    arguments = schema.get("properties", {})
+    required = schema.get("required", [])
+    lines = [
+        f"- `{name}`{' (required)' if name in required else ''}: {one['description']}\n"
+        for name, one in arguments.items()
+    ]
+    return f"### {tool.name}\n\n{tool.title}. {tool.description}\n\n" + "".join(lines)

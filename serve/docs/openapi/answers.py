@@ -1,0 +1,166 @@
+"""The answers of an operation: the one it is asked for, and those that say why not. Pure."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from serve.api.export import XLSX
+from serve.contract.error_codes import CODES, of_status
+from serve.docs.openapi import headers
+from serve.docs.openapi.examples import EXAMPLES, Example
+from serve.docs.openapi.schema import Schema, either, moment, ref, shape, text, texts, whole
+
+JSON: Final = "application/json"
+
+# Whose payload stands beside `erreur` in a 401 (§5 rule 4), by the operation's path.
+_REFUSED: Final = {"societes": "RechercheRefusee", "societe": "FicheRefusee"}
+
+# The keys that may stand beside `erreur` (G6).
+EXTRA: Final[Mapping[str, Schema]] = {
+    "pays_inconnus": texts("Countries that are unknown."),
+    "secteurs_inconnus": texts("Sectors that are unknown."),
+    "sous_secteurs_inconnus": texts("Sub-sectors that are unknown."),
+    "suggestions": {
+        "type": "object",
+        "description": "For an unknown value, those that may have been meant.",
+        "additionalProperties": {"type": "array", "items": {"type": "string"}},
+    },
+    "parametre": text("Parameter that cannot be used."),
+    "valeurs": texts("Values that it may have."),
+    "parametres_inconnus": texts("Parameters that are unknown."),
+    "parametres_admis": texts("Parameters that the route has."),
+    "credits": ref("Credits"),
+    "quota": ref("Quota"),
+    "plan": text("Plan that opens the resource."),
+    "version": text("Generation that was asked for."),
+    "versions": texts("Generations that can be asked for."),
+    "analyses": whole("Analyses that the trial allows."),
+    "reinitialisation": moment("When it begins anew"),
+}
+
+_HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
+    400: headers.CALLS,
+    401: ("WWW-Authenticate", *headers.CALLS),
+    402: ("Content-Location", *headers.CALLS, *headers.CREDITS),
+    404: headers.CALLS,
+    409: headers.CALLS,
+    429: ("Retry-After", *headers.CALLS),
+    503: ("Retry-After",),
+}
+_ERRORS: Final = ("Cache-Control", "X-Donnees-Version")
+
+# Statuses with which an operation may refuse, as `components/responses`.
+STATUSES: Final = (400, 401, 402, 404, 409, 413, 414, 415, 429, 500, 503)
+
+
+def answer(
+    description: str, schema: Schema, names: tuple[str, ...], *examples: str, kind: str = JSON
+) -> Schema:
+    """A 200 with that body and these headers; `examples` are names of serve/docs/openapi/examples.py."""
+    content: Schema = {"schema": schema}
+    if examples:
+        content["examples"] = {name: ref(name, "examples") for name in examples}
+    return {
+        "description": description,
+        "headers": headers.of(*names),
+        "content": {kind: content},
+    }
+
+
+def linked(made: Schema, **links: tuple[str, Mapping[str, str]]) -> Schema:
+    """The same, and what may be asked next with what it says (OpenAPI §4.8.20).
+
+    Args:
+        links: by name, the operation and its parameters: each where in the answer it stands.
+    """
+    made["links"] = {
+        name: {"operationId": operation, "parameters": dict(given)}
+        for name, (operation, given) in links.items()
+    }
+    return made
+
+
+def not_modified(*names: str) -> Schema:
+    """A 304, which costs nothing and has no body."""
+    return {
+        "description": "The caller has this answer already (`If-None-Match`); it costs nothing.",
+        "headers": headers.of(*headers.TAGGED, *names),
+    }
+
+
+def workbook() -> Schema:
+    names = ("Content-Disposition", "Cache-Control", "Vary", "X-Donnees-Version")
+    return answer(
+        "An Excel workbook: Intro, Périmètre, Par pays, Par secteur, Liste, Contacts, a sheet of "
+        "statements a company, Méthodologie, Journal.",
+        {"type": "string", "format": "binary"},
+        (*names, *headers.EXPORT, *headers.METER),
+        kind=XLSX,
+    )
+
+
+def refusals(*statuses: int, route: str = "") -> dict[str, Schema]:
+    """The errors of an operation; every one may be asked with too long a line, or meet a fault."""
+    found = {str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})}
+    if route in _REFUSED:
+        found["401"] = _error_answer(401, either(ref(_REFUSED[route]), ref("Erreur401")), route)
+    if route == "societe":
+        # What cannot be counted is not charged: the public identity is served (contract D10, G9).
+        found["503"] = _error_answer(503, either(ref("FicheIndisponible"), ref("Erreur503")))
+        found["503"]["headers"] |= headers.of("Content-Location")
+    return found
+
+
+def components() -> tuple[dict[str, Schema], dict[str, Schema]]:
+    """The schemas and the responses of the errors, by name."""
+    schemas = {f"Erreur{status}": _error(status) for status in STATUSES if status != 402}
+    responses = {
+        f"Erreur{status}": _error_answer(
+            status, ref("FicheEpuisee" if status == 402 else f"Erreur{status}")
+        )
+        for status in STATUSES
+    }
+    return schemas, responses
+
+
+def _error(status: int) -> Schema:
+    codes = of_status(status)
+    keys = {key for code in codes for key in CODES[code].extra}
+    if status == 401:
+        # What else is wrong with a call is told beside its key (contract A1).
+        keys |= {key for code in of_status(400) for key in CODES[code].extra}
+    erreur = shape(
+        "What went wrong; `code` is for programs, `message` for people, in French.",
+        {
+            "code": text("Code of the error.", enum=codes),
+            "message": text("What it is, and what to do."),
+        },
+    )
+    extra = {key: schema for key, schema in EXTRA.items() if key in keys}
+    return shape(_meanings(status), {"erreur": erreur, **extra}, tuple(extra))
+
+
+def _error_answer(status: int, schema: Schema, route: str = "") -> Schema:
+    content: dict[str, Any] = {"schema": schema}
+    examples = [
+        name
+        for name, example in EXAMPLES.items()
+        if example.status == status and _place(example) == route
+    ]
+    if examples:
+        content["examples"] = {name: ref(name, "examples") for name in examples}
+    return {
+        "description": _meanings(status),
+        "headers": headers.of(*_ERRORS, *_HEADERS.get(status, ())),
+        "content": {JSON: content},
+    }
+
+
+def _place(example: Example) -> str:
+    """The route whose own answer it is an example of; "": of one that many have."""
+    return example.route if example.status == 401 and example.route in _REFUSED else ""
+
+
+def _meanings(status: int) -> str:
+    told = "; ".join(f"`{code}`: {CODES[code].meaning}" for code in of_status(status))
+    return f"{HTTPStatus(status).phrase}. {told}."

@@ -1,0 +1,127 @@
+"""The whole document, put together once when a server starts."""
+
+from typing import Any, Final
+
+import orjson
+
+from quota import plans
+from serve.api import routes, static_pages
+from serve.api.static_pages import Page
+from serve.config import Debit
+from serve.contract import parameters
+from serve.contract.parameters import Parameter, Words
+from serve.docs.openapi import answers, prose
+from serve.docs.openapi.examples import EXAMPLES
+from serve.docs.openapi.headers import HEADERS
+from serve.docs.openapi.objects import CHANGES, COMPTE
+from serve.docs.openapi.operations import operations, request_body, variables
+from serve.docs.openapi.schema import Schema
+from serve.docs.openapi.shapes import SHAPES
+
+OPENAPI: Final = "3.1.0"
+VERSION: Final = "1.0.0"  # §9: of the API, not of this program
+
+
+_DEFAULT_DEBIT: Final = Debit()
+
+
+def page(base_url: str, debit: Debit) -> Page:
+    """The document as it is served.
+
+    Args:
+        base_url: where the service is, as its callers write it; "": where the document was found.
+        debit: the limits that this server keeps.
+    """
+    return static_pages.page(
+        orjson.dumps(document(base_url, debit)), "application/json; charset=utf-8"
+    )
+
+
+def document(base_url: str = "", debit: Debit = _DEFAULT_DEBIT) -> dict[str, Any]:
+    """The document; servers and their limits differ, all else is the same."""
+    words = parameters.words()
+    error_schemas, error_responses = answers.components()
+    return {
+        "openapi": OPENAPI,
+        "info": {
+            "title": "European companies",
+            "version": VERSION,
+            "summary": "What 25 business registers publish, with an exact total for every search.",
+            "description": prose.description(plans.load(), debit),
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": base_url or "/", "description": "This service"}],
+        "tags": [{"name": name, "description": text} for name, text in prose.TAGS.items()],
+        "paths": _paths(),
+        "components": {
+            "schemas": {
+                **SHAPES,
+                **CHANGES,
+                "Compte": COMPTE,
+                "DemandeExport": request_body(words),
+                **error_schemas,
+            },
+            "responses": error_responses,
+            "parameters": _parameters(words),
+            "headers": HEADERS,
+            "examples": {
+                name: {"summary": example.summary, "value": example.value}
+                for name, example in EXAMPLES.items()
+            },
+            "securitySchemes": {
+                "cle": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "soc_live_ and 38 letters and digits",
+                    "description": "A key of the account area; shown once, when it is made.",
+                }
+            },
+        },
+    }
+
+
+def template(path: routes.Path) -> str:
+    """The path with its variable parts named: `/api/v1/societes/{iso}/{id}`."""
+    named = iter(variables(path.name))
+    return "/" + "/".join(part or f"{{{next(named)}}}" for part in path.segments)
+
+
+def _paths() -> dict[str, Any]:
+    described = operations()
+    # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
+    return {template(path): described[path.name] for path in routes.PATHS if not path.mcp}
+
+
+def _parameters(words: Words) -> dict[str, Schema]:
+    """Every parameter by the name under which operations refer to it."""
+    found = {one.name: _parameter(one, words) for one in parameters.SEARCH}
+    found["lang"] = _parameter(parameters.LANG, words)
+    found["limit-export"] = _parameter(parameters.EXPORT_LIMIT, words)
+    sector = _parameter(parameters.SECTEUR_REQUIS, words)
+    some = {**sector["schema"], "minLength": 1}
+    needed = {"required": True, "example": parameters.SECTEUR_REQUIS.example}
+    found["secteur-requis"] = {**sector, **needed, "schema": some}
+    for one in parameters.MODIFICATIONS:
+        found.setdefault(one.name, _parameter(one, words))
+    needed = {"required": True, "example": parameters.DEPUIS.example}
+    found[parameters.DEPUIS.name] |= needed
+    for one in parameters.RECORD:
+        needed = {"in": "path", "required": True, "example": one.example}
+        found[one.name] = {**_parameter(one, words), **needed}
+    found["If-None-Match"] = {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "The `ETag` of an answer that the caller has: if it is still true, 304.",
+        "schema": {"type": "string", "examples": ['"6d0f1b2c3a4e5f60718293a4"']},
+    }
+    return found
+
+
+def _parameter(parameter: Parameter, words: Words) -> Schema:
+    return {
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.description,
+        # Here and not beside the schema, whence a viewer would fill all fields of its form at once.
+        "schema": {**parameter.schema(words), "examples": [parameter.example]},
+    }

@@ -1,0 +1,196 @@
+"""`Societe` (§2.1): one company, with its forty fields, and a line of its statements (E5). Pure."""
+
+from typing import Final
+
+from serve.docs.openapi.schema import (
+    Schema,
+    array,
+    either,
+    moment,
+    nullable,
+    number,
+    ref,
+    shape,
+    text,
+    texts,
+    truth,
+    whole,
+)
+from shards.changes.change_file import NATURES
+
+ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
+
+_CONTACT: Final = "Null without the contact right (`coordonnees`); never approximated."
+
+# In the order in which they are served (shards/codec/record.py); null where the register is silent.
+FIELDS: Final[dict[str, Schema]] = {
+    "iso2": text("Country (pays): ISO 3166-1 alpha-2, `UK` for the United Kingdom."),
+    "id": text("National identifier, such as a number of the register."),
+    "nom": text("Name, as the register writes it."),
+    "forme": nullable(text("Legal form.")),
+    "statut": nullable(text("Status. Dissolved companies are included.")),
+    "activite": nullable(text("Activity, in the register's own words.")),
+    "ville": nullable(text("City.")),
+    "code_postal": nullable(text("Postal code.")),
+    "region": nullable(text("Region.")),
+    "adresse": nullable(text("Address.")),
+    "date_creation": nullable(
+        text("Date of creation: `YYYY-MM-DD`, else `YYYY-MM` or `YYYY`.",
+             pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
+    ),
+    "effectif": nullable(whole("Headcount.")),
+    "tranche_effectif": nullable(text("Headcount band: a code of INSEE, `00` to `53`.")),
+    "capital_social": nullable(number("Share capital, in `capital_devise`.")),
+    "capital_devise": nullable(text("Currency of the share capital (ISO 4217).")),
+    "ca_eur": nullable(
+        number("Turnover in euros of the last published fiscal year, at its annual average rate.")
+    ),
+    "ca_last": nullable(number("Turnover in `ca_devise`, to be multiplied by `ca_mult`.")),
+    "ca_year": nullable(whole("Fiscal year of the turnover.")),
+    "ca_devise": nullable(text("Currency of `ca_last` (ISO 4217).")),
+    "ca_mult": nullable(whole("Multiplier of `ca_last`.")),
+    "total_actif_last": nullable(
+        number("Total assets of the last year, in `devise`, to be multiplied by `unite_mult`.")
+    ),
+    "exercice_actif": nullable(whole("Fiscal year of the total assets.")),
+    "devise": nullable(text("Currency of `total_actif_last` (ISO 4217).")),
+    "unite_mult": nullable(whole("Multiplier of `total_actif_last`.")),
+    "n_exercices": nullable(whole("Fiscal years available.")),
+    "exercice_min": nullable(whole("First of them.")),
+    "exercice_max": nullable(whole("Last of them.")),
+    "secteur": nullable(text("Sector: its French label.")),
+    "grand_secteur": nullable(text("Top-level sector group: its French label.")),
+    "sous_secteur": nullable(text("Sub-sector: its French label.")),
+    "nace_code": nullable(text("Activity code (NACE), in the revision that the register uses.")),
+    "nace_libelle": nullable(text("French label of the activity code.")),
+    "description": nullable(text("Description.")),
+    "site_web": nullable(text(f"Website. {_CONTACT}")),
+    "domaine": nullable(text(f"Domain of the website. {_CONTACT}")),
+    "email": nullable(text(f"Address of e-mail. {_CONTACT}")),
+    "telephone": nullable(text(f"Telephone. {_CONTACT}")),
+    "est_cotee": nullable(truth("Listed on an exchange.")),
+    "url_registre": nullable(text("Page of the company at its official register.")),
+    "score": nullable(number("Completeness of the data, 0 to 100; a key to sort by.")),
+}  # fmt: skip
+
+# §2.1: "all fields are optional in the schema".
+SOCIETE: Final = shape(
+    "A company (société). Every field is there on every plan, null where it is not known.",
+    FIELDS,
+    optional=tuple(FIELDS),
+)
+
+LIGNE: Final = shape(
+    "A line of a financial statement (états financiers).",
+    {
+        "etat": text(
+            "Statement: assets, equity and liabilities, income statement, or annex.",
+            enum=list(ETATS),
+        ),
+        "code": nullable(text("Code of the line in the filing.")),
+        "libelle": text("Label of the line."),
+        "valeur": nullable(number("Amount.")),
+        "devise": nullable(text("Currency (ISO 4217).")),
+        "exercice": whole("Fiscal year."),
+        "ordre": nullable(whole("Place of the line within its statement.")),
+    },
+)
+
+
+# MERGED serve/openapi/account.py
+# The shape of GET /api/v1/compte (contract D15). Pure.
+
+_LIMITS: Final = shape(
+    "What the plan allows.",
+    {
+        "resultats_par_recherche": whole("Companies that a search may show."),
+        "lignes_par_appel": whole("Companies a call."),
+        "appels_api_par_minute": whole("Calls a minute, over a longer time."),
+        "appels_api_par_jour": whole("Calls a day."),
+        "exports_par_mois": whole("Exports a month."),
+        "lignes_par_export": whole("Companies an export."),
+        "societes_avec_comptes_par_export": whole("Companies with statements an export."),
+        "credits_par_mois": whole("Credits a month."),
+        "cles_actives": whole("Keys in force at once."),
+        "coordonnees": truth("Contact fields are served."),
+        "etats_financiers": truth("Financial statements are served."),
+    },
+)
+
+COMPTE: Final = shape(
+    "What the organisation behind a key may do, and has done.",
+    {
+        "compte": shape(
+            "The account.",
+            {
+                "id": text("Name of the account."),
+                "nom": text("Name of the organisation."),
+                "modules": texts("Modules of a custom plan."),
+                "creation": moment("Creation"),
+            },
+        ),
+        "plan": ref("CodePlan"),
+        "plan_souscrit": ref("CodePlan"),
+        "outil_api": truth("The plan paid for has the API tool."),
+        "limites": _LIMITS,
+        "compteurs": shape(
+            "The counters.", {"appels_jour": ref("Quota"), "exports_mois": ref("Quota")}
+        ),
+        "credits": shape(
+            "The credits.",
+            {
+                "dotation": whole("Credits of the month."),
+                "utilises": whole("Used of them."),
+                "packs": whole("Left of packs that were bought, which do not end with the month."),
+                "restants": whole("Left, packs included."),
+                "reinitialisation": moment("When the credits of the month come again"),
+            },
+        ),
+        "cles": array(ref("Cle"), "Keys, revoked ones included."),
+        "offre_suivante": either(ref("Offre"), {"type": "null"}),
+    },
+)
+
+
+# MERGED serve/openapi/changes.py
+# The shapes of what changed since a generation (serve/modifications.py). Pure.
+
+_GENERATION: Final = "Name of data (generation), as in `X-Donnees-Version`: "
+
+CHANGES: Final[dict[str, Schema]] = {
+    "Modification": shape(
+        "A company that is gone (`supprimee`), new (`creee`) or changed (`modifiee`).",
+        {
+            "nature": text("Kind of change.", enum=list(NATURES)),
+            "iso2": text("Country of the company."),
+            "id": text("National identifier."),
+            "champs": texts(
+                "Only of a changed company: the fields that differ; `comptes` stands for its "
+                "financial statements."
+            ),
+        },
+        ("champs",),
+    ),
+    "Modifications": shape(
+        "A page of what changed from one generation to the next on the way to the one served.",
+        {
+            "depuis": text(f"{_GENERATION}the one asked for."),
+            "jusque": text(f"{_GENERATION}after these changes; the next `depuis`."),
+            "generation": text(f"{_GENERATION}the one served; where `jusque` is it, that is all."),
+            "total": whole("Changes in the scope; never truncated.", minimum=0),
+            "limit": whole("Limit that was applied.", minimum=0),
+            "plan": ref("CodePlan"),
+            "plafond_resultats": whole(
+                "New and changed companies that the plan may show; those that are gone are all "
+                "shown.",
+                minimum=0,
+            ),
+            "visibles": whole("Changes that the plan may show.", minimum=0),
+            "tronque": truth("Whether the plan may not show them all."),
+            "restantes": whole("`total` minus `visibles`.", minimum=0),
+            "offre_suivante": either(ref("Offre"), {"type": "null"}),
+            "suivant": nullable(text("`curseur` of the next page; null on the last one.")),
+            "modifications": array(ref("Modification"), "Changes: gone, new, changed."),
+        },
+    ),
+}

@@ -1,0 +1,294 @@
+"""The operations: for every path of serve/api/routes.py what may be asked there, and what is answered.
+
+HEAD and OPTIONS are on every path and are told once, in the description of the whole. Pure.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from serve.contract import parameters
+from serve.contract.parameters import Parameter, Words
+from serve.docs.openapi import answers, headers, prose
+from serve.docs.openapi.answers import answer, linked, not_modified, refusals, workbook
+from serve.docs.openapi.schema import Schema, ref
+from serve.docs.viewer import FILES
+
+# Without a key or with one; only with one; without any.
+_EITHER: Final[list[Schema]] = [{}, {"cle": []}]
+_KEY: Final[list[Schema]] = [{"cle": []}]
+_PUBLIC: Final[list[Schema]] = []
+
+Operation = dict[str, Any]
+
+
+def operations() -> Mapping[str, Mapping[str, Operation]]:
+    """By the name of a path, its operations by method."""
+    made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
+        "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
+        "societes": _societes, "societe": _societe, "modifications": _modifications,
+        "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
+        "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
+        "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
+    }  # fmt: skip
+    return {name: make() for name, make in made.items()}
+
+
+def variables(name: str) -> tuple[str, ...]:
+    """The names of the variable parts of a path."""
+    return {"societe": parameters.names(parameters.RECORD), "docs-file": ("file",)}.get(name, ())
+
+
+def _get(
+    operation: str,
+    tag: str,
+    told: tuple[str, str],
+    responses: Mapping[str, Schema],
+    *given: Schema,
+    security: list[Schema] = _PUBLIC,
+) -> dict[str, Operation]:
+    """`told`: summary and description."""
+    return {"get": _operation(operation, tag, told, responses, given, security)}
+
+
+def _operation(
+    operation: str,
+    tag: str,
+    told: tuple[str, str],
+    responses: Mapping[str, Schema],
+    given: tuple[Schema, ...],
+    security: list[Schema],
+) -> Operation:
+    return {
+        "operationId": operation,
+        "tags": [tag],
+        "summary": told[0],
+        "description": told[1],
+        "security": security,
+        "parameters": list(given),
+        "responses": dict(sorted(responses.items())),
+    }
+
+
+def in_query(*given: Parameter) -> list[Schema]:
+    """Parameters of a query string, by reference."""
+    refs = {
+        parameters.EXPORT_LIMIT: "limit-export",
+        parameters.SECTEUR_REQUIS: "secteur-requis",
+    }
+    return [ref(refs.get(one, one.name), "parameters") for one in given]
+
+
+_IF_NONE_MATCH: Final = ref("If-None-Match", "parameters")
+
+
+def _list(
+    operation: str,
+    told: tuple[str, str],
+    shape: str,
+    example: str,
+    *given: Schema,
+    **links: tuple[str, Mapping[str, str]],
+) -> Mapping[str, Operation]:
+    responses = {
+        "200": linked(answer(f"{told[0]}.", ref(shape), headers.TAGGED, example), **links),
+        "304": not_modified(),
+        **refusals(400, 429, 503),
+    }
+    return _get(operation, "Lists", told, responses, *given, _IF_NONE_MATCH)
+
+
+def _pays() -> Mapping[str, Operation]:
+    first = {"pays": "$response.body#/pays/0/iso2"}
+    return _list(
+        "listCountries", prose.PAYS, "ListePays", "pays", companies=("searchCompanies", first)
+    )
+
+
+def _secteurs() -> Mapping[str, Operation]:
+    given = in_query(*parameters.SECTORS)
+    first = {"secteur": "$response.body#/secteurs/0/slug"}
+    return _list(
+        "listSectors", prose.SECTEURS, "ListeSecteurs", "secteurs", *given,
+        companies=("searchCompanies", first), sub_sectors=("listSubSectors", first),
+    )  # fmt: skip
+
+
+def _sous_secteurs() -> Mapping[str, Operation]:
+    given = in_query(*parameters.SUB_SECTORS)
+    first = {
+        "secteur": "$request.query.secteur",
+        "sous_secteur": "$response.body#/sous_secteurs/0/sous_secteur",
+    }
+    return _list(
+        "listSubSectors", prose.SOUS_SECTEURS, "ListeSousSecteurs", "sous-secteurs", *given,
+        companies=("searchCompanies", first),
+    )  # fmt: skip
+
+
+# The parameters of a record, and the fields of a company that they are.
+_FIRST: Final = {"iso": "iso2", "id": "id"}
+
+
+def _societes() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary", "Link", *headers.CALLS)
+    page = answer("A page.", ref("Recherche"), names, "societes-visiteur", "societes-data")
+    first = {name: f"$response.body#/societes/0/{field}" for name, field in _FIRST.items()}
+    responses = {
+        "200": linked(page, company=("readCompany", first)),
+        "304": not_modified("Vary", *headers.CALLS),
+        **refusals(400, 401, 409, 429, 503, route="societes"),
+    }
+    given = (*in_query(*parameters.SEARCH), _IF_NONE_MATCH)
+    return _get("searchCompanies", "Companies", prose.SOCIETES, responses, *given, security=_EITHER)
+
+
+def _societe() -> Mapping[str, Operation]:
+    located = (*headers.TAGGED, "Vary", "Content-Location", *headers.CALLS, *headers.CREDITS)
+    responses = {
+        "200": answer("The company.", ref("Fiche"), located, "societe-visiteur", "societe-data"),
+        "304": not_modified("Vary", "Content-Location", *headers.CALLS, *headers.CREDITS),
+        **refusals(400, 401, 402, 404, 429, 503, route="societe"),
+    }
+    given = [ref(one.name, "parameters") for one in parameters.RECORD]
+    return _get(
+        "readCompany", "Companies", prose.SOCIETE, responses, *given, _IF_NONE_MATCH,
+        security=_EITHER,
+    )  # fmt: skip
+
+
+def _modifications() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary", *headers.CALLS)
+    further = {"depuis": "$response.body#/jusque"}
+    page = answer("A page.", ref("Modifications"), names)
+    responses = {
+        "200": linked(page, further=("listChanges", further)),
+        "304": not_modified("Vary", *headers.CALLS),
+        **refusals(400, 401, 409, 429, 503),
+    }
+    given = (*in_query(*parameters.MODIFICATIONS), _IF_NONE_MATCH)
+    told = prose.MODIFICATIONS
+    return _get("listChanges", "Companies", told, responses, *given, security=_KEY)
+
+
+def _export() -> Mapping[str, Operation]:
+    responses = {"200": workbook(), **refusals(400, 401, 429, 503)}
+    given = tuple(in_query(*parameters.EXPORT))
+    post = _operation(
+        "exportCompaniesFromBody", "Companies", prose.EXPORT_POST,
+        {**responses, **refusals(413, 415)}, (), _KEY,
+    )  # fmt: skip
+    post["requestBody"] = {
+        "description": "The parameters of GET, as members of an object.",
+        "required": True,
+        "content": {
+            answers.JSON: {
+                "schema": ref("DemandeExport"),
+                "examples": {
+                    "export": {
+                        "summary": "British companies with `steel` in their name, in English",
+                        "value": {"pays": "UK", "q": "steel", "limit": 50, "lang": "en"},
+                    }
+                },
+            }
+        },
+    }
+    get = _operation("exportCompanies", "Companies", prose.EXPORT, responses, given, _KEY)
+    return {"get": get, "post": post}
+
+
+def request_body(words: Words) -> Schema:
+    """The schema of the body of POST /api/v1/export (§4.7, contract F3)."""
+    return {
+        "type": "object",
+        "description": "What to export; an empty object is the whole base.",
+        "properties": {one.name: _member(one, words) for one in parameters.EXPORT},
+        "additionalProperties": False,
+    }
+
+
+def _member(parameter: Parameter, words: Words) -> Schema:
+    """A member of a body; its default is told, for generated clients demand what has one."""
+    schema = parameter.schema(words)
+    default = schema.pop("default", None)
+    told = f" By default `{default}`." if default is not None else ""
+    text = parameter.description + told
+    return {**schema, "description": text, "examples": [parameter.example]}
+
+
+def _compte() -> Mapping[str, Operation]:
+    responses = {
+        "200": answer("The account.", ref("Compte"), ("Cache-Control", *headers.CALLS), "compte"),
+        **refusals(400, 401, 429, 503),
+    }
+    return _get("readAccount", "Account", prose.COMPTE, responses, security=_KEY)
+
+
+_PAGE: Final = ("ETag", "Cache-Control")
+_NEGOTIATED: Final = (*_PAGE, "Vary")
+_TEXT: Final[Schema] = {"type": "string"}
+
+
+def _document(
+    operation: str,
+    told: tuple[str, str],
+    kinds: Mapping[str, Schema],
+    *given: Schema,
+    names: tuple[str, ...] = _PAGE,
+) -> Mapping[str, Operation]:
+    """`kinds`: the schema of each media type; `names`: of the headers."""
+    made = answer(f"{told[0]}.", {}, names)
+    made["content"] = {kind: {"schema": schema} for kind, schema in kinds.items()}
+    unchanged = {"description": "The caller has it already.", "headers": headers.of(*names)}
+    refused = refusals(400, *((404,) if given else ()))
+    responses = {"200": made, "304": unchanged, **refused}
+    return _get(operation, "Documents", told, responses, *given, _IF_NONE_MATCH)
+
+
+def _openapi() -> Mapping[str, Operation]:
+    return _document("readDescription", prose.OPENAPI, {answers.JSON: {"type": "object"}})
+
+
+def _docs() -> Mapping[str, Operation]:
+    kinds: dict[str, Schema] = {"text/html": _TEXT, "text/markdown": _TEXT}
+    return _document("readDocumentation", prose.DOCS, kinds, names=_NEGOTIATED)
+
+
+def _docs_markdown() -> Mapping[str, Operation]:
+    kinds: dict[str, Schema] = {"text/markdown": _TEXT}
+    return _document("readDocumentationText", prose.DOCS_MARKDOWN, kinds, names=_NEGOTIATED)
+
+
+def _llms() -> Mapping[str, Operation]:
+    return _document("readSummary", prose.LLMS, {"text/plain": _TEXT})
+
+
+def _llms_full() -> Mapping[str, Operation]:
+    return _document("readWhole", prose.LLMS_FULL, {"text/plain": _TEXT})
+
+
+def _docs_file() -> Mapping[str, Operation]:
+    file = {
+        "name": "file",
+        "in": "path",
+        "required": True,
+        "description": "Name of the file.",
+        "schema": {"type": "string", "enum": list(FILES)},
+    }
+    kinds: dict[str, Schema] = {kind: {"type": "string"} for _, kind in FILES.values()}
+    kinds["image/png"] = {"type": "string", "format": "binary"}
+    return _document("readDocumentationFile", prose.DOCS_FILE, kinds, file)
+
+
+def _healthz() -> Mapping[str, Operation]:
+    responses = {"200": answer("Alive.", ref("Vivant"), ("Cache-Control",)), **refusals()}
+    return _get("checkAlive", "Service", prose.HEALTHZ, responses)
+
+
+def _readyz() -> Mapping[str, Operation]:
+    responses = {"200": answer("Ready.", ref("Pret"), ("Cache-Control",)), **refusals(503)}
+    return _get("checkReady", "Service", prose.READYZ, responses)
+
+
+def _metrics() -> Mapping[str, Operation]:
+    figures = answer("The figures.", {"type": "string"}, ("Cache-Control",), kind="text/plain")
+    return _get("readMetrics", "Service", prose.METRICS, {"200": figures, **refusals()})

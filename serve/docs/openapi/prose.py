@@ -1,0 +1,172 @@
+"""The sentences of the document: what each operation is for, and what holds for all. Pure.
+
+Figures are those of the plans and of the running server's limits; none is written here.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from quota.plans import Plan
+from serve.access.rights import apercu
+from serve.config import Debit
+from serve.contract.error_codes import CODES
+
+Told = tuple[str, str]  # summary, description
+
+PAYS: Final[Told] = (
+    "List the countries",
+    "The countries (pays) with the number of companies of each. Public: a key changes nothing.",
+)
+SECTEURS: Final[Told] = (
+    "List the sectors",
+    "The sectors (secteurs) with the number of companies of each in the scope, also those without "
+    "one. Public: a key changes nothing.",
+)
+SOUS_SECTEURS: Final[Told] = (
+    "List the sub-sectors of sectors",
+    "The sub-sectors (sous-secteurs) that have a company in the scope, with their numbers. Public: "
+    "a key changes nothing.",
+)
+SOCIETES: Final[Told] = (
+    "Search companies",
+    "Companies (sociétés) that match, in the order of `tri`, with the exact `total`. Costs a call "
+    "of the day and no credits; without a key two companies are shown. With a key that is not "
+    "valid the status is 401 and the body that of a visitor, with `erreur` beside it.",
+)
+SOCIETE: Final[Told] = (
+    "Read a company",
+    "The record (fiche) of a company, with its financial statements (comptes) for a caller with a "
+    "key. A full record costs a call of the day and 5 credits, once a calendar month for the same "
+    "company. Without credits the status is 402 and the public identity is served.",
+)
+MODIFICATIONS: Final[Told] = (
+    "List what changed",
+    "Companies that are gone, new or changed since the generation `depuis`, with the names of the "
+    "fields that differ. Costs a call of the day and no credits. One step is told at a time: go on "
+    "with `depuis` = `jusque` until that is `generation`.",
+)
+EXPORT: Final[Told] = (
+    "Export companies to Excel",
+    "An Excel workbook of a search: figures, list, contacts where the plan has them, statements. "
+    "Costs one of the month's exports when it is complete; nothing found or failed costs nothing.",
+)
+EXPORT_POST: Final[Told] = (
+    "Export companies to Excel, asked for in a body",
+    f"{EXPORT[1]} The parameters are those of GET, as members of a JSON object.",
+)
+COMPTE: Final[Told] = (
+    "Read the account behind the key",
+    "Plan, limits, counters, credits and keys of the organisation. Free and not metered.",
+)
+OPENAPI: Final[Told] = ("This description", "OpenAPI 3.1 of the whole service.")
+DOCS: Final[Told] = ("This description, to be read and tried", "A page for people.")
+DOCS_MARKDOWN: Final[Told] = (
+    "This description in Markdown",
+    "Plans, errors, parameters, operations and tools; `/docs` too, with `Accept: text/markdown`.",
+)
+LLMS: Final[Told] = ("The service in plain words", "For programs that read: llmstxt.org.")
+LLMS_FULL: Final[Told] = ("All of it in plain words", "The text of `/docs.md`.")
+DOCS_FILE: Final[Told] = ("A file of the page", "Scripts, styles and pictures of `/docs`.")
+HEALTHZ: Final[Told] = ("Is the process alive?", "For whoever supervises the process.")
+READYZ: Final[Told] = (
+    "Can the process answer?", "503 while no data are loaded. For load balancers."
+)  # fmt: skip
+METRICS: Final[Told] = ("Figures of the process", "For Prometheus.")
+
+TAGS: Final = {
+    "Companies": "Search, read and export companies.",
+    "Lists": "What may be sent for countries, sectors and sub-sectors, with counts.",
+    "Account": "What a key may do, and has done.",
+    "Documents": "The description of the service.",
+    "Service": "For who runs the service.",
+}
+
+_DESCRIPTION: Final = """\
+European companies as their registers publish them: searched by country, sector, name, turnover and
+headcount, with an exact total for every search. Read-only; texts and labels of the data are French.
+
+## Keys and plans
+
+`Authorization: Bearer <key>` identifies an organisation (account area, "API keys"). Without it a
+call is a visitor's: a preview of two companies, no statements, no export. A key that is not valid
+is answered with 401 and what a visitor gets. Fields and formats are the same on every plan.
+
+{plans}
+
+Calls are counted by the UTC day, exports and credits by the UTC month. Calls a minute are those of
+an organisation, whatever the number of its keys; a visitor's are those of an address (of IPv6: a
+/64). Further limits: {lists} calls of public lists a minute from one address, with a key or
+without, and {exports} exports at once of one organisation. `X-Quota-*`, `RateLimit` and
+`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 405, 409, 429 or 5xx
+costs nothing.
+
+## Values
+
+Blanks around a value and empty values do not matter; codes and slugs may be in any case. A list may
+also be sent as a repeated parameter. Anything unknown is an error that names it.
+
+## Errors
+
+`{{"erreur": {{"code", "message"}}}}`, with further keys beside it.
+
+{errors}
+
+## HTTP
+
+Every path answers HEAD like GET, without a body and without credits (not the export), so that a
+HEAD of a record is never 402; and OPTIONS with 204. Other methods are 405, unknown paths 404. Below
+`/api/v1` and here every origin may read the answers (CORS). `ETag` with `If-None-Match` gives 304,
+which is free. Lists may be kept for five
+minutes. `X-Donnees-Version` names the data, which change with a build, usually nightly.
+
+## Programs that talk
+
+Language models use the same companies, plans and counters through tools: `POST /api/mcp`, the
+Model Context Protocol, which describes itself. `/llms.txt` says all of this in plain text.
+
+## Versions
+
+What is under `/api/v1` only grows: new paths, parameters that need not be sent, keys of answers,
+values of enums, codes of errors. So ignore keys you do not know. What is to go is announced at
+least 180 days before by `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) on its answers and here by
+`deprecated`, and goes only with `/api/v2`.
+"""
+
+
+def description(plans: Mapping[str, Plan], debit: Debit) -> str:
+    """The description of the whole, in Markdown."""
+    return _DESCRIPTION.format(
+        plans=_plans(plans, debit),
+        lists=debit.listes,
+        exports=debit.exports,
+        errors=_errors(),
+    )
+
+
+def _plans(plans: Mapping[str, Plan], debit: Debit) -> str:
+    head = (
+        "| Plan | Companies a search | Companies a call | Calls a day | Calls a minute "
+        "| Exports a month | Contacts | Statements | Credits a month |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+    )
+    return head + "\n".join(
+        f"| {plan.nom_en} (`{plan.slug}`) | {plan.resultats_par_recherche} "
+        f"| {plan.lignes_par_appel} | {_calls_a_day(plan, debit)} | {getattr(debit, plan.slug)} "
+        f"| {plan.exports_par_mois} x {plan.lignes_par_export} | {_yes(plan.coordonnees)} "
+        f"| {_yes(plan.etats_financiers)} | {plan.credits_par_mois} |"
+        for plan in plans.values()
+    )
+
+
+def _calls_a_day(plan: Plan, debit: Debit) -> str:
+    """A visitor's are not counted as those of a plan, but limited by address (A10, D7)."""
+    return f"{debit.visiteur_jour} an address" if apercu(plan) else str(plan.appels_api_par_jour)
+
+
+def _errors() -> str:
+    rows = (f"| {code.status} | `{name}` | {code.meaning} |" for name, code in CODES.items())
+    return "| Status | Code | When |\n| --- | --- | --- |\n" + "\n".join(rows)
+
+
+def _yes(right: bool) -> str:
+    return "yes" if right else "no"

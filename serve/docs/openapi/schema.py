@@ -1,0 +1,64 @@
+"""JSON Schema (2020-12) in few words: what the shapes of the API are written with. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+Schema = dict[str, Any]
+
+
+def text(description: str, **more: Any) -> Schema:
+    return {"type": "string", "description": description, **more}
+
+
+def whole(description: str, **more: Any) -> Schema:
+    return {"type": "integer", "description": description, **more}
+
+
+def number(description: str, **more: Any) -> Schema:
+    return {"type": "number", "description": description, **more}
+
+
+def truth(description: str, **more: Any) -> Schema:
+    return {"type": "boolean", "description": description, **more}
+
+
+def moment(description: str) -> Schema:
+    """A moment in UTC, as serve/access/quota_headers.py writes it."""
+    return text(f"{description} (UTC, ISO 8601).", format="date-time")
+
+
+def nullable(schema: Schema) -> Schema:
+    """The same, or null.
+
+    >>> nullable(whole("Headcount."))
+    {'type': ['integer', 'null'], 'description': 'Headcount.'}
+    """
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def array(items: Schema, description: str) -> Schema:
+    return {"type": "array", "description": description, "items": items}
+
+
+def texts(description: str) -> Schema:
+    return array({"type": "string"}, description)
+
+
+def ref(name: str, kind: str = "schemas") -> Schema:
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def either(*schemas: Schema) -> Schema:
+    return {"anyOf": list(schemas)}
+
+
+def shape(
+    description: str, properties: Mapping[str, Schema], optional: tuple[str, ...] = ()
+) -> Schema:
+    """An object all of whose properties are there, but for the `optional` ones.
+
+    Others may be added to it one day (README.md, change policy), so it is not closed.
+    """
+    required = [name for name in properties if name not in optional]
+    schema: Schema = {"type": "object", "description": description, "properties": dict(properties)}
+    return {**schema, "required": required} if required else schema

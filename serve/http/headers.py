@@ -1,0 +1,98 @@
+"""Headers that stand on answers whatever the route: cross-origin access, safety, request ids.
+
+Most of a head is the same for every answer of a kind, so it is written once (`first_lines`); a few
+lines are left to write for each.
+"""
+
+import random
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Final
+
+from serve.api.routes import ALLOW
+
+JSON: Final = "application/json; charset=utf-8"
+
+SAFE: Final = {
+    "Server": "societes",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+# The answers are data: nothing in them may be run, framed or guessed to be something else.
+POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
+
+# With `no-referrer` browsers would send forms without their origin.
+HTML: Final = {
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_HTML: Final = "text/html"
+
+# Fetch: `*` in Expose-Headers is not understood by every browser, so each is named (G2).
+EXPOSED: Final = (
+    "Content-Disposition", "Content-Location", "ETag", "Link", "RateLimit", "RateLimit-Policy",
+    "Retry-After", "WWW-Authenticate", "X-Credits-Debites", "X-Credits-Restants",
+    "X-Donnees-Version", "X-Export-Comptes", "X-Export-Comptes-Plafond", "X-Export-Coordonnees",
+    "X-Export-Lignes", "X-Export-Plafond", "X-Export-Total", "X-Plafond-Resultats",
+    "X-Quota-Limit", "X-Quota-Reset", "X-Quota-Used", "X-Request-Id",
+)  # fmt: skip
+
+CORS: Final = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": ", ".join(EXPOSED),
+}
+# `*` would not cover Authorization (Fetch §3.3.3), so the request headers are named as well.
+ALLOWED: Final = "Access-Control-Allow-Methods"
+PREFLIGHT: Final = {
+    ALLOWED: ALLOW,
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match",
+    "Access-Control-Max-Age": "86400",
+}
+# What a browser sends with a message to the tools, besides.
+MCP_PREFLIGHT: Final = {
+    **PREFLIGHT,
+    "Access-Control-Allow-Headers": (
+        "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
+    ),
+}
+
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
+
+
+@lru_cache(maxsize=256)
+def first_lines(status: int, kind: str, policy: str, *, opened: bool) -> str:
+    """The status line and the headers of every answer of a kind, each with its line end.
+
+    Args:
+        kind: the Content-Type, or "" where there is no body.
+        policy: the Content-Security-Policy.
+        opened: a browser of any origin may read it (G2).
+    """
+    given = {"Content-Type": kind} if kind else {}
+    page = HTML if kind.startswith(_HTML) else {}
+    safe = {**SAFE, **page, "Content-Security-Policy": policy}
+    always = {**given, **safe, **(CORS if opened else {})}
+    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines(always)}"
+
+
+def lines(headers: Mapping[str, str]) -> str:
+    """Header lines, each with its line end.
+
+    Raises:
+        ValueError: a value would begin a line of its own.
+    """
+    text = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    if text.count("\n") != len(headers) or text.count("\r") != len(headers):
+        raise ValueError(f"a header holds a line end: {headers!r}")
+    return text
+
+
+def request_id(given: str | None) -> str:
+    """The caller's own id for a request if it is fit to be logged and echoed, else a new one."""
+    if given is not None and _REQUEST_ID.fullmatch(given):
+        return given
+    return f"{random.getrandbits(64):016x}"  # no secret: it need only be another each time

@@ -1,0 +1,137 @@
+"""What /metrics tells (contract G10): requests, how long they took, what was refused, the data.
+
+No label ever holds what a caller sent: routes, plans, status classes and codes are few. With
+several workers each one writes its figures to a file in a folder that the parent made, and
+whichever worker is asked adds the files of all up (prometheus-client's multiprocess mode); what a
+worker left that died still counts. The generation is that of the worker that answers.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from serve.data.generation_status import Standing
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+# prometheus-client reads it when it is imported: set before a worker is spawned, never later.
+_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+_MEMORY: Final = Path("/dev/shm")
+_NAME: Final = "societes-metrics"
+
+# Seconds: a 304 takes half a millisecond, a search one, a durable write on a busy disk ten.
+_BUCKETS: Final = (
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0,
+)  # fmt: skip
+
+REFUSALS: Final = ("quota_api", "quota_export", "trop_de_requetes", "credits_epuises")
+
+
+class Metrics:
+    """The figures of one serving process."""
+
+    def __init__(self) -> None:
+        registry = CollectorRegistry()
+        requests = Counter(
+            "societes_requests",
+            "Requests answered.",
+            ["route", "plan", "status"],
+            registry=registry,
+        )
+        seconds = Histogram(
+            "societes_request_seconds",
+            "From the headers of a request to the end of its answer.",
+            ["route"],
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        refusals = Counter(
+            "societes_refusals",
+            "Requests refused because a limit was reached.",
+            ["code"],
+            registry=registry,
+        )
+        self._store_errors = Counter(
+            "societes_store_errors",
+            "Requests answered with 503 because the counters could not be kept.",
+            registry=registry,
+        )
+        self._registry = registry
+        # A child is looked up once: a look-up costs as much as the counting.
+        self._requests = cache(requests.labels)
+        self._seconds = cache(seconds.labels)
+        self._refusals = {code: refusals.labels(code) for code in REFUSALS}
+
+    def request(
+        self, route: str | None, plan: str | None, status: int, outcome: str, seconds: float
+    ) -> None:
+        """Count an answer that has been sent; `outcome` is that of its counters (`Trace.quota`)."""
+        self._requests(route or "aucune", plan or "aucun", f"{status // 100}xx").inc()
+        self._seconds(route or "aucune").observe(seconds)
+        if outcome in self._refusals:
+            self._refusals[outcome].inc()
+
+    def store_error(self) -> None:
+        self._store_errors.inc()
+
+    def text(self, standing: Standing, now: datetime) -> bytes:
+        """All figures of all workers, and the generations that this one serves or refuses."""
+        registry = self._registry
+        if _FOLDER in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry) + generate_latest(_data(standing, now))
+
+
+@contextmanager
+def shared(state: Path) -> Iterator[None]:
+    """Let the processes spawned within the block count together; for the parent of workers."""
+    place = _MEMORY if os.access(_MEMORY, os.W_OK) else state
+    _remove_leftovers(place)
+    folder = tempfile.mkdtemp(prefix=f"{_NAME}-{os.getpid()}-", dir=place)
+    os.environ[_FOLDER] = folder
+    try:
+        yield
+    finally:
+        del os.environ[_FOLDER]
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_leftovers(place: Path) -> None:
+    """Remove the folders of parents that were killed."""
+    for folder in place.glob(f"{_NAME}-*"):
+        pid = folder.name.removeprefix(f"{_NAME}-").partition("-")[0]
+        if (
+            pid.isdigit()
+            and not Path("/proc", pid).exists()
+            and folder.stat().st_uid == os.getuid()
+        ):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _data(standing: Standing, now: datetime) -> CollectorRegistry:
+    # Not in the figures that workers share: each would leave its own, and nobody could add them.
+    registry = CollectorRegistry()
+    _info(registry, "societes_generation_info", "1 for the generation served.", standing.generation)
+    what = "1 for the published generation if it is damaged: another one is served."
+    _info(registry, "societes_generation_refused_info", what, standing.refused)
+    if standing.since is not None:
+        Gauge("societes_generation_age_seconds", "Since it was published.", registry=registry).set(
+            (now - standing.since).total_seconds()
+        )
+    return registry
+
+
+def _info(registry: CollectorRegistry, name: str, what: str, generation: str | None) -> None:
+    info = Gauge(name, what, ["generation"], registry=registry)
+    if generation is not None:
+        info.labels(generation).set(1)

@@ -1,0 +1,90 @@
+"""The body of POST /api/v1/export as parameters (§4.7, F3): what a query string would have said.
+
+So all that is known of parameters stays in serve/request/params.py. A member is a string or a number, which
+counts as it was written: `50.0` and `1e6` are what they are in a query string. Twice the same name
+is twice the same parameter (B5). Pure: serve/http/export_route.py reads the bytes.
+"""
+
+import json
+from collections.abc import Callable
+from email.message import Message
+from typing import Any, Final
+
+import orjson
+
+from serve.contract import errors
+from serve.request.params import Pairs
+
+# MERGED serve/strict.py
+# JSON of callers, read strictly: what two readers would understand differently is refused.
+
+
+def loads(raw: bytes, members: Callable[[list[tuple[str, Any]]], Any], **numbers: Any) -> Any:
+    """The value of `raw`; `members` makes an object of its names and values, in order.
+
+    The strict reader refuses NaN, lone surrogates, text after the end; only the other one shows
+    names that are there twice, and (by `numbers`) numbers as they were written.
+
+    Raises:
+        ValueError: it is not JSON in UTF-8, or nested too deeply.
+    """
+    try:
+        orjson.loads(raw)
+        return json.loads(raw, object_pairs_hook=members, **numbers)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of an object whose names are all different.
+
+    Raises:
+        ValueError: a name is there twice, and readers differ on which of the two counts.
+    """
+    found = dict(members)
+    if len(found) != len(members):
+        raise ValueError("a name is there twice in one object")
+    return found
+
+
+LARGEST: Final = 64 * 1024  # bytes (F3)
+
+_KIND: Final = "application/json"
+
+
+def check_kind(content_type: str | None, coding: str | None) -> None:
+    """Is the body JSON, by its Content-Type, and as it is, by its Content-Encoding?
+
+    Raises:
+        ApiError: 415.
+    """
+    if coding is not None and coding.lower() != "identity":
+        raise errors.type_non_supporte(coding[:100])
+    message = Message()
+    message["Content-Type"] = content_type or "?"
+    charset = message.get_content_charset("utf-8")
+    if message.get_content_type() != _KIND or charset != "utf-8":
+        raise errors.type_non_supporte((content_type or "")[:100])
+
+
+def pairs(raw: bytes) -> Pairs:
+    """The members of the JSON object `raw`, in order.
+
+    Raises:
+        ApiError: 400 `corps_invalide`, or `parametre_invalide` for a member that is neither a
+            string nor a number.
+    """
+    try:
+        document = loads(raw, tuple, parse_int=str, parse_float=str)
+    except ValueError as error:
+        raise errors.corps_invalide("ce n'est pas du JSON (UTF-8)") from error
+    if not isinstance(document, tuple):
+        raise errors.corps_invalide('ce n\'est pas un objet JSON ; exemple : {"pays": "FR"}')
+    return [(name, _text(name, value)) for name, value in document]
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        shown = name[:100]
+        raise errors.parametre_invalide(shown, "une chaîne ou un nombre est attendu")
+    return value

@@ -1,0 +1,303 @@
+"""A query string becomes a Query, or one of the errors of contract B. Nobody checks again after it.
+
+Several things may be wrong at once; the first of this order is told:
+1. the text of the query string itself (not UTF-8);
+2. unknown parameter names (B6), all of them;
+3. the parameters in the order of the table of §4.4. Unknown countries, sectors and sub-sectors are
+   one step of it, told together (B4), with the code of the first.
+An empty value is an absent one, for every parameter. Values are trimmed.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl
+
+from serve.contract import errors, parameters
+from serve.contract.errors import ApiError
+from serve.contract.parameters import (
+    AVEC_CA,
+    CA_MAX,
+    CA_MIN,
+    CURSEUR,
+    DEFAULT_LIMIT,
+    DEPUIS,
+    EFFECTIF_MAX,
+    EFFECTIF_MIN,
+    LANG,
+    LIMIT,
+    LONGEST_Q,
+    NATURE,
+    OFFSET,
+    PAYS,
+    SECTEUR,
+    SITE_WEB,
+    SOUS_SECTEUR,
+    TRI,
+    VERSION,
+    Parameter,
+    Q,
+)
+from serve.request.memo import remembering
+from serve.request.place_names import Names, suggestions
+from serve.request.scalars import (
+    Values,
+    check_bounds,
+    decimal,
+    flag,
+    int32,
+    integer,
+    matching,
+    one_of,
+    scalar,
+)
+from shards.changes.change_file import NATURES
+from shards.codec.folding import fold
+from shards.query import DEEPEST, Query
+
+SEARCH: Final = parameters.names(parameters.SEARCH)
+EXPORT: Final = parameters.names(parameters.EXPORT)
+SECTORS: Final = parameters.names(parameters.SECTORS)
+SUB_SECTORS: Final = parameters.names(parameters.SUB_SECTORS)
+MODIFICATIONS: Final = parameters.names(parameters.MODIFICATIONS)
+
+Pairs = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search asked for, before any plan had a say: `limit` in 1..1000, `offset` >= 0.
+
+    `version`: the generation that it is to be answered from, None for the one that is served.
+    """
+
+    query: Query
+    limit: int
+    offset: int
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What an export asked for; `limit`: at least 1, or None for as many rows as there may be."""
+
+    query: Query
+    limit: int | None
+    lang: str
+
+
+@dataclass(frozen=True, slots=True)
+class Modifications:
+    """What `/modifications` was asked; empty `pays` means all, `natures` are in their order."""
+
+    depuis: str
+    pays: tuple[str, ...]
+    natures: tuple[str, ...]
+    limit: int
+    curseur: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Countries and sectors (codes); empty means all."""
+
+    pays: tuple[str, ...]
+    secteurs: tuple[str, ...]
+
+
+def pairs(raw: str) -> Pairs:
+    """The names and values of a raw query string, in order; a blank value is kept.
+
+    Raises:
+        ApiError: 400 `parametre_invalide`: the text is not UTF-8.
+    """
+    try:
+        return _pairs(raw)
+    except UnicodeError as error:
+        why = "le texte n'est pas de l'UTF-8 encodé en %XX"
+        raise errors.parametre_invalide("chaîne de requête", why) from error
+
+
+@remembering
+def _pairs(raw: str) -> Pairs:
+    raw.encode()  # bytes that were not UTF-8 arrive as lone surrogates
+    return tuple(parse_qsl(raw, keep_blank_values=True, errors="strict"))
+
+
+def search(given: Pairs, names: Names) -> Search:
+    """The search of `given` (§4.4).
+
+    Raises:
+        ApiError: 400, in the order that the module describes.
+    """
+    values = _known(given, SEARCH)
+    query, limit, offset = _asked(values, names)
+    version = matching(values, VERSION)
+    return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0, version)
+
+
+def export(given: Pairs, names: Names) -> Export:
+    """The export of `given` (§4.6, F1, F2).
+
+    Raises:
+        ApiError: 400, in the order that the module describes.
+    """
+    values = _known(given, EXPORT)
+    query, limit, _ = _asked(values, names)
+    return Export(query, limit, one_of(values, LANG))
+
+
+def sectors(given: Pairs, names: Names) -> Scope:
+    """The scope of `/secteurs` (§4.2). Raises ApiError 400."""
+    return _places(_known(given, SECTORS), names)[0]
+
+
+def sub_sectors(given: Pairs, names: Names) -> Scope:
+    """The scope of `/sous-secteurs` (§4.3), at least one sector (G4). Raises ApiError 400."""
+    scope = _places(_known(given, SUB_SECTORS), names)[0]
+    if not scope.secteurs:
+        raise errors.secteur_requis()
+    return scope
+
+
+def modifications(given: Pairs, names: Names) -> Modifications:
+    """What `/modifications` is asked. Raises ApiError 400."""
+    values = _known(given, MODIFICATIONS)
+    depuis = matching(values, DEPUIS)
+    if depuis is None:
+        why = "il est obligatoire ; envoyez la génération que vous avez (X-Donnees-Version)"
+        raise errors.parametre_invalide(DEPUIS.name, why)
+    limit = integer(values, LIMIT) or DEFAULT_LIMIT
+    return Modifications(
+        depuis=depuis,
+        pays=_places(values, names)[0].pays,
+        natures=_natures(values),
+        limit=min(limit, DEEPEST),
+        curseur=matching(values, CURSEUR),
+    )
+
+
+def _natures(values: Values) -> tuple[str, ...]:
+    found = _items(values, NATURE)
+    if unknown := [nature for nature in found if nature not in NATURES]:
+        why = f"{unknown[0][:100]!r} est inconnu. Valeurs : {', '.join(NATURES)}"
+        raise errors.parametre_invalide(NATURE.name, why, valeurs=NATURES)
+    return tuple(nature for nature in NATURES if nature in found or not found)
+
+
+def nothing(given: Pairs) -> None:
+    """A route without parameters. Raises ApiError 400 if there are some."""
+    _known(given, ())
+
+
+def _asked(values: Values, names: Names) -> tuple[Query, int | None, int | None]:
+    """The query, limit and offset of `values`."""
+    scope, sous_secteurs = _places(values, names)
+    q = _q(values)
+    tri = one_of(values, TRI)
+    limit, offset = integer(values, LIMIT), integer(values, OFFSET)
+    ca_min, ca_max = decimal(values, CA_MIN), decimal(values, CA_MAX)
+    check_bounds(values, CA_MIN, ca_min, CA_MAX, ca_max)
+    low = integer(values, EFFECTIF_MIN)
+    high = integer(values, EFFECTIF_MAX)
+    check_bounds(values, EFFECTIF_MIN, low, EFFECTIF_MAX, high)
+    query = Query(
+        pays=scope.pays,
+        secteurs=scope.secteurs,
+        sous_secteurs=sous_secteurs,
+        q=q,
+        tri=tri,
+        ca_min=ca_min,
+        ca_max=ca_max,
+        effectif_min=int32(low),
+        effectif_max=int32(high),
+        site_web=flag(values, SITE_WEB),
+        avec_ca=flag(values, AVEC_CA),
+    )
+    return query, limit, offset
+
+
+def _q(values: Values) -> str | None:
+    q = unicodedata.normalize("NFC", scalar(values, Q.name))
+    if len(q) > LONGEST_Q:
+        why = f"{len(q)} caractères, au plus {LONGEST_Q} ; raccourcissez la recherche"
+        raise errors.parametre_invalide(Q.name, why)
+    return q or None
+
+
+# -- names -------------------------------------------------------------------------
+
+
+def _known(given: Pairs, allowed: Sequence[str]) -> Values:
+    """The values of each parameter; an unknown name is an error (B6)."""
+    values: dict[str, list[str]] = {}
+    for name, value in given:
+        values.setdefault(name, []).append(value.strip())
+    if unknown := [name for name in values if name not in allowed]:
+        alike = {fold(name): name for name in allowed}
+        raise errors.parametre_inconnu(unknown, allowed, suggestions(unknown, alike))
+    return values
+
+
+# -- lists: countries, sectors, sub-sectors ------------------------------------------
+
+
+def _places(values: Values, names: Names) -> tuple[Scope, tuple[str, ...] | None]:
+    """Countries, sectors and sub-sectors, which are told together when they are unknown (B4)."""
+    pays = _items(values, PAYS)
+    secteurs = _items(values, SECTEUR)
+    sous_secteurs = _items(values, SOUS_SECTEUR)
+    countries, no_country = _sort_out(pays, names.country)
+    divisions, no_sector = _sort_out(secteurs, names.sector)
+    groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
+    if no_country or no_sector or (no_sub_sector and secteurs):
+        raise _unknown(no_country, no_sector, no_sub_sector, names)
+    if sous_secteurs and not secteurs:
+        why = "ne s'applique qu'avec secteur ; ajoutez secteur=…"
+        raise errors.parametre_invalide("sous_secteur", why)
+    return Scope(countries, divisions), groups if sous_secteurs else None
+
+
+def _unknown(
+    no_country: Sequence[str], no_sector: Sequence[str], no_sub_sector: Sequence[str], names: Names
+) -> ApiError:
+    alike = (
+        suggestions(no_country, names.pays_alike)
+        | suggestions(no_sector, names.secteurs_alike)
+        | suggestions(no_sub_sector, names.sous_secteurs_alike)
+    )
+    if no_country:
+        others = {"secteurs_inconnus": no_sector, "sous_secteurs_inconnus": no_sub_sector}
+        found = {name: unknown for name, unknown in others.items() if unknown}
+        return errors.pays_inconnu(no_country, alike, **found)
+    return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
+
+
+def _items(values: Values, parameter: Parameter) -> list[str]:
+    """The items of a list parameter, wherever it was repeated (B5); none empty, none twice (B1)."""
+    given = values.get(parameter.name)
+    if given is None:
+        return []
+    parts = (part.strip() for value in given for part in value.split(parameter.separator))
+    return list(dict.fromkeys(part for part in parts if part))
+
+
+def _sort_out(
+    words: Sequence[str], meaning: Callable[[str], str | None]
+) -> tuple[tuple[str, ...], list[str]]:
+    """The codes that `words` mean, sorted and once each; and the words that mean nothing."""
+    if not words:
+        return (), []
+    codes = {word: meaning(word) for word in words}
+    known = {code for code in codes.values() if code is not None}
+    return tuple(sorted(known)), [word for word, code in codes.items() if code is None]
+
+
+def _groups(
+    labels: Iterable[str], divisions: Sequence[str], names: Names
+) -> tuple[tuple[str, ...], list[str]]:
+    """The groups of `labels` within `divisions` (B10), maybe none (B9); and the unknown labels."""
+    found = {label: names.sub_sectors(label, divisions) for label in labels}
+    known = {group for groups in found.values() for group in groups or ()}
+    return tuple(sorted(known)), [label for label, groups in found.items() if groups is None]

@@ -1,0 +1,131 @@
+"""The words a caller may use for countries, sectors and sub-sectors, and what each means.
+
+Made once for each generation from its reference tables, so that a request only looks words up.
+The rules of B1 and B11: a country is its code in any case, `GB` means `UK`; a sector is its exact
+French label or its slug in any case; a sub-sector is its exact French label. Every other spelling
+is unknown, and only serves to suggest (B3).
+"""
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from shards.codec.folding import fold
+from shards.generations.reference import SPELLINGS, Reference
+
+# What else people call them, folded. Nothing but suggestions comes of these.
+_ALSO: Final = {
+    "AT": "osterreich", "BE": "belgique belgie belgien", "BG": "българия balgariya",
+    "CH": "schweiz svizzera svizra", "CZ": "cesko czechia", "DE": "deutschland",
+    "DK": "danmark", "EE": "eesti", "ES": "espana", "FI": "suomi",
+    "HR": "hrvatska", "IE": "eire", "IT": "italia", "LT": "lietuva",
+    "LU": "letzebuerg luxemburg", "LV": "latvija", "NL": "nederland holland hollande",
+    "NO": "norge noreg", "PL": "polska", "RO": "romania",
+    "SE": "sverige", "SK": "slovensko",
+    "UK": "england angleterre britain scotland ecosse wales",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Lookups of one generation. Codes are those of shards/query.py: NACE divisions and groups."""
+
+    pays: tuple[str, ...]  # codes, in the order of the reference
+    labels: Mapping[str, str]  # French label of a sector, NFC -> division
+    slugs: Mapping[str, str]  # slug of a sector -> division
+    sous_secteurs: Mapping[str, tuple[tuple[str, str], ...]]  # label, NFC -> (division, group)s
+    pays_alike: Mapping[str, str]  # folded code, slug or name -> code
+    secteurs_alike: Mapping[str, str]  # folded label or slug -> slug
+    sous_secteurs_alike: Mapping[str, str]  # folded label -> label
+
+    def country(self, word: str) -> str | None:
+        """The code of a country that a caller wrote, or None."""
+        code = word.strip().upper() if word.isascii() else ""  # "ı" and "ﬁ" have capitals too
+        code = SPELLINGS.get(code, code)
+        return code if code in self.pays else None
+
+    def sector(self, word: str) -> str | None:
+        """The NACE division of a label (exact) or a slug (any case), or None."""
+        return self.labels.get(_nfc(word)) or self.slugs.get(word.lower())
+
+    def sub_sectors(self, label: str, secteurs: Sequence[str]) -> list[str] | None:
+        """The groups of that label within `secteurs` (B10), maybe none; None if it is unknown."""
+        pairs = self.sous_secteurs.get(_nfc(label))
+        if pairs is None:
+            return None
+        return [group for division, group in pairs if division in secteurs]
+
+
+def read(reference: Reference) -> Names:
+    """The words of `reference`."""
+    pairs: dict[str, tuple[tuple[str, str], ...]] = {}
+    for one in reference.sous_secteurs:
+        label = _nfc(one.sous_secteur)
+        pairs[label] = (*pairs.get(label, ()), (one.secteur, one.code))
+    return Names(
+        pays=tuple(pays.iso2 for pays in reference.pays),
+        labels={_nfc(secteur.secteur): secteur.code for secteur in reference.secteurs},
+        slugs={secteur.slug.lower(): secteur.code for secteur in reference.secteurs},
+        sous_secteurs=pairs,
+        pays_alike=_alike(reference),
+        secteurs_alike={
+            fold(word): secteur.slug
+            for secteur in reference.secteurs
+            for word in (secteur.secteur, secteur.secteur_en, secteur.slug)
+        },
+        sous_secteurs_alike={fold(label): label for label in pairs},
+    )
+
+
+def _alike(reference: Reference) -> dict[str, str]:
+    known = {pays.iso2 for pays in reference.pays}
+    also = {word: iso2 for iso2, words in _ALSO.items() if iso2 in known for word in words.split()}
+    return also | {
+        fold(word): pays.iso2
+        for pays in reference.pays
+        for word in (pays.iso2, pays.slug, pays.nom_fr, pays.nom_en)
+    }
+
+
+def _nfc(text: str) -> str:
+    # A label typed on a Mac may arrive decomposed; it is the same label (B11).
+    return unicodedata.normalize("NFC", text)
+
+
+# MERGED serve/suggest.py
+# The values a caller may have meant: what stands beside an error that names an unknown one.
+#
+# Pure and bounded: a caller chooses the words, so only the first few of a reasonable length are
+# compared (difflib is quadratic in the length of a word).
+
+_WORDS: Final = 3  # unknown values that get suggestions
+_EACH: Final = 3  # suggestions for a value
+_LONGEST: Final = 160  # characters; the longest label of a sector has 138
+_ALIKE: Final = 0.6  # difflib's ratio, its own default
+
+
+def suggestions(words: Iterable[str], known: Mapping[str, str]) -> dict[str, list[str]]:
+    """For the first words of `words`, the values of `known` (folded spelling -> value) near them.
+
+    >>> suggestions(["FRA"], {"fr": "FR", "france": "FR", "allemagne": "DE"})
+    {'FRA': ['FR']}
+    """
+    return {word: nearest(word, known) for word in list(words)[:_WORDS]}
+
+
+def nearest(word: str, known: Mapping[str, str]) -> list[str]:
+    """At most three values: those whose spelling contains `word` first, then those alike.
+
+    >>> nearest("paris", {"pays": "pays", "tri": "tri"})
+    ['pays']
+    """
+    folded = fold(word[:_LONGEST])
+    if not folded:
+        return []
+    if folded in known:
+        return [known[folded]]
+    within = [spelling for spelling in known if len(folded) > 2 and folded in spelling]
+    alike = get_close_matches(folded, known, n=_EACH, cutoff=_ALIKE)
+    return list(dict.fromkeys(known[spelling] for spelling in (*within, *alike)))[:_EACH]

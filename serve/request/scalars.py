@@ -1,0 +1,151 @@
+"""A parameter with one value: what was sent for it, as a number, a choice or a flag.
+
+An empty value is an absent one. Limits, choices and names are those of serve/contract/parameters.py.
+
+Raises:
+    ApiError: from every function: 400 `parametre_invalide`, naming the parameter and the value.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from serve.contract import errors
+from serve.contract.parameters import Parameter
+
+# MERGED serve/numbers.py
+# Numbers as callers write them in a URL: `1000000`, `1e6`, `-0.5`.
+#
+# Accepted is what JSON and every HTTP client print, in ASCII. Refused is what a reader could take for
+# another number or for none: a decimal comma (`1,5`), `1_000`, `0x10`, digits of other scripts,
+# `NaN` and infinities (contract B22), and a number that a float cannot hold. Errors are ValueError;
+# serve/params.py names the parameter.
+
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# `50.0` is an integer in JSON Schema, and generated clients do send it.
+_INTEGER: Final = re.compile(r"([+-]?)([0-9]+)(?:\.0*)?")
+
+# Python's own limit on the digits of an int made of text. A longer number is cut to that many
+# digits: it stays past every cap, which is all that is asked of it (contract B21).
+_DIGITS: Final = 4_300
+
+
+def parse_decimal(text: str) -> float:
+    """A finite float; `-0` is 0.
+
+    >>> decimal("1e6"), decimal("-.5")
+    (1000000.0, -0.5)
+    """
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(f"{text[:100]!r} n'est pas un nombre (exemples : 1000000, 0.5, 1e6)")
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:100]!r} dépasse les nombres représentables")
+    return number + 0.0
+
+
+def parse_integer(text: str) -> int:
+    """An integer of any size.
+
+    >>> integer("0050.0"), integer("-3")
+    (50, -3)
+    """
+    match = _INTEGER.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text[:100]!r} n'est pas un nombre entier (exemple : 50)")
+    sign, digits = match.groups()
+    return int(sign + (digits.lstrip("0") or "0")[:_DIGITS])
+
+
+Values = Mapping[str, Sequence[str]]
+
+# `effectif` is an int32; a bound beyond it excludes what the bound itself excludes.
+_INT32: Final = 2**31 - 1
+
+
+def scalar(values: Values, name: str) -> str:
+    """The value of `name`, "" if absent; repeated, it must say the same thing (B5)."""
+    given = values.get(name)
+    if given is None:
+        return ""
+    if len(given) == 1:
+        return given[0]
+    different = list(dict.fromkeys(given))
+    if len(different) > 1:
+        shown = ", ".join(repr(value[:100]) for value in different[:5])
+        raise errors.parametre_invalide(name, f"plusieurs valeurs ({shown}) ; n'en gardez qu'une")
+    return different[0]
+
+
+def one_of(values: Values, parameter: Parameter) -> str:
+    """One of the values of an enum, of which the first is the default."""
+    allowed = parameter.enum
+    value = scalar(values, parameter.name) or allowed[0]
+    if value not in allowed:
+        why = f"{value[:100]!r} est inconnu. Valeurs : {', '.join(allowed)}"
+        raise errors.parametre_invalide(parameter.name, why, valeurs=allowed)
+    return value
+
+
+def matching(values: Values, parameter: Parameter) -> str | None:
+    """A text of the pattern of the parameter, None if absent."""
+    text = scalar(values, parameter.name)
+    if not text:
+        return None
+    if not re.fullmatch(parameter.pattern, text):
+        why = f"{text[:100]!r} n'en est pas une valeur, comme l'est {parameter.example}"
+        raise errors.parametre_invalide(parameter.name, why)
+    return text
+
+
+def integer(values: Values, parameter: Parameter) -> int | None:
+    """None if absent; not below the minimum. Who asks clamps what is over a maximum (B18)."""
+    text = scalar(values, parameter.name)
+    if not text:
+        return None
+    try:
+        number = parse_integer(text)
+    except ValueError as error:
+        raise errors.parametre_invalide(parameter.name, str(error)) from error
+    least = parameter.minimum
+    if least is not None and number < least:
+        raise errors.parametre_invalide(parameter.name, f"{text[:100]} est inférieur à {least}")
+    return number
+
+
+def decimal(values: Values, parameter: Parameter) -> float | None:
+    text = scalar(values, parameter.name)
+    if not text:
+        return None
+    try:
+        return parse_decimal(text)
+    except ValueError as error:
+        raise errors.parametre_invalide(parameter.name, str(error)) from error
+
+
+def check_bounds(
+    values: Values,
+    least: Parameter,
+    low: float | None,
+    greatest: Parameter,
+    high: float | None,
+) -> None:
+    if low is not None and high is not None and low > high:
+        high_text = scalar(values, greatest.name)[:100]
+        why = f"{scalar(values, least.name)[:100]} dépasse {greatest.name} ({high_text})"
+        raise errors.parametre_invalide(least.name, why)
+
+
+def int32(number: int | None) -> int | None:
+    return None if number is None else max(-_INT32, min(number, _INT32))
+
+
+def flag(values: Values, parameter: Parameter) -> bool:
+    """Is it there? It has one value, and an empty one is none (B23)."""
+    text = scalar(values, parameter.name)
+    if text and text not in parameter.enum:
+        only = parameter.enum[0]
+        why = f"{text[:100]!r} : seule la valeur {only} est admise ; sinon omettez le paramètre"
+        raise errors.parametre_invalide(parameter.name, why)
+    return bool(text)

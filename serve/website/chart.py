@@ -1,0 +1,100 @@
+"""The small chart of a company: two figures over its fiscal years, as shapes to be drawn.
+
+Turnover and result where the accounts have them; small British companies file a balance sheet only,
+and then it is total assets and equity. Pure: numbers in, places in a drawing out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from serve.data.statement_table import Line
+
+# Codes of statement lines, the one taken first (§2.4; seeds/frc.csv and those of RIK).
+_TURNOVER: Final = ("TurnoverRevenue", "Revenue", "RevenueConsolidated")
+_RESULT: Final = (
+    "ProfitLoss", "TotalAnnualPeriodProfitLoss", "TotalAnnualPeriodProfitLossConsolidated",
+    "TotalProfitLoss", "OperatingProfitLoss",
+)  # fmt: skip
+_ASSETS: Final = ("TotalAssets", "Assets", "AssetsConsolidated")
+_EQUITY: Final = ("Equity", "EquityConsolidated", "NetAssetsLiabilities")
+
+WIDTH: Final = 560
+_TOP, _BOTTOM = 16, 168  # the highest and lowest place of a figure
+_LEFT: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A bar or a point of one year; `value` is what its title says."""
+
+    year: int
+    value: float
+    x: float
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """`bars` of the first figure and `points` of the second, oldest first; `zero`: its line."""
+
+    names: tuple[tuple[str, str], tuple[str, str]]
+    years: Sequence[tuple[int, float]]
+    bars: Sequence[Shape]
+    points: Sequence[Shape]
+    bar_width: float
+    zero: float
+
+    @property
+    def path(self) -> str:
+        """The line through the points, as SVG writes it."""
+        return " ".join(f"{point.x:g},{point.y:g}" for point in self.points)
+
+
+def history(lines: Sequence[Line]) -> History | None:
+    """The chart of these statements; None where less than two years have a figure to show."""
+    found = {line.code: line for line in lines}
+    names = (("Chiffre d’affaires", "Turnover"), ("Résultat", "Result"))
+    first, second = _values(found, _TURNOVER), _values(found, _RESULT)
+    if len(set(first) | set(second)) < 2:
+        names = (("Total de l’actif", "Total assets"), ("Capitaux propres", "Equity"))
+        first, second = _values(found, _ASSETS), _values(found, _EQUITY)
+    years = sorted(set(first) | set(second))
+    return _drawn(names, years, first, second) if len(years) > 1 else None
+
+
+def _drawn(
+    names: tuple[tuple[str, str], tuple[str, str]],
+    years: Sequence[int],
+    first: dict[int, float],
+    second: dict[int, float],
+) -> History:
+    values = [0.0, *first.values(), *second.values()]
+    highest, lowest = max(values), min(values)
+    scale = (_BOTTOM - _TOP) / ((highest - lowest) or 1.0)
+    step = (WIDTH - 2 * _LEFT) / len(years)
+    width = round(min(64.0, step * 0.5), 1)
+    zero = round(_TOP + highest * scale, 1)
+    centres = {year: round(_LEFT + step * (place + 0.5), 1) for place, year in enumerate(years)}
+
+    def y(value: float) -> float:
+        return round(_TOP + (highest - value) * scale, 1)
+
+    bars = [
+        Shape(year, value, round(centres[year] - width / 2, 1), min(y(value), zero),
+              round(abs(y(value) - zero), 1))
+        for year, value in sorted(first.items())
+    ]  # fmt: skip
+    points = [
+        Shape(year, value, centres[year], y(value), 0) for year, value in sorted(second.items())
+    ]
+    return History(names, sorted(centres.items()), bars, points, width, zero)
+
+
+def _values(found: dict[str, Line], codes: Sequence[str]) -> dict[int, float]:
+    """By year, from the first of `codes` that the statements have."""
+    for code in codes:
+        if code in found:
+            return found[code].values
+    return {}

@@ -1,0 +1,75 @@
+"""Who may try a password, how often, and how many are looked at together.
+
+A hash takes 64 MiB and a tenth of a second, so two are made at once, in threads, and few wait: more
+are told to come back. Tries are limited by address and by account, known or not alike; sign-ups by
+address. What is refused here costs nothing.
+"""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Final, TypeVar
+
+from quota.ledger import passwords
+from quota.ledger.people import folded
+from serve.access import quota_headers
+from serve.access.burst_gate import Limiter
+from serve.config import Debit
+from serve.contract import errors
+from serve.contract.errors import ApiError
+from serve.request.client_address import bucket
+
+T = TypeVar("T")
+
+AT_ONCE: Final = 2
+WAITING: Final = 16
+
+
+class Guard:
+    """The limits of log-ins and sign-ups, and the threads in which passwords are hashed."""
+
+    def __init__(self, limiter: Limiter, debit: Debit) -> None:
+        self._limiter = limiter
+        self._debit = debit
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._waiting = 0
+
+    def log_in(self, address: str | None, email: str, now: datetime) -> None:
+        """Let a password be tried. Raises ApiError 429."""
+        limit = self._debit.connexions
+        for who in (f"connexion {bucket(address)}", f"connexion {folded(email)}"):
+            wait = self._limiter.allow(who, limit, now.timestamp()).seconds
+            if wait:
+                raise _refused(limit, "minute", wait, now)
+
+    def sign_up(self, address: str | None, now: datetime) -> None:
+        """Let an organisation be made. Raises ApiError 429."""
+        limit = self._debit.inscriptions_jour
+        wait = self._limiter.day(f"inscription {bucket(address)}", limit, now.timestamp()).seconds
+        if wait:
+            raise _refused(limit, "jour", wait, now)
+
+    async def hashed(self, password: str) -> str:
+        """The hash of a new password. Raises ApiError 503."""
+        return await self._aside(lambda: passwords.hashed(password))
+
+    async def is_right(self, password: str, stored: str | None) -> bool:
+        """Is it the password? None, for nobody, takes as long. Raises ApiError 503."""
+        return await self._aside(lambda: passwords.is_right(password, stored))
+
+    async def _aside(self, make: Callable[[], T]) -> T:
+        if self._waiting >= WAITING:
+            raise errors.indisponible("Trop de connexions à la fois")
+        self._waiting += 1
+        try:
+            async with self._places:
+                return await asyncio.to_thread(make)
+        finally:
+            self._waiting -= 1
+
+
+def _refused(limit: int, window: str, wait: float, now: datetime) -> ApiError:
+    again = max(1, ceil(wait))
+    told = quota_headers.quota("debit", limit, limit, now + timedelta(seconds=again))
+    return errors.trop_de_requetes(told, again, window)

@@ -1,0 +1,133 @@
+"""A request as a page sees it: who visits, in which language, with which form.
+
+`serve/http/website_route.py` makes one from HTTP; all pages are functions of a Desk and a Visit.
+"""
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from quota.accounts import Account
+from quota.ledger.people import Person
+from quota.store.base import LedgerStore
+from serve.access.burst_gate import Limiter
+from serve.access.caller import Caller
+from serve.access.context import Site
+from serve.config import Debit
+from serve.observe.request_trace import Trace
+from serve.request.params import Pairs
+from serve.website import cookies, page_errors
+from serve.website.facet_counts import Figures
+from serve.website.login_throttle import Guard
+from serve.website.signing import Seals
+
+_NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Who is logged in: the person, its account, and the token that its cookie holds."""
+
+    person: Person
+    account: Account
+    token: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request for a page.
+
+    Attributes:
+        pairs: the query string, `lang` taken out.
+        form: the fields of a form that was sent; of two with one name the last.
+        caller: whose rights and meters the page has (decision 044).
+        origin: what this server is called by the visitor: `https://host`.
+        nonce: what the tokens of this browser's forms are bound to while nobody is logged in.
+        keep: what has to be remembered in the cookie `visite`, or None.
+    """
+
+    path: str
+    segments: tuple[str, ...]
+    pairs: Pairs
+    form: Mapping[str, str]
+    lang: str
+    caller: Caller
+    session: Session | None
+    origin: str
+    nonce: str
+    keep: str | None
+    html: bool
+    head: bool
+    trace: Trace
+    now: datetime
+
+    @property
+    def bound(self) -> str:
+        """What the tokens of its forms are bound to: the session, or else the browser."""
+        return self.session.token.hex() if self.session else self.nonce
+
+    def t(self, fr: str, en: str) -> str:
+        """The text in the visitor's language."""
+        return en if self.lang == "en" else fr
+
+
+def remembered(kept: Mapping[str, str], *, secure: bool) -> tuple[str | None, str | None]:
+    """The language and the nonce of the cookie `visite`, as far as they are there."""
+    lang, _, nonce = kept.get(cookies.name(cookies.VISIT, secure=secure), "").partition(".")
+    return lang or None, nonce if _NONCE.fullmatch(nonce) else None
+
+
+def new_nonce() -> str:
+    return secrets.token_urlsafe(16)
+
+
+def last(pairs: Pairs, name: str) -> str | None:
+    """The last value of that name, or None."""
+    values = [value for known, value in pairs if known == name]
+    return values[-1] if values else None
+
+
+def without(pairs: Pairs, names: Sequence[str]) -> Pairs:
+    return tuple(pair for pair in pairs if pair[0] not in names)
+
+
+# MERGED serve/website/desk.py
+# What every page is made with: the site, its seals, its guard, its figures.
+#
+# One for a serving process. The limits and rights are those of the site: pages add none of their own.
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """`started`: of this process, for /statut."""
+
+    site: Site
+    seals: Seals
+    guard: Guard
+    started: datetime
+    figures: Figures = field(default_factory=Figures)
+
+    @property
+    def secure(self) -> bool:
+        """Do visitors come over https? Then no cookie goes over anything else."""
+        return self.site.base_url.startswith("https://")
+
+    @property
+    def store(self) -> LedgerStore:
+        """The store, with its accounts and people.
+
+        Raises:
+            ApiError: 503: an edge has neither (`quota/edge/edge_store.py`).
+            StoreUnavailable
+        """
+        store = self.site.counters.store
+        if not isinstance(store, LedgerStore):
+            raise page_errors.comptes_au_centre()
+        return store
+
+
+def make_desk(site: Site, seals: Seals, limiter: Limiter, debit: Debit) -> Desk:
+    return Desk(site, seals, Guard(limiter, debit), site.now())

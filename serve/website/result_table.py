@@ -1,0 +1,77 @@
+"""The table of results: its columns, and the address that a click on a head leads to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from serve.website.page_request import Visit
+from serve.website.search_form import Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column; `orders` are those of its head, the one that a first click gives first."""
+
+    name: str
+    fr: str
+    en: str
+    orders: tuple[str, ...] = ()
+    look: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """`sorted` is a value of aria-sort, or "" """
+
+    name: str
+    label: str
+    look: str
+    href: str | None
+    sorted: str
+
+
+COLUMNS: Final = (
+    Column("nom", "Société", "Company", ("nom",)),
+    Column("secteur", "Secteur", "Sector", look="wide"),
+    Column("creation", "Création", "Founded", ("recent",), look="num wide"),
+    Column("effectif", "Effectif", "Headcount", ("effectif_desc",), look="num"),
+    Column("capital", "Capital", "Capital", ("capital_desc",), look="num wide"),
+    Column("ca", "Chiffre d’affaires", "Turnover", ("ca_desc", "ca_asc"), look="num"),
+)
+_ASCENDING: Final = ("nom", "ca_asc")
+
+ORDER_NAMES: Final = {
+    "ca_desc": ("Chiffre d’affaires, décroissant", "Turnover, highest first"),
+    "ca_asc": ("Chiffre d’affaires, croissant", "Turnover, lowest first"),
+    "nom": ("Nom, de A à Z", "Name, A to Z"),
+    "effectif_desc": ("Effectif, décroissant", "Headcount, highest first"),
+    "recent": ("Création, la plus récente", "Founded most recently"),
+    "capital_desc": ("Capital social, décroissant", "Share capital, highest first"),
+    "score": ("Fiches les plus complètes", "Most complete records"),
+}
+
+
+def heads(visit: Visit, asked: Asked) -> Sequence[Head]:
+    return [
+        Head(
+            column.name,
+            visit.t(column.fr, column.en),
+            column.look,
+            asked.href(tri=_next(column, asked.tri)) if column.orders else None,
+            _sorted(column, asked.tri),
+        )
+        for column in COLUMNS
+    ]
+
+
+def _next(column: Column, tri: str) -> str:
+    """The order after a click: the other one, where the column has two."""
+    if tri not in column.orders:
+        return column.orders[0]
+    return column.orders[(column.orders.index(tri) + 1) % len(column.orders)]
+
+
+def _sorted(column: Column, tri: str) -> str:
+    if tri not in column.orders:
+        return ""
+    return "ascending" if tri in _ASCENDING else "descending"

@@ -1,0 +1,96 @@
+"""The search of the explorer, as its form shows it and as addresses hold it.
+
+What a visitor wrote stays as it was written, right or wrong: the search itself is read by the same
+code as the API's (serve/request/params.py). Here it only becomes links: the same search with one thing
+changed, whatever the number of times and the spelling in which it came.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from serve.request.params import SEARCH, Pairs
+from serve.request.place_names import Names
+from shards.generations.reference import Reference
+from shards.query import ORDERS
+
+# Those of which a search may have several values, and what stands between them in an address.
+LISTS: Final = {"pays": ",", "secteur": "|", "sous_secteur": "|"}
+_SCALARS: Final = tuple(name for name in SEARCH if name not in LISTS and name != "limit")
+# An address without any parameter is the front page, where nothing is searched.
+_EVERYTHING: Final = {"tri": ORDERS[0]}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A search: country codes, slugs of sectors, labels of sub-sectors, texts of the rest."""
+
+    pays: tuple[str, ...]
+    secteurs: tuple[str, ...]
+    sous_secteurs: tuple[str, ...]
+    values: Mapping[str, str]
+
+    def value(self, name: str) -> str:
+        return self.values.get(name, "")
+
+    @property
+    def tri(self) -> str:
+        return self.value("tri") or ORDERS[0]
+
+    def pairs(self, **changes: str) -> list[tuple[str, str]]:
+        """The parameters that are not empty, in the order of §4.4.
+
+        A change starts again at the first row, unless it is of the row.
+        """
+        texts = {
+            "pays": ",".join(self.pays),
+            "secteur": "|".join(self.secteurs),
+            "sous_secteur": "|".join(self.sous_secteurs),
+            **self.values,
+            **({"offset": ""} if changes else {}),
+            **changes,
+        }
+        if not texts["secteur"]:
+            texts["sous_secteur"] = ""  # it applies only with a sector (B7)
+        return [(name, texts[name]) for name in SEARCH if texts.get(name)]
+
+    def href(self, path: str = "/", **changes: str) -> str:
+        """The address of this search with some parameters changed; "" takes one out."""
+        return f"{path}?{query_string(self.pairs(**changes) or list(_EVERYTHING.items()))}"
+
+    def without(self, name: str, value: str) -> str:
+        """The address of this search without one of its values."""
+        kept = {"pays": self.pays, "secteur": self.secteurs, "sous_secteur": self.sous_secteurs}
+        left = LISTS[name].join(one for one in kept[name] if one != value)
+        return self.href(**{name: left})
+
+
+def read(pairs: Pairs, names: Names, reference: Reference) -> Asked:
+    """The search of a query string; values of lists that nobody knows are left to the error."""
+    values: dict[str, list[str]] = {}
+    for name, value in pairs:
+        values.setdefault(name, []).append(value.strip())
+    slugs = {one.code: one.slug for one in reference.secteurs}
+    divisions = _known(_items(values, "secteur"), names.sector)
+    return Asked(
+        pays=_known(_items(values, "pays"), names.country),
+        secteurs=tuple(slugs[division] for division in divisions),
+        sous_secteurs=_items(values, "sous_secteur"),
+        values={name: values[name][-1] for name in _SCALARS if values.get(name, [""])[-1]},
+    )
+
+
+def query_string(pairs: Sequence[tuple[str, str]]) -> str:
+    """Parameters as an address: readable, since commas and bars may stand there (RFC 3986 §3.4)."""
+    return urlencode(pairs, quote_via=quote, safe=",")
+
+
+def _items(values: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
+    parts = (part.strip() for value in values.get(name, ()) for part in value.split(LISTS[name]))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _known(words: Sequence[str], meaning: Callable[[str], str | None]) -> tuple[str, ...]:
+    codes = (meaning(word) for word in words)
+    return tuple(dict.fromkeys(code for code in codes if code is not None))

@@ -1,0 +1,282 @@
+"""Builds the index of names and identifiers of a shard (FORMAT.md §8); `name_lookup.py` searches it.
+
+Names repeat few words. So each distinct piece of a name between blanks is folded once, words are
+numbered in their order, and everything else is arithmetic on numbers: a name is the numbers of its
+words, names sort as these numbers do (a blank sorts before every letter), and postings, suffixes
+and the sets that are united beforehand are arrays.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards.codec import sorting, strings
+from shards.codec.arrays import distinct, ranges
+from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, counted_size, heavy_size
+from shards.codec.arrays import Rows
+from shards.codec.row_sets import Packing, mask_of
+from shards.codec.sorting import Keys, Sorted
+from shards.codec.folding import fold, fold_id
+from shards.codec.strings import END, Interval, Texts
+
+Numbers = NDArray[np.uint32]
+
+# Names that are Python objects at a time.
+_BATCH: Final = 1 << 15
+_END_OF_NAME: Final = "\0"
+_UPPER: Final = np.frombuffer(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The folded names of rows 0, 1, …: the words of row i are tokens[starts[i] : starts[i + 1]].
+
+    `words` are all distinct words, sorted; a token is the number of one.
+    """
+
+    words: Texts
+    tokens: Numbers
+    starts: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The rows of word i are rows[starts[i] : starts[i + 1]], ascending."""
+
+    rows: Rows
+    starts: Numbers
+
+
+# -- names -------------------------------------------------------------------------
+
+
+class _Pieces(dict[str, int]):
+    """Numbers the pieces of names as they are met."""
+
+    def __missing__(self, piece: str) -> int:
+        number = self[piece] = len(self)
+        return number
+
+
+def fold_names(noms: Texts) -> Names:
+    """The folded words of `noms`, a name a row.
+
+    Folding works on characters and takes blanks for ends of words, so it may be done piece by
+    piece: `fold(a + " " + b)` is `fold(a)`, a blank, `fold(b)`.
+    """
+    pieces = _Pieces()
+    assert pieces[_END_OF_NAME] == 0
+    met = [_numbered(batch, pieces) for batch in _batches(noms)]
+    numbers = np.concatenate(met) if met else np.empty(0, dtype=np.uint32)
+    folded = [fold(piece).split() for piece in pieces]
+    words = sorted({word for part in folded for word in part})  # code points sort as UTF-8 does
+    place = {word: index for index, word in enumerate(words)}
+    flat = np.array([place[word] for part in folded for word in part], dtype=np.uint32)
+    counts = np.array([len(part) for part in folded], dtype=np.int64)
+    tokens = flat[ranges(np.cumsum(counts)[numbers] - counts[numbers], counts[numbers])]
+    ends = np.cumsum(counts[numbers])[numbers == 0]
+    starts = np.concatenate(([0], ends)).astype(np.uint32)
+    return Names(strings.pack(words), tokens, starts)
+
+
+def _batches(noms: Texts) -> Iterator[str]:
+    starts = noms.starts
+    for first in range(0, len(noms), _BATCH):
+        end = min(first + _BATCH, len(noms))
+        yield bytes(noms.data[int(starts[first]) : int(starts[end])]).decode()
+
+
+def _numbered(batch: str, pieces: _Pieces) -> Numbers:
+    parts = batch.replace("\n", f" {_END_OF_NAME} ").split()
+    return np.fromiter(map(pieces.__getitem__, parts), dtype=np.uint32, count=len(parts))
+
+
+def by_name(names: Names, noms: Texts, by_id: Rows) -> Rows:
+    """Rows by folded name, then raw name, ties in the order of `by_id` (contract B29)."""
+    starts = names.starts[:-1].astype(np.int64)
+    lengths = np.diff(names.starts.astype(np.int64))
+    tokens = np.concatenate((names.tokens.astype(np.uint64) + np.uint64(1), [0, 0]))
+
+    def level(rows: Rows, depth: int) -> tuple[Keys, NDArray[np.bool_]]:
+        left = lengths[rows] - 2 * depth
+        place = np.minimum(starts[rows] + 2 * depth, len(tokens) - 2)
+        first = np.where(left > 0, tokens[place], 0).astype(np.uint64)
+        second = np.where(left > 1, tokens[place + 1], 0).astype(np.uint64)
+        return first << np.uint64(32) | second, left > 2
+
+    folded = sorting.refine(sorting.tied(by_id), level)
+    return sorting.by_bytes(noms, folded).rows
+
+
+# -- words -------------------------------------------------------------------------
+
+
+def postings(names: Names) -> Postings:
+    """The rows of each word, each row once."""
+    rows = np.repeat(np.arange(len(names.starts) - 1, dtype=np.uint64), np.diff(names.starts))
+    pairs = distinct(names.tokens.astype(np.uint64) << np.uint64(32) | rows)
+    owners = (pairs >> np.uint64(32)).astype(np.uint32)
+    starts = np.searchsorted(owners, np.arange(len(names.words) + 1, dtype=np.uint32))
+    return Postings(pairs.astype(np.uint32), starts.astype(np.uint32))
+
+
+def suffixes(words: Texts) -> Numbers:
+    """The places where a character of a word begins, by the SUFFIX_BYTES bytes from there on."""
+    data = sorting.padded(words.data, SUFFIX_BYTES)
+    text = data[: len(words.data)]
+    # A suffix starts at a letter: not at an END, not inside a character.
+    starts = np.flatnonzero((text != END[0]) & (text & 0xC0 != 0x80)).astype(np.uint32)
+
+    def level(places: Rows, depth: int) -> tuple[Keys, NDArray[np.bool_]]:
+        end = (depth + 1) * sorting.CHUNK
+        keys = sorting.heads(data, places.astype(np.int64) + end - sorting.CHUNK)
+        return keys, np.full(len(places), end < SUFFIX_BYTES)
+
+    return sorting.refine(sorting.tied(starts), level).rows
+
+
+def sampled(data: memoryview | bytes, places: NDArray[np.generic]) -> Keys:
+    """The first 8 bytes of every SAMPLED-th place, as a number."""
+    return sorting.heads(sorting.padded(data), places[::SAMPLED].astype(np.int64))
+
+
+def owners(words: Texts) -> Numbers:
+    """Of every OWNED-th byte of the words, the number of the word that it belongs to."""
+    places = np.arange(0, len(words.data), OWNED, dtype=np.uint32)
+    return (np.searchsorted(words.starts, places, side="right") - 1).astype(np.uint32)
+
+
+def heavy(
+    words: Texts, suffixes: Numbers, held: Postings, packing: Packing
+) -> Iterator[tuple[Interval, bytes]]:
+    """Each interval of suffixes whose words have too many rows to be united during a search.
+
+    These are the heavy nodes of the suffix tree of the words, met from the root down: a part of a
+    node that is light has only light parts. Of those between `counted_size` and `heavy_size` there
+    is the number of rows and the first of them.
+    """
+    owners = (np.searchsorted(words.starts, suffixes, side="right") - 1).astype(np.uint32)
+    counts = np.diff(held.starts.astype(np.int64))
+    weight = np.concatenate(([0], np.cumsum(counts[owners])))
+    data = sorting.padded(words.data, SUFFIX_BYTES + 1)
+    rows = packing.rows
+    met: set[Interval] = set()  # a node with one heavy part is that part, one letter further
+    for part, _ in _nodes(data, suffixes, weight, counted_size(rows)):
+        if part in met:
+            continue
+        met.add(part)
+        listed = _listed(held, owners[part.first : part.end])
+        if len(listed) > heavy_size(rows):
+            yield part, packing.of_mask(mask_of(listed, rows))
+        else:
+            yield part, packing.of_count(distinct(listed))
+
+
+def _nodes(
+    data: NDArray[np.uint8], places: Numbers, weight: NDArray[np.int64], least: int
+) -> Iterator[tuple[Interval, int]]:
+    """Intervals of the sorted `places` that share some whole characters and weigh over `least`.
+
+    With the number of bytes that they share, which is at most SUFFIX_BYTES.
+    """
+    pending = [(Interval(0, len(places)), 0)]
+    while pending:
+        interval, depth = pending.pop()
+        for part in _split(data, places, interval, depth):
+            if weight[part.end] - weight[part.first] <= least:
+                continue
+            # The byte after the shared ones begins a character, so they end between two.
+            if int(data[int(places[part.first]) + depth + 1]) & 0xC0 != 0x80:
+                yield part, depth + 1
+            if depth + 1 < SUFFIX_BYTES:
+                pending.append((part, depth + 1))
+
+
+def _split(
+    data: NDArray[np.uint8], places: Numbers, interval: Interval, depth: int
+) -> Iterator[Interval]:
+    """The parts of `interval` by the byte at `depth`, without the texts that end there."""
+    letters = data[places[interval.first : interval.end].astype(np.int64) + depth]
+    bounds = [0, *(np.flatnonzero(np.diff(letters)) + 1).tolist(), len(letters)]
+    for first, end in pairwise(bounds):
+        if end > first and letters[first] != END[0]:
+            yield Interval(interval.first + first, interval.first + end)
+
+
+def _listed(held: Postings, owners: Numbers) -> Rows:
+    """The rows of these words, one after the other."""
+    first = held.starts[owners].astype(np.int64)
+    return held.rows[ranges(first, held.starts[owners + 1] - first)]
+
+
+def junctions(names: Names, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
+    """The rows of each pair of characters on either side of a blank, pairs ascending."""
+    words = bytes(names.words.data).decode().split("\n")[:-1]
+    last = np.array([ord(word[-1]) for word in words], dtype=np.uint64)
+    first = np.array([ord(word[0]) for word in words], dtype=np.uint64)
+    owner = np.repeat(np.arange(packing.rows, dtype=np.uint64), np.diff(names.starts))
+    inside = np.flatnonzero(owner[1:] == owner[:-1])
+    pairs = last[names.tokens[inside]] << np.uint64(32) | first[names.tokens[inside + 1]]
+    kinds = distinct(pairs.copy())
+    numbered = np.searchsorted(kinds, pairs).astype(np.uint64) << np.uint64(32) | owner[inside]
+    numbered = distinct(numbered)
+    bounds = np.searchsorted(numbered, np.arange(len(kinds) + 1, dtype=np.uint64) << np.uint64(32))
+    for pair, (start, end) in zip(kinds.tolist(), pairwise(bounds.tolist()), strict=True):
+        key = (chr(pair >> 32) + chr(pair & 0xFFFFFFFF)).encode()
+        yield key, packing.of_rows(numbered[start:end].astype(np.uint32))
+
+
+# -- identifiers ---------------------------------------------------------------------
+
+
+def fold_ids(ids: Texts) -> Texts:
+    """The folded identifiers, by row. Most are their own folding, and only the others are read."""
+    data = np.frombuffer(ids.data, dtype=np.uint8)
+    plain = np.zeros(256, dtype=bool)
+    plain[_UPPER] = plain[END[0]] = True
+    odd = np.flatnonzero(~plain[data])
+    if not len(odd):
+        return ids
+    mended = set((np.searchsorted(ids.starts, odd, side="right") - 1).tolist())
+    return strings.pack(
+        fold_id(ids[row].decode()) if row in mended else ids[row].decode()
+        for row in range(len(ids))
+    )
+
+
+def by_identifier(ids: Texts) -> Sorted:
+    """Rows by the bytes of their identifiers; a group of several rows shares one."""
+    return sorting.by_bytes(ids)
+
+
+def width(given: Texts) -> int:
+    """The bytes from text to text where all, at least one, are of the same length; else 0."""
+    lengths = np.diff(given.starts)
+    same = len(lengths) and int(lengths.min()) == int(lengths.max())
+    return int(lengths[0]) if same else 0
+
+
+def gathered(given: Texts, places: Rows) -> Texts:
+    """The texts at `places`, in that order."""
+    starts = given.starts.astype(np.int64)
+    lengths = np.diff(starts)[places]
+    data = np.frombuffer(given.data, dtype=np.uint8)[ranges(starts[places], lengths)]
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    return Texts(data.tobytes(), ends.astype(np.uint32))
+
+
+def prefixes(folded: Texts, by_folded: Rows, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
+    """The prefixes of `folded`, sorted identifiers, that too many rows have; prefixes ascending."""
+    data = sorting.padded(folded.data, SUFFIX_BYTES + 1)
+    places = folded.starts[:-1]
+    weight = np.arange(len(places) + 1)
+    found = [
+        (bytes(data[int(places[part.first]) :][:depth]), part)
+        for part, depth in _nodes(data, places, weight, heavy_size(packing.rows))
+    ]
+    for prefix, part in sorted(found):
+        yield prefix, packing.of_rows(np.sort(by_folded[part.first : part.end]))

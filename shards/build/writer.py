@@ -1,0 +1,295 @@
+"""Writes the shard of one country. It appears under its name only when it is whole.
+
+The rows come in layout order; all else (orders, lists, indexes) is computed here, because the
+reader depends on each of them being right. The same input gives the same bytes: keys are appended
+in order, everything is sorted with a full key, and nothing asks for the time. A few thousand names
+or records are Python objects at a time, never all of them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from shards.codec import cells, sort_keys
+from shards import format
+from shards.build import name_index, order_index, phrase_index
+from shards.codec.cells import Cell
+from shards.errors import OutOfOrderError
+from shards.build.lmdb_writer import Filling, filling
+from shards.codec.sort_keys import Keys
+from shards.codec.arrays import Rows
+from shards.query import ORDERS
+from shards.codec.row_sets import Packing
+from shards.codec.strings import END, Texts
+from shards.build.name_index import Names
+
+# A dictionary of zstd is trained on some rows; on fewer than this it would be longer than its gain.
+_SAMPLES: Final = 4_000
+FEWEST_SAMPLES: Final = 500
+_DICTIONARY_BYTES: Final = 112 << 10
+# Rows compressed in one call.
+_BATCH: Final = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What is searched and sorted of one country: one entry a row, in layout order.
+
+    Layout order is NACE division ascending, group ascending, `ca_eur` descending, `ids` ascending
+    by UTF-8 bytes; nulls last. Amounts are euros with NaN for null, headcounts persons with
+    `format.EFFECTIF_NULL`, dates numbers yyyymmdd (`orders.date_key`) with `format.DATE_NULL`.
+    """
+
+    ids: Texts
+    noms: Texts
+    cells: Sequence[tuple[str | None, str | None, int]]  # division, group, rows: in layout order
+    ca_eur: NDArray[np.float64]
+    effectif: NDArray[np.int32]
+    dates: NDArray[np.int32]
+    capital_eur: NDArray[np.float64]
+    score: NDArray[np.int16]
+    site_web: NDArray[np.bool_]
+
+
+def write(
+    path: Path,
+    iso2: str,
+    columns: Columns,
+    records: Callable[[range], Iterator[bytes]],
+    comptes: Iterable[tuple[int, bytes]],
+    progress: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Write the shard of `iso2` to `path`.
+
+    Args:
+        records: gives the stored bytes (`record.encode`) of a range of rows. It is called twice:
+            for a sample to train the compression on, then for all rows.
+        comptes: row and JSON of its statement lines (contract E5), rows ascending; only those that
+            have some.
+        progress: is told how many more rows have been written, now and then.
+
+    Raises:
+        OutOfOrderError: if the rows are not in layout order, or an identifier comes twice; `path`
+            is then untouched.
+    """
+    for name, found in (("ids", columns.ids), ("noms", columns.noms)):
+        _check_texts(name, found, len(columns.ca_eur))
+    by_id = _by_id(columns)
+    layout = _layout(columns, by_id)
+    with filling(path) as tables:
+        names = name_index.fold_names(columns.noms)
+        by_name = name_index.by_name(names, columns.noms, by_id)
+        packing = _write_columns(tables, columns, layout, by_name, by_id)
+        _write_names(tables, names, packing)
+        _write_identifiers(tables, columns.ids, by_id, packing)
+        _write_rows(tables, iso2, layout, len(by_id), records, progress)
+        _write_comptes(tables, len(by_id), comptes)
+
+
+def _check_texts(name: str, found: Texts, rows: int) -> None:
+    ends = np.frombuffer(found.data, dtype=np.uint8) == END[0]
+    if len(found) != rows or int(np.count_nonzero(ends)) != rows:
+        raise OutOfOrderError(
+            f"{name}: {len(found)} texts with {int(np.count_nonzero(ends))} ends of line for "
+            f"{rows} rows; give one text a row, none with a line break inside"
+        )
+
+
+def _by_id(columns: Columns) -> Rows:
+    """Rows by identifier, once each identifier is known to be the only one."""
+    found = name_index.by_identifier(columns.ids)
+    twice = np.flatnonzero(found.group[1:] == found.group[:-1])
+    if len(twice):
+        identifier = columns.ids[int(found.rows[twice[0]])].decode()
+        raise OutOfOrderError(f"identifier {identifier!r} comes twice; give each company once")
+    return found.rows
+
+
+def _layout(columns: Columns, by_id: Rows) -> list[Cell]:
+    """The cells of the layout, once the rows are known to be in it."""
+    found: list[Cell] = []
+    start = 0
+    for secteur, sous_secteur, rows in columns.cells:
+        stop = start + rows
+        part = slice(start, stop)
+        with_ca = start + int(np.count_nonzero(~np.isnan(columns.ca_eur[part])))
+        with_site = int(np.count_nonzero(columns.site_web[part]))
+        found.append(Cell(secteur, sous_secteur, start, with_ca, stop, with_site))
+        start = stop
+    if start != len(by_id) or any(_place(b) <= _place(a) for a, b in pairwise(found)):
+        raise OutOfOrderError(
+            f"the cells hold {start} rows of {len(by_id)}, or are not in order: each sector and "
+            "sub-sector once, ascending, none last"
+        )
+    _check_order(columns, by_id, [cell.start for cell in found])
+    return found
+
+
+def _place(cell: Cell) -> tuple[bool, str, bool, str]:
+    secteur, sous_secteur = cell.secteur, cell.sous_secteur
+    return secteur is None, secteur or "", sous_secteur is None, sous_secteur or ""
+
+
+def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
+    """Within a cell: turnover descending, null last, then identifier."""
+    key = np.where(np.isnan(columns.ca_eur), np.inf, -columns.ca_eur)
+    place = sort_keys.ranks(by_id)
+    later = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & (place[1:] > place[:-1]))
+    later[[start - 1 for start in starts if start]] = True
+    if not later.all():
+        row = int(np.argmin(later)) + 1
+        raise OutOfOrderError(
+            f"row {row} ({columns.ids[row].decode()!r}) does not come after the row before it in "
+            "layout order; sort by sector, sub-sector, turnover descending, identifier"
+        )
+
+
+def _write_columns(
+    tables: Filling, columns: Columns, layout: Sequence[Cell], by_name: Rows, by_id: Rows
+) -> Packing:
+    """Facts, orders, ranks and the lists made of them; returns what packs sets by these orders."""
+    keys = _keys(columns)
+    facts = order_index.facts(columns.effectif, columns.site_web)
+    found = order_index.permutations(keys, by_name, by_id)
+    ranks = {tri: sort_keys.ranks(order) for tri, order in found.items()}
+    for entries in (
+        order_index.columns(facts, layout),
+        order_index.orders_and_ranks(keys, found, ranks),
+        order_index.bounds(keys, facts, found),
+        order_index.tops(found, ranks, layout),
+    ):
+        for entry in entries:
+            tables.append(*entry)
+    return Packing(len(by_id), [found[tri] for tri in ORDERS])
+
+
+def _keys(columns: Columns) -> dict[str, Keys]:
+    values: Mapping[str, tuple[NDArray[Any], int | None]] = {
+        "ca_desc": (columns.ca_eur, None),
+        "capital_desc": (columns.capital_eur, None),
+        "effectif_desc": (columns.effectif, format.EFFECTIF_NULL),
+        "recent": (columns.dates, format.DATE_NULL),
+        "score": (columns.score, None),
+    }
+    return {
+        tri: sort_keys.descending(found, format.KEYS[tri], null)
+        for tri, (found, null) in values.items()
+    }
+
+
+def _write_names(tables: Filling, names: Names, packing: Packing) -> None:
+    """Folded names, the index of their words, and what of it is united beforehand."""
+    held = name_index.postings(names)
+    suffixes = name_index.suffixes(names.words)
+    parts: dict[bytes, dict[str, Any]] = {
+        format.NAME: {"tokens": names.tokens, "starts": names.starts},
+        format.WORD: {
+            "posting_starts": held.starts,
+            "postings": held.rows,
+            "owners": name_index.owners(names.words),
+            "suffix_keys": name_index.sampled(names.words.data, suffixes),
+            "suffixes": suffixes,
+            **_texts(names.words),
+        },
+    }
+    for table, values in parts.items():
+        _append_all(tables, table, values)
+    heavy = {
+        format.interval_key(*interval): value
+        for interval, value in name_index.heavy(names.words, suffixes, held, packing)
+    }
+    for key in sorted(heavy):
+        tables.append(format.HEAVY, key, heavy[key])
+    for key, value in name_index.junctions(names, packing):
+        tables.append(format.JUNCTION, key, value)
+    for key, value in phrase_index.phrases(names, packing):
+        tables.append(format.PHRASE, key, value)
+
+
+def _write_identifiers(tables: Filling, ids: Texts, by_id: Rows, packing: Packing) -> None:
+    folded = name_index.fold_ids(ids)
+    by_folded = by_id if folded is ids else name_index.by_identifier(folded).rows
+    ordered = name_index.gathered(folded, by_folded)
+    keys = name_index.sampled(ordered.data, ordered.starts[:-1])
+    parts = {"rows": by_folded, "keys": keys, **_texts(ordered)}
+    if name_index.width(ordered):
+        parts["starts"] = ordered.starts[:2]  # all as long as the first
+    _append_all(tables, format.IDENT, parts)
+    for prefix, value in name_index.prefixes(ordered, by_folded, packing):
+        tables.append(format.PREFIX, prefix, value)
+
+
+def _texts(found: Texts) -> dict[str, Any]:
+    return {"data": found.data, "starts": found.starts}
+
+
+def _append_all(tables: Filling, table: bytes, values: Mapping[str, Any]) -> None:
+    for name in sorted(values):
+        value = values[name]
+        raw = np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else value
+        tables.append(table, name.encode(), raw)
+
+
+def _write_rows(
+    tables: Filling,
+    iso2: str,
+    layout: Sequence[Cell],
+    count: int,
+    records: Callable[[range], Iterator[bytes]],
+    progress: Callable[[int], None],
+) -> None:
+    """The companies, and what the shard says of itself."""
+    dictionary = _train(list(records(range(0, count, max(1, count // _SAMPLES)))))
+    for key, value in (
+        (format.CELLS, cells.dump(layout)),
+        (format.DICTIONARY, dictionary),
+        (format.HEADER, format.pack_header(format.Header(iso2, count))),
+    ):
+        tables.append(format.META, key, value)
+    given = records(range(count))
+    written = 0
+    compress = _compressor(dictionary)
+    while batch := list(islice(given, _BATCH)):
+        for row, stored in enumerate(batch, start=written):
+            frame = compress(stored).removeprefix(format.ZSTD_MAGIC)
+            tables.append(format.RECORD, format.row_key(row), frame)
+        written += len(batch)
+        progress(len(batch))
+    if written != count:
+        raise OutOfOrderError(f"{written} records were given for {count} rows")
+
+
+def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
+    known = None
+    if dictionary:
+        known = zstandard.ZstdCompressionDict(dictionary)
+        known.precompute_compress(level=format.ZSTD_LEVEL)  # else it is read again for each row
+    return zstandard.ZstdCompressor(
+        level=format.ZSTD_LEVEL, dict_data=known, write_dict_id=False
+    ).compress
+
+
+def _write_comptes(tables: Filling, count: int, comptes: Iterable[tuple[int, bytes]]) -> None:
+    plain = zstandard.ZstdCompressor(level=format.ZSTD_LEVEL)
+    for row, lines in comptes:
+        if row >= count:
+            raise OutOfOrderError(f"statements were given for row {row} of {count} rows")
+        tables.append(format.COMPTES, format.row_key(row), plain.compress(lines))
+
+
+def _train(samples: Sequence[bytes]) -> bytes:
+    """A dictionary of zstd for rows that are like `samples`; empty where it would not pay."""
+    if len(samples) < FEWEST_SAMPLES:
+        return b""
+    try:
+        # k and d are given: without them zstd tries many, and takes a minute to choose.
+        trained = zstandard.train_dictionary(_DICTIONARY_BYTES, list(samples), k=256, d=8)
+    except zstandard.ZstdError:  # rows that are all alike leave nothing to learn
+        return b""
+    return bytes(trained.as_bytes())

@@ -1,0 +1,225 @@
+"""What is different from one generation to the next: folders `DATA/changes/<from>-<to>/`.
+
+    changes.json       which files, with their digests, and how many companies of each country
+    EE.changes …       a country of which something is different (change_file.py)
+    changes.parquet    the same for other programs, where the build wrote it
+
+Both names are digests of content, so such a folder is determined by its name. It is no part of the
+generation that it leads to: that one's name must not depend on what was published before, or a
+build of the same input would give another generation (ARCHITECTURE.md, decision 036).
+
+Folders are read in both directions, so that there is a way back after a rollback; the ones that are
+kept are a graph, in which the way from an old generation to the published one is looked for.
+"""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+import orjson
+
+from shards.changes.change_file import SUFFIX, Changes, Counts
+from shards.errors import CorruptError, WrongFormatError
+from shards.generations import atomic_files
+from shards.generations import manifest as manifests
+from shards.generations.manifest import File, Manifest
+
+FOLDER: Final = "changes"
+DOCUMENT: Final = "changes.json"
+STEP_VERSION: Final = 1
+# A month of nights and some: who was away for longer begins anew.
+KEPT: Final = 40
+
+_NAME: Final = re.compile(r"([0-9a-f]{16})-([0-9a-f]{16})")
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """A country in two generations: where its shard was and is, None where there is none."""
+
+    iso2: str
+    old: Path | None
+    new: Path | None
+    rows: int  # of both
+
+
+# Writes `<ISO2>.changes` of each of these countries into the folder, where anything is different,
+# and whatever else is to be there; gives back what is different.
+Compare = Callable[[Iterable[Shards], Path], Mapping[str, Counts]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The way from one generation to another, as it is stored or backwards."""
+
+    folder: Path
+    before: str
+    after: str
+    backwards: bool
+    counts: Mapping[str, Counts]
+
+    def changes(self, iso2: str) -> Changes:
+        """What is different in a country that `counts` names.
+
+        Raises:
+            ShardError, FileNotFoundError: the file is damaged, or gone.
+        """
+        return Changes(self.folder / f"{iso2}{SUFFIX}", backwards=self.backwards)
+
+    def reversed(self) -> Self:
+        """The way back."""
+        counts = {iso2: found.backwards() for iso2, found in self.counts.items()}
+        return type(self)(self.folder, self.after, self.before, not self.backwards, counts)
+
+
+def make(
+    data: Path, old: Path, was: Manifest, new: Path, becomes: Manifest, compare: Compare
+) -> None:
+    """Write the folder of what is different in the generation `new`, unless there is one.
+
+    Args:
+        new: the folder of the generation, which may not have its name yet.
+    """
+    name = f"{was.generation}-{becomes.generation}"
+    back = f"{becomes.generation}-{was.generation}"
+    if any(_is_whole(data / FOLDER / known) for known in (name, back)):
+        return
+    (data / FOLDER).mkdir(exist_ok=True)
+    staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=data))
+    try:
+        counts = compare(_differing(old, was, new, becomes), staged)
+        document = {
+            "format": STEP_VERSION,
+            "from": was.generation,
+            "to": becomes.generation,
+            "counts": {iso2: found._asdict() for iso2, found in sorted(counts.items())},
+            "files": {p.name: asdict(manifests.digest(p)) for p in sorted(staged.iterdir())},
+        }
+        document["blake3"] = manifests.own_digest(document)
+        packed = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+        atomic_files.write(staged / DOCUMENT, packed)
+        shutil.rmtree(data / FOLDER / name, ignore_errors=True)  # one that is damaged
+        atomic_files.settle(staged, data / FOLDER / name)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def steps(data: Path) -> dict[str, tuple[Step, ...]]:
+    """The ways that lead away from each generation; what cannot be read leads nowhere."""
+    found: dict[str, tuple[Step, ...]] = {}
+    for folder in sorted((data / FOLDER).glob("*")):
+        try:
+            step = read(folder)
+        except (FileNotFoundError, CorruptError, WrongFormatError):
+            continue
+        for way in (step, step.reversed()):
+            found[way.before] = (*found.get(way.before, ()), way)
+    return found
+
+
+def read(folder: Path) -> Step:
+    """The way that a folder holds; its files are not looked at.
+
+    Raises:
+        FileNotFoundError, CorruptError, WrongFormatError
+    """
+    return _step(folder, _document(folder))
+
+
+def verify(folder: Path) -> None:
+    """Read every file of a folder of changes and compare it with its document.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        CorruptError: naming the first file that differs, is missing, or does not belong.
+    """
+    document = _document(folder)
+    files = {name: File(**file) for name, file in document["files"].items()}
+    manifests.verify_files(folder, files, DOCUMENT)
+
+
+def folders(data: Path) -> list[Path]:
+    """Every folder of changes."""
+    return [path for path in sorted((data / FOLDER).glob("*")) if _NAME.fullmatch(path.name)]
+
+
+def way(known: Mapping[str, Sequence[Step]], start: str, end: str) -> Step | None:
+    """The first step of the shortest way from one generation to another, if there is one."""
+    for steps in _ways(known, start):
+        if steps[-1].after == end:
+            return steps[0]
+    return None
+
+
+def prune(data: Path, published: str) -> None:
+    """Remove what leads further than KEPT steps away from the published generation."""
+    ways = _ways(steps(data), published)
+    near = {published} | {way[-1].after for way in ways if len(way) <= KEPT}
+    for folder in (data / FOLDER).glob("*"):
+        match = _NAME.fullmatch(folder.name)
+        if not (match and set(match.groups()) <= near):
+            shutil.rmtree(folder)
+
+
+def _ways(known: Mapping[str, Sequence[Step]], start: str) -> Iterator[tuple[Step, ...]]:
+    """The shortest way to every generation that can be reached, the nearest first."""
+    seen = {start}
+    front: list[tuple[Step, ...]] = [()]
+    while front:
+        further: list[tuple[Step, ...]] = []
+        for path in front:
+            for step in known.get(path[-1].after if path else start, ()):
+                if step.after not in seen:
+                    seen.add(step.after)
+                    yield (*path, step)
+                    further.append((*path, step))
+        front = further
+
+
+def _differing(old: Path, was: Manifest, new: Path, becomes: Manifest) -> Iterator[Shards]:
+    """The countries whose shard is another file."""
+    for iso2 in sorted(was.counts.keys() | becomes.counts.keys()):
+        name = f"{iso2}.shard"
+        if was.files.get(name) != becomes.files.get(name):
+            yield Shards(
+                iso2,
+                old / name if name in was.files else None,
+                new / name if name in becomes.files else None,
+                was.counts.get(iso2, 0) + becomes.counts.get(iso2, 0),
+            )
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        verify(folder)
+    except (FileNotFoundError, CorruptError, WrongFormatError):
+        return False
+    return True
+
+
+def _document(folder: Path) -> dict[str, Any]:
+    where = folder / DOCUMENT
+    try:
+        document: dict[str, Any] = orjson.loads(where.read_bytes())
+        if document["format"] != STEP_VERSION:
+            raise WrongFormatError(
+                f"{where} has format {document['format']}, this code reads {STEP_VERSION}"
+            )
+        told = document.pop("blake3")
+        named = f"{document['from']}-{document['to']}" == folder.name
+        if not named or told != manifests.own_digest(document):
+            raise ValueError("it was changed after it was written")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CorruptError(
+            f"{where} cannot be understood ({error}); take {folder} away, or fetch it again"
+        ) from error
+    return document
+
+
+def _step(folder: Path, document: Mapping[str, Any]) -> Step:
+    counts = {iso2: Counts(**found) for iso2, found in document["counts"].items()}
+    return Step(folder, document["from"], document["to"], False, counts)

@@ -1,0 +1,138 @@
+"""Compares two shards of a country: who went, who came, who is another and in which fields.
+
+Both list their folded identifiers in order, so they are merged like two sorted files, and what is
+held at a time is a batch. Where several identifiers fold to the same, they are told apart as they
+are. A company is compared by the bytes of its record and of its statements: the same company gives
+the same bytes. About 8 µs a company; a country whose file is the same is not looked at at all.
+"""
+
+from collections.abc import Iterator
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from shards.changes.change_file import CAME, CHANGED, GONE, STATEMENTS, Counts, Writer
+from shards.codec.record import FIELDS
+from shards.codec.strings import END
+from shards.generations import generation_files
+from shards.search.reader import Shard
+
+_BATCH: Final = 4_096
+
+_Row = tuple[bytes, int]  # a folded identifier and the row of its company
+
+
+def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Counts:
+    """Write what is different in the shard `new` to the file `target`, if anything is.
+
+    Args:
+        old, new: None where that generation does not have the country.
+    """
+    shards = [None if path is None else generation_files.open_shard(path) for path in (old, new)]
+    try:
+        writer = Writer(target, iso2)
+        for nature, identifier, champs in _differences(*shards):
+            writer.add(nature, identifier, champs)
+        return writer.close()
+    finally:
+        for shard in shards:
+            if shard is not None:
+                generation_files.give_back(shard)
+
+
+_Difference = tuple[str, str, tuple[str, ...]]
+
+
+def _differences(old: Shard | None, new: Shard | None) -> Iterator[_Difference]:
+    pairs: list[tuple[int, int]] = []
+    for before, after in _aligned(old, new):
+        if len(before) == len(after) == 1:
+            pairs.append((before[0], after[0]))
+            if len(pairs) == _BATCH:
+                yield from _of_pairs(old, new, pairs)
+                pairs = []
+            continue
+        # The order of identifiers is kept: what waits comes first.
+        yield from _of_pairs(old, new, pairs)
+        pairs = []
+        yield from _of_group(old, new, before, after)
+    yield from _of_pairs(old, new, pairs)
+
+
+def _aligned(old: Shard | None, new: Shard | None) -> Iterator[tuple[list[int], list[int]]]:
+    """The rows of both shards that have the same folded identifier, in its order."""
+    sides = (_groups(old), _groups(new))
+    heads = [next(side, None) for side in sides]
+    while first := min((head[0] for head in heads if head), default=None):
+        rows: list[list[int]] = [[], []]
+        for place, head in enumerate(heads):
+            if head and head[0] == first:
+                rows[place] = head[1]
+                heads[place] = next(sides[place], None)
+        yield rows[0], rows[1]
+
+
+def _groups(shard: Shard | None) -> Iterator[tuple[bytes, list[int]]]:
+    # The byte in front makes the empty text true: an identifier of signs alone folds to nothing.
+    for key, rows in groupby(_rows(shard), key=lambda row: row[0]):
+        yield END + key, [row for _, row in rows]
+
+
+def _rows(shard: Shard | None) -> Iterator[_Row]:
+    """Every company in the order of its folded identifier, ties by row."""
+    if shard is None or not shard.rows:
+        return
+    index = shard.idents
+    starts = index.folded.places
+    for first in range(0, shard.rows, _BATCH):
+        last = min(first + _BATCH, shard.rows)
+        end = int(starts[last]) if last < shard.rows else len(index.folded.data)
+        texts = bytes(index.folded.data[int(starts[first]) : end]).split(END)[:-1]
+        yield from zip(texts, index.rows[first:last].tolist(), strict=True)
+
+
+def _of_pairs(
+    old: Shard | None, new: Shard | None, pairs: list[tuple[int, int]]
+) -> Iterator[_Difference]:
+    if not pairs:
+        return
+    assert old is not None and new is not None
+    before = old.records([row for row, _ in pairs], coordonnees=True)
+    after = new.records([row for _, row in pairs], coordonnees=True)
+    for (row, other), known, found in zip(pairs, before, after, strict=True):
+        statements = old.comptes(row) != new.comptes(other)
+        if known != found or statements:
+            yield from _of_company(known, found, statements=statements)
+
+
+def _of_company(known: bytes, found: bytes, *, statements: bool) -> Iterator[_Difference]:
+    before, after = orjson.loads(known), orjson.loads(found)
+    if before["id"] != after["id"]:  # they only fold to the same
+        yield GONE, before["id"], ()
+        yield CAME, after["id"], ()
+        return
+    champs = [field for field in FIELDS if before[field] != after[field]]
+    yield CHANGED, after["id"], tuple(chain(champs, [STATEMENTS] * statements))
+
+
+def _of_group(
+    old: Shard | None, new: Shard | None, before: list[int], after: list[int]
+) -> Iterator[_Difference]:
+    """Companies whose identifiers fold to the same, of which one side may have none."""
+    known, found = _by_id(old, before), _by_id(new, after)
+    for identifier in sorted(known.keys() | found.keys(), key=str.encode):
+        if identifier not in found:
+            yield GONE, identifier, ()
+        elif identifier not in known:
+            yield CAME, identifier, ()
+        else:
+            yield from _of_pairs(old, new, [(known[identifier], found[identifier])])
+
+
+def _by_id(shard: Shard | None, rows: list[int]) -> dict[str, int]:
+    if shard is None or not rows:
+        return {}
+    records = shard.records(rows, coordonnees=True)
+    return {orjson.loads(record)["id"]: row for record, row in zip(records, rows, strict=True)}

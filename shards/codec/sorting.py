@@ -1,0 +1,112 @@
+"""Sorting millions of texts without making them objects.
+
+A text is compared 8 bytes at a time, as numbers; what is still tied is compared by the next 8, and
+so on. So most texts are compared once, whatever their length. Names are sorted in the same way by
+the numbers of their words (shards/build/name_index.py). Sorting is stable, so ties end in the order in
+which the rows were given.
+"""
+
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards.codec.arrays import Rows
+from shards.codec.strings import Texts
+
+Keys = NDArray[np.uint64]
+
+CHUNK: Final = 8
+
+
+class Sorted(NamedTuple):
+    """`rows` in order; `group[i]` is the place of the first row that compares equal to rows[i]."""
+
+    rows: Rows
+    group: NDArray[np.int64]
+
+
+class Level(Protocol):
+    """What rows are compared by at a depth, and whether there is more of them after it."""
+
+    def __call__(self, rows: Rows, depth: int, /) -> tuple[Keys, NDArray[np.bool_]]: ...
+
+
+def tied(rows: Rows) -> Sorted:
+    """Rows that are still to be compared, in the order that settles ties."""
+    return Sorted(rows, np.zeros(len(rows), dtype=np.int64))
+
+
+def refine(given: Sorted, level: Level) -> Sorted:
+    """`given` with the rows of each group sorted by what `level` says of them, depth by depth."""
+    rows, group = given.rows.copy(), given.group.copy()
+    places = _members(group)
+    depth = 0
+    while len(places):
+        held = rows[places]
+        keys, longer = level(held, depth)
+        owner = group[places]
+        sequence = np.lexsort((keys, owner))
+        rows[places] = held[sequence]
+        keys, longer = keys[sequence], longer[sequence]
+        first = np.ones(len(places), dtype=bool)
+        first[1:] = (owner[1:] != owner[:-1]) | (keys[1:] != keys[:-1])
+        index = np.cumsum(first) - 1
+        group[places] = places[first][index]
+        # A group goes on while it has several rows, and one of them something more to compare.
+        several = np.bincount(index) > 1
+        several &= np.bincount(index, weights=longer) > 0
+        places = places[several[index]]
+        depth += 1
+    return Sorted(rows, group)
+
+
+def by_bytes(texts: Texts, given: Sorted | None = None) -> Sorted:
+    """The places of `texts` by their bytes, a prefix before what it begins."""
+    places = tied(np.arange(len(texts), dtype=np.uint32)) if given is None else given
+    return refine(places, _level(texts))
+
+
+def heads(data: NDArray[np.uint8], positions: NDArray[np.generic]) -> Keys:
+    """The 8 bytes from each position of `data`, as a number that sorts as they do.
+
+    `data` must go on for 8 bytes after the last position.
+
+    >>> [hex(n) for n in heads(np.frombuffer(b"abcdefghi", dtype=np.uint8), np.array([0, 1]))]
+    ['0x6162636465666768', '0x6263646566676869']
+    """
+    windows = np.lib.stride_tricks.sliding_window_view(data, CHUNK)[positions]
+    keys: Keys = windows.view(">u8").ravel().astype(np.uint64)
+    return keys
+
+
+def padded(data: memoryview | bytes, by: int = CHUNK) -> NDArray[np.uint8]:
+    """A copy of `data` with zeros behind it."""
+    return np.frombuffer(bytes(data) + bytes(by), dtype=np.uint8)
+
+
+def _level(texts: Texts) -> Level:
+    data = padded(texts.data)
+    starts = texts.starts[:-1].astype(np.int64)
+    lengths = np.diff(texts.starts.astype(np.int64)) - 1
+
+    def level(rows: Rows, depth: int) -> tuple[Keys, NDArray[np.bool_]]:
+        left = lengths[rows] - depth * CHUNK
+        position = np.minimum(starts[rows] + depth * CHUNK, len(data) - CHUNK)
+        # What follows the end of a text is not a part of it: zeros instead.
+        unused = np.clip((CHUNK - left) * 8, 0, 64).astype(np.uint64)
+        keys = heads(data, position)
+        half = unused // np.uint64(2)  # a shift by 64 is undefined, two by 32 are not
+        rest = unused - half
+        kept = np.asarray(keys >> half >> rest << rest << half, dtype=np.uint64)
+        return kept, left > CHUNK
+
+    return level
+
+
+def _members(group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of the groups with several rows."""
+    if not len(group):
+        return np.empty(0, dtype=np.int64)
+    counts = np.bincount(group)
+    return np.flatnonzero(counts[group] > 1)

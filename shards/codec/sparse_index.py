@@ -1,0 +1,91 @@
+"""Places in sorted bytes, of which every 16th is known by its first 8 bytes, as a number.
+
+A million places are searched by a binary search among the numbers, which lie close together, and
+four steps among the bytes themselves. Two lists are such: suffixes of words, identifiers.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards.codec.strings import Interval
+from shards.format import SAMPLED
+
+_HEAD: Final = 8
+
+
+class Even:
+    """The places 0, width, 2 × width, …: where texts of one length begin. Nothing is stored."""
+
+    def __init__(self, width: int, count: int) -> None:
+        self._places = range(0, width * count, width)
+
+    def __getitem__(self, index: int) -> int:
+        return self._places[index]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def array(self) -> NDArray[np.uint32]:
+        """All places: for checks, it takes the memory that this class saves."""
+        return np.array(self._places, dtype=np.uint32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sought:
+    """A text to be looked up, and the numbers between which those of what begins with it lie."""
+
+    text: bytes
+    bounds: NDArray[np.uint64]
+
+
+def sought(text: bytes) -> Sought:
+    """What is looked up in many shards, prepared once.
+
+    >>> [hex(bound) for bound in sought(b"ab").bounds]
+    ['0x6162000000000000', '0x6163000000000000']
+    """
+    head = text[:_HEAD]
+    low = int.from_bytes(head.ljust(_HEAD, b"\0"), "big")
+    return Sought(text, np.array([low, low + (1 << 8 * (_HEAD - len(head)))], dtype=np.uint64))
+
+
+P = TypeVar("P", NDArray[np.uint32], Even)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled(Generic[P]):
+    """`places` in `data`, sorted by the bytes from there on; `keys` are of places 0, 16, 32, …"""
+
+    data: memoryview | bytes
+    places: P
+    keys: NDArray[np.uint64]
+
+    def beginning_with(self, what: Sought) -> Interval:
+        """Which of `places` lie where the bytes of `what` begin."""
+        low, high = (SAMPLED * self.keys.searchsorted(what.bounds)).tolist()
+        text, count = what.text, len(self.places)
+        # The numbers decide all but the last few places, if the text is no longer than they are.
+        decided = len(text) <= _HEAD
+        first = self._below(text, low - SAMPLED + 1, min(low if decided else high, count))
+        if first == count or not self._begins(first, text):
+            return Interval(first, first)
+        least = max(first, high - SAMPLED + 1) if decided else first
+        return Interval(first, self._below(text + b"\xff", least, min(high, count)))
+
+    def _begins(self, index: int, text: bytes) -> bool:
+        place = int(self.places[index])
+        return bytes(self.data[place : place + len(text)]) == text
+
+    def _below(self, text: bytes, low: int, high: int) -> int:
+        """How many places come before `text`: at least `low`, at most `high`."""
+        data, places, length = self.data, self.places, len(text)
+
+        def at(index: int) -> bytes:
+            place = int(places[index])
+            return bytes(data[place : place + length])
+
+        return bisect_left(range(high), text, lo=max(0, low), key=at)

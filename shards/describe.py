@@ -1,0 +1,175 @@
+"""The generations of a folder, and what is different between two of them, as lines to read."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from shards import format
+from shards.changes import change_steps
+from shards.changes.change_file import NATURES, Counts
+from shards.changes.change_steps import Step
+from shards.errors import GenerationError, ShardError
+from shards.generations import generation_files, pointer
+from shards.generations import manifest as manifests
+from shards.publish import publication
+from shards.search.reader import Shard
+from shards.sync import subset
+
+_PIECE: Final = 4_096
+
+
+def kept_lines(data: Path) -> Iterator[str]:
+    """Every generation that is kept, the published one first, and what it changed."""
+    known = pointer.expected(data)
+    ways = change_steps.steps(data)
+    for place, name in enumerate(known.kept):
+        role = f"published {known.published}" if not place else "previous" if place == 1 else "kept"
+        yield f"{name}  {role:<36}{_told(data / name)}"
+        behind = known.kept[place + 1 :]
+        for step in ways.get(name, ()):
+            if step.after in behind[:1]:
+                yield f"    since {step.after}: {_summed(step.reversed().counts)}"
+
+
+def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iterator[str]:
+    """What is different in the generation `after`: counts by country, or with `rows` each company.
+
+    Raises:
+        ShardError: there is no such generation, or it cannot be read.
+    """
+    with _step(data, before, after) as step:
+        if rows:
+            for iso2 in step.counts:
+                yield from _entries(step, iso2)
+            return
+        yield f"{'pays':<6}" + "".join(f"{nature + 's':>14}" for nature in NATURES)
+        for iso2, counts in step.counts.items():
+            yield f"{iso2:<6}" + "".join(f"{count:>14,}" for count in counts)
+        total = [sum(column) for column in zip(Counts(), *step.counts.values(), strict=True)]
+        yield f"{'total':<6}" + "".join(f"{count:>14,}" for count in total)
+
+
+@contextmanager
+def _step(data: Path, before: str, after: str) -> Iterator[Step]:
+    """The step as the build wrote it, else made now, beside the data and for now only."""
+    for name in (before, after):
+        pointer.named(name)
+    if before == after:
+        raise GenerationError(f"{before} is compared with itself; name two generations")
+    manifests = [generation_files.read_manifest(data / name) for name in (before, after)]
+    for step in change_steps.steps(data).get(before, ()):
+        if step.after == after:
+            yield step
+            return
+    with tempfile.TemporaryDirectory(prefix="societes-") as folder:
+        change_steps.make(
+            Path(folder), data / before, manifests[0], data / after, manifests[1],
+            publication.compare,
+        )  # fmt: skip
+        yield change_steps.read(Path(folder) / change_steps.FOLDER / f"{before}-{after}")
+
+
+def _entries(step: Step, iso2: str) -> Iterator[str]:
+    with closing(step.changes(iso2)) as changes:
+        for nature, count in zip(NATURES, changes.counts, strict=True):
+            for start in range(0, count, _PIECE):
+                for entry in changes.entries(nature, start, start + _PIECE):
+                    yield orjson.dumps({"nature": nature, **orjson.loads(entry)}).decode()
+
+
+def _told(folder: Path) -> str:
+    try:
+        manifest = generation_files.read_manifest(folder)
+    except ShardError as error:
+        return f"cannot be read: {error}"
+    forced = ", forced" if manifest.forced else ""
+    return f"{manifest.total:>14,} companies {manifest.size:>18,} bytes{forced}"
+
+
+def _summed(counts: Mapping[str, Counts]) -> str:
+    columns = zip(Counts(), *counts.values(), strict=True)
+    return ", ".join(
+        f"{sum(column):,} {nature}s" for nature, column in zip(NATURES, columns, strict=True)
+    )
+
+
+# MERGED shards/inspect.py
+# Shows what is in a shard or a generation, as lines to read.
+
+_ROWS: Final = 10
+
+
+def shard_lines(path: Path, identifier: str | None = None) -> Iterator[str]:
+    """Header, tables with their sizes and ten rows of the shard at `path`.
+
+    With an `identifier`, that company instead, contact fields and statements included.
+    """
+    _check_size(path)
+    with Shard(path) as shard:
+        if identifier is None:
+            yield from _overview(shard)
+        else:
+            yield from _company(shard, identifier)
+
+
+def _check_size(path: Path) -> None:
+    """A file that is cut off ends the process that reads behind its end: look before."""
+    if not (path.parent / generation_files.MANIFEST).exists():
+        return
+    file = generation_files.read_manifest(path.parent).files.get(path.name)
+    if file is not None:
+        manifests.same_sizes(path.parent, {path.name: file})
+
+
+def data_lines(data: Path) -> Iterator[str]:
+    """The generations in the folder `data`, and the files of the published one."""
+    known = pointer.expected(data)
+    yield f"{data}: {known.generation} published {known.published}, before it {known.previous}"
+    folder = data / known.generation
+    manifest = generation_files.read_manifest(folder)
+    yield f"format {manifest.format}, {manifest.total:,} companies, {manifest.size:,} bytes"
+    if origin := subset.origin(folder):
+        yield f"a part of {origin[1].generation}: {', '.join(manifest.counts)}"
+    if manifest.forced:
+        yield f"forced past the gates: {manifest.forced}"
+    for source in manifest.sources:
+        yield f"  from  {source.path:<60} {source.size:>14,}  {source.blake3[:16]}"
+    for name, file in manifest.files.items():
+        rows = manifest.counts.get(Path(name).stem)
+        count = f"{rows:>12,} rows" if rows is not None else ""
+        yield f"  {name:<16} {file.size:>14,} bytes  {file.blake3[:16]} {count}"
+
+
+def _overview(shard: Shard) -> Iterator[str]:
+    size = shard.path.stat().st_size
+    yield f"{shard.path}: format {format.FORMAT_VERSION}, {shard.iso2}, {shard.rows:,} companies"
+    each = f", {size / shard.rows:.0f} a company" if shard.rows else ""
+    yield f"{size:,} bytes{each}; {len(shard.layout.cells)} cells"
+    yield ""
+    yield f"{'table':<10}{'entries':>12}{'bytes':>16}{'a company':>12}"
+    for table in format.TABLES:
+        bytes_ = shard.size(table)
+        each = f"{bytes_ / shard.rows:12.1f}" if shard.rows else ""
+        yield f"{table.decode():<10}{shard.entries(table):>12,}{bytes_:>16,}{each}"
+    yield ""
+    width = shutil.get_terminal_size((160, 24)).columns
+    for row in range(min(_ROWS, shard.rows)):
+        yield f"{row:>4} {shard.record(row, coordonnees=False).decode()}"[:width]
+
+
+def _company(shard: Shard, identifier: str) -> Iterator[str]:
+    row = shard.find(identifier)
+    if row is None:
+        raise GenerationError(f"{shard.path} has no company {identifier!r}")
+    yield f"row {row}, key {format.row_key(row).hex(' ')}"
+    yield from _pretty(shard.record(row, coordonnees=True))
+    yield from _pretty(shard.comptes(row) or b"[]")
+
+
+def _pretty(document: bytes) -> Iterator[str]:
+    yield from orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2).decode().split("\n")

@@ -1,0 +1,101 @@
+"""The slow answer to a search: contract B, company by company, over records that are read whole.
+
+It is what the gates of a publication compare the fast answer with (smoke_test.py), on a scope that is
+small enough. It looks at no index: only at what a record says, at the cell in which a row lies, and
+at the share capital in euros, which no record has.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shards.codec.folding import fold, fold_id
+from shards.query import Query
+from shards.search.reader import Shard
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A company as it is searched: its fields, its codes, its folded name and identifier."""
+
+    row: int
+    company: dict[str, Any]
+    secteur: str | None
+    sous_secteur: str | None
+    capital: float | None
+    nom: str
+    identifiant: str
+
+
+def read(shard: Shard, rows: Sequence[int]) -> list[Known]:
+    """These rows of a shard."""
+    keys = shard.keys("capital_desc", np.array(rows, dtype=np.uint32)).tolist()
+    found = []
+    for row, key in zip(rows, keys, strict=True):
+        company = shard.company(row)
+        cell = shard.layout.cells[int(shard.cell_of[row])]
+        capital = None if key != key else -key
+        nom, identifiant = fold(company["nom"]), fold_id(company["id"])
+        found.append(
+            Known(row, company, cell.secteur, cell.sous_secteur, capital, nom, identifiant)
+        )
+    return found
+
+
+def search(known: Sequence[Known], query: Query) -> list[int]:
+    """The rows that match, in order. The companies are of one country, which `pays` names."""
+    found = sorted((one for one in known if matches(one, query)), key=lambda c: place(c, query.tri))
+    return [one.row for one in found]
+
+
+def matches(known: Known, query: Query) -> bool:
+    company = known.company
+    groups = query.sous_secteurs
+    return (
+        (not query.pays or company["iso2"] in query.pays)
+        and (not query.secteurs or known.secteur in query.secteurs)
+        and (groups is None or known.sous_secteur in groups)
+        and (query.q is None or _named(known, query.q))
+        and _within(company["ca_eur"], query.ca_min, query.ca_max)
+        and _within(company["effectif"], query.effectif_min, query.effectif_max)
+        and (not query.site_web or company["site_web"] is not None)
+        and (not query.avec_ca or company["ca_eur"] is not None)
+    )
+
+
+def place(known: Known, tri: str) -> tuple[Any, ...]:
+    """What an order compares (B27 to B32), within one country."""
+    company, identifier = known.company, known.company["id"].encode()
+    if tri == "nom":
+        return (known.nom, company["nom"], identifier)
+    if tri == "recent":
+        date = company["date_creation"]
+        # A year alone comes after all its days, and later dates come first.
+        return (date is None, [-ord(char) for char in (date or "").ljust(10, "\0")], identifier)
+    value, sign = {
+        "ca_desc": (company["ca_eur"], -1),
+        "ca_asc": (company["ca_eur"], 1),
+        "effectif_desc": (company["effectif"], -1),
+        "capital_desc": (known.capital, -1),
+        "score": (company["score"], -1),
+    }[tri]
+    return (value is None, 0 if value is None else sign * value, identifier)
+
+
+def _named(known: Known, q: str) -> bool:
+    """B15, B16: the folded name contains the folded q, or the identifier begins with it."""
+    folded, prefix = fold(q), fold_id(q)
+    if not folded:
+        return False
+    return folded in known.nom or (bool(prefix) and known.identifiant.startswith(prefix))
+
+
+def _within(value: float | None, least: float | None, most: float | None) -> bool:
+    """B22: bounds are inclusive, and a null passes none."""
+    if least is None and most is None:
+        return True
+    if value is None:
+        return False
+    return (least is None or value >= least) and (most is None or value <= most)

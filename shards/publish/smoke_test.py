@@ -1,0 +1,150 @@
+"""A sample of searches that a new generation must answer rightly before it is published.
+
+Two kinds. The counts of every country, sector and order are those of `reference.json`. And in each
+country some companies are taken, and searches made up for which they are an answer: by pieces of
+the name, the identifier, bounds, flags, in every order. On a scope of at most LARGEST companies
+(a whole country, or a sub-sector of a large one) the answer must be, row by row, that of the slow
+way (naive_search.py); on the whole country each row that is shown must match, and stand in order.
+`verify` is the thorough check; this one stops a generation that opens, counts and answers wrongly.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from shards.errors import GenerationError
+from shards.generations.reference import Reference
+from shards.publish import naive_search
+from shards.publish.naive_search import Known
+from shards.query import ORDERS, Query
+from shards.search.reader import Shard
+from shards.search.search import Base, search
+
+LARGEST: Final = 500
+_PAGE: Final = 50
+_SCOPES: Final = 2  # of a large country
+_TOLD: Final = 5
+
+
+def check(shards: Base, reference: Reference) -> None:
+    """Raise GenerationError, naming each search that answers wrongly, if one does."""
+    if faults := list(islice(_faults(shards, reference), _TOLD)):
+        raise GenerationError(
+            f"the new generation answers wrongly: {'; '.join(faults)}. It is not published; "
+            "build it again, and report the build that made it"
+        )
+
+
+def _faults(shards: Base, reference: Reference) -> Iterator[str]:
+    yield from _count_faults(shards, reference)
+    for iso2, shard in shards.items():
+        if not shard.rows:
+            continue
+        yield from _identifier_faults(shard)
+        for scope, rows in _scopes(shard):
+            known = naive_search.read(shard, rows)
+            for query in _questions(scope, known):
+                yield from _page_faults(shards, query, naive_search.search(known, query), iso2)
+        for query in _questions(Query(pays=(iso2,)), naive_search.read(shard, _picked(shard.rows))):
+            yield from _row_faults(shards, query, shard)
+
+
+def _count_faults(shards: Base, reference: Reference) -> Iterator[str]:
+    for tri in ORDERS:
+        page = search(shards, Query(tri=tri), offset=0, limit=_PAGE)
+        if page.total != reference.total or len(page.rows) != min(_PAGE, page.total):
+            yield f"tri={tri} finds {page.total} of {reference.total} companies"
+    for pays in reference.pays:
+        total = search(shards, Query(pays=(pays.iso2,)), offset=0, limit=1).total
+        if total != reference.societes(pays.iso2):
+            yield f"pays={pays.iso2} finds {total} of {reference.societes(pays.iso2)} companies"
+    for secteur in reference.secteurs:
+        total = search(shards, Query(secteurs=(secteur.code,)), offset=0, limit=1).total
+        counted = sum(c.n for cells in reference.counts.values() for c in cells
+                      if c.secteur == secteur.code)  # fmt: skip
+        if total != counted:
+            yield f"secteur={secteur.slug} finds {total} of {counted} companies"
+
+
+def _identifier_faults(shard: Shard) -> Iterator[str]:
+    for row in _picked(shard.rows):
+        identifier = shard.company(row)["id"]
+        if shard.find(identifier) != row:
+            yield f"{shard.iso2} {identifier!r} is not found by its identifier"
+
+
+def _page_faults(shards: Base, query: Query, expected: list[int], iso2: str) -> Iterator[str]:
+    """The total and the first page are those of the slow way."""
+    page = search(shards, query, offset=0, limit=_PAGE)
+    if page.total != len(expected):
+        yield f"{_shown(query)} finds {page.total} of {len(expected)} companies"
+    elif page.rows != tuple((iso2, row) for row in expected[:_PAGE]):
+        yield f"{_shown(query)} shows other companies than it should, or in another order"
+
+
+def _row_faults(shards: Base, query: Query, shard: Shard) -> Iterator[str]:
+    """Something is found, all that is shown matches, and it stands in order."""
+    page = search(shards, query, offset=0, limit=_PAGE)
+    if not page.rows:
+        yield f"{_shown(query)} finds nothing"
+        return
+    known = naive_search.read(shard, [row for _, row in page.rows])
+    if not all(naive_search.matches(one, query) for one in known):
+        yield f"{_shown(query)} shows a company that does not match"
+    places = [naive_search.place(one, query.tri) for one in known]
+    if places != sorted(places):
+        yield f"{_shown(query)} is not in order"
+
+
+def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
+    """Parts of a country that are small enough to be looked through: all of it, or its largest
+    sub-sectors that are."""
+    pays = (shard.iso2,)
+    if shard.rows <= LARGEST:
+        yield Query(pays=pays), range(shard.rows)
+        return
+    small = [c for c in shard.layout.cells
+             if c.secteur and c.sous_secteur and c.stop - c.start <= LARGEST]  # fmt: skip
+    for cell in sorted(small, key=lambda c: (c.start - c.stop, c.start))[:_SCOPES]:
+        assert cell.secteur and cell.sous_secteur
+        query = Query(pays=pays, secteurs=(cell.secteur,), sous_secteurs=(cell.sous_secteur,))
+        yield query, range(cell.start, cell.stop)
+
+
+def _questions(scope: Query, known: list[Known]) -> Iterator[Query]:
+    """Searches within a scope that some of its companies answer, each in every order."""
+    for place in _picked(len(known)):
+        for query in _about(scope, known[place]):
+            yield from (replace(query, tri=tri) for tri in ORDERS)
+
+
+def _about(scope: Query, known: Known) -> Iterator[Query]:
+    company = known.company
+    ca, effectif = company["ca_eur"], company["effectif"]
+    yield scope
+    if known.nom:
+        middle = len(known.nom) // 2
+        yield replace(scope, q=company["nom"][:120])
+        yield replace(scope, q=known.nom[middle : middle + 3].strip() or known.nom[0])
+    if known.identifiant:
+        yield replace(scope, q=known.identifiant[: max(1, len(known.identifiant) // 2)])
+    if ca is not None:
+        yield replace(scope, ca_min=ca)
+        yield replace(scope, ca_max=ca, avec_ca=True, q=known.nom[:2].strip() or None)
+    if effectif is not None:
+        yield replace(scope, effectif_min=effectif)
+        yield replace(scope, effectif_max=effectif, ca_min=ca)
+    if company["site_web"] is not None:
+        yield replace(scope, site_web=True, effectif_min=effectif)
+
+
+def _picked(count: int) -> list[int]:
+    """Some of `count` places: the first, the last, and two between."""
+    return sorted({0, count // 3, 2 * count // 3, count - 1})
+
+
+def _shown(query: Query) -> str:
+    """A search as it may be repeated by hand: what it asks, without what it does not."""
+    asked = {name: getattr(query, name) for name in Query.__slots__}
+    return " ".join(f"{name}={value!r}" for name, value in asked.items() if value)

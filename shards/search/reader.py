@@ -1,0 +1,340 @@
+"""Reads one shard. Open once, share between threads, never write.
+
+Columns, orders and indexes are views of the file: the reader copies nothing, the page cache is the
+only cache. They live as long as the read transaction below, which lasts as long as the shard is
+open; that is safe because a published shard never changes. After `close` no view may be used.
+What costs nothing until asked for: nothing is read at open but the header.
+
+A read transaction serves one thread at a time, so every access to it is under a lock; a view, once
+given, needs none.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, Self, TypeVar
+
+import lmdb
+import numpy as np
+import orjson
+import zstandard
+from numpy.typing import NDArray
+
+from shards import format
+from shards.codec import cells, record, row_sets, sort_keys
+from shards.codec.arrays import Rows
+from shards.codec.cells import Layout
+from shards.codec.folding import fold_id
+from shards.codec.row_sets import Counted, Packed
+from shards.codec.sort_keys import Keys, Steps
+from shards.codec.sparse_index import Even, Sampled
+from shards.codec.strings import Interval, Texts
+from shards.errors import CorruptError, WrongFormatError
+from shards.search import id_lookup
+from shards.search.id_lookup import Idents
+from shards.search.name_lookup import Words
+
+# What is made once and kept until `close`.
+_KEPT: Final = (
+    "layout", "cell_of", "facts", "turnover_facts", "website_turnover", "website_headcount",
+    "words", "idents",
+)  # fmt: skip
+
+
+_Name = TypeVar("_Name")
+_View = TypeVar("_View")
+
+
+class _Views(dict[_Name, _View]):
+    """Views by name, each asked of the file once: LMDB touches every page of what it gives.
+
+    That something is not there is not kept: callers may ask for any name.
+    """
+
+    def __init__(self, load: Callable[[_Name], _View]) -> None:
+        self._load = load
+
+    def __missing__(self, name: _Name) -> _View:
+        view = self._load(name)
+        if view is not None:
+            self[name] = view
+        return view
+
+
+class Shard:
+    """One open shard: the companies of a country, numbered 0, 1, … in layout order.
+
+    >>> with Shard(path) as shard:  # doctest: +SKIP
+    ...     shard.record(0, coordonnees=False)
+    """
+
+    iso2: str
+    rows: int
+
+    def __init__(self, path: Path) -> None:
+        """Open the shard at `path`.
+
+        Raises:
+            WrongFormatError: if it is no shard, or one of another format version.
+        """
+        self.path = path
+        self._lock = Lock()
+        try:
+            self._env = lmdb.open(
+                str(path),
+                subdir=False,
+                readonly=True,
+                lock=False,
+                readahead=False,
+                max_dbs=len(format.TABLES),
+            )
+            self._txn = self._env.begin(buffers=True)
+            # The table that every version has: the version is told before another is missed.
+            self._tables = {format.META: self._table(format.META)}
+            self.iso2, self.rows = format.unpack_header(self._value(format.META, format.HEADER))
+            self._tables |= {name: self._table(name) for name in format.TABLES}
+        except lmdb.Error as error:
+            raise WrongFormatError(
+                f"{path} is not a shard ({error}); `python -m pipeline build` writes them"
+            ) from error
+        dictionary = self._value(format.META, format.DICTIONARY)
+        self._records = zstandard.ZstdDecompressor(
+            dict_data=zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+        )
+        self._comptes = zstandard.ZstdDecompressor()
+        self._orders: _Views[str, Rows] = _Views(
+            lambda tri: self._array(format.ORDER, tri, format.U4)
+        )
+        self._ranks: _Views[str, Rows] = _Views(
+            lambda tri: self._array(format.RANK, tri, format.U4)
+        )
+        self._steps = _Views(self._read_steps)
+        self._sets = _Views(self._read_set)
+        self._unions = _Views(self._read_union)
+
+    # -- companies -----------------------------------------------------------------
+
+    def record(self, row: int, *, coordonnees: bool) -> bytes:
+        """The JSON object of a company; its contact fields are null without `coordonnees`."""
+        return self.records([row], coordonnees=coordonnees)[0]
+
+    def records(self, rows: Sequence[int], *, coordonnees: bool) -> list[bytes]:
+        """The JSON objects of several companies."""
+        return [record.decode(stored, coordonnees=coordonnees) for stored in self._stored(rows)]
+
+    def company(self, row: int) -> dict[str, Any]:
+        """A company as a dict of the fields of §2.1, contacts included: for people and checks."""
+        company: dict[str, Any] = orjson.loads(self.record(row, coordonnees=True))
+        return company
+
+    def names(self, rows: Sequence[int]) -> list[str]:
+        """The names of several companies, as they are shown."""
+        return [orjson.loads(known)["nom"] for known in self.records(rows, coordonnees=False)]
+
+    def comptes(self, row: int) -> bytes | None:
+        """The JSON array of a company's statement lines (contract E5), or None if it has none."""
+        with self._lock:
+            packed = self._txn.get(format.row_key(row), db=self._tables[format.COMPTES])
+            return None if packed is None else bytes(self._comptes.decompress(packed))
+
+    def find(self, identifier: str) -> int | None:
+        """The row of `identifier`: exactly, else by letters and digits if that is unique (E2)."""
+        folded = fold_id(identifier)
+        alike = id_lookup.equal_to(self.idents, folded).tolist()
+        for row in alike:
+            if self.company(row)["id"] == identifier:
+                return int(row)
+        return int(alike[0]) if folded and len(alike) == 1 else None
+
+    # -- columns and orders ----------------------------------------------------------
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The cells, and where sectors and sub-sectors are among them."""
+        return cells.layout(cells.load(self._value(format.META, format.CELLS)))
+
+    @cached_property
+    def cell_of(self) -> NDArray[np.uint16]:
+        """The cell of each row."""
+        return self._array(format.COLUMN, "cell", format.CELL_TYPE)
+
+    @cached_property
+    def facts(self) -> NDArray[Any]:
+        """Code of the headcount and website bit of each row (FORMAT.md §7)."""
+        return self._array(format.COLUMN, "facts", self._facts_type)
+
+    @cached_property
+    def turnover_facts(self) -> NDArray[Any]:
+        """The facts along `ca_desc`, as far as there are turnovers."""
+        return self._array(format.SORTED, "facts", self._facts_type)
+
+    @cached_property
+    def website_turnover(self) -> Rows:
+        """The places in `ca_desc` of the rows with a turnover and a website."""
+        return self._array(format.WEBSITE, "ca_desc", format.U4)
+
+    @cached_property
+    def website_headcount(self) -> Rows:
+        """The places in `effectif_desc` of the rows with a headcount and a website."""
+        return self._array(format.WEBSITE, "effectif_desc", format.U4)
+
+    def steps(self, tri: str) -> Steps:
+        """The values along an order of `format.KEYS`."""
+        return self._steps[tri]
+
+    def keys(self, tri: str, rows: Rows) -> Keys:
+        """What `tri` compares (any order but `nom`), for these rows."""
+        stored, sign = sort_keys.KEY_OF[tri]
+        keys = self.steps(stored).key_at(self._ranks[stored].take(rows))
+        return keys if sign > 0 else -keys
+
+    def order(self, tri: str) -> Rows:
+        """The rows in the order `tri`; of those that are null in it, the first TOP_ROWS only."""
+        return self._orders[tri]
+
+    def rank(self, tri: str) -> Rows:
+        """The place of each row in the order `tri`, which is any but `ca_asc`."""
+        return self._ranks[tri]
+
+    def top(self, place: str, tri: str) -> Rows:
+        """The first rows of a sector (`62`) or a cell (`62/62.0`) in the order `tri`.
+
+        Only of those with TOP_LEAST rows and more.
+        """
+        return np.frombuffer(self._view(format.TOP, format.top_key(place, tri)), dtype=format.U4)
+
+    # -- names and identifiers -------------------------------------------------------
+
+    @cached_property
+    def words(self) -> Words:
+        """The index of the words of names."""
+        texts = self._texts(format.WORD)
+        return Words(
+            texts,
+            self._array(format.WORD, "owners", format.U4),
+            Sampled(
+                texts.data,
+                self._array(format.WORD, "suffixes", format.U4),
+                self._array(format.WORD, "suffix_keys", format.U8),
+            ),
+            self._array(format.WORD, "posting_starts", format.U4),
+            self._array(format.WORD, "postings", format.U4),
+            self._array(format.NAME, "tokens", format.U4),
+            self._array(format.NAME, "starts", format.U4),
+            self.heavy,
+            lambda pair: self._sets[format.JUNCTION, pair],
+            lambda text: self._sets[format.PHRASE, text],
+        )
+
+    @cached_property
+    def idents(self) -> Idents:
+        """The index of identifiers."""
+        data = self._view(format.IDENT, b"data")
+        starts = self._array(format.IDENT, "starts", format.U4)
+        keys = self._array(format.IDENT, "keys", format.U8)
+        same = len(starts) == 2  # the first text, and hence each of them, ends there
+        return Idents(
+            Sampled(data, Even(int(starts[1]), self.rows), keys)
+            if same
+            else Sampled(data, starts[:-1], keys),
+            self._array(format.IDENT, "rows", format.U4),
+            format.heavy_size(self.rows),
+            lambda prefix: self._sets[format.PREFIX, prefix],
+            *id_lookup.ends(data),
+        )
+
+    def heavy(self, interval: Interval) -> Packed | Counted | None:
+        """What is known of an interval of suffixes that is heavy to unite during a search."""
+        return self._unions[interval]
+
+    # -- the file ----------------------------------------------------------------------
+
+    def entries(self, table: bytes) -> int:
+        """How many entries a table has."""
+        return int(self._txn.stat(self._tables[table])["entries"])
+
+    def size(self, table: bytes) -> int:
+        """Bytes of the pages that a table takes in the file."""
+        stat = self._txn.stat(self._tables[table])
+        pages = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
+        return int(pages * stat["psize"])
+
+    def items(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All entries of a table, in their order in the file; for one thread alone."""
+        with self._txn.cursor(db=self._tables[table]) as cursor:
+            for key, value in cursor:
+                yield bytes(key), bytes(value)
+
+    def close(self) -> None:
+        """Give the file back; nothing that this shard has lent may be used afterwards."""
+        for views in (self._orders, self._ranks, self._steps, self._sets, self._unions):
+            views.clear()
+        for name in _KEPT:
+            self.__dict__.pop(name, None)
+        self._txn.abort()
+        self._env.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _stored(self, rows: Sequence[int]) -> list[bytes]:
+        """The records of `rows`: found at once, opened one by one (at once took longer)."""
+        decompress = self._records.decompress
+        keys = [format.row_key(row) for row in rows]
+        with self._lock, self._txn.cursor(db=self._tables[format.RECORD]) as cursor:
+            found = cursor.getmulti(keys)
+            if len(found) < len(keys):  # it leaves out what is not there
+                for key in keys:
+                    self._get(format.RECORD, key)
+            return [decompress(format.ZSTD_MAGIC + packed) for _, packed in found]
+
+    def _texts(self, table: bytes) -> Texts:
+        return Texts(self._view(table, b"data"), self._array(table, "starts", format.U4))
+
+    @cached_property
+    def _facts_type(self) -> str:
+        return format.facts_type(len(self.steps("effectif_desc").keys))
+
+    def _read_steps(self, tri: str) -> Steps:
+        keys = self._array(format.KEY, tri, format.KEYS[tri])
+        return Steps(keys, self._array(format.STEP, tri, format.U4))
+
+    def _read_set(self, name: tuple[bytes, bytes]) -> Packed | None:
+        packed = self._packed(*name)
+        return None if packed is None else row_sets.unpack(packed, self.rows)
+
+    def _read_union(self, interval: Interval) -> Packed | Counted | None:
+        packed = self._packed(format.HEAVY, format.interval_key(*interval))
+        return None if packed is None else row_sets.unpack_union(packed, self.rows)
+
+    def _packed(self, table: bytes, key: bytes) -> memoryview | None:
+        with self._lock:
+            packed: memoryview | None = self._txn.get(key, db=self._tables[table])
+        return packed
+
+    def _array(self, table: bytes, name: str, dtype: str) -> NDArray[Any]:
+        view = self._view(table, name.encode())
+        return np.frombuffer(view, dtype=dtype) if len(view) else np.empty(0, dtype=dtype)
+
+    def _value(self, table: bytes, key: bytes) -> bytes:
+        return bytes(self._view(table, key))
+
+    def _view(self, table: bytes, key: bytes) -> memoryview:
+        with self._lock:
+            return self._get(table, key)
+
+    def _get(self, table: bytes, key: bytes) -> memoryview:
+        view: memoryview | None = self._txn.get(key, db=self._tables[table])
+        if view is None:
+            raise CorruptError(
+                f"{self.path}: table {table.decode()} has no key {key!r}; "
+                "run `python -m shards verify` and rebuild or fetch the file again"
+            )
+        return view
+
+    def _table(self, name: bytes) -> Any:
+        return self._env.open_db(name, txn=self._txn, create=False)

@@ -1,0 +1,72 @@
+"""What a source says, checked before anything is done with it.
+
+From here on names are names of files in one folder, digests are digests and sizes are sizes; so
+nothing that a source sends makes a path, and nothing is read that was not announced.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from shards.errors import ShardError
+from shards.generations import manifest as manifests
+from shards.generations.generation_files import MANIFEST, REFERENCE, shard_name
+from shards.generations.manifest import Manifest
+from shards.generations.pointer import is_name
+from shards.sync.errors import FaultError, SyncError
+
+# Bytes: a pointer is a line; a manifest names some 30 files here, and the files it was built from.
+MOST_POINTER: Final = 1 << 16
+MOST_MANIFEST: Final = 1 << 24
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+
+
+def pointer(packed: bytes, where: str) -> str:
+    """The generation that the CURRENT of a source names.
+
+    Raises:
+        FaultError: it names none.
+    """
+    try:
+        name: object = orjson.loads(packed)["generation"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise FaultError(f"{where} is no CURRENT of a folder DATA: {error}") from error
+    if not is_name(name):
+        raise FaultError(f"{where} names the generation {name!r}, which is not a name of one")
+    return name
+
+
+def manifest(packed: bytes, generation: str, where: str) -> Manifest:
+    """The manifest of `generation`, if these bytes are that.
+
+    Raises:
+        FaultError: they are not; they may have come damaged.
+        SyncError: they are, and name a file that cannot be one.
+    """
+    try:
+        found = manifests.load(packed, Path(where))
+    except ShardError as error:
+        raise FaultError(f"the source cannot be mirrored: {error}") from error
+    if found.generation != generation:
+        raise FaultError(f"{where} is the manifest of {found.generation}, not of {generation}")
+    for name, file in found.files.items():
+        # Who can make a manifest can name it rightly: what it says is looked at as well.
+        if name == MANIFEST or not _NAME.fullmatch(name) or not _is_file(file.size, file.blake3):
+            raise SyncError(f"{where} names a file {name!r} ({file}), which cannot be one")
+    needed = {REFERENCE, *(shard_name(iso2) for iso2 in found.counts)}
+    if absent := needed - set(found.files):
+        raise SyncError(f"{where} names no {', '.join(sorted(absent))}, so it is of no use")
+    return found
+
+
+def _is_file(size: object, blake3: object) -> bool:
+    return (
+        type(size) is int
+        and 0 <= size < 1 << 63
+        and isinstance(blake3, str)
+        and _DIGEST.fullmatch(blake3) is not None
+    )

@@ -1,0 +1,85 @@
+"""All companies of a shard, decompressed and decoded: what verification holds the indexes to."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from shards import format
+from shards.codec import sort_keys, strings
+from shards.codec.record import FIELDS
+from shards.codec.strings import Texts
+from shards.search.reader import Shard
+
+# Companies that are Python objects at a time.
+BATCH: Final = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """One entry a row; nulls as `Columns` of the writer has them.
+
+    Attributes:
+        faults: what no row may be, with the row.
+    """
+
+    ids: NDArray[np.bytes_]
+    noms: Texts
+    ca_eur: NDArray[np.float64]
+    effectif: NDArray[np.int32]
+    dates: NDArray[np.int32]
+    score: NDArray[np.int16]
+    site_web: NDArray[np.bool_]
+    faults: Sequence[str]
+
+
+def batches(count: int) -> Iterator[range]:
+    """The rows 0 … count - 1, some at a time."""
+    for start in range(0, count, BATCH):
+        yield range(start, min(start + BATCH, count))
+
+
+def read(shard: Shard) -> Contents:
+    """Everything that `shard` says of its companies."""
+    ids: list[bytes] = []
+    noms, faults, values = [], [], []
+    for rows in batches(shard.rows):
+        found = [orjson.loads(known) for known in shard.records(rows, coordonnees=True)]
+        ids += [company["id"].encode() for company in found]
+        noms.append(strings.pack(company["nom"] for company in found))
+        values.append(_values(found))
+        faults += list(_faults(shard.iso2, rows, found))
+    ca_eur, effectif, dates, score, site_web = (
+        np.concatenate(parts) for parts in zip(_values([]), *values, strict=True)
+    )
+    return Contents(
+        np.array(ids, dtype=bytes), _joined(noms), ca_eur, effectif, dates, score, site_web, faults
+    )
+
+
+def _values(found: Sequence[dict[str, Any]]) -> tuple[NDArray[Any], ...]:
+    null = format.EFFECTIF_NULL
+    return (
+        np.array([company["ca_eur"] for company in found], dtype=np.float64),
+        np.array([null if c["effectif"] is None else c["effectif"] for c in found], dtype=np.int32),
+        np.array([sort_keys.date_key(c["date_creation"]) for c in found], dtype=np.int32),
+        np.array([company["score"] for company in found], dtype=np.int16),
+        np.array([company["site_web"] is not None for company in found], dtype=bool),
+    )
+
+
+def _faults(iso2: str, rows: range, found: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for row, company in zip(rows, found, strict=True):
+        if company["iso2"] != iso2:
+            yield f"row {row} is of {company['iso2']}"
+        if tuple(company) != FIELDS:
+            yield f"row {row} does not have the fields of the specification in their order"
+
+
+def _joined(parts: Sequence[Texts]) -> Texts:
+    lengths = [np.diff(part.starts) for part in parts]
+    starts = np.concatenate([np.zeros(1, dtype=np.uint32), *lengths]).cumsum(dtype=np.uint32)
+    return Texts(b"".join(bytes(part.data) for part in parts), starts)

@@ -1,0 +1,259 @@
+"""Holds an open shard to every invariant of FORMAT.md §9, the slow and sure way.
+
+A digest says that a file is the one that was built; this says that it was built right: everything
+is compared with the records, or with what follows from them. Run by `python -m shards verify` and
+by tests, never on the way of a request. Nine minutes and 5 GiB for 18.7 million companies in one
+process; several shards may be checked at a time.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards import format
+from shards.codec import sort_keys
+from shards.codec.arrays import Rows
+from shards.codec.row_sets import Packing
+from shards.codec.sort_keys import KEY_OF, RANKED, Keys
+from shards.errors import CorruptError, GenerationError
+from shards.generations.generation_files import Generation, Inode, inode_of
+from shards.query import ORDERS
+from shards.search.reader import Shard
+from shards.verify import contents, names
+from shards.verify.contents import Contents
+
+# Keys of orders that a record says, and the field of `Contents` that does; shares of capital are
+# converted by the build, so that no record has them.
+_SAID: Final = {
+    "ca_desc": ("ca_eur", None),
+    "effectif_desc": ("effectif", format.EFFECTIF_NULL),
+    "recent": ("dates", format.DATE_NULL),
+    "score": ("score", None),
+}
+
+
+def verify(
+    generation: Generation,
+    checked: set[Inode] | None = None,
+    *,
+    jobs: int = 1,
+    done: Callable[[], object] = lambda: None,
+) -> None:
+    """Check every shard of `generation`, and the counts of `reference.json` against them.
+
+    Args:
+        checked: files that are left out, since another generation has them too; these are added.
+        jobs: shards that are checked at the same time, each in a process.
+        done: is called after each of `generation.shards`.
+
+    Raises:
+        CorruptError: naming the file and what is wrong with it.
+        GenerationError: a process died.
+    """
+    checked = set() if checked is None else checked
+    left = {inode_of(shard.path): shard for shard in generation.shards.values()}
+    left = {inode: shard for inode, shard in left.items() if inode not in checked}
+    for _ in range(len(generation.shards) - len(left)):
+        done()
+    _check_all(list(left.values()), jobs, done)
+    checked.update(left)
+    for iso2, shard in generation.shards.items():
+        counted = {
+            (cell.secteur, cell.sous_secteur): cell.n for cell in generation.reference.counts[iso2]
+        }
+        cells = shard.layout.cells
+        held = {(cell.secteur, cell.sous_secteur): cell.stop - cell.start for cell in cells}
+        if counted != held:
+            raise CorruptError(
+                f"{shard.path}: its cells are not those that reference.json counts; "
+                "build or fetch the generation again"
+            )
+
+
+def _check_all(shards: Sequence[Shard], jobs: int, done: Callable[[], object]) -> None:
+    if jobs == 1:
+        for shard in shards:
+            check(shard)
+            done()
+        return
+    largest_first = sorted(shards, key=lambda shard: -shard.rows)
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        results = pool.map(_check_file, [shard.path for shard in largest_first])
+        try:
+            for _ in results:
+                done()
+        except BrokenProcessPool as error:
+            raise GenerationError(
+                "a process that checked a shard was killed, maybe for lack of memory; "
+                "verify with fewer --jobs"
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _check_file(path: Path) -> None:
+    with Shard(path) as shard:
+        check(shard)
+
+
+def check(shard: Shard) -> None:
+    """Check one shard by itself.
+
+    Raises:
+        CorruptError: naming the first thing that is wrong with it.
+    """
+    for fault in _faults(shard):
+        raise CorruptError(f"{shard.path}: {fault}; build or fetch the generation again")
+
+
+def _faults(shard: Shard) -> Iterator[str]:
+    yield from _table_faults(shard)
+    held = contents.read(shard)
+    yield from held.faults
+    yield from _cell_faults(shard, held)
+    yield from _value_faults(shard, held)
+    wholes = []
+    for tri in ORDERS:
+        whole = _whole_order(shard, tri, held)
+        if whole is None:
+            yield f"rank {tri} does not hold each place once"
+            return
+        yield from _order_faults(shard, tri, whole, held)
+        wholes.append(whole)
+    yield from _bound_faults(shard)
+    yield from names.faults(shard, held, Packing(shard.rows, wholes))
+
+
+def _table_faults(shard: Shard) -> Iterator[str]:
+    """What is said by row is said of each row, and of no other."""
+    by_row: dict[str, NDArray[Any]] = {"cell": shard.cell_of, "facts": shard.facts}
+    by_row |= {f"rank {tri}": shard.rank(tri) for tri in sorted(RANKED)}
+    by_row |= {"name": shard.words.token_starts[1:], "identifiers": shard.idents.rows}
+    for name, values in by_row.items():
+        if len(values) != shard.rows:
+            yield f"{name} has {len(values)} values for {shard.rows} rows"
+    if shard.entries(format.RECORD) != shard.rows:
+        yield f"{shard.entries(format.RECORD)} records for {shard.rows} rows"
+    if any(int.from_bytes(key, "big") >= shard.rows for key, _ in shard.items(format.COMPTES)):
+        yield "there are statements of a row that does not exist"
+
+
+def _cell_faults(shard: Shard, held: Contents) -> Iterator[str]:
+    """Cells follow each other from row 0 to the last; in each turnover descends, ids ascend."""
+    end, places = 0, []
+    key = sort_keys.descending(held.ca_eur, format.KEYS["ca_desc"])
+    for index, cell in enumerate(shard.layout.cells):
+        places.append(tuple((c is None, c or "") for c in (cell.secteur, cell.sous_secteur)))
+        part = slice(cell.start, cell.stop)
+        if not end == cell.start <= cell.with_ca <= cell.stop or cell.start == cell.stop:
+            yield f"cell {cell.place} covers rows {cell.start} to {cell.stop}, {end} was next"
+        if (shard.cell_of[part] != index).any():
+            yield f"a row of cell {cell.place} says that it is in another one"
+        if not _follow(key[part], held.ids[part]).all():
+            yield f"turnovers of cell {cell.place} do not descend"
+        if np.count_nonzero(~np.isnan(key[part])) != cell.with_ca - cell.start:
+            yield f"cell {cell.place} has other turnovers than up to row {cell.with_ca}"
+        if np.count_nonzero(held.site_web[part]) != cell.with_site:
+            yield f"cell {cell.place} has not {cell.with_site} websites"
+        end = cell.stop
+    if end != shard.rows:
+        yield f"the cells end at row {end} of {shard.rows}"
+    if places != sorted(set(places)):
+        yield "the cells are not in order, each once"
+
+
+def _value_faults(shard: Shard, held: Contents) -> Iterator[str]:
+    """Steps and facts say what the records say."""
+    every = np.arange(shard.rows, dtype=np.uint32)
+    for tri in format.KEYS:
+        steps = shard.steps(tri)
+        if len(steps.places) != len(steps.keys) + 1 or not _ascend(steps.keys, steps.places):
+            yield f"the steps of {tri} do not ascend"
+        elif tri in _SAID:
+            field, null = _SAID[tri]
+            said = sort_keys.descending(getattr(held, field), format.KEYS[tri], null)
+            if not _same(shard.keys(tri, every), said):
+                yield f"the steps of {tri} have other values than the records"
+    headcounts = -shard.steps("effectif_desc").keys[::-1]
+    bit = format.website_bit(shard.facts.dtype.str)
+    codes = (shard.facts & (bit - 1)).astype(np.int64)
+    known = np.concatenate(([format.EFFECTIF_NULL], headcounts)).astype(np.int32)
+    if (codes >= len(known)).any() or not np.array_equal(known[codes], held.effectif):
+        yield "facts have other headcounts than the records"
+    if not np.array_equal(shard.facts >= bit, held.site_web):
+        yield "facts have other websites than the records"
+
+
+def _order_faults(shard: Shard, tri: str, whole: Rows, held: Contents) -> Iterator[str]:
+    """An order ascends in its key, ties by identifier; lists are its heads, rank its inverse."""
+    if tri in KEY_OF and not _follow(shard.keys(tri, whole), held.ids[whole]).all():
+        yield f"rank {tri} does not follow its key and the identifiers"
+    stored, _ = KEY_OF.get(tri, (None, 1))
+    kept = shard.steps(stored).known + format.TOP_ROWS if stored else shard.rows
+    if not np.array_equal(shard.order(tri), whole[:kept]):
+        yield f"order {tri} is not what rank says"
+    rank = sort_keys.ranks(whole)
+    for place, rows in _places(shard):
+        head = whole[np.sort(rank[rows])[: format.TOP_ROWS]]
+        if not np.array_equal(shard.top(place, tri), head):
+            yield f"the list of {place} in order {tri} is not the head of that order"
+
+
+def _whole_order(shard: Shard, tri: str, held: Contents) -> Rows | None:
+    """All rows in an order, None if its rank is no permutation; `ca_asc` has none and is sorted."""
+    if tri in RANKED:
+        rank, every = shard.rank(tri), np.arange(shard.rows, dtype=np.uint32)
+        if not np.array_equal(np.sort(rank), every):
+            return None
+        return sort_keys.ranks(rank)
+    by_id = np.argsort(held.ids, kind="stable").astype(np.uint32)
+    return sort_keys.by_number(shard.keys(tri, np.arange(shard.rows, dtype=np.uint32)), by_id)
+
+
+def _places(shard: Shard) -> Iterator[tuple[str, slice]]:
+    for part in (*shard.layout.single, *shard.layout.whole.parts):
+        if part.stop - part.start >= format.TOP_LEAST:
+            yield part.place, slice(part.start, part.stop)
+
+
+def _bound_faults(shard: Shard) -> Iterator[str]:
+    """What lies along an order says what its rows say."""
+    by_ca, by_effectif = (_known(shard, tri) for tri in ("ca_desc", "effectif_desc"))
+    if not np.array_equal(shard.turnover_facts, shard.facts[by_ca]):
+        yield "the facts along ca_desc are not those of the rows"
+    bit = format.website_bit(shard.facts.dtype.str)
+    for name, places, rows in (
+        ("ca_desc", shard.website_turnover, by_ca),
+        ("effectif_desc", shard.website_headcount, by_effectif),
+    ):
+        if not np.array_equal(places, np.flatnonzero(shard.facts[rows] >= bit)):
+            yield f"the websites along {name} are not those of the rows"
+
+
+def _known(shard: Shard, tri: str) -> Rows:
+    """The rows whose key is not null, in their order."""
+    return shard.order(tri)[: shard.steps(tri).known]
+
+
+def _ascend(keys: Keys, places: Rows) -> bool:
+    return bool((keys[1:] > keys[:-1]).all() and (places[1:] > places[:-1]).all())
+
+
+def _follow(keys: Keys, ids: NDArray[np.bytes_]) -> NDArray[np.bool_]:
+    """Whether each pair of neighbours ascends: by key, NaN last, then by identifier."""
+    if keys.dtype.kind == "f":
+        keys = np.where(np.isnan(keys), np.inf, keys)
+    later: NDArray[np.bool_] = keys[1:] > keys[:-1]
+    tied = np.flatnonzero(keys[1:] == keys[:-1])
+    later[tied] = ids[tied + 1] > ids[tied]
+    return later
+
+
+def _same(one: Keys, other: Keys) -> bool:
+    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")

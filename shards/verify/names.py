@@ -1,0 +1,152 @@
+"""Holds the indexes of names and identifiers of a shard to its records (FORMAT.md §9)."""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from shards import format
+from shards.build import name_index, phrase_index
+from shards.build.name_index import Names, Postings
+from shards.codec import sorting
+from shards.codec.folding import fold, fold_id
+from shards.codec.row_sets import Packing
+from shards.codec.strings import END, Texts
+from shards.search import name_lookup
+from shards.search.reader import Shard
+from shards.verify import contents
+from shards.verify.contents import Contents
+
+_WINDOWS: Final = range(0, format.SUFFIX_BYTES, sorting.CHUNK)
+
+
+def faults(shard: Shard, held: Contents, packing: Packing) -> Iterator[str]:
+    """What is wrong with the indexes, as far as it can be told before something else is."""
+    wrong = list(_name_faults(shard, held)) + list(_word_faults(shard))
+    yield from wrong
+    if not wrong:  # the rest is computed from the words of each name
+        yield from _order_faults(shard, held)
+        yield from _suffix_faults(shard)
+        yield from _set_faults(shard, packing)
+        yield from _ident_faults(shard, held, packing)
+
+
+def _name_faults(shard: Shard, held: Contents) -> Iterator[str]:
+    """The words of a row are those of its name."""
+    index = shard.words
+    if len(index.tokens) and int(index.tokens.max()) >= len(index.words):
+        yield "a name has a word that does not exist"
+        return
+    for rows in contents.batches(shard.rows):
+        folded = name_lookup.folded_names(index, np.array(rows, dtype=np.uint32))
+        for row, known in zip(rows, folded, strict=True):
+            if known != fold(held.noms[row].decode()).encode():
+                yield f"the folded name of row {row} is not that of {held.noms[row].decode()!r}"
+
+
+def _word_faults(shard: Shard) -> Iterator[str]:
+    """Words ascend, and the postings are exactly the words of each name."""
+    index = shard.words
+    known = bytes(index.words.data).split(END)[:-1]
+    if any(one >= other for one, other in pairwise(known)):
+        yield "the words are not sorted, each once"
+    made = name_index.postings(_names(shard))
+    if not np.array_equal(made.rows, index.postings):
+        yield "the postings are not the rows of the words"
+    if not np.array_equal(name_index.owners(index.words), index.owners):
+        yield "the owners are not the words of their bytes"
+    if not np.array_equal(made.starts, index.starts):
+        yield "the starts of the postings are not those of their words"
+
+
+def _order_faults(shard: Shard, held: Contents) -> Iterator[str]:
+    """Names ascend in the order `nom`: folded, as they are, then by identifier."""
+    order = shard.order("nom")
+    before: tuple[bytes, ...] = ()
+    for places in contents.batches(shard.rows):
+        rows = order[places.start : places.stop]
+        folded = name_lookup.folded_names(shard.words, rows)
+        for row, known in zip(rows.tolist(), folded, strict=True):
+            key = (known, held.noms[row], bytes(held.ids[row]))
+            if key <= before:
+                yield f"order nom does not follow the names of the records at row {row}"
+            before = key
+
+
+def _suffix_faults(shard: Shard) -> Iterator[str]:
+    """The suffixes are all places of characters, in the order of the bytes there."""
+    found = shard.words.suffixes
+    data = sorting.padded(found.data, format.SUFFIX_BYTES)
+    text = data[: len(found.data)]
+    if not np.array_equal(
+        np.sort(found.places), np.flatnonzero((text != END[0]) & (text & 0xC0 != 0x80))
+    ):
+        yield "the suffixes are not the characters of the words"
+        return
+    places = found.places.astype(np.int64)
+    keys = [sorting.heads(data, places + window) for window in _WINDOWS]
+    if not np.array_equal(found.keys, keys[0][:: format.SAMPLED]):
+        yield "the keys of the suffixes are not their first bytes"
+    later = places[1:] > places[:-1]
+    for key in reversed(keys):
+        later = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & later)
+    if not later.all():
+        yield "the suffixes do not ascend"
+
+
+def _set_faults(shard: Shard, packing: Packing) -> Iterator[str]:
+    """What the build unites beforehand is what it must unite, and is united rightly."""
+    index, names = shard.words, _names(shard)
+    held = Postings(index.postings, index.starts)
+    heavy = name_index.heavy(index.words, index.suffixes.places, held, packing)
+    yield from _differing(
+        shard, format.HEAVY, ((format.interval_key(*part), packed) for part, packed in heavy)
+    )
+    yield from _differing(shard, format.JUNCTION, name_index.junctions(names, packing))
+    yield from _differing(shard, format.PHRASE, phrase_index.phrases(names, packing))
+
+
+def _ident_faults(shard: Shard, held: Contents, packing: Packing) -> Iterator[str]:
+    """The folded identifiers of all rows ascend, ties by row."""
+    index = shard.idents
+    folded = _folded(shard)
+    if not np.array_equal(np.sort(index.rows), np.arange(shard.rows)):
+        yield "the identifiers do not name each row once"
+        return
+    before: tuple[bytes, int] = (b"", -1)
+    for place, row in enumerate(index.rows.tolist()):
+        key = (folded[place], row)
+        if key <= before or key[0] != fold_id(held.ids[row].decode()).encode():
+            yield f"the identifiers are not those of the records, sorted, at row {row}"
+            return
+        before = key
+    if not np.array_equal(name_index.sampled(folded.data, folded.starts[:-1]), index.folded.keys):
+        yield "the keys of the identifiers are not their first bytes"
+    sets = name_index.prefixes(folded, index.rows, packing)
+    yield from _differing(shard, format.PREFIX, sets)
+
+
+def _differing(
+    shard: Shard, table: bytes, expected: Iterable[tuple[bytes, bytes]]
+) -> Iterator[str]:
+    """What makes a table another one than the expected."""
+    left = dict(shard.items(table))
+    for key, packed in expected:
+        if left.pop(key, None) != packed:
+            yield f"the set {key!r} of {table.decode()} is not that of the names or identifiers"
+    for key in left:
+        yield f"the set {key!r} of {table.decode()} should not be there"
+
+
+def _names(shard: Shard) -> Names:
+    index = shard.words
+    return Names(index.words, index.tokens, index.token_starts)
+
+
+def _folded(shard: Shard) -> Texts:
+    index = shard.idents
+    places = index.folded.places
+    known = places if isinstance(places, np.ndarray) else places.array()
+    starts = np.append(known, np.uint32(len(index.folded.data)))
+    return Texts(index.folded.data, starts)
