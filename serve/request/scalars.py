@@ -34,7 +34,7 @@ _DIGITS: Final = 4_300
 def parse_decimal(text: str) -> float:
     """A finite float; `-0` is 0.
 
-    >>> decimal("1e6"), decimal("-.5")
+    >>> parse_decimal("1e6"), parse_decimal("-.5")
     (1000000.0, -0.5)
     """
     if not _DECIMAL.fullmatch(text):
@@ -48,7 +48,7 @@ def parse_decimal(text: str) -> float:
 def parse_integer(text: str) -> int:
     """An integer of any size.
 
-    >>> integer("0050.0"), integer("-3")
+    >>> parse_integer("0050.0"), parse_integer("-3")
     (50, -3)
     """
     match = _INTEGER.fullmatch(text)

@@ -5,8 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from pipeline import code_version
 from pipeline.__main__ import main
-from pipeline.build import diff, resume, reuse
+from pipeline.build import diff, reuse
 from shards.changes import change_steps
 from shards.changes.change_file import Counts
 from shards.generations import generation_files, pointer
@@ -41,7 +42,7 @@ def test_a_country_that_is_built_again_and_comes_out_the_same_is_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = run(tmp_path, two(tmp_path / "a"))
-    monkeypatch.setattr(resume, "code", lambda: "autre")
+    monkeypatch.setattr(code_version, "code_version", lambda: "autre")
     second = run(tmp_path, two(tmp_path / "b", "Œuvre"))
 
     data = tmp_path / "data"

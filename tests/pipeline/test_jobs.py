@@ -128,10 +128,10 @@ def test_a_task_that_takes_more_than_the_limit_is_refused_by_name(count: int) ->
 PARENT = """
 import sys
 from pathlib import Path
-from pipeline import jobs
+from pipeline.workers import processes
 from tests.pipeline.test_jobs import Task, linger
 if __name__ == "__main__":
-    jobs.run(linger, [Task(sys.argv[1]), Task(sys.argv[2])], 2, 10)
+    processes.run(linger, [Task(sys.argv[1]), Task(sys.argv[2])], 2, 10)
 """
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.build import resume
+from pipeline import code_version
 from pipeline.errors import BuildError
 from pipeline.seeds import SEEDS
 from shards.generations import pointer
@@ -131,6 +131,6 @@ def test_other_code_takes_nothing_that_was_done(
 ) -> None:
     good, bad = halves(tmp_path)
     interrupted(tmp_path, bad)
-    monkeypatch.setattr(resume, "code", lambda: "autre")
+    monkeypatch.setattr(code_version, "code_version", lambda: "autre")
 
     assert run(tmp_path, good, max_rejected=0.5).resumed == ()

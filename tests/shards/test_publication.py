@@ -214,7 +214,7 @@ def test_a_lock_ends_with_the_process_that_holds_it(tmp_path: Path) -> None:
     code = f"""
 import os
 from pathlib import Path
-from shards import locks
+from shards.generations import locks
 with locks.writing(Path({str(tmp_path)!r})):
     os.kill(os.getpid(), 9)
 """
