@@ -7,7 +7,7 @@ import pytest
 
 from pipeline import code_version
 from pipeline.__main__ import main
-from pipeline.build import diff, reuse
+from pipeline.build import diff, resume, reuse
 from shards.changes import change_steps
 from shards.changes.change_file import Counts
 from shards.generations import generation_files, pointer
