@@ -15,7 +15,7 @@ import polars as pl
 
 from pipeline import importing, seeds
 from pipeline.build import build, dry_run, plan
-from pipeline.build.plan import Options
+from pipeline.build.plan import BuildOptions
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.registers import REGISTERS
@@ -56,7 +56,7 @@ def _import(asked: argparse.Namespace) -> int:
 
 
 def _build(asked: argparse.Namespace) -> int:
-    options = Options(
+    options = BuildOptions(
         inputs=tuple(asked.input),
         out=asked.out,
         pays=asked.pays,
@@ -85,7 +85,7 @@ def _build(asked: argparse.Namespace) -> int:
 
 
 def _synth(asked: argparse.Namespace) -> int:
-    options = writer.Options(
+    options = writer.SynthOptions(
         companies=asked.companies,
         seed=asked.seed,
         out=asked.out,

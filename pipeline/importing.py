@@ -22,7 +22,7 @@ import polars as pl
 from pipeline import canonical
 from pipeline.canonical import InputError
 from pipeline.registers import REGISTERS
-from pipeline.registers.register import Counts, Reading, Register
+from pipeline.registers.register import Register, RegisterRows, RowCounts
 from shards.generations import atomic_files
 
 LONGEST_NAME: Final = 120  # a file name holds 255 bytes; the UK product comes in seven parts
@@ -36,7 +36,7 @@ class Report:
     fichiers: tuple[str, ...]
     sortie: str
     rejets: str | None
-    comptage: Counts
+    comptage: RowCounts
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values."""
@@ -74,7 +74,7 @@ def run(source: str, files: Sequence[Path], out: Path) -> Report:
             raise InputError(f"{names}: no readable CSV: {_first_line(error)}") from error
 
 
-def _publish(register: Register, files: Sequence[Path], reading: Reading, out: Path) -> Report:
+def _publish(register: Register, files: Sequence[Path], reading: RegisterRows, out: Path) -> Report:
     name = output_name(register.source, reading.stems)
     _check_overlap(out, register.source, name, reading.stems)
     _check_kept(register.source, files, reading.counts)
@@ -152,7 +152,7 @@ def _check_overlap(out: Path, source: str, name: str, stems: Sequence[str]) -> N
             )
 
 
-def _check_kept(source: str, files: Sequence[Path], counts: Counts) -> None:
+def _check_kept(source: str, files: Sequence[Path], counts: RowCounts) -> None:
     """An empty result would be taken for a register without a company."""
     if counts.gardes:
         return

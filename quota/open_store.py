@@ -82,9 +82,9 @@ def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool =
     if not lease:
         return open_ledger(setting, state, strict=strict)
     centre = _centre(setting, strict)
-    from quota.edge.edge_store import LeaseStore
+    from quota.edge.edge_store import EdgeStore
 
-    return LeaseStore(state, centre)
+    return EdgeStore(state, centre)
 
 
 def _centre(url: str, strict: bool) -> "Callable[[], RedisStore]":

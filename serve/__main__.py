@@ -15,7 +15,7 @@ from serve.config import Config, ConfigError
 from serve.observe import log
 from serve.process import handover, workers
 from serve.process import port as ports
-from serve.process.handover import HandoverError, Post
+from serve.process.handover import HandoverError, PortLock
 from serve.process.port import PortError
 from serve.process.workers import WorkersError
 
@@ -54,7 +54,7 @@ def _serve(config: Config) -> None:
     log.set_up()
     bound = ports.reserve(config.host, config.port, beside=config.take_over)
     port = bound.getsockname()[1]
-    post = handover.Post(config.state, port)
+    post = handover.PortLock(config.state, port)
     others = handover.to_relieve(post) if config.take_over else 0
     if not others:
         post.take()  # before it listens: who looks at a port that is served finds its place held
@@ -81,7 +81,7 @@ def _make(state: Path) -> None:
         raise NotADirectoryError(f"{file} is a file; --state wants a folder") from error
 
 
-def _relieve(post: Post, address: str, pids: Callable[[], set[int]]) -> None:
+def _relieve(post: PortLock, address: str, pids: Callable[[], set[int]]) -> None:
     try:
         handover.relieve(post, address, pids)
     except HandoverError as error:

@@ -29,7 +29,7 @@ class ConfigError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Debit:
+class BurstLimits:
     """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7).
 
     `exports`: of one organisation at once. `connexions`: tries of a password a minute, of one
@@ -70,7 +70,7 @@ class Config:
     makers: int = 2
     mirror: bool = False  # DATA is another's; nothing of a server lies in it, with or without
     take_over: bool = False
-    debit: Debit = field(default_factory=Debit)
+    debit: BurstLimits = field(default_factory=BurstLimits)
 
 
 def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
@@ -96,7 +96,7 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
     for layer in layers:
         limits |= layer.pop(_DEBIT, {})
         values |= layer
-    config = Config(**values, debit=Debit(**limits))
+    config = Config(**values, debit=BurstLimits(**limits))
     if config.quota == open_store.LMDB and (config.lease or config.quota_strict):
         name = "lease" if config.lease else "quota_strict"
         raise ConfigError(f"{name} = true is for several hosts; give quota = redis://… with it")
@@ -176,7 +176,7 @@ def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _limits(values: Mapping[str, Any], where: str) -> dict[str, int]:
-    allowed = [limit.name for limit in fields(Debit)]
+    allowed = [limit.name for limit in fields(BurstLimits)]
     if unknown := [name for name in values if name not in allowed]:
         raise ConfigError(
             f"unknown limit {unknown[0]!r} in [{_DEBIT}] of {where}; known: {', '.join(allowed)}"

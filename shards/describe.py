@@ -11,8 +11,8 @@ import orjson
 
 from shards import format
 from shards.changes import change_steps
-from shards.changes.change_file import NATURES, Counts
-from shards.changes.change_steps import Step
+from shards.changes.change_file import NATURES, ChangeCounts
+from shards.changes.change_steps import ChangeStep
 from shards.errors import GenerationError, ShardError
 from shards.generations import generation_files, pointer
 from shards.generations import manifest as manifests
@@ -50,12 +50,12 @@ def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iter
         yield f"{'pays':<6}" + "".join(f"{nature + 's':>14}" for nature in NATURES)
         for iso2, counts in step.counts.items():
             yield f"{iso2:<6}" + "".join(f"{count:>14,}" for count in counts)
-        total = [sum(column) for column in zip(Counts(), *step.counts.values(), strict=True)]
+        total = [sum(column) for column in zip(ChangeCounts(), *step.counts.values(), strict=True)]
         yield f"{'total':<6}" + "".join(f"{count:>14,}" for count in total)
 
 
 @contextmanager
-def _step(data: Path, before: str, after: str) -> Iterator[Step]:
+def _step(data: Path, before: str, after: str) -> Iterator[ChangeStep]:
     """The step as the build wrote it, else made now, beside the data and for now only."""
     for name in (before, after):
         pointer.named(name)
@@ -74,7 +74,7 @@ def _step(data: Path, before: str, after: str) -> Iterator[Step]:
         yield change_steps.read(Path(folder) / change_steps.FOLDER / f"{before}-{after}")
 
 
-def _entries(step: Step, iso2: str) -> Iterator[str]:
+def _entries(step: ChangeStep, iso2: str) -> Iterator[str]:
     with closing(step.changes(iso2)) as changes:
         for nature, count in zip(NATURES, changes.counts, strict=True):
             for start in range(0, count, _PIECE):
@@ -91,8 +91,8 @@ def _told(folder: Path) -> str:
     return f"{manifest.total:>14,} companies {manifest.size:>18,} bytes{forced}"
 
 
-def _summed(counts: Mapping[str, Counts]) -> str:
-    columns = zip(Counts(), *counts.values(), strict=True)
+def _summed(counts: Mapping[str, ChangeCounts]) -> str:
+    columns = zip(ChangeCounts(), *counts.values(), strict=True)
     return ", ".join(
         f"{sum(column):,} {nature}s" for nature, column in zip(NATURES, columns, strict=True)
     )

@@ -19,7 +19,7 @@ from shards.build.writer import Columns
 from shards.codec import record, sort_keys, strings
 from shards.generations import generation_files
 from shards.generations import reference as references
-from shards.generations.reference import Cell, Pays, Reference, Secteur, SousSecteur
+from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
 from shards.publish import publication
 
 Company = dict[str, Any]
@@ -168,9 +168,9 @@ def publish(data: Path, found: Sequence[Company], **options: Any) -> str:
     return publication.publish(data, staged, sources=(), **options)
 
 
-def _cells(found: Sequence[Company]) -> tuple[Cell, ...]:
+def _cells(found: Sequence[Company]) -> tuple[CellCount, ...]:
     places = [(c["division"], c["groupe"]) for c in found]
     return tuple(
-        Cell(*place, places.count(place))
+        CellCount(*place, places.count(place))
         for place in sorted(set(places), key=lambda p: [str(code) for code in p])
     )

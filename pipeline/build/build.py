@@ -27,13 +27,13 @@ from pipeline.canonical import TABLES
 from pipeline.workers.dask_cluster import Cluster
 from pipeline.build.country import Task
 from pipeline.workers.processes import Processes
-from pipeline.build.plan import Input, Options
+from pipeline.build.plan import BuildInput, BuildOptions
 from pipeline.stages.quality_report import Quality
-from pipeline.build.resume import Country
+from pipeline.build.resume import BuiltCountry
 from pipeline.stages.rejections import NOWHERE, NO_COUNTRY, REASON
 from pipeline.seeds import Seeds
 from pipeline.stages.input_files import Survey
-from pipeline.build.workdir import Workshop
+from pipeline.build.workdir import WorkFolder
 from shards.generations import atomic_files, generation_files, reference
 from shards.publish import publication
 
@@ -52,7 +52,7 @@ class Built:
     reused: tuple[str, ...]
 
 
-def run(options: Options) -> Built:
+def run(options: BuildOptions) -> Built:
     """Build and publish a generation.
 
     Raises:
@@ -105,7 +105,7 @@ def run(options: Options) -> Built:
     return Built(generation, qualities, elsewhere, resumed, tuple(sorted(same)))
 
 
-def _elsewhere(options: Options, seeds: Seeds, given: Input, shop: Workshop) -> Quality:
+def _elsewhere(options: BuildOptions, seeds: Seeds, given: BuildInput, shop: WorkFolder) -> Quality:
     """Set apart the rows of no known country; stop if they are too many of the whole input."""
     known = [pays.iso2 for pays in seeds.pays]
     rows, lines = _strangers(given.companies, known), _strangers(given.comptes, known)
@@ -124,7 +124,7 @@ def _elsewhere(options: Options, seeds: Seeds, given: Input, shop: Workshop) -> 
 
 
 def _set_apart(
-    survey: Survey, table: str, known: Collection[str], path: Path, shop: Workshop
+    survey: Survey, table: str, known: Collection[str], path: Path, shop: WorkFolder
 ) -> None:
     holding = [file for file, held in survey.items() if not held.keys() <= set(known)]
     found = input_files.of_no_country(holding, table, known)
@@ -138,8 +138,8 @@ def _strangers(survey: Survey, known: Iterable[str]) -> dict[str, int]:
 
 
 def _countries(
-    crew: Cluster | Processes, tasks: Sequence[Task], shop: Workshop, reused: Collection[str]
-) -> tuple[list[Country], tuple[str, ...]]:
+    crew: Cluster | Processes, tasks: Sequence[Task], shop: WorkFolder, reused: Collection[str]
+) -> tuple[list[BuiltCountry], tuple[str, ...]]:
     """Every country that is not reused, and which of them an interrupted build had done."""
     tasks = [task for task in tasks if task.iso2 not in reused]
     resume.clear(shop.done, {task.iso2 for task in tasks})
@@ -154,7 +154,7 @@ def _countries(
 
 
 @contextmanager
-def _crew(options: Options, here: Processes, shop: Workshop) -> Iterator[Cluster | Processes]:
+def _crew(options: BuildOptions, here: Processes, shop: WorkFolder) -> Iterator[Cluster | Processes]:
     """Who builds the countries."""
     if options.cluster:
         with dask_cluster.connected(options.cluster, shop.work, options.memory) as crew:

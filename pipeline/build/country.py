@@ -39,15 +39,15 @@ from pipeline.build import (
 from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.workers.processes import Progress
 from pipeline.stages.quality_report import Quality
-from pipeline.build.resume import Country
+from pipeline.build.resume import BuiltCountry
 from pipeline.stages.rejections import REASON
 from pipeline.build.sorted_runs import Run
 from pipeline.seeds import Seeds
-from pipeline.stages.input_files import Part
+from pipeline.stages.input_files import InputPart
 from shards.generations import generation_files, manifest
 from shards.build import writer
 from shards.codec.record import FIELDS
-from shards.generations.reference import Cell
+from shards.generations.reference import CellCount
 from shards.build.writer import Columns
 
 _WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL)
@@ -73,8 +73,8 @@ class Task:
     """One country to build: plain values, so that it can be sent to another process."""
 
     iso2: str
-    companies: tuple[Part, ...]
-    comptes: tuple[Part, ...]
+    companies: tuple[InputPart, ...]
+    comptes: tuple[InputPart, ...]
     tables: Tables
     max_rejected: float
     out: Path
@@ -94,7 +94,7 @@ class Task:
         return rejections.file(self.out, self.iso2), rejections.lines_file(self.out, self.iso2)
 
 
-def build(task: Task, moved: Progress) -> Country:
+def build(task: Task, moved: Progress) -> BuiltCountry:
     """All stages of one country, in order; its shard and its receipt are in `task.done` then.
 
     Raises:
@@ -109,7 +109,7 @@ def build(task: Task, moved: Progress) -> Country:
         return _built(task, moved)
 
 
-def _built(task: Task, moved: Progress) -> Country:
+def _built(task: Task, moved: Progress) -> BuiltCountry:
     lines, became = _NO_LINES, dict[str, Any]()
     pieces = _judged(task, moved)
     if task.comptes:
@@ -142,7 +142,7 @@ def _built(task: Task, moved: Progress) -> Country:
     return _done(task, path, columns, report)
 
 
-def _empty(task: Task) -> Country:
+def _empty(task: Task) -> BuiltCountry:
     """A country of which the input says nothing: what the stages would make of no row, at once."""
     for path in task.rejected:
         path.unlink(missing_ok=True)
@@ -152,10 +152,10 @@ def _empty(task: Task) -> Country:
     return _done(task, path, columns, Quality(renseignees=dict.fromkeys(quality_report.SHARES, 0)))
 
 
-def _done(task: Task, written: Path, columns: Columns, report: Quality) -> Country:
+def _done(task: Task, written: Path, columns: Columns, report: Quality) -> BuiltCountry:
     """Put the shard where a later build finds it, with its receipt."""
-    cells = tuple(Cell(*cell) for cell in columns.cells)
-    country = Country(task.iso2, cells, report, manifest.digest(written))
+    cells = tuple(CellCount(*cell) for cell in columns.cells)
+    country = BuiltCountry(task.iso2, cells, report, manifest.digest(written))
     written.replace(task.done / written.name)
     resume.put(task.done, country, task.key, task.rejected, task.work)
     shutil.rmtree(task.work)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from pipeline.workers.processes import Processes, Progress
 from shards.changes import comparison
-from shards.changes.change_file import Changes, Counts, NATURES, SUFFIX
+from shards.changes.change_file import ChangeFile, ChangeCounts, NATURES, SUFFIX
 from shards.changes.change_steps import Shards
 
 PARQUET: Final = "changes.parquet"
@@ -54,7 +54,7 @@ class _Task:
         return _MEMORY + self.rows * _MEMORY_A_ROW
 
 
-def compare(countries: Iterable[Shards], folder: Path, *, here: Processes) -> dict[str, Counts]:
+def compare(countries: Iterable[Shards], folder: Path, *, here: Processes) -> dict[str, ChangeCounts]:
     """Write what is different in these countries into `folder`.
 
     Raises:
@@ -67,7 +67,7 @@ def compare(countries: Iterable[Shards], folder: Path, *, here: Processes) -> di
     return counts
 
 
-def _compare(task: _Task, moved: Progress) -> Counts:
+def _compare(task: _Task, moved: Progress) -> ChangeCounts:
     path = task.folder / f"{task.iso2}{SUFFIX}"
     counts = comparison.compare(task.shards.old, task.shards.new, task.iso2, path)
     moved(task.rows)
@@ -77,12 +77,12 @@ def _compare(task: _Task, moved: Progress) -> Counts:
 def _write_parquet(folder: Path, countries: Iterable[str]) -> None:
     with pq.ParquetWriter(folder / PARQUET, SCHEMA, compression="zstd") as writer:
         for iso2 in countries:
-            with closing(Changes(folder / f"{iso2}{SUFFIX}")) as changes:
+            with closing(ChangeFile(folder / f"{iso2}{SUFFIX}")) as changes:
                 for rows in _batches(changes):
                     writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
 
 
-def _batches(changes: Changes) -> Iterator[list[dict[str, object]]]:
+def _batches(changes: ChangeFile) -> Iterator[list[dict[str, object]]]:
     for nature, count in zip(NATURES, changes.counts, strict=True):
         for start in range(0, count, _BATCH):
             entries = changes.entries(nature, start, start + _BATCH)

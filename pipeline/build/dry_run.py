@@ -12,9 +12,9 @@ from pipeline.build import plan, resume, reuse
 from pipeline.stages import input_files
 from pipeline import seeds as tables
 from pipeline.build.country import Task
-from pipeline.build.plan import Input, Options
+from pipeline.build.plan import BuildInput, BuildOptions
 from pipeline.seeds import Seeds
-from pipeline.build.workdir import FOLDER, Workshop
+from pipeline.build.workdir import FOLDER, WorkFolder
 from shards.generations import pointer
 from shards.publish import publication
 
@@ -25,7 +25,7 @@ _BUILT: Final = "to be built"
 _NONE: Final = "no company"
 
 
-def lines(options: Options) -> Iterator[str]:
+def lines(options: BuildOptions) -> Iterator[str]:
     """A line a country: what becomes of it, its companies now, its rows in the input; then gates.
 
     Raises:
@@ -55,7 +55,7 @@ def lines(options: Options) -> Iterator[str]:
 
 
 def _after(
-    seeds: Seeds, given: Input, before: dict[str, int], found: dict[str, str]
+    seeds: Seeds, given: BuildInput, before: dict[str, int], found: dict[str, str]
 ) -> dict[str, int]:
     """The companies that are known to come, else the rows of the input."""
     rows = input_files.totals(given.companies)
@@ -67,8 +67,8 @@ def _after(
     }
 
 
-def _becomes(options: Options, seeds: Seeds, wanted: list[str], given: Input) -> dict[str, str]:
-    shop = Workshop(options.out / FOLDER / "done", Path())
+def _becomes(options: BuildOptions, seeds: Seeds, wanted: list[str], given: BuildInput) -> dict[str, str]:
+    shop = WorkFolder(options.out / FOLDER / "done", Path())
     here = plan.process_count(options, wanted, given)
     tasks = plan.tasks(options, seeds, wanted, given, shop, here.share)
     known = reuse.published(options.out)

@@ -12,8 +12,8 @@ from pipeline.stages import quality_report
 from pipeline.errors import BuildError
 from pipeline.stages.quality_report import Quality
 from shards.generations import atomic_files, generation_files, manifest, pointer, reference
-from shards.generations.manifest import File, Manifest, Source
-from shards.generations.reference import Cell
+from shards.generations.manifest import File, Manifest, InputSource
+from shards.generations.reference import CellCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Previous:
 
     folder: Path
     manifest: Manifest
-    counts: Mapping[str, tuple[Cell, ...]]
+    counts: Mapping[str, tuple[CellCount, ...]]
     qualities: Mapping[str, Quality]
 
 
@@ -70,7 +70,7 @@ def keep(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str
     return kept
 
 
-def sources(previous: Previous, new: Iterable[Source]) -> list[Source]:
+def sources(previous: Previous, new: Iterable[InputSource]) -> list[InputSource]:
     """The new sources, and those of the previous generation that have no successor by name."""
     found = list(new)
     names = {source.path for source in found}

@@ -17,15 +17,15 @@ from pipeline.errors import BuildError
 from pipeline.workers.processes import Processes
 from pipeline.seeds import Seeds
 from pipeline.stages.input_files import Survey
-from pipeline.build.workdir import Workshop
+from pipeline.build.workdir import WorkFolder
 from shards.publish import publication
-from shards.generations.manifest import Source
+from shards.generations.manifest import InputSource
 from shards.publish.publication import Gates
 from shards.generations.reference import SPELLINGS
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BuildOptions:
     """What a build is asked.
 
     `pays` None means all countries; `jobs` None, as many processes as pay off; `memory`, in bytes,
@@ -46,24 +46,24 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class BuildInput:
     """What is known of the input before it is read."""
 
     companies: Survey
     comptes: Survey
-    digests: Mapping[Path, Source]
+    digests: Mapping[Path, InputSource]
 
 
-def read(inputs: tuple[Path, ...]) -> Input:
+def read(inputs: tuple[Path, ...]) -> BuildInput:
     """Count the rows of every country in the input, and digest its files."""
-    return Input(
+    return BuildInput(
         input_files.survey(inputs, "companies"),
         input_files.survey(inputs, "comptes"),
         input_files.digests(inputs),
     )
 
 
-def process_count(options: Options, wanted: Sequence[str], given: Input) -> Processes:
+def process_count(options: BuildOptions, wanted: Sequence[str], given: BuildInput) -> Processes:
     """As many of this machine as pay off for the wanted countries."""
     totals = input_files.totals(given.companies)
     count = processes.number(options.jobs, [totals.get(iso2, 0) for iso2 in wanted])
@@ -71,11 +71,11 @@ def process_count(options: Options, wanted: Sequence[str], given: Input) -> Proc
 
 
 def tasks(
-    options: Options,
+    options: BuildOptions,
     seeds: Seeds,
     wanted: Sequence[str],
-    given: Input,
-    shop: Workshop,
+    given: BuildInput,
+    shop: WorkFolder,
     share: int,
 ) -> list[Task]:
     """A task for each of the wanted countries, the largest first.
@@ -112,10 +112,10 @@ def wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
 
 def _task(
     iso2: str,
-    options: Options,
+    options: BuildOptions,
     known: Tables,
-    given: Input,
-    shop: Workshop,
+    given: BuildInput,
+    shop: WorkFolder,
     shared: Iterable[str],
     batch: int,
 ) -> Task:

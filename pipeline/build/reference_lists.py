@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from pipeline.seeds import Seeds
-from shards.generations.reference import Cell, Pays, Reference, Secteur, SousSecteur
+from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
 
 
-def reference(seeds: Seeds, counts: Mapping[str, tuple[Cell, ...]]) -> Reference:
+def reference(seeds: Seeds, counts: Mapping[str, tuple[CellCount, ...]]) -> Reference:
     """The lists of the API: countries and sectors in the order of their tables, with `counts`."""
     sectors = seeds.tables["secteurs"]
     shown = {row["nace_division"] for row in sectors}

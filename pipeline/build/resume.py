@@ -20,16 +20,16 @@ from pipeline.stages.quality_report import Quality
 from shards.generations import atomic_files, generation_files, manifest
 from shards.format import FORMAT_VERSION
 from shards.generations.manifest import File
-from shards.generations.reference import Cell
+from shards.generations.reference import CellCount
 
 
 
 @dataclass(frozen=True, slots=True)
-class Country:
+class BuiltCountry:
     """What came of a country: its cells in layout order, its report, the digests of its shard."""
 
     iso2: str
-    cells: tuple[Cell, ...]
+    cells: tuple[CellCount, ...]
     quality: Quality
     file: File
 
@@ -39,7 +39,7 @@ def key(iso2: str, *parts: str) -> str:
     return blake3(orjson.dumps([iso2, FORMAT_VERSION, unidata_version, code_version.code_version(), *parts])).hexdigest()
 
 
-def put(done: Path, country: Country, key: str, rejected: Sequence[Path], work: Path) -> None:
+def put(done: Path, country: BuiltCountry, key: str, rejected: Sequence[Path], work: Path) -> None:
     """Say that a country is done: its shard is in `done`, whole and synced.
 
     The receipt is written in `work`, a folder of the task's own, and moved.
@@ -52,7 +52,7 @@ def put(done: Path, country: Country, key: str, rejected: Sequence[Path], work: 
     partial.replace(path)
 
 
-def find(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> Country | None:
+def find(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
     """What came of a country, if its shard is there and is what would be built.
 
     `rejected` are its files of rejected rows, which must still be those of that build.
@@ -66,15 +66,15 @@ def find(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> Country |
     return None
 
 
-def read(path: Path, key: str, rejected: Sequence[Path]) -> Country | None:
+def read(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
     """What a receipt says, if it is of this key and the rejected rows are those of that build."""
     try:
         receipt: dict[str, Any] = orjson.loads(path.read_bytes())
         if (receipt["key"], receipt["rejetees"]) != (key, _digest_of(rejected)):
             return None
-        return Country(
+        return BuiltCountry(
             receipt["iso2"],
-            tuple(Cell(**cell) for cell in receipt["cells"]),
+            tuple(CellCount(**cell) for cell in receipt["cells"]),
             Quality(**receipt["quality"]),
             File(**receipt["file"]),
         )

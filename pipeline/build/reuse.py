@@ -12,7 +12,7 @@ from typing import Final
 
 from pipeline.build import resume
 from pipeline.build.country import Task
-from pipeline.build.resume import Country
+from pipeline.build.resume import BuiltCountry
 from shards.generations import generation_files, manifest, pointer
 from shards.errors import ShardError
 from shards.generations.manifest import File
@@ -21,26 +21,26 @@ FOLDER: Final = ".receipts"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PublishedBuild:
     """The published generation: its folder, and its files; none where it cannot be read."""
 
     folder: Path
     files: Mapping[str, File]
 
 
-def published(out: Path) -> Known:
+def published(out: Path) -> PublishedBuild:
     """What a build may take its countries from."""
     try:
         generation = pointer.current(out)
         if generation is not None:
             folder = out / generation
-            return Known(folder, generation_files.read_manifest(folder).files)
+            return PublishedBuild(folder, generation_files.read_manifest(folder).files)
     except ShardError:
         pass  # it is damaged, or of another format: everything is built
-    return Known(out, {})
+    return PublishedBuild(out, {})
 
 
-def find(known: Known, out: Path, tasks: Iterable[Task]) -> dict[str, Country]:
+def find(known: PublishedBuild, out: Path, tasks: Iterable[Task]) -> dict[str, BuiltCountry]:
     """What came of the countries that need not be built again; their bytes are read."""
     found = {}
     for task in tasks:
@@ -51,7 +51,7 @@ def find(known: Known, out: Path, tasks: Iterable[Task]) -> dict[str, Country]:
     return found
 
 
-def receipt(known: Known, out: Path, task: Task) -> Country | None:
+def receipt(known: PublishedBuild, out: Path, task: Task) -> BuiltCountry | None:
     """What is said to have come of a country, if the same would come of it now."""
     country = resume.read(resume.file(out / FOLDER, task.iso2), task.key, task.rejected)
     if country and known.files.get(generation_files.shard_name(task.iso2)) == country.file:

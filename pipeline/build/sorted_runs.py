@@ -60,7 +60,7 @@ def read(runs: Sequence[Run], numbers: NDArray[np.uint32]) -> Iterator[bytes]:
     files: list[BinaryIO] = []
     try:
         files += [run.path.open("rb") for run in runs]
-        held = [_Held(-1, b"", [])] * len(runs)
+        held = [_OpenRun(-1, b"", [])] * len(runs)
         for first in range(0, len(numbers), BLOCK):
             some = numbers[first : first + BLOCK].astype(np.int64)
             of = np.searchsorted(starts, some, side="right") - 1
@@ -77,7 +77,7 @@ def read(runs: Sequence[Run], numbers: NDArray[np.uint32]) -> Iterator[bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _OpenRun:
     """A block that was read: line i is lines[ends[i] : ends[i + 1]]."""
 
     block: int
@@ -85,9 +85,9 @@ class _Held:
     ends: Sequence[int]
 
 
-def _block(run: Run, file: BinaryIO, block: int) -> _Held:
+def _block(run: Run, file: BinaryIO, block: int) -> _OpenRun:
     file.seek(run.offsets[block])
     packed = file.read(run.offsets[block + 1] - run.offsets[block])
     lengths = run.lengths[block * BLOCK : (block + 1) * BLOCK]
     ends = [0, *accumulate(lengths.tolist())]
-    return _Held(block, zstandard.decompress(packed, max_output_size=ends[-1]), ends)
+    return _OpenRun(block, zstandard.decompress(packed, max_output_size=ends[-1]), ends)

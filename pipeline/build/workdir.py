@@ -19,7 +19,7 @@ FOLDER: Final = ".building"
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class WorkFolder:
     """`done` has a shard and a receipt of each country that is done; `work` ends with the build."""
 
     done: Path
@@ -27,7 +27,7 @@ class Workshop:
 
 
 @contextmanager
-def opened(out: Path) -> Iterator[Workshop]:
+def opened(out: Path) -> Iterator[WorkFolder]:
     """The workshop of a build into `out`, made where it is not there.
 
     Raises:
@@ -41,7 +41,7 @@ def opened(out: Path) -> Iterator[Workshop]:
             shutil.rmtree(left)
         work = Path(tempfile.mkdtemp(prefix="work-", dir=folder))
         try:
-            yield Workshop(done, work)
+            yield WorkFolder(done, work)
         except BaseException:
             shutil.rmtree(work)
             if not any(done.iterdir()):

@@ -14,12 +14,12 @@ import polars as pl
 
 from pipeline.canonical import InputError
 from pipeline.registers import entity, source_file
-from pipeline.registers.register import Reading, Register
-from pipeline.registers.source_file import Part
+from pipeline.registers.register import Register, RegisterRows
+from pipeline.registers.source_file import FilePart
 
 SOLE_TRADER: Final = "Füüsilisest isikust ettevõtja"
 
-LIHTANDMED: Final = source_file.Layout(
+LIHTANDMED: Final = source_file.FileLayout(
     nom="lihtandmed",
     separator=";",
     used=frozenset(
@@ -47,7 +47,7 @@ LIHTANDMED: Final = source_file.Layout(
     },
 )
 
-EMTAK: Final = source_file.Layout(
+EMTAK: Final = source_file.FileLayout(
     nom="emtak",
     separator=";",
     used=frozenset({"ariregistri_kood", "emtak_kood"}),
@@ -92,7 +92,7 @@ ENTITY: Final = entity.Entity(
 )
 
 
-def read(files: Sequence[Path], work: Path) -> Reading:
+def read(files: Sequence[Path], work: Path) -> RegisterRows:
     """Read the lihtandmed file or files and, where given, the EMTAK one."""
     parts = source_file.unpack(files, work)
     basic = [part for part in parts if _layout(part) is LIHTANDMED]
@@ -115,7 +115,7 @@ def read(files: Sequence[Path], work: Path) -> Reading:
     return entity.reading(staged, basic, detail=_orphans(codes, staged))
 
 
-def _layout(part: Part) -> source_file.Layout:
+def _layout(part: FilePart) -> source_file.FileLayout:
     if "emtak_kood" in part.header:
         return EMTAK
     if "nimi" in part.header:
@@ -126,7 +126,7 @@ def _layout(part: Part) -> source_file.Layout:
     )
 
 
-def _activities(parts: Sequence[Part]) -> pl.LazyFrame:
+def _activities(parts: Sequence[FilePart]) -> pl.LazyFrame:
     """One code a company, the first file's first; an empty frame without a file."""
     none = pl.LazyFrame(schema={"ariregistri_kood": pl.String(), "emtak_kood": pl.String()})
     frames = [source_file.scan(part, EMTAK).drop("ligne") for part in parts]

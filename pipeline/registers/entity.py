@@ -17,8 +17,8 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import COMPANIES
-from pipeline.registers.register import EXAMPLES, REJECTED, Counts, Reading
-from pipeline.registers.source_file import Part
+from pipeline.registers.register import EXAMPLES, REJECTED, RegisterRows, RowCounts
+from pipeline.registers.source_file import FilePart
 
 UNREADABLE_DATE: Final = "date illisible"
 NO_ID: Final = "sans identifiant"
@@ -51,7 +51,9 @@ class Entity:
     note_valeur: pl.Expr
 
 
-def stage(rows: Iterable[tuple[Part, pl.LazyFrame]], entity: Entity, work: Path) -> pl.LazyFrame:
+def stage(
+    rows: Iterable[tuple[FilePart, pl.LazyFrame]], entity: Entity, work: Path
+) -> pl.LazyFrame:
     """Map the rows of every part and write them, in order, to one Parquet of `work`."""
     frames = [_mapped(part, rank, frame, entity) for rank, (part, frame) in enumerate(rows)]
     staged = work / "entities.parquet"
@@ -60,11 +62,11 @@ def stage(rows: Iterable[tuple[Part, pl.LazyFrame]], entity: Entity, work: Path)
 
 
 def reading(
-    staged: pl.LazyFrame, parts: Sequence[Part], detail: Mapping[str, int] | None = None
-) -> Reading:
+    staged: pl.LazyFrame, parts: Sequence[FilePart], detail: Mapping[str, int] | None = None
+) -> RegisterRows:
     """What the staged rows of `parts` became: companies, rejected rows, and the count of each."""
     rows, gone = merged(staged) if len(parts) > 1 else (staged, 0)
-    return Reading(
+    return RegisterRows(
         stems=tuple(dict.fromkeys(part.stem for part in parts)),
         kept=kept(rows),
         rejected=rejected(rows),
@@ -111,9 +113,9 @@ def counts(
     staged: pl.LazyFrame,
     rows: pl.LazyFrame,
     gone: int,
-    parts: Sequence[Part],
+    parts: Sequence[FilePart],
     detail: Mapping[str, int],
-) -> Counts:
+) -> RowCounts:
     """Account for every row: `staged` before the merge, `rows` after it."""
     unreadable = pl.col("date_publiee").is_not_null() & pl.col("date_creation").is_null()
     special = _tally(staged, "note", "note_valeur")
@@ -124,7 +126,7 @@ def counts(
     fine = pl.col("ecart").is_null()
     dropped = _tally(rows.filter(~fine), "ecart", "ecart")
     refused = _tally(rejected(rows), "motif", "motif")
-    return Counts(
+    return RowCounts(
         lus=_length(staged),
         gardes=_length(kept(rows)),
         ecartes={reason: n for reason, (n, _) in dropped.items()},
@@ -147,7 +149,7 @@ def joined_text(parts: Sequence[pl.Expr], separator: str = ", ") -> pl.Expr:
     return pl.when(text != "").then(text)
 
 
-def _mapped(part: Part, rank: int, frame: pl.LazyFrame, entity: Entity) -> pl.LazyFrame:
+def _mapped(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) -> pl.LazyFrame:
     canonical = {
         name: entity.columns.get(name, pl.lit(None)).cast(dtype)
         for name, dtype in COMPANIES.items()

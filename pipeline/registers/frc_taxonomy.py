@@ -24,7 +24,7 @@ FRC: Final = SEEDS / "frc.csv"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ConceptLine:
     """A line of a statement; `rang` orders the concepts that give the same line."""
 
     etat: str
@@ -45,7 +45,7 @@ class Line:
 class Taxonomy:
     """What each concept becomes."""
 
-    lines: Mapping[str, Line]
+    lines: Mapping[str, ConceptLine]
     ignored: tuple[tuple[str, str], ...]  # pattern, reason
     known: frozenset[str]  # every mapped concept, without its member
 
@@ -60,7 +60,7 @@ def load(path: Path = FRC) -> Taxonomy:
     Raises:
         InputError: an unknown etat or sign, a concept there twice, a line told in two ways.
     """
-    lines: dict[str, Line] = {}
+    lines: dict[str, ConceptLine] = {}
     ignored: list[tuple[str, str]] = []
     with path.open(encoding="utf-8", newline="") as file:
         for rang, row in enumerate(csv.DictReader(file)):
@@ -75,17 +75,17 @@ def load(path: Path = FRC) -> Taxonomy:
     return Taxonomy(lines, tuple(ignored), known)
 
 
-def _line(row: Mapping[str, str], rang: int, path: Path) -> Line:
+def _line(row: Mapping[str, str], rang: int, path: Path) -> ConceptLine:
     signe = row["signe"]
     if row["etat"] not in ETATS or signe not in ("1", "-1", "abs"):
         raise InputError(
             f"{path.name}: {row['concept']}: etat {row['etat']!r} (one of {', '.join(ETATS)}) or"
             f" signe {signe!r} (1, -1 or abs) is wrong"
         )
-    return Line(row["etat"], row["code"], row["libelle"], signe, int(row["ordre"]), rang)  # type: ignore[arg-type]
+    return ConceptLine(row["etat"], row["code"], row["libelle"], signe, int(row["ordre"]), rang)  # type: ignore[arg-type]
 
 
-def _check_one_telling(lines: Mapping[str, Line], path: Path) -> None:
+def _check_one_telling(lines: Mapping[str, ConceptLine], path: Path) -> None:
     told: dict[str, tuple[str, str, int]] = {}
     places: dict[tuple[str, int], str] = {}
     for line in lines.values():

@@ -25,7 +25,7 @@ EXAMPLES: Final = 5  # of each kind of trouble, in the report
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RowCounts:
     """What became of the rows read. `lus` = kept + every value of `ecartes` + rejected + merged."""
 
     lus: int
@@ -40,13 +40,13 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RegisterRows:
     """A register's files, read: frames over files of the work folder, still to be written."""
 
     stems: tuple[str, ...]  # of the published files that hold the rows: they name the output
     kept: pl.LazyFrame
     rejected: pl.LazyFrame
-    counts: Counts
+    counts: RowCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,4 +55,4 @@ class Register:
 
     source: str
     table: Literal["companies", "comptes"]
-    read: Callable[[Sequence[Path], Path], Reading]
+    read: Callable[[Sequence[Path], Path], RegisterRows]

@@ -27,7 +27,7 @@ OLD_ENCODING: Final = "cp1252"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FileLayout:
     """The published columns of one kind of file: those we use, and those we leave and why."""
 
     nom: str
@@ -37,7 +37,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """One CSV, unpacked: `nom` is the published name, `header` the column names, stripped."""
 
     nom: str
@@ -47,18 +47,18 @@ class Part:
     ancien_encodage: bool
 
 
-def unpack(files: Sequence[Path], work: Path) -> tuple[Part, ...]:
+def unpack(files: Sequence[Path], work: Path) -> tuple[FilePart, ...]:
     """The CSV files in `files` (zipped or not), copied as UTF-8 into `work`, in the order given.
 
     Raises:
         InputError: a file that is empty, called .zip and none, or a zip without CSV.
     """
-    parts: list[Part] = []
+    parts: list[FilePart] = []
     for file in files:
         for nom, open_member in _members(file):
             path = work / f"{len(parts)}.csv"
             old = _copy_as_utf8(open_member, path)
-            parts.append(Part(nom, stem(file), path, _header(path, nom), old))
+            parts.append(FilePart(nom, stem(file), path, _header(path, nom), old))
     return tuple(parts)
 
 
@@ -71,7 +71,7 @@ def stem(file: Path) -> str:
     return file.name.removesuffix(".zip").removesuffix(".csv")
 
 
-def scan(part: Part, layout: Layout) -> pl.LazyFrame:
+def scan(part: FilePart, layout: FileLayout) -> pl.LazyFrame:
     """The used columns of `part` as text, blanks stripped and made null, with `ligne` (from 1).
 
     Raises:
@@ -142,7 +142,7 @@ def _header(path: Path, nom: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in next(csv.reader([first], delimiter=separator)))
 
 
-def _check(part: Part, layout: Layout) -> None:
+def _check(part: FilePart, layout: FileLayout) -> None:
     known = layout.used | layout.ignored.keys()
     unknown = [name for name in part.header if name not in known]
     missing = sorted(known - set(part.header))

@@ -18,7 +18,7 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from pipeline.registers.filing import Fact, day_before
-from pipeline.registers.frc_taxonomy import Line, Taxonomy
+from pipeline.registers.frc_taxonomy import ConceptLine, Taxonomy
 
 TOTAL: Final = "TotalAssets"
 FIXED: Final = (
@@ -45,7 +45,7 @@ class Amount(NamedTuple):
     """A line with its value in one fiscal year."""
 
     exercice: int
-    line: Line
+    line: ConceptLine
     libelle: str
     valeur: float
     devise: str | None
@@ -66,7 +66,9 @@ def amounts(facts: Sequence[Fact], cloture: date, taxonomy: Taxonomy, tally: Tal
     shifted = _closing(facts)
     mapped = [(f, line) for f in shifted if (line := _line(f, taxonomy, tally)) is not None]
     closings = _closings(mapped, cloture)
-    by_year: dict[int, dict[str, list[tuple[Fact, Line]]]] = defaultdict(lambda: defaultdict(list))
+    by_year: dict[int, dict[str, list[tuple[Fact, ConceptLine]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for fact, line in mapped:
         if closings.get(fact.jour.year) == fact.jour:
             by_year[fact.jour.year][fact.cle].append((fact, line))
@@ -151,7 +153,7 @@ def _closing(facts: Sequence[Fact]) -> list[Fact]:
     ]
 
 
-def _line(fact: Fact, taxonomy: Taxonomy, tally: Tally) -> Line | None:
+def _line(fact: Fact, taxonomy: Taxonomy, tally: Tally) -> ConceptLine | None:
     line = taxonomy.lines.get(fact.cle)
     if line is not None:
         return line
@@ -166,7 +168,7 @@ def _line(fact: Fact, taxonomy: Taxonomy, tally: Tally) -> Line | None:
     return None
 
 
-def _closings(mapped: Iterable[tuple[Fact, Line]], cloture: date) -> dict[int, date]:
+def _closings(mapped: Iterable[tuple[Fact, ConceptLine]], cloture: date) -> dict[int, date]:
     """The closing date of each fiscal year of the filing."""
     latest: dict[int, date] = {}
     for fact, line in mapped:
@@ -177,7 +179,7 @@ def _closings(mapped: Iterable[tuple[Fact, Line]], cloture: date) -> dict[int, d
 
 
 def _one_per_line(
-    year: int, keys: Iterable[Sequence[tuple[Fact, Line]]], tally: Tally
+    year: int, keys: Iterable[Sequence[tuple[Fact, ConceptLine]]], tally: Tally
 ) -> dict[str, Amount]:
     chosen: dict[str, tuple[int, Amount]] = {}
     for same in keys:
@@ -191,7 +193,9 @@ def _one_per_line(
     return {code: amount for code, (_, amount) in chosen.items()}
 
 
-def _best(same: Sequence[tuple[Fact, Line]], tally: Tally) -> tuple[Fact | None, Line]:
+def _best(
+    same: Sequence[tuple[Fact, ConceptLine]], tally: Tally
+) -> tuple[Fact | None, ConceptLine]:
     """One of the facts of one key and one date, or none of them (rule 3)."""
     line = same[0][1]
     ordered = sorted((fact for fact, _ in same), key=_preference)

@@ -26,7 +26,7 @@ from pipeline.canonical import COMPTES, ETATS, InputError
 from pipeline.registers import filing, frc_taxonomy, source_file, statement
 from pipeline.registers.filing import Deposit, FilingError
 from pipeline.registers.frc_taxonomy import Taxonomy
-from pipeline.registers.register import EXAMPLES, REJECTED, Counts, Reading, Register
+from pipeline.registers.register import EXAMPLES, REJECTED, Register, RegisterRows, RowCounts
 from pipeline.registers.statement import Amount, Tally
 
 BATCH: Final = 50_000  # lines written at a time
@@ -43,7 +43,7 @@ class Member(NamedTuple):
 
 
 @dataclass(slots=True)
-class Outcome:
+class FilingOutcome:
     """What became of the filings, kept small: counts, and the rejected ones by name."""
 
     tally: Tally = field(default_factory=Tally)
@@ -58,15 +58,15 @@ class Outcome:
         )
 
 
-def read(files: Sequence[Path], work: Path) -> Reading:
+def read(files: Sequence[Path], work: Path) -> RegisterRows:
     """Read bulk zips of filings, or filings by themselves."""
     taxonomy = frc_taxonomy.load()
-    outcome = Outcome()
+    outcome = FilingOutcome()
     members = sorted(_members(files, outcome), key=lambda member: member.deposit)
     outcome.lus += len(members)
     batches = _write(_companies(members, taxonomy, outcome), work)
     empty = pl.LazyFrame(schema=dict(COMPTES))
-    return Reading(
+    return RegisterRows(
         stems=tuple(dict.fromkeys(source_file.stem(file) for file in files)),
         kept=pl.concat([empty, *(pl.scan_parquet(path) for path in batches)]),
         rejected=pl.LazyFrame(outcome.rejected, schema=dict(REJECTED)),
@@ -74,7 +74,7 @@ def read(files: Sequence[Path], work: Path) -> Reading:
     )
 
 
-def _members(files: Sequence[Path], outcome: Outcome) -> Iterator[Member]:
+def _members(files: Sequence[Path], outcome: FilingOutcome) -> Iterator[Member]:
     for file in files:
         for nom, name in _names(file):
             try:
@@ -98,7 +98,7 @@ def _names(file: Path) -> Iterator[tuple[str, str | None]]:
 
 
 def _companies(
-    members: Iterable[Member], taxonomy: Taxonomy, outcome: Outcome
+    members: Iterable[Member], taxonomy: Taxonomy, outcome: FilingOutcome
 ) -> Iterator[list[dict[str, object]]]:
     """The lines of each company in turn, by fiscal year, statement and place."""
     shown = tqdm(members, desc="dépôts", unit="", disable=None, leave=False)
@@ -177,11 +177,11 @@ def _flush(batch: list[dict[str, object]], work: Path, number: int) -> Path:
     return path
 
 
-def _counts(outcome: Outcome) -> Counts:
+def _counts(outcome: FilingOutcome) -> RowCounts:
     tally = outcome.tally
     unknown = {"concepts inconnus": tally.inconnus.total()} if tally.inconnus else {}
     often = [f"{concept} ({n})" for concept, n in tally.inconnus.most_common(4 * EXAMPLES)]
-    return Counts(
+    return RowCounts(
         lus=outcome.lus,
         gardes=outcome.gardes,
         rejetes=dict(sorted(Counter(str(row["motif"]) for row in outcome.rejected).items())),

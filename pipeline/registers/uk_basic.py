@@ -13,13 +13,13 @@ from typing import Final
 import polars as pl
 
 from pipeline.registers import entity, source_file
-from pipeline.registers.register import Reading, Register
+from pipeline.registers.register import Register, RegisterRows
 
 NAMES: Final = [
     f"PreviousName_{n}.{part}" for n in range(1, 11) for part in ("CONDATE", "CompanyName")
 ]
 
-LAYOUT: Final = source_file.Layout(
+LAYOUT: Final = source_file.FileLayout(
     nom="BasicCompanyData",
     separator=",",
     used=frozenset(
@@ -107,7 +107,7 @@ ENTITY: Final = entity.Entity(
 )
 
 
-def read(files: Sequence[Path], work: Path) -> Reading:
+def read(files: Sequence[Path], work: Path) -> RegisterRows:
     """Read one or more BasicCompanyData files (the product is published in parts)."""
     parts = source_file.unpack(files, work)
     staged = entity.stage([(part, source_file.scan(part, LAYOUT)) for part in parts], ENTITY, work)

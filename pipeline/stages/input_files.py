@@ -16,13 +16,13 @@ from blake3 import blake3
 from pipeline import canonical
 from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
-from shards.generations.manifest import Source
+from shards.generations.manifest import InputSource
 from shards.generations.reference import SPELLINGS
 
 Survey = Mapping[Path, Mapping[str, int]]  # rows by file and country, "" for the rows without one
 
 
-class Part(NamedTuple):
+class InputPart(NamedTuple):
     """A file of the input, and how many rows of a country it holds."""
 
     path: Path
@@ -57,7 +57,7 @@ def files(inputs: Iterable[Path], table: str) -> list[Path]:
     return [path for folder in inputs for path in _parquet(folder, table)]
 
 
-def digests(inputs: Iterable[Path]) -> dict[Path, Source]:
+def digests(inputs: Iterable[Path]) -> dict[Path, InputSource]:
     """Name, size and digest of every file of the input."""
     return {path: _source(path) for table in TABLES for path in files(inputs, table)}
 
@@ -72,9 +72,9 @@ def survey(inputs: Iterable[Path], table: str) -> Survey:
     return {path: _countries(path, table) for path in files(inputs, table)}
 
 
-def parts(survey: Survey, iso2: str) -> tuple[Part, ...]:
+def parts(survey: Survey, iso2: str) -> tuple[InputPart, ...]:
     """The files that hold rows of a country."""
-    return tuple(Part(path, held[iso2]) for path, held in survey.items() if iso2 in held)
+    return tuple(InputPart(path, held[iso2]) for path, held in survey.items() if iso2 in held)
 
 
 def totals(survey: Survey) -> dict[str, int]:
@@ -86,7 +86,7 @@ def totals(survey: Survey) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def pieces(held: Iterable[Part], table: str, iso2: str, most: int) -> Iterator[pl.LazyFrame]:
+def pieces(held: Iterable[InputPart], table: str, iso2: str, most: int) -> Iterator[pl.LazyFrame]:
     """The rows of a country, at most `most` at a time; one empty piece where there is none."""
     found = False
     for path, _ in held:
@@ -100,7 +100,7 @@ def pieces(held: Iterable[Part], table: str, iso2: str, most: int) -> Iterator[p
         yield pl.LazyFrame(schema=dict(TABLES[table][0]))
 
 
-def together(held: Iterable[Part], table: str, iso2: str) -> pl.LazyFrame:
+def together(held: Iterable[InputPart], table: str, iso2: str) -> pl.LazyFrame:
     """All rows of a country, as one scan."""
     none = pl.LazyFrame(schema=dict(TABLES[table][0]))
     return of_country(pl.concat([none, *(canonical.scan(path, table) for path, _ in held)]), iso2)
@@ -136,6 +136,6 @@ def _height(path: Path) -> int:
     return int(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
-def _source(path: Path) -> Source:
+def _source(path: Path) -> InputSource:
     digest = blake3(max_threads=blake3.AUTO).update_mmap(path)
-    return Source(path.name, path.stat().st_size, digest.hexdigest())
+    return InputSource(path.name, path.stat().st_size, digest.hexdigest())

@@ -39,7 +39,7 @@ _PLAIN: Final = r"^[0-9]{4}[0-9A-Z]?$"  # 0111, 0111Z, 01110
 Codes = Mapping[str, Row]
 
 
-class Place(NamedTuple):
+class SectorPlace(NamedTuple):
     """Where a code belongs in Rev. 2: division, group, and whether that was guessed."""
 
     division: str
@@ -130,7 +130,7 @@ def _entry(
     revision: str,
     code: str,
     label: str,
-    place: Place | None,
+    place: SectorPlace | None,
     sectors: Codes,
     groups: Mapping[str, str],
 ) -> tuple[str | bool | None, ...]:
@@ -156,20 +156,22 @@ def _labels(seeds: Seeds, revision: str) -> dict[str, str]:
     return {row["code"]: row["label_fr"] for rows in _tables(seeds, revision) for row in rows}
 
 
-def _own_places(seeds: Seeds) -> dict[str, Place]:
+def _own_places(seeds: Seeds) -> dict[str, SectorPlace]:
     """Rev. 2: a code stands in its own division and group."""
     divisions, groups, classes = _tables(seeds, "2")
     return {
-        **{row["code"]: Place(row["code"], None) for row in divisions},
-        **{row["code"]: Place(row["division"], row["code"]) for row in groups},
-        **{row["code"]: Place(row["division"], row["group"]) for row in classes},
+        **{row["code"]: SectorPlace(row["code"], None) for row in divisions},
+        **{row["code"]: SectorPlace(row["division"], row["code"]) for row in groups},
+        **{row["code"]: SectorPlace(row["division"], row["group"]) for row in classes},
     }
 
 
-def _crossed_places(seeds: Seeds) -> dict[str, Place]:
+def _crossed_places(seeds: Seeds) -> dict[str, SectorPlace]:
     """Rev. 2.1: a code stands where the crosswalk leads."""
     divisions, groups, classes = _tables(seeds, "2.1")
-    homes = {row["code"]: Place(row["division"], row["group"]) for row in _tables(seeds, "2")[2]}
+    homes = {
+        row["code"]: SectorPlace(row["division"], row["group"]) for row in _tables(seeds, "2")[2]
+    }
     whole: dict[str, list[str]] = {}
     every: dict[str, list[str]] = {}
     for row in seeds.tables["nace_crosswalk"]:
@@ -177,7 +179,7 @@ def _crossed_places(seeds: Seeds) -> dict[str, Place]:
         if row["partial"] == "0":
             whole.setdefault(row["nace_rev21"], []).append(row["nace_rev2"])
     candidates = {row["code"]: _preferred(row["code"], whole, every) for row in classes}
-    places: dict[str, Place] = {}
+    places: dict[str, SectorPlace] = {}
     for row in (*divisions, *groups):
         key = "division" if len(row["code"]) == 2 else "group"
         below = [
@@ -201,7 +203,9 @@ def _preferred(
     return [code] if code in candidates else sorted(candidates)
 
 
-def _settled(code: str, candidates: Sequence[str], homes: Mapping[str, Place]) -> dict[str, Place]:
+def _settled(
+    code: str, candidates: Sequence[str], homes: Mapping[str, SectorPlace]
+) -> dict[str, SectorPlace]:
     """The place of `code`, or nothing where there is no candidate."""
     found = [homes[candidate] for candidate in candidates]
     if not found:
@@ -211,7 +215,7 @@ def _settled(code: str, candidates: Sequence[str], homes: Mapping[str, Place]) -
     return {code: place if len(code) > 2 else place._replace(groupe=None)}
 
 
-def _common(places: Sequence[Place]) -> Place | None:
+def _common(places: Sequence[SectorPlace]) -> SectorPlace | None:
     """What all of `places` share: a group, else a division, else nothing."""
     if len({place.division for place in places}) != 1:
         return None

@@ -35,7 +35,7 @@ _OURS: Final = re.compile(r"(companies/[A-Z]{2}-\d+|comptes/[A-Z]{2}-\d+-\d+)\.p
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SynthOptions:
     """What is asked for. `comptes`: share of the companies with statements."""
 
     companies: int
@@ -72,7 +72,7 @@ class Written:
     lines: int
 
 
-def run(options: Options) -> Written:
+def run(options: SynthOptions) -> Written:
     """Write the synthetic input.
 
     Raises:
@@ -90,7 +90,7 @@ def run(options: Options) -> Written:
     return Written(sum(task.rows for task in tasks), sum(lines))
 
 
-def plan(options: Options) -> Iterator[Chunk]:
+def plan(options: SynthOptions) -> Iterator[Chunk]:
     """The chunks, country by country."""
     for iso2, total in shares(options.companies).items():
         dealt(world().profile(iso2).segments, total, iso2)  # before anything is written

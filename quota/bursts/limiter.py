@@ -24,8 +24,8 @@ from typing import Final
 from quota.bursts import gcra
 from quota.bursts import shared_table as tables
 from quota.bursts.gcra import Wait
-from quota.bursts.shared_table import SLOTS, Table
-from quota.store.write_lock import Turn
+from quota.bursts.shared_table import SLOTS, SharedTable
+from quota.store.write_lock import WriteLock
 
 MEMORY: Final = Path("/dev/shm")
 
@@ -47,7 +47,7 @@ _log: Final = logging.getLogger("quota.bursts.limiter")
 _FREE: Final = Wait(0.0, 0, 0.0)
 
 
-class Debit:
+class BurstLimiter:
     """The buckets of the host that serves `folder`. Open it once a process; for one thread."""
 
     def __init__(self, folder: Path, *, memory: Path = MEMORY, slots: int = SLOTS) -> None:
@@ -65,7 +65,7 @@ class Debit:
         """One call of `who`, of which `per_minute` (>= 1) are allowed; a refused one is free."""
         name = _digest(b"b", who)
 
-        def draw(table: Table) -> Wait:
+        def draw(table: SharedTable) -> Wait:
             wait, full_at = gcra.draw(table.get(name), per_minute, now)
             self._put(name, full_at, now)
             return wait
@@ -76,7 +76,7 @@ class Debit:
         """One call of `who`, of which `limit` are allowed until midnight UTC."""
         name = _digest(b"d", who)
 
-        def count(table: Table) -> Wait:
+        def count(table: SharedTable) -> Wait:
             day, counted = _day_and_count(table.get(name) or 0)
             # A clock that steps back to yesterday goes on with the count of today.
             today = max(day, gcra.day_of(now))
@@ -98,7 +98,7 @@ class Debit:
 
     # -- the table -----------------------------------------------------------------
 
-    def _change(self, change: Callable[[Table], Wait]) -> Wait:
+    def _change(self, change: Callable[[SharedTable], Wait]) -> Wait:
         if self._paused_until and time.monotonic() < self._paused_until:
             return _FREE
         try:
@@ -149,7 +149,9 @@ def _digest(kind: bytes, who: str) -> bytes:
 # -- where it lies -------------------------------------------------------------------
 
 
-def _first_that_opens(folder: Path, memory: Path, slots: int) -> tuple[Path, Table, Turn]:
+def _first_that_opens(
+    folder: Path, memory: Path, slots: int
+) -> tuple[Path, SharedTable, WriteLock]:
     """In memory, unless there is none or it is full; else beside the state."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for place in _in_memory(folder, memory):
@@ -161,15 +163,15 @@ def _first_that_opens(folder: Path, memory: Path, slots: int) -> tuple[Path, Tab
     return place / _TABLE, *_open(place / _TABLE, slots)
 
 
-def _open(path: Path, slots: int) -> tuple[Table, Turn]:
+def _open(path: Path, slots: int) -> tuple[SharedTable, WriteLock]:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    turn = Turn(path)
+    turn = WriteLock(path)
     try:
         if not tables.is_whole(path, slots):
             with turn.held(PATIENCE_S):
                 if not tables.is_whole(path, slots):  # another worker may have been faster
                     tables.make(path, slots)
-        return Table(path, slots), turn
+        return SharedTable(path, slots), turn
     except BaseException:
         turn.close()
         raise

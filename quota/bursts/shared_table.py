@@ -34,7 +34,7 @@ _STRETCH: Final = 1_024
 _LOOKED_AT: Final = 64
 
 
-class Table:
+class SharedTable:
     """An open table. `slots` is a power of two, at least WINDOW, and the same for all who share."""
 
     def __init__(self, path: Path, slots: int = SLOTS) -> None:

@@ -25,13 +25,13 @@ from quota.accounts import Account, Key
 from quota.edge import leases
 from quota.edge.leases import Move, Taken
 from quota.errors import QuotaError, StoreUnavailable
-from quota.ledger.transaction import Writing
+from quota.ledger.transaction import WriteTransaction
 from quota.periods import day, utc
 from quota.plans import Plan
 from quota.redis.store import RedisStore
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
-from quota.store.group_commit import Writer
-from quota.store.lmdb_file import MAP_SIZE, Environment
+from quota.store.group_commit import GroupCommit
+from quota.store.lmdb_file import MAP_SIZE, LmdbFile
 from quota.store.promise import Kept, Promise
 
 FOLDER: Final = "edge"  # of STATE, for its file
@@ -44,7 +44,7 @@ TEND_S: Final = 2.0
 _log: Final = logging.getLogger("quota.edge")
 
 
-class LeaseStore:
+class EdgeStore:
     """`Store` at an edge."""
 
     def __init__(
@@ -65,8 +65,10 @@ class LeaseStore:
         self._process = secrets.token_hex(4)
         self._alone_until = 0.0
         self._asking: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self._environment = Environment(folder / FOLDER, MAP_SIZE)
-        self._writer: Writer[Writing] = Writer(self._environment.write, self._environment.rest)
+        self._environment = LmdbFile(folder / FOLDER, MAP_SIZE)
+        self._writer: GroupCommit[WriteTransaction] = GroupCommit(
+            self._environment.write, self._environment.rest
+        )
         self._ending = threading.Event()
         try:
             self._connect()
@@ -266,5 +268,7 @@ class LeaseStore:
             self._centre.close()
 
 
-def _settling(move: Move, moved: int, used: int, now: datetime) -> Callable[[Writing], None]:
+def _settling(
+    move: Move, moved: int, used: int, now: datetime
+) -> Callable[[WriteTransaction], None]:
     return lambda txn: leases.settle(txn, move, moved, used, now)

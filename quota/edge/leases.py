@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from quota.accounts import Account, dump, load_account
 from quota.ledger import row_format
-from quota.ledger.transaction import Reading, Writing
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, day
 from quota.results import Meter
 
@@ -55,7 +55,7 @@ def block(limit: int) -> int:
 # -- calls -------------------------------------------------------------------------
 
 
-def take(txn: Writing, account: str, limit: int, now: datetime) -> Taken:
+def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Taken:
     """One call of the balance, or what is known of the limit without asking."""
     today = day(now)
     key = row_format.join(row_format.BALANCE, today.key, account)
@@ -70,14 +70,14 @@ def take(txn: Writing, account: str, limit: int, now: datetime) -> Taken:
     return Taken(None, low=True)
 
 
-def give_back(txn: Writing, account: str, taken: datetime) -> None:
+def give_back(txn: WriteTransaction, account: str, taken: datetime) -> None:
     """Undo a call that came to nothing."""
     key = row_format.join(row_format.BALANCE, day(taken).key, account)
     left, used, heard = row_format.triple(txn.get(key))
     txn.put(key, row_format.pack_triple(left + 1, max(used, left + 1), heard))
 
 
-def calls(txn: Reading, account: str, limit: int, now: datetime) -> Meter | None:
+def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter | None:
     """The calls of the day as far as they are known here; None: not at all."""
     today = day(now)
     stored = txn.get(row_format.join(row_format.BALANCE, today.key, account))
@@ -90,7 +90,7 @@ def calls(txn: Reading, account: str, limit: int, now: datetime) -> Meter | None
 # -- moves -------------------------------------------------------------------------
 
 
-def want(txn: Writing, account: str, name: str, limit: int, today: Period) -> Move:
+def want(txn: WriteTransaction, account: str, name: str, limit: int, today: Period) -> Move:
     """A move that asks for a block: the one that waits for its answer, or one of this `name`."""
     waiting = [move for move in _moves(txn, f"{today.key}/{account}/") if move.calls > 0]
     if waiting:
@@ -100,7 +100,7 @@ def want(txn: Writing, account: str, name: str, limit: int, today: Period) -> Mo
     return move
 
 
-def settle(txn: Writing, move: Move, moved: int, used: int, now: datetime) -> None:
+def settle(txn: WriteTransaction, move: Move, moved: int, used: int, now: datetime) -> None:
     """Enter what the centre answered; once, whoever asked."""
     if txn.get(_key(move)) is None:
         return
@@ -116,7 +116,7 @@ def settle(txn: Writing, move: Move, moved: int, used: int, now: datetime) -> No
         txn.delete(key)  # nothing is known any more but by the centre
 
 
-def give_up(txn: Writing, before: datetime, now: datetime, name: str) -> None:
+def give_up(txn: WriteTransaction, before: datetime, now: datetime, name: str) -> None:
     """Send home the balances that were last used before this moment, or whose day is over.
 
     `name` begins the names of the moves.
@@ -135,12 +135,12 @@ def give_up(txn: Writing, before: datetime, now: datetime, name: str) -> None:
         txn.put(key, row_format.pack_triple(0, used - left, heard))
 
 
-def waiting(txn: Reading) -> list[Move]:
+def waiting(txn: ReadTransaction) -> list[Move]:
     """Moves that the centre has not answered."""
     return list(_moves(txn, ""))
 
 
-def _moves(txn: Reading, beginning: str) -> Iterator[Move]:
+def _moves(txn: ReadTransaction, beginning: str) -> Iterator[Move]:
     for key, stored in txn.scan(row_format.join(row_format.MOVING, beginning)):
         period, account, name = key[len(row_format.MOVING) :].decode().split("/")
         yield Move(period, account, name, *row_format.move(stored))
@@ -153,14 +153,14 @@ def _key(move: Move) -> bytes:
 # -- who calls ---------------------------------------------------------------------
 
 
-def remember(txn: Writing, digest: bytes, account: Account | None, second: int) -> None:
+def remember(txn: WriteTransaction, digest: bytes, account: Account | None, second: int) -> None:
     """Note where a key leads; of one that never led anywhere nothing is kept."""
     key = row_format.KNOWN + digest
     if account is not None or txn.get(key) is not None:
         txn.put(key, row_format.pack_known(second, dump(account) if account else b""))
 
 
-def recall(txn: Reading, digest: bytes) -> tuple[int, Account | None] | None:
+def recall(txn: ReadTransaction, digest: bytes) -> tuple[int, Account | None] | None:
     """When the centre was last asked about a key, and where it led; None: never."""
     stored = txn.get(row_format.KNOWN + digest)
     if stored is None:

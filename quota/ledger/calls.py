@@ -16,7 +16,7 @@ from typing import Final
 from quota.errors import NotAllowedError
 from quota.ledger import row_format
 from quota.ledger.registry import account_of
-from quota.ledger.transaction import Reading, Writing
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, day, month, start_of_month, utc
 from quota.plans import Plan
 from quota.results import Charge, Credits, Meter
@@ -29,7 +29,7 @@ PACKS_MOST: Final = 10**12
 # -- calls -------------------------------------------------------------------------
 
 
-def take(txn: Writing, account: str, limit: int, now: datetime) -> Meter:
+def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Meter:
     """One call of the day, if `limit` allows; a refused call is not counted (D6)."""
     today = day(kept(txn, now))
     key = row_format.join(row_format.CALLS, today.key, account)
@@ -40,14 +40,14 @@ def take(txn: Writing, account: str, limit: int, now: datetime) -> Meter:
     return Meter("appels_jour", limit, used + granted, granted, today.end)
 
 
-def give_back(txn: Writing, account: str, taken: datetime) -> None:
+def give_back(txn: WriteTransaction, account: str, taken: datetime) -> None:
     """Undo a call that was taken at `taken` and came to nothing (5xx: D1)."""
     key = row_format.join(row_format.CALLS, day(kept(txn, taken)).key, account)
     if used := row_format.number(txn.get(key)):
         txn.put(key, row_format.pack(used - 1))
 
 
-def calls(txn: Reading, account: str, limit: int, now: datetime) -> Meter:
+def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter:
     """The calls of the day as they stand."""
     today = day(kept(txn, now))
     used = row_format.number(txn.get(row_format.join(row_format.CALLS, today.key, account)))
@@ -58,7 +58,13 @@ def calls(txn: Reading, account: str, limit: int, now: datetime) -> Meter:
 
 
 def take_and_charge(
-    txn: Writing, account: str, limit: int, company: str, cost: int, grant: int, now: datetime
+    txn: WriteTransaction,
+    account: str,
+    limit: int,
+    company: str,
+    cost: int,
+    grant: int,
+    now: datetime,
 ) -> tuple[Meter, Charge | None]:
     """One call, and the full record of `company` (ISO2/id) where the call was granted (D5)."""
     charge_key(month(kept(txn, now)), account, company)  # refused before anything is written
@@ -67,7 +73,7 @@ def take_and_charge(
 
 
 def charge(
-    txn: Writing, account: str, company: str, cost: int, grant: int, now: datetime
+    txn: WriteTransaction, account: str, company: str, cost: int, grant: int, now: datetime
 ) -> Charge:
     """Debit a company once in a calendar month (D9), from the grant first, then from packs (D8)."""
     period = month(kept(txn, now))
@@ -83,12 +89,12 @@ def charge(
     return Charge("charged", cost, standing.left - cost, period.end)
 
 
-def is_charged(txn: Reading, account: str, company: str, now: datetime) -> bool:
+def is_charged(txn: ReadTransaction, account: str, company: str, now: datetime) -> bool:
     """Was the company charged in this calendar month, so that its record is free (D9)?"""
     return txn.get(charge_key(month(kept(txn, now)), account, company)) is not None
 
 
-def add_credits(txn: Writing, account: str, count: int) -> int:
+def add_credits(txn: WriteTransaction, account: str, count: int) -> int:
     """Buy a pack of `count` credits, which do not end with the month; returns what packs have left.
 
     Raises:
@@ -111,12 +117,12 @@ def add_credits(txn: Writing, account: str, count: int) -> int:
     return bought + count - spent
 
 
-def credits_of(txn: Reading, account: str, plan: Plan, now: datetime) -> Credits:
+def credits_of(txn: ReadTransaction, account: str, plan: Plan, now: datetime) -> Credits:
     """The credits of the month as they stand."""
     return _credits(txn, account, plan.credits_par_mois, month(kept(txn, now)))
 
 
-def _credits(txn: Reading, account: str, grant: int, period: Period) -> Credits:
+def _credits(txn: ReadTransaction, account: str, grant: int, period: Period) -> Credits:
     used = row_format.number(txn.get(row_format.join(row_format.GRANT, period.key, account)))
     bought, spent = row_format.pair(txn.get(row_format.join(row_format.PACKS, account)))
     packs = bought - spent
@@ -124,7 +130,9 @@ def _credits(txn: Reading, account: str, grant: int, period: Period) -> Credits:
     return Credits(grant, used, packs, max(0, grant - used) + packs, period.end)
 
 
-def _debit(txn: Writing, account: str, period: Period, from_grant: int, from_packs: int) -> None:
+def _debit(
+    txn: WriteTransaction, account: str, period: Period, from_grant: int, from_packs: int
+) -> None:
     if from_grant:
         key = row_format.join(row_format.GRANT, period.key, account)
         txn.put(key, row_format.pack(row_format.number(txn.get(key)) + from_grant))
@@ -145,7 +153,7 @@ def charge_key(period: Period, account: str, company: str) -> bytes:
 # -- what is kept ------------------------------------------------------------------
 
 
-def kept(txn: Reading, now: datetime) -> datetime:
+def kept(txn: ReadTransaction, now: datetime) -> datetime:
     """`now` in UTC, or the first moment whose counters are still kept."""
     return since(now, txn.get(row_format.FLOOR))
 
@@ -156,14 +164,14 @@ def since(now: datetime, floor: bytes | None) -> datetime:
     return max(moment, start_of_month(floor.decode())) if floor else moment
 
 
-def raise_floor(txn: Writing, before: str) -> None:
+def raise_floor(txn: WriteTransaction, before: str) -> None:
     """Keep nothing of the months before `before` ("2026-11") from now on; never keep more again."""
     floor = txn.get(row_format.FLOOR)
     if floor is None or floor.decode() < before:
         txn.put(row_format.FLOOR, before.encode())
 
 
-def drop(txn: Writing, at_most: int) -> int:
+def drop(txn: WriteTransaction, at_most: int) -> int:
     """Delete rows of periods that are no longer kept, `at_most` so many; returns how many."""
     floor = txn.get(row_format.FLOOR)
     if floor is None:
@@ -177,6 +185,6 @@ def drop(txn: Writing, at_most: int) -> int:
     return dropped
 
 
-def _before(txn: Reading, table: bytes, floor: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _before(txn: ReadTransaction, table: bytes, floor: bytes) -> Iterator[tuple[bytes, bytes]]:
     # A day, "2026-11-21", sorts between its own month and the next.
     return takewhile(lambda row: row[0] < table + floor, txn.scan(table))

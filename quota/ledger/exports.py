@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from quota.ledger import row_format
 from quota.ledger.calls import calls, credits_of, kept
-from quota.ledger.transaction import Reading, Writing
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, month, start_of_month
 from quota.plans import Plan
 from quota.results import Meter, Refusal, Reservation, Usage
@@ -25,7 +25,7 @@ class _Hold(NamedTuple):
     month: str
 
 
-def exports(txn: Reading, account: str, limit: int, now: datetime) -> Meter:
+def exports(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter:
     """The exports of the month as they stand, those under way included."""
     moment = kept(txn, now)
     period = month(moment)
@@ -33,7 +33,7 @@ def exports(txn: Reading, account: str, limit: int, now: datetime) -> Meter:
     return Meter("exports_mois", limit, used, used < limit, period.end)
 
 
-def usage(txn: Reading, account: str, plan: Plan, now: datetime) -> Usage:
+def usage(txn: ReadTransaction, account: str, plan: Plan, now: datetime) -> Usage:
     """All counters of an account as they stand, under the limits of `plan`."""
     return Usage(
         calls(txn, account, plan.appels_api_par_jour, now),
@@ -43,7 +43,7 @@ def usage(txn: Reading, account: str, plan: Plan, now: datetime) -> Usage:
 
 
 def reserve(
-    txn: Writing,
+    txn: WriteTransaction,
     account: str,
     limit: int,
     at_once: int,
@@ -73,7 +73,7 @@ def reserve(
     return Reservation(reservation, account, period.key, limit, moment + ttl, meter)
 
 
-def commit(txn: Writing, reservation: Reservation, now: datetime) -> Meter:
+def commit(txn: WriteTransaction, reservation: Reservation, now: datetime) -> Meter:
     """Count a finished export, in the month it was reserved in.
 
     One that comes after its reservation expired is counted only where there is still room; refused
@@ -99,19 +99,19 @@ def commit(txn: Writing, reservation: Reservation, now: datetime) -> Meter:
     return Meter("exports_mois", reservation.limit, used + granted, granted, period.end)
 
 
-def release(txn: Writing, reservation: Reservation) -> None:
+def release(txn: WriteTransaction, reservation: Reservation) -> None:
     """Give up a place whose export failed or was empty; once settled, nothing happens."""
     key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
     if txn.get(key) is not None:
         txn.delete(key)
 
 
-def _holds(txn: Reading, account: str) -> list[_Hold]:
+def _holds(txn: ReadTransaction, account: str) -> list[_Hold]:
     rows = txn.scan(row_format.join(row_format.RESERVED, account, ""))
     return [_Hold(key, *row_format.hold(stored)) for key, stored in rows]
 
 
-def _live(txn: Reading, account: str, moment: datetime) -> list[_Hold]:
+def _live(txn: ReadTransaction, account: str, moment: datetime) -> list[_Hold]:
     return [hold for hold in _holds(txn, account) if hold.expires > _milliseconds(moment)]
 
 
@@ -119,7 +119,7 @@ def _held(live: Iterable[_Hold], period: Period) -> int:
     return sum(hold.month == period.key for hold in live)
 
 
-def _counted(txn: Reading, account: str, period: Period) -> int:
+def _counted(txn: ReadTransaction, account: str, period: Period) -> int:
     return row_format.number(txn.get(row_format.join(row_format.EXPORTS, period.key, account)))
 
 

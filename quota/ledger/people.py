@@ -21,7 +21,7 @@ from quota.accounts import Account, Key, load_key
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import row_format
 from quota.ledger.registry import account_of, create_account
-from quota.ledger.transaction import Reading, Writing
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.plans import Plan
 
 _LONGEST_EMAIL: Final = 254  # RFC 5321 §4.5.3.1.3, without the brackets
@@ -62,7 +62,7 @@ def folded(email: str) -> str:
 # -- people ------------------------------------------------------------------------
 
 
-def person_of(txn: Reading, person: str) -> Person:
+def person_of(txn: ReadTransaction, person: str) -> Person:
     """The person of this id.
 
     Raises:
@@ -74,19 +74,21 @@ def person_of(txn: Reading, person: str) -> Person:
     return _load(stored)
 
 
-def by_email(txn: Reading, email: str) -> Person | None:
+def by_email(txn: ReadTransaction, email: str) -> Person | None:
     """The person with this address, or None."""
     known = txn.get(_email_key(email))
     return None if known is None else person_of(txn, known.decode())
 
 
-def people_of(txn: Reading, account: str) -> Sequence[Person]:
+def people_of(txn: ReadTransaction, account: str) -> Sequence[Person]:
     """The people of an account, by address."""
     found = [_load(stored) for _, stored in txn.scan(row_format.PERSON)]
     return sorted((one for one in found if one.account == account), key=lambda one: one.email)
 
 
-def sign_up(txn: Writing, account: Account, person: Person, plans: Mapping[str, Plan]) -> bool:
+def sign_up(
+    txn: WriteTransaction, account: Account, person: Person, plans: Mapping[str, Plan]
+) -> bool:
     """Enter a new organisation and its first person; False if the address is known already.
 
     Then nothing changes, and yet a row is written: the commit takes as long.
@@ -100,7 +102,7 @@ def sign_up(txn: Writing, account: Account, person: Person, plans: Mapping[str, 
     return True
 
 
-def add_person(txn: Writing, person: Person) -> Person:
+def add_person(txn: WriteTransaction, person: Person) -> Person:
     """Enter one more person of an account.
 
     Raises:
@@ -115,7 +117,7 @@ def add_person(txn: Writing, person: Person) -> Person:
     return _put(txn, person)
 
 
-def set_password(txn: Writing, person: str, password: str) -> Person:
+def set_password(txn: WriteTransaction, person: str, password: str) -> Person:
     """Another password, and the end of every session.
 
     Raises:
@@ -127,7 +129,7 @@ def set_password(txn: Writing, person: str, password: str) -> Person:
     return _put(txn, changed)
 
 
-def _put(txn: Writing, person: Person) -> Person:
+def _put(txn: WriteTransaction, person: Person) -> Person:
     txn.put(row_format.join(row_format.PERSON, person.id), orjson.dumps(asdict(person)))
     txn.put(_email_key(person.email), person.id.encode())
     return person
@@ -146,7 +148,7 @@ def _load(stored: bytes) -> Person:
 # -- sessions ----------------------------------------------------------------------
 
 
-def open_session(txn: Writing, person: str, token: bytes, now: int, expires: int) -> None:
+def open_session(txn: WriteTransaction, person: str, token: bytes, now: int, expires: int) -> None:
     """Let whoever has the token of this digest in until `expires`; drop what is over.
 
     Raises:
@@ -159,14 +161,14 @@ def open_session(txn: Writing, person: str, token: bytes, now: int, expires: int
     txn.put(_session_key(person, token), row_format.pack(expires))
 
 
-def in_session(txn: Reading, person: str, token: bytes, now: int) -> Person | None:
+def in_session(txn: ReadTransaction, person: str, token: bytes, now: int) -> Person | None:
     """The person whose session this is, while it lasts."""
     if row_format.number(txn.get(_session_key(person, token))) <= now:
         return None
     return person_of(txn, person)
 
 
-def close_session(txn: Writing, person: str, token: bytes) -> None:
+def close_session(txn: WriteTransaction, person: str, token: bytes) -> None:
     """End a session; one that is ended already stays so."""
     key = _session_key(person, token)
     if txn.get(key) is not None:
@@ -180,7 +182,7 @@ def _session_key(person: str, token: bytes) -> bytes:
 # -- keys --------------------------------------------------------------------------
 
 
-def used(txn: Writing, digest: bytes, day: str) -> None:
+def used(txn: WriteTransaction, digest: bytes, day: str) -> None:
     """Note that the key of this digest was used on a day ("2026-11-21"); a later one stays."""
     key = _key(txn, digest)
     if key is None:
@@ -191,12 +193,12 @@ def used(txn: Writing, digest: bytes, day: str) -> None:
         txn.put(place, day.encode())
 
 
-def last_used(txn: Reading, key_id: str) -> str | None:
+def last_used(txn: ReadTransaction, key_id: str) -> str | None:
     """The day on which a key was used last, or None."""
     stored = txn.get(row_format.join(row_format.LAST, key_id))
     return None if stored is None else stored.decode()
 
 
-def _key(txn: Reading, digest: bytes) -> Key | None:
+def _key(txn: ReadTransaction, digest: bytes) -> Key | None:
     stored = txn.get(row_format.KEY + digest)
     return None if stored is None else load_key(stored)

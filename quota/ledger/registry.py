@@ -10,13 +10,13 @@ from dataclasses import replace
 from quota.accounts import Account, Key, check_plan, dump, load_account, load_key, subscribed_plan
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import row_format
-from quota.ledger.transaction import Reading, Writing
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.plans import Plan
 
 # -- accounts ----------------------------------------------------------------------
 
 
-def account_of(txn: Reading, account: str) -> Account:
+def account_of(txn: ReadTransaction, account: str) -> Account:
     """The account of this id.
 
     Raises:
@@ -28,20 +28,20 @@ def account_of(txn: Reading, account: str) -> Account:
     return load_account(stored)
 
 
-def accounts(txn: Reading) -> list[Account]:
+def accounts(txn: ReadTransaction) -> list[Account]:
     """All accounts, the oldest first."""
     found = [load_account(stored) for _, stored in txn.scan(row_format.ACCOUNT)]
     return sorted(found, key=lambda account: (account.created, account.id))
 
 
-def create_account(txn: Writing, account: Account, plans: Mapping[str, Plan]) -> Account:
+def create_account(txn: WriteTransaction, account: Account, plans: Mapping[str, Plan]) -> Account:
     """Enter a new account; its plan must be one that an account can have (`check_plan`)."""
     check_plan(account.plan, account.outil_api, plans, account.modules)
     return _put(txn, account)
 
 
 def set_plan(
-    txn: Writing,
+    txn: WriteTransaction,
     account: str,
     plan: str,
     api_tool: bool | None,
@@ -65,7 +65,7 @@ def set_plan(
     )
 
 
-def _put(txn: Writing, account: Account) -> Account:
+def _put(txn: WriteTransaction, account: Account) -> Account:
     txn.put(row_format.join(row_format.ACCOUNT, account.id), dump(account))
     return account
 
@@ -73,7 +73,7 @@ def _put(txn: Writing, account: Account) -> Account:
 # -- keys --------------------------------------------------------------------------
 
 
-def identify(txn: Reading, digest: bytes) -> Account | None:
+def identify(txn: ReadTransaction, digest: bytes) -> Account | None:
     """The account that a key leads to; None alike for a revoked key and one that never was (A4)."""
     stored = txn.get(row_format.KEY + digest)
     if stored is None:
@@ -82,14 +82,14 @@ def identify(txn: Reading, digest: bytes) -> Account | None:
     return None if key.revoked else account_of(txn, key.account)
 
 
-def keys_of(txn: Reading, account: str) -> list[Key]:
+def keys_of(txn: ReadTransaction, account: str) -> list[Key]:
     """The keys of an account, revoked ones too, the oldest first."""
     digests = [digest for _, digest in txn.scan(row_format.join(row_format.KEY_OF, account, ""))]
     found = [load_key(stored) for digest in digests if (stored := txn.get(row_format.KEY + digest))]
     return sorted(found, key=lambda key: (key.created, key.id))
 
 
-def create_key(txn: Writing, key: Key, digest: bytes, plans: Mapping[str, Plan]) -> Key:
+def create_key(txn: WriteTransaction, key: Key, digest: bytes, plans: Mapping[str, Plan]) -> Key:
     """Enter a new key of an account whose plan allows one more (§5 rule 6).
 
     The plan is the one that is paid for: what the API tool opens is the level a key is served at,
@@ -112,7 +112,7 @@ def create_key(txn: Writing, key: Key, digest: bytes, plans: Mapping[str, Plan])
     return key
 
 
-def revoke_key(txn: Writing, key_id: str, now: str) -> Key:
+def revoke_key(txn: WriteTransaction, key_id: str, now: str) -> Key:
     """End a key; one that is ended already keeps its date.
 
     Raises:

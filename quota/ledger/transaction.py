@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 
-class Reading(Protocol):
+class ReadTransaction(Protocol):
     """A consistent view of the store."""
 
     def get(self, key: bytes, /) -> bytes | None: ...
@@ -17,7 +17,7 @@ class Reading(Protocol):
         ...
 
 
-class Writing(Reading, Protocol):
+class WriteTransaction(ReadTransaction, Protocol):
     """A view that can be changed: all of it is kept, or nothing."""
 
     def put(self, key: bytes, value: bytes, /) -> object: ...

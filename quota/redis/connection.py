@@ -34,7 +34,7 @@ OLDEST: Final = (7, 0)
 _log: Final = logging.getLogger("quota.redis")
 
 
-class Link:
+class RedisConnection:
     """One connection, for one thread."""
 
     def __init__(self, url: str, *, strict: bool = False) -> None:

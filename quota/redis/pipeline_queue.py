@@ -10,11 +10,11 @@ from typing import Any, Final, TypeVar, cast
 from redis.exceptions import RedisError
 
 from quota.errors import QuotaError, StoreUnavailable
-from quota.ledger.transaction import Reading, Writing
-from quota.redis.connection import Link
-from quota.redis.scripts import MOVED, Command, Reply, Step
-from quota.redis.transaction import Rows
-from quota.store.group_commit import Writer
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.redis.connection import RedisConnection
+from quota.redis.scripts import MOVED, Command, Reply, ScriptCall
+from quota.redis.transaction import RedisTransaction
+from quota.store.group_commit import GroupCommit
 from quota.store.promise import Promise
 
 T = TypeVar("T")
@@ -29,14 +29,14 @@ _Asking = Callable[[list[Command]], Callable[[Reply], T]]
 class RedisQueue:
     """The thread, its queue, and the connection that only this thread uses."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: RedisConnection) -> None:
         self.floor = b""  # as the server told it last
         self._link = link
-        self._writer: Writer[list[Command]] = Writer(self._group, lambda: None)
+        self._writer: GroupCommit[list[Command]] = GroupCommit(self._group, lambda: None)
 
     # -- what can be asked ---------------------------------------------------------
 
-    def script(self, step_at: Callable[[bytes], Step]) -> Promise[Any]:
+    def script(self, step_at: Callable[[bytes], ScriptCall]) -> Promise[Any]:
         """A script that is reckoned with a floor; again with another, if that has moved."""
 
         def asking(commands: list[Command]) -> Callable[[Reply], Any]:
@@ -47,12 +47,15 @@ class RedisQueue:
         return self._ask(asking)
 
     def look(
-        self, look: Callable[[Reading], T], expected: Sequence[bytes], listed: bytes | None = None
+        self,
+        look: Callable[[ReadTransaction], T],
+        expected: Sequence[bytes],
+        listed: bytes | None = None,
     ) -> Promise[T]:
         """A read, in one round trip if its rows are the `expected` and those under `listed`."""
 
         def asking(commands: list[Command]) -> Callable[[Reply], T]:
-            rows = Rows(self.run)
+            rows = RedisTransaction(self.run)
             commands += [rows.fetch(key) for key in expected]
             if listed is not None:
                 commands.append(rows.fetch_all(listed))
@@ -77,7 +80,7 @@ class RedisQueue:
 
         return self._ask(asking)
 
-    def transact(self, wish: Callable[[Writing], T]) -> Promise[T]:
+    def transact(self, wish: Callable[[WriteTransaction], T]) -> Promise[T]:
         """A function of the ledger, done when nothing that it read was changed meanwhile."""
         return self.work(lambda: self._transacted(wish))
 
@@ -131,16 +134,18 @@ class RedisQueue:
                 raise StoreUnavailable(f"{self._link.shown}: {reply}")
         return replies
 
-    def _settled(self, step: Step, reply: Reply, step_at: Callable[[bytes], Step]) -> Any:
+    def _settled(
+        self, step: ScriptCall, reply: Reply, step_at: Callable[[bytes], ScriptCall]
+    ) -> Any:
         while reply[0] == MOVED:
             self.floor = reply[1]
             step = step_at(self.floor)
             (reply,) = self.run([step.command])
         return step.told(reply)
 
-    def _transacted(self, wish: Callable[[Writing], T]) -> T:
+    def _transacted(self, wish: Callable[[WriteTransaction], T]) -> T:
         for _ in range(ATTEMPTS):
-            rows = Rows(self.run)
+            rows = RedisTransaction(self.run)
             outcome: T | QuotaError
             try:
                 outcome = wish(rows)

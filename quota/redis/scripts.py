@@ -197,7 +197,7 @@ Command = tuple[Any, ...]
 Reply = Sequence[Any]
 
 
-class Step(NamedTuple):
+class ScriptCall(NamedTuple):
     """A command, and what its reply means."""
 
     command: Command
@@ -210,7 +210,7 @@ def evaluated(script: str, names: Sequence[bytes], *values: object) -> Command:
     return ("EVALSHA", sha, len(names), *names, *values)
 
 
-def take(floor: bytes, account: str, limit: int, now: datetime) -> Step:
+def take(floor: bytes, account: str, limit: int, now: datetime) -> ScriptCall:
     """`ledger.take`"""
     today = day(since(now, floor))
     command = evaluated(TAKE, (META, _hash(row_format.CALLS, today.key)), floor, account, limit)
@@ -219,14 +219,14 @@ def take(floor: bytes, account: str, limit: int, now: datetime) -> Step:
         granted, used = reply
         return Meter("appels_jour", limit, used, bool(granted), today.end)
 
-    return Step(command, told)
+    return ScriptCall(command, told)
 
 
-def give_back(floor: bytes, account: str, taken: datetime) -> Step:
+def give_back(floor: bytes, account: str, taken: datetime) -> ScriptCall:
     """`ledger.give_back`"""
     today = day(since(taken, floor))
     names = META, _hash(row_format.CALLS, today.key)
-    return Step(evaluated(GIVE_BACK, names, floor, account), lambda reply: None)
+    return ScriptCall(evaluated(GIVE_BACK, names, floor, account), lambda reply: None)
 
 
 def take_and_charge(
@@ -237,7 +237,7 @@ def take_and_charge(
     cost: int,
     grant: int,
     now: datetime,
-) -> Step:
+) -> ScriptCall:
     """`ledger.take_and_charge`; without a `limit` the charge only: its call is counted elsewhere.
 
     Raises:
@@ -264,16 +264,16 @@ def take_and_charge(
         outcome, left = charged[0].decode(), charged[1]
         return meter, Charge(outcome, cost if outcome == "charged" else 0, left, period.end)
 
-    return Step(evaluated(CHARGE, names, *values), told)
+    return ScriptCall(evaluated(CHARGE, names, *values), told)
 
 
 def move(
     floor: bytes, account: str, name: str, calls: int, limit: int, parts: int, today: str
-) -> Step:
+) -> ScriptCall:
     """Calls of a day to an edge, or (negative) from it; told: how many, and the calls used."""
     names = META, _hash(row_format.CALLS, today), _hash(row_format.MOVES, today)
     values = floor, account, name, calls, limit, parts, KEPT_S
-    return Step(evaluated(MOVE, names, *values), tuple)
+    return ScriptCall(evaluated(MOVE, names, *values), tuple)
 
 
 def identify(digest: bytes) -> Command:

@@ -13,22 +13,22 @@ from typing import TypeVar
 from quota.accounts import Account
 from quota.errors import NotAllowedError
 from quota.ledger import calls, exports, registry, row_format
-from quota.ledger.transaction import Reading, Writing
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import day, month, utc
 from quota.plans import Plan
 from quota.redis import scripts
-from quota.redis.connection import Link
+from quota.redis.connection import RedisConnection
 from quota.redis.pipeline_queue import RedisQueue
 from quota.redis.scripts import PREFIX, Reply
-from quota.redis.transaction import Rows
+from quota.redis.transaction import RedisTransaction
 from quota.results import Charge, Meter, Usage
-from quota.store.base import LedgerStore
+from quota.store.base import AccountBook
 from quota.store.promise import Promise
 
 T = TypeVar("T")
 
 
-class RedisStore(LedgerStore):
+class RedisStore(AccountBook):
     """`Store` over a server."""
 
     def __init__(self, url: str, *, strict: bool = False) -> None:
@@ -38,7 +38,7 @@ class RedisStore(LedgerStore):
             WrongStoreError: the server is not to be used as it is set.
             StoreUnavailable: it cannot be reached.
         """
-        self._link = Link(url, strict=strict)
+        self._link = RedisConnection(url, strict=strict)
         self._queue = RedisQueue(self._link)
 
     # -- what every request asks for -----------------------------------------------
@@ -48,7 +48,7 @@ class RedisStore(LedgerStore):
             if not reply:
                 return None
             key, account, stored = reply
-            rows = Rows(self._queue.run)
+            rows = RedisTransaction(self._queue.run)
             rows.fetched(row_format.KEY + digest, key)
             rows.fetched(row_format.ACCOUNT + account, stored)
             return registry.identify(rows, digest)
@@ -111,10 +111,10 @@ class RedisStore(LedgerStore):
 
     # -- what is rare --------------------------------------------------------------
 
-    def _read(self, look: Callable[[Reading], T]) -> Promise[T]:
+    def _read(self, look: Callable[[ReadTransaction], T]) -> Promise[T]:
         return self._queue.transact(look)
 
-    def _submit(self, wish: Callable[[Writing], T]) -> Promise[T]:
+    def _submit(self, wish: Callable[[WriteTransaction], T]) -> Promise[T]:
         return self._queue.transact(wish)
 
     # -- upkeep --------------------------------------------------------------------

@@ -15,7 +15,7 @@ from quota.redis.scripts import APPLY, Command, evaluated, place, row
 Run = Callable[[Sequence[Command]], Sequence[Any]]
 
 
-class Rows:
+class RedisTransaction:
     """`Writing` over a server, with what was read and what is to be written."""
 
     def __init__(self, run: Run) -> None:

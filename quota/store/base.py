@@ -15,7 +15,7 @@ from quota import keys
 from quota.accounts import FREE, Account, Key
 from quota.ledger import calls, exports, people, registry
 from quota.ledger.people import Person
-from quota.ledger.transaction import Reading, Writing
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import iso, utc
 from quota.plans import Plan
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
@@ -31,11 +31,11 @@ T = TypeVar("T")
 
 
 class Read(Protocol):
-    def __call__(self, look: Callable[[Reading], T], /) -> Told[T]: ...
+    def __call__(self, look: Callable[[ReadTransaction], T], /) -> Told[T]: ...
 
 
 class Submit(Protocol):
-    def __call__(self, wish: Callable[[Writing], T], /) -> Promise[T]: ...
+    def __call__(self, wish: Callable[[WriteTransaction], T], /) -> Promise[T]: ...
 
 
 class LedgerPeople:
@@ -58,7 +58,7 @@ class LedgerPeople:
         return self._read(lambda txn: people.in_session(txn, person, token, seconds))
 
     def last_used(self, key_ids: Sequence[str]) -> Told[Mapping[str, str]]:
-        def look(txn: Reading) -> Mapping[str, str]:
+        def look(txn: ReadTransaction) -> Mapping[str, str]:
             days = {key_id: people.last_used(txn, key_id) for key_id in key_ids}
             return {key_id: day for key_id, day in days.items() if day}
 
@@ -100,15 +100,15 @@ class LedgerPeople:
         return Person(name, email.strip(), account, password, iso(now))
 
 
-class LedgerStore(ABC):
+class AccountBook(ABC):
     """The methods of `Store` that are the ledger's; upkeep is each store's own."""
 
     @abstractmethod
-    def _read(self, look: Callable[[Reading], T]) -> Told[T]:
+    def _read(self, look: Callable[[ReadTransaction], T]) -> Told[T]:
         """What `look` makes of the rows as they stand."""
 
     @abstractmethod
-    def _submit(self, wish: Callable[[Writing], T]) -> Promise[T]:
+    def _submit(self, wish: Callable[[WriteTransaction], T]) -> Promise[T]:
         """Do `wish` in a transaction; the promise is kept once that is safe."""
 
     # -- reads ---------------------------------------------------------------------

@@ -36,7 +36,7 @@ GATHERING_S: Final = 1e-3
 _LOST: Final = "an error ended the writer of the store: {} wishes were not done; see the log"
 
 
-class Writer(Generic[X]):
+class GroupCommit(Generic[X]):
     """The thread and its queue. The thread starts with the first wish."""
 
     def __init__(self, commit: Commit[X], idle: Callable[[], None]) -> None:

@@ -22,9 +22,9 @@ from lmdb.verify import VerifyError, verify
 
 from quota.errors import QuotaError, StoreUnavailable, WrongStoreError
 from quota.ledger import row_format
-from quota.ledger.transaction import Reading, Writing
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.store.group_commit import Wish
-from quota.store.write_lock import Turn
+from quota.store.write_lock import WriteLock
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ _DAMAGE: Final = (
 )  # fmt: skip
 
 
-class Rows:
+class LmdbTransaction:
     """An LMDB transaction as the ledger wants it."""
 
     __slots__ = ("_txn", "delete", "get", "put")
@@ -59,7 +59,7 @@ class Rows:
                     yield key, value
 
 
-class Environment:
+class LmdbFile:
     """The file `quota.lmdb` of a folder, open. `write` is for one thread, `read` for any."""
 
     def __init__(self, folder: Path, map_size: int) -> None:
@@ -75,7 +75,7 @@ class Environment:
         self._lock = threading.Lock()
         self._checked = time.monotonic()
         self._env: lmdb.Environment | None = None
-        self._turn: Turn | None = None
+        self._turn: WriteLock | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._open()
@@ -84,7 +84,7 @@ class Environment:
 
     # -- reads ---------------------------------------------------------------------
 
-    def read(self, look: Callable[[Reading], T]) -> T:
+    def read(self, look: Callable[[ReadTransaction], T]) -> T:
         """What `look` makes of the store as it is at this moment.
 
         Raises:
@@ -102,13 +102,13 @@ class Environment:
             except lmdb.Error as error:
                 raise self._unavailable(error) from error
 
-    def _look(self, look: Callable[[Reading], T]) -> T:
+    def _look(self, look: Callable[[ReadTransaction], T]) -> T:
         with self._opened().begin() as txn:
-            return look(Rows(txn))
+            return look(LmdbTransaction(txn))
 
     # -- writes --------------------------------------------------------------------
 
-    def write(self, wishes: Sequence[Wish[Writing]]) -> Sequence[Any]:
+    def write(self, wishes: Sequence[Wish[WriteTransaction]]) -> Sequence[Any]:
         """Do all of them in one synced transaction (`writer.Commit`)."""
         if time.monotonic() - self._checked > CHECK_S:
             self.rest()
@@ -117,7 +117,7 @@ class Environment:
             env = self._opened()
             assert self._turn
             with self._turn.held(), env.begin(write=True) as txn:
-                rows = Rows(txn)
+                rows = LmdbTransaction(txn)
                 outcomes = [_outcome(wish, rows) for wish in wishes]
         except (lmdb.Error, OSError, StoreUnavailable) as error:
             self._cure(error)
@@ -175,7 +175,7 @@ class Environment:
             mode=0o600,
         )
         try:
-            self._turn = Turn(self._path)
+            self._turn = WriteLock(self._path)
             self._check_readers()
             _check_version(self._env, self._path)
         except BaseException:
@@ -224,7 +224,7 @@ def damage_of(path: Path) -> str:
     return "; ".join(findings[:3])
 
 
-def _outcome(wish: Wish[Writing], rows: Rows) -> Any:
+def _outcome(wish: Wish[WriteTransaction], rows: LmdbTransaction) -> Any:
     try:
         return wish(rows)
     except QuotaError as refused:

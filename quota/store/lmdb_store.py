@@ -12,10 +12,10 @@ from typing import Final, TypeVar
 
 from quota.errors import NotAllowedError, StoreUnavailable
 from quota.ledger import calls
-from quota.ledger.transaction import Reading, Writing
-from quota.store.base import LedgerStore
-from quota.store.group_commit import Writer
-from quota.store.lmdb_file import MAP_SIZE, Environment, damage_of, sync
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.store.base import AccountBook
+from quota.store.group_commit import GroupCommit
+from quota.store.lmdb_file import MAP_SIZE, LmdbFile, damage_of, sync
 from quota.store.promise import Kept, Promise
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ T = TypeVar("T")
 _STRETCH: Final = 2_000
 
 
-class LmdbStore(LedgerStore):
+class LmdbStore(AccountBook):
     """`Store` over LMDB. Open it in the process that uses it (spawn, never fork), and once."""
 
     def __init__(self, folder: Path, *, map_size: int = MAP_SIZE) -> None:
@@ -34,13 +34,13 @@ class LmdbStore(LedgerStore):
             WrongStoreError: another version of this code wrote it.
             StoreUnavailable: it cannot be opened.
         """
-        self._environment = Environment(folder, map_size)
-        self._writer = Writer(self._environment.write, self._environment.rest)
+        self._environment = LmdbFile(folder, map_size)
+        self._writer = GroupCommit(self._environment.write, self._environment.rest)
 
-    def _read(self, look: Callable[[Reading], T]) -> Kept[T]:
+    def _read(self, look: Callable[[ReadTransaction], T]) -> Kept[T]:
         return Kept(self._environment.read(look))
 
-    def _submit(self, wish: Callable[[Writing], T]) -> Promise[T]:
+    def _submit(self, wish: Callable[[WriteTransaction], T]) -> Promise[T]:
         return self._writer.submit(wish)
 
     # -- upkeep --------------------------------------------------------------------

@@ -26,7 +26,7 @@ _LOOK_AGAIN_S: Final = 50e-6
 _IF_FREE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 
 
-class Turn:
+class WriteLock:
     """The right to write the file `path`; for one thread, as a `flock` belongs to an open file."""
 
     def __init__(self, path: Path) -> None:

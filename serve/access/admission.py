@@ -16,13 +16,13 @@ from quota.plans import Plan
 from serve.access import billing, envelope, quota_headers
 from serve.access.billing import Counting, UnchargedError
 from serve.access.caller import Caller, identify
-from serve.access.context import Site
+from serve.access.context import ServerContext
 from serve.access.quota_headers import Headers, Left
-from serve.access.result import NO_STORE, Answer, Ask, Prepare, Route, of_error
+from serve.access.result import NO_STORE, Prepare, PublicList, Request, Response, of_error
 from serve.access.rights import VISITOR
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.observe.request_trace import Trace
+from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 
 # MERGED serve/refusal.py
@@ -38,11 +38,11 @@ _KEPT: Final = (
 )  # fmt: skip
 
 
-def around(answer: Answer) -> Answer:
+def around(answer: Response) -> Response:
     """The visitor's complete answer, refused."""
     refusal = errors.cle_invalide()
     body = envelope.with_erreur(answer.body, refusal.erreur)
-    return Answer(refusal.status, body, NO_STORE | _kept(answer.headers) | refusal.headers)
+    return Response(refusal.status, body, NO_STORE | _kept(answer.headers) | refusal.headers)
 
 
 def instead_of(error: ApiError) -> ApiError:
@@ -73,7 +73,7 @@ class Call(NamedTuple):
     head: bool = False
 
 
-async def caller(site: Site, authorization: Sequence[str], trace: Trace) -> Caller:
+async def caller(site: ServerContext, authorization: Sequence[str], trace: RequestTrace) -> Caller:
     """Who calls with these Authorization headers. Raises StoreUnavailable."""
     known = await identify(authorization, site.plans, site.counters.find)
     trace.plan = known.plan.slug
@@ -83,7 +83,7 @@ async def caller(site: Site, authorization: Sequence[str], trace: Trace) -> Call
     return known
 
 
-def listed(site: Site, route: Route, call: Call, trace: Trace) -> Answer:
+def listed(site: ServerContext, route: PublicList, call: Call, trace: RequestTrace) -> Response:
     """A public list: a key, good or bad, changes nothing there (A2)."""
     site.gate.lists(trace.address, site.now())
     visitor = Caller(site.plans[VISITOR])
@@ -93,7 +93,9 @@ def listed(site: Site, route: Route, call: Call, trace: Trace) -> Answer:
         return route(ask(site, call, visitor), edition)
 
 
-async def worked(site: Site, prepare: Prepare, call: Call, known: Caller, trace: Trace) -> Answer:
+async def worked(
+    site: ServerContext, prepare: Prepare, call: Call, known: Caller, trace: RequestTrace
+) -> Response:
     """A search or a record, as far as `known` may go; 401 around it for a refused key (A1).
 
     Raises:
@@ -120,9 +122,9 @@ async def worked(site: Site, prepare: Prepare, call: Call, known: Caller, trace:
 
 
 async def passed(
-    site: Site,
+    site: ServerContext,
     known: Caller,
-    trace: Trace,
+    trace: RequestTrace,
     now: datetime,
     standing: Callable[[Plan, Counting], Awaitable[Headers]] = billing.standing,
 ) -> Left:
@@ -137,7 +139,7 @@ async def passed(
         raise
 
 
-def counting(site: Site, known: Caller, left: Left, now: datetime) -> Counting | None:
+def counting(site: ServerContext, known: Caller, left: Left, now: datetime) -> Counting | None:
     """What an identified call is counted in; None for a visitor."""
     if known.account is None:
         return None
@@ -152,9 +154,9 @@ def needed(counted: Counting | None, known: Caller) -> Counting:
     return counted
 
 
-def ask(site: Site, call: Call, known: Caller) -> Ask:
+def ask(site: ServerContext, call: Call, known: Caller) -> Request:
     """The request, understood as far as its text. Raises ApiError 400."""
-    return Ask(
+    return Request(
         path=call.path,
         segments=call.segments,
         pairs=call.read(),
@@ -166,7 +168,7 @@ def ask(site: Site, call: Call, known: Caller) -> Ask:
     )
 
 
-def unavailable(site: Site, error: StoreUnavailable, trace: Trace) -> Answer:
+def unavailable(site: ServerContext, error: StoreUnavailable, trace: RequestTrace) -> Response:
     """503 where the counters cannot be kept, which the operator is told (G9)."""
     site.metrics.store_error()
     fields = {"request_id": trace.request_id}

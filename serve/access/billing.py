@@ -19,7 +19,7 @@ from quota.store.interface import Store
 from serve.access import quota_headers
 from serve.access.next_plan import remedy
 from serve.access.quota_headers import Headers, Left, Terms
-from serve.access.result import NO_STORE, Answer, Ask, Work, not_modified, of_error
+from serve.access.result import NO_STORE, PreparedCall, Request, Response, not_modified, of_error
 from serve.contract import errors
 from serve.contract.errors import ApiError
 
@@ -30,7 +30,7 @@ RECORD_CREDITS: Final = 5
 class UnchargedError(StoreUnavailable):
     """A record could not be charged; `answer` is what may be sent instead."""
 
-    def __init__(self, cause: StoreUnavailable, answer: Answer) -> None:
+    def __init__(self, cause: StoreUnavailable, answer: Response) -> None:
         super().__init__(str(cause))
         self.answer = answer
 
@@ -46,7 +46,7 @@ class Counting(NamedTuple):
     now: datetime
 
 
-async def unmetered(work: Work, ask: Ask, headers: Headers) -> Answer:
+async def unmetered(work: PreparedCall, ask: Request, headers: Headers) -> Response:
     """A visitor's search or preview; `headers` are the meters of a visitor (A10, D14).
 
     Raises:
@@ -59,10 +59,10 @@ async def unmetered(work: Work, ask: Ask, headers: Headers) -> Answer:
     except ApiError as error:
         error.headers |= headers
         raise
-    return Answer(answer.status, answer.body, {**answer.headers, **headers})
+    return Response(answer.status, answer.body, {**answer.headers, **headers})
 
 
-async def identified(work: Work, ask: Ask, counting: Counting) -> Answer:
+async def identified(work: PreparedCall, ask: Request, counting: Counting) -> Response:
     """An identified search or record, counted and charged.
 
     Raises:
@@ -88,11 +88,11 @@ async def standing(plan: Plan, counting: Counting, *, with_credits: bool = False
     return {**headers, **_credits(0, usage.credits.left)}
 
 
-async def _call(work: Work, ask: Ask, counting: Counting) -> Answer:
+async def _call(work: PreparedCall, ask: Request, counting: Counting) -> Response:
     """What costs a call and no credits."""
     store, account, now = counting.store, counting.account.id, counting.now
     taken = store.take(account, ask.caller.plan.appels_api_par_jour, now)
-    answer: Answer | None = None
+    answer: Response | None = None
     try:
         answer = await _run(work)
     finally:
@@ -105,10 +105,10 @@ async def _call(work: Work, ask: Ask, counting: Counting) -> Answer:
     headers = {**answer.headers, **quota_headers.calls(counting.terms, meter, counting.left, now)}
     if work.company is not None:
         headers |= await _standing_credits(ask, counting)
-    return Answer(answer.status, answer.body, headers, "taken")
+    return Response(answer.status, answer.body, headers, "taken")
 
 
-async def _standing_credits(ask: Ask, counting: Counting) -> Headers:
+async def _standing_credits(ask: Request, counting: Counting) -> Headers:
     """The credits as they stand, for a call that was taken; without them it is not answered."""
     try:
         usage = await counting.store.usage(counting.account.id, ask.caller.plan, counting.now)
@@ -118,7 +118,7 @@ async def _standing_credits(ask: Ask, counting: Counting) -> Headers:
     return _credits(0, usage.credits.left)
 
 
-async def _record(work: Work, company: str, ask: Ask, counting: Counting) -> Answer:
+async def _record(work: PreparedCall, company: str, ask: Request, counting: Counting) -> Response:
     """A full record: a call, and credits where the company was not paid for this month."""
     plan = ask.caller.plan
     full = await _run(work)
@@ -139,28 +139,30 @@ async def _record(work: Work, company: str, ask: Ask, counting: Counting) -> Ans
     headers |= _credits(charge.cost, charge.left)
     if charge.outcome == "refused":
         return _preview(work, charge, headers)
-    return Answer(full.status, full.body, {**full.headers, **headers}, charge.outcome)
+    return Response(full.status, full.body, {**full.headers, **headers}, charge.outcome)
 
 
-def _preview(work: Work, charge: Charge, headers: Headers) -> Answer:
+def _preview(work: PreparedCall, charge: Charge, headers: Headers) -> Response:
     """402 with what a visitor would see (D10)."""
     reset = quota_headers.iso(charge.reset)
     return _instead(work, errors.credits_epuises(RECORD_CREDITS, charge.left, reset), headers)
 
 
-def _uncharged(work: Work) -> Answer:
+def _uncharged(work: PreparedCall) -> Response:
     """503 with what a visitor would see: nothing could be charged, nothing is."""
     error = errors.indisponible(errors.NO_COUNTERS)
     return _instead(work, error, error.headers)
 
 
-def _instead(work: Work, error: ApiError, headers: Headers) -> Answer:
+def _instead(work: PreparedCall, error: ApiError, headers: Headers) -> Response:
     assert work.preview
     located = {"Content-Location": work.headers["Content-Location"]}
-    return Answer(error.status, work.preview(error), {**NO_STORE, **located, **headers}, error.code)
+    return Response(
+        error.status, work.preview(error), {**NO_STORE, **located, **headers}, error.code
+    )
 
 
-async def _run(work: Work) -> Answer:
+async def _run(work: PreparedCall) -> Response:
     """The answer, which may be that there is no such company."""
     try:
         return await work.run()
@@ -172,7 +174,7 @@ def _credits(cost: int, left: int) -> Headers:
     return {"X-Credits-Debites": str(cost), "X-Credits-Restants": str(left)}
 
 
-def _quota_api(meter: Meter, ask: Ask, counting: Counting) -> ApiError:
+def _quota_api(meter: Meter, ask: Request, counting: Counting) -> ApiError:
     """429 with its meters (D3, D4); the remedy is the next plan, or the tool that is missing."""
     told = quota_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
     again = quota_headers.seconds(meter.reset, counting.now)

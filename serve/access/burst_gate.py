@@ -30,7 +30,7 @@ class Limiter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class BurstGate:
     """The limits, by the slug of a plan, and that of the lists."""
 
     limiter: Limiter

@@ -10,56 +10,56 @@ from typing import Final
 
 from quota.plans import Plan
 from serve.access import quota_headers
-from serve.access.burst_gate import Gate, Limiter
+from serve.access.burst_gate import BurstGate, Limiter
 from serve.access.next_plan import offers
-from serve.access.store_holder import Counters, Uses
-from serve.config import Debit, Network
-from serve.data.current_generation import Published
-from serve.export.worker_pool import Exporter, Makers
+from serve.access.store_holder import KeyUsage, StoreHolder
+from serve.config import BurstLimits, Network
+from serve.data.current_generation import CurrentGeneration
+from serve.export.worker_pool import Exporter, WorkerPool
 from serve.observe.metrics import Metrics
 
 Clock = Callable[[], datetime]
 
-_DEFAULT_DEBIT: Final = Debit()
+_DEFAULT_DEBIT: Final = BurstLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ServerContext:
     """What every request is answered with. `offers`: JSON of `offre_suivante` by plan."""
 
-    published: Published
-    counters: Counters
-    gate: Gate
+    published: CurrentGeneration
+    counters: StoreHolder
+    gate: BurstGate
     plans: Mapping[str, Plan]
     offers: Mapping[str, bytes]
-    debit: Debit
+    debit: BurstLimits
     base_url: str
     trusted: Sequence[Network]
     mcp_origins: Sequence[str]
     metrics: Metrics
     now: Clock
     exporter: Exporter | None
-    uses: Uses
+    uses: KeyUsage
 
 
-def make_site(
-    published: Published,
-    counters: Counters,
+def make_context(
+    published: CurrentGeneration,
+    counters: StoreHolder,
     limiter: Limiter,
     plans: Mapping[str, Plan],
     *,
-    debit: Debit = _DEFAULT_DEBIT,
+    debit: BurstLimits = _DEFAULT_DEBIT,
     base_url: str = "",
     trusted: Sequence[Network] = (),
     mcp_origins: Sequence[str] = (),
     metrics: Metrics | None = None,
     now: Clock = lambda: datetime.now(UTC),
-    makers: Makers | None = None,
-) -> Site:
+    makers: WorkerPool | None = None,
+) -> ServerContext:
     """A site of these parts; the clock is one of them, so that midnight can be tested."""
     terms = {slug: quota_headers.terms(plan, debit) for slug, plan in plans.items()}
-    gate = Gate(limiter, terms, debit.listes)
-    return Site(
+    gate = BurstGate(limiter, terms, debit.listes)
+    return ServerContext(
         published,
         counters,
         gate,
@@ -72,5 +72,5 @@ def make_site(
         metrics or Metrics(),
         now,
         Exporter(makers, debit.exports, now) if makers else None,
-        Uses(),
+        KeyUsage(),
     )

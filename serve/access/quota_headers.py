@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from quota.plans import Plan
 from quota.results import Meter
 from serve.access.rights import apercu
-from serve.config import Debit
+from serve.config import BurstLimits
 
 MINUTE: Final = 60
 DAY: Final = 86_400
@@ -42,7 +42,7 @@ class Left(NamedTuple):
     jour: int = 0
 
 
-def terms(plan: Plan, debit: Debit) -> Terms:
+def terms(plan: Plan, debit: BurstLimits) -> Terms:
     """The terms of a plan under the limits of the section `[debit]`."""
     par_minute = int(getattr(debit, plan.slug))
     par_jour = debit.visiteur_jour if apercu(plan) else plan.appels_api_par_jour

@@ -13,8 +13,8 @@ from typing import BinaryIO, Final, NamedTuple
 from serve.access.caller import Caller
 from serve.access.etag import matches
 from serve.contract.errors import ApiError
-from serve.data.edition import Edition
-from serve.data.generation_status import Standing
+from serve.data.edition import OpenGeneration
+from serve.data.generation_status import GenerationStatus
 from serve.request.params import Pairs
 
 # Which generation an answer is from (G10).
@@ -24,7 +24,7 @@ NO_STORE: Final = {"Cache-Control": "no-store"}
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class Ask(NamedTuple):
+class Request(NamedTuple):
     """A request. `segments` are the variable parts of its path, decoded.
 
     `if_none_match` is None for a caller whose key was refused: a 401 has no tag.
@@ -40,7 +40,7 @@ class Ask(NamedTuple):
     head: bool = False  # only the headers are wanted: as GET, but never credits (G1, D1)
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """`outcome`: what became of the counters, for the log; "" where none was asked.
 
     A `file` is sent instead of the body, and closed; the headers tell its length and kind.
@@ -53,35 +53,35 @@ class Answer(NamedTuple):
     file: BinaryIO | None = None
 
 
-class Work(NamedTuple):
+class PreparedCall(NamedTuple):
     """A search or a record that may be done.
 
     `tag` is None where there is nothing to have a tag. `company` ("EE/10000018") is charged for
     before `run` may be sent; where it cannot be charged, `preview` makes the body from the error.
     """
 
-    run: Callable[[], Awaitable[Answer]]
+    run: Callable[[], Awaitable[Response]]
     tag: str | None = None
     headers: Mapping[str, str] = _NO_HEADERS
     company: str | None = None
     preview: Callable[[ApiError], bytes] | None = None
 
-    def is_known(self, ask: Ask) -> bool:
+    def is_known(self, ask: Request) -> bool:
         """Has the client this very answer already (RFC 9110 §13.1.2)?"""
         return self.tag is not None and matches(ask.if_none_match, self.tag)
 
 
 # A list reads a generation; a check gets what is known of those that are served and refused.
-Route = Callable[[Ask, Edition], Answer]
-Prepare = Callable[[Ask, Edition], Work]
-Check = Callable[[Standing], Answer]
+PublicList = Callable[[Request, OpenGeneration], Response]
+Prepare = Callable[[Request, OpenGeneration], PreparedCall]
+Check = Callable[[GenerationStatus], Response]
 
 
-def of_error(error: ApiError) -> Answer:
+def of_error(error: ApiError) -> Response:
     """The answer that an error is; none is kept by a cache."""
-    return Answer(error.status, error.body, NO_STORE | error.headers)
+    return Response(error.status, error.body, NO_STORE | error.headers)
 
 
-def not_modified(headers: Mapping[str, str]) -> Answer:
+def not_modified(headers: Mapping[str, str]) -> Response:
     """The client has the answer whose headers these would be (RFC 9110 §15.4.5)."""
-    return Answer(304, b"", headers)
+    return Response(304, b"", headers)

@@ -18,7 +18,7 @@ class Window(NamedTuple):
     offset: int
 
 
-class Shown(NamedTuple):
+class VisibleWindow(NamedTuple):
     """How much of `total` the plan lets see, in the words of §2.2."""
 
     visibles: int
@@ -41,9 +41,9 @@ def window(plan: Plan, limit: int, offset: int) -> Window:
     return Window(max(0, min(limit, cap, plan.lignes_par_appel, cap - start)), start)
 
 
-def shown(plan: Plan, total: int) -> Shown:
+def shown(plan: Plan, total: int) -> VisibleWindow:
     visibles = min(total, plan.resultats_par_recherche)
-    return Shown(visibles, total - visibles)
+    return VisibleWindow(visibles, total - visibles)
 
 
 def effective_limit(asked: Window, total: int) -> int:

@@ -15,7 +15,7 @@ from typing import Final
 from quota.accounts import Account
 from quota.errors import QuotaError, StoreUnavailable
 from quota.keys import is_well_formed
-from quota.store.base import LedgerStore
+from quota.store.base import AccountBook
 from quota.store.interface import Store
 
 PAUSE_SECONDS: Final = 1.0
@@ -23,7 +23,7 @@ PAUSE_SECONDS: Final = 1.0
 _log: Final = logging.getLogger("serve.access.store_holder")
 
 
-class Counters:
+class StoreHolder:
     """Holds the store that `opener` opens; used from `start` to `close`."""
 
     def __init__(self, opener: Callable[[], Store]) -> None:
@@ -88,7 +88,7 @@ class Counters:
 _KNOWN: Final = 100_000
 
 
-class Uses:
+class KeyUsage:
     """The keys that were seen today, as hashes of this process (PEP 456)."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Uses:
             self._day = day
             self._seen.clear()
         self._seen.add(seen)
-        if not isinstance(store, LedgerStore):
+        if not isinstance(store, AccountBook):
             return  # an edge keeps no accounts
         key = authorization.split()[-1]
         try:

@@ -13,11 +13,11 @@ from quota.accounts import Account, Key, has_tool
 from quota.results import Meter
 from serve.access import quota_headers
 from serve.access.billing import Counting
-from serve.access.result import NO_STORE, Answer, Ask
+from serve.access.result import NO_STORE, Request, Response
 from serve.request import params
 
 
-async def compte(ask: Ask, counting: Counting) -> Answer:
+async def compte(ask: Request, counting: Counting) -> Response:
     """The plan, its limits, every counter, the credits and the keys of an account.
 
     Raises:
@@ -58,7 +58,7 @@ async def compte(ask: Ask, counting: Counting) -> Answer:
         "offre_suivante": orjson.Fragment(ask.offer),
     }
     headers = quota_headers.calls(counting.terms, usage.calls, counting.left, counting.now)
-    return Answer(200, orjson.dumps(document), {**NO_STORE, **headers}, "free")
+    return Response(200, orjson.dumps(document), {**NO_STORE, **headers}, "free")
 
 
 def _account(account: Account) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from serve.access.billing import Counting
 from serve.access.caller import Caller
 from serve.access.next_plan import remedy
 from serve.access.quota_headers import Headers
-from serve.access.result import Answer
+from serve.access.result import Response
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.export import worker_pool
-from serve.export.workbook.export_request import Asked, Made
+from serve.export.workbook.export_request import ExportRequest, ExportResult
 from serve.export.worker_pool import ClientGoneError, Exporter, MakingError, Workbook
 
 XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -40,11 +40,11 @@ _log: Final = logging.getLogger("serve.api.export")
 
 async def export(
     exporter: Exporter,
-    asked: Asked,
+    asked: ExportRequest,
     caller: Caller,
     counting: Counting,
     is_gone: Callable[[], bool],
-) -> Answer:
+) -> Response:
     """The workbook of `asked`, counted.
 
     Raises:
@@ -74,7 +74,7 @@ async def export(
         **_figures(book.made, caller.plan),
         **quota_headers.exports(counting.terms, meter, counting.left, counting.now),
     }
-    return Answer(200, b"", headers, "taken" if book.made.total else "free", book.file)
+    return Response(200, b"", headers, "taken" if book.made.total else "free", book.file)
 
 
 async def standing(plan: Plan, counting: Counting) -> Headers:
@@ -101,7 +101,7 @@ async def _reserved(exporter: Exporter, caller: Caller, counting: Counting) -> R
     raise error
 
 
-async def _made(exporter: Exporter, asked: Asked, is_gone: Callable[[], bool]) -> Workbook:
+async def _made(exporter: Exporter, asked: ExportRequest, is_gone: Callable[[], bool]) -> Workbook:
     try:
         return await exporter.makers.make(asked, is_gone)
     except (MakingError, ClientGoneError) as error:
@@ -111,7 +111,7 @@ async def _made(exporter: Exporter, asked: Asked, is_gone: Callable[[], bool]) -
 
 
 async def _counted(
-    exporter: Exporter, held: Reservation, made: Made, caller: Caller, counting: Counting
+    exporter: Exporter, held: Reservation, made: ExportResult, caller: Caller, counting: Counting
 ) -> Meter:
     """Count the export, unless it found nothing (F5); the exports of the month after that."""
     store, now = counting.store, exporter.now()
@@ -138,7 +138,7 @@ def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:
     return error
 
 
-def _figures(made: Made, plan: Plan) -> Headers:
+def _figures(made: ExportResult, plan: Plan) -> Headers:
     return {
         "X-Export-Lignes": str(made.lignes),
         "X-Export-Total": str(made.total),
@@ -149,7 +149,7 @@ def _figures(made: Made, plan: Plan) -> Headers:
     }
 
 
-def _file_name(asked: Asked) -> str:
+def _file_name(asked: ExportRequest) -> str:
     """`societes-EE-UK-2faa9a10.xlsx`: the countries, if they are few, and the generation."""
     pays = asked.query.pays if len(asked.query.pays) <= _NAMED else ()
     return "-".join(("societes", *(pays or ("europe",)), asked.folder.name[:8])) + ".xlsx"

@@ -5,16 +5,16 @@ Both answer while nothing is published, so they get what is known of the generat
 
 import orjson
 
-from serve.access.result import NO_STORE, Answer, of_error
+from serve.access.result import NO_STORE, Response, of_error
 from serve.contract import errors
-from serve.data.generation_status import Standing
+from serve.data.generation_status import GenerationStatus
 
 
-def healthz(_standing: Standing) -> Answer:
-    return Answer(200, b'{"statut":"vivant"}', NO_STORE)
+def healthz(_standing: GenerationStatus) -> Response:
+    return Response(200, b'{"statut":"vivant"}', NO_STORE)
 
 
-def readyz(standing: Standing) -> Answer:
+def readyz(standing: GenerationStatus) -> Response:
     """Ready as long as anything is served; a published generation that is refused is named."""
     if standing.generation is None:
         return of_error(errors.indisponible(errors.NO_GENERATION))
@@ -25,4 +25,4 @@ def readyz(standing: Standing) -> Answer:
         "refusee": standing.refused,
         "pid": standing.pid,
     }
-    return Answer(200, orjson.dumps(body), NO_STORE)
+    return Response(200, orjson.dumps(body), NO_STORE)

@@ -12,18 +12,18 @@ from typing import Any, Final
 import orjson
 
 from serve.access.etag import etag, matches
-from serve.access.result import Answer, Ask, not_modified
-from serve.data.edition import Edition
+from serve.access.result import Request, Response, not_modified
+from serve.data.edition import OpenGeneration
 from serve.request import params
-from serve.request.params import Scope
-from shards.generations.reference import Cell, Reference
+from serve.request.params import SearchScope
+from shards.generations.reference import CellCount, Reference
 
 Document = dict[str, Any]
 
 _CACHED: Final = {"Cache-Control": "public, max-age=300"}
 
 
-def pays(ask: Ask, edition: Edition) -> Answer:
+def pays(ask: Request, edition: OpenGeneration) -> Response:
     """GET /api/v1/pays: every country, in the order of the reference."""
     params.nothing(ask.pairs)
     reference = edition.reference
@@ -37,7 +37,7 @@ def pays(ask: Ask, edition: Edition) -> Answer:
     return _cached(ask, edition, ("pays",), document)
 
 
-def secteurs(ask: Ask, edition: Edition) -> Answer:
+def secteurs(ask: Request, edition: OpenGeneration) -> Response:
     """GET /api/v1/secteurs: every sector, also those without a company in the scope (G5)."""
     scope = params.sectors(ask.pairs, edition.names)
 
@@ -60,7 +60,7 @@ def secteurs(ask: Ask, edition: Edition) -> Answer:
     return _cached(ask, edition, ("secteurs", scope), document)
 
 
-def sous_secteurs(ask: Ask, edition: Edition) -> Answer:
+def sous_secteurs(ask: Request, edition: OpenGeneration) -> Response:
     """GET /api/v1/sous-secteurs: the sub-sectors that have a company in the scope.
 
     A label that two chosen sectors share is one entry, with the companies that a search for it
@@ -91,17 +91,20 @@ def sous_secteurs(ask: Ask, edition: Edition) -> Answer:
     return _cached(ask, edition, ("sous-secteurs", scope), document)
 
 
-def _cells(reference: Reference, scope: Scope) -> Iterable[Cell]:
+def _cells(reference: Reference, scope: SearchScope) -> Iterable[CellCount]:
     for iso2 in scope.pays or reference.counts:
         yield from reference.counts[iso2]
 
 
 def _cached(
-    ask: Ask, edition: Edition, what: tuple[Hashable, ...], document: Callable[[], Document]
-) -> Answer:
+    ask: Request,
+    edition: OpenGeneration,
+    what: tuple[Hashable, ...],
+    document: Callable[[], Document],
+) -> Response:
     tag = etag(edition.id, *what)
     headers = {"ETag": tag, **_CACHED}
     if matches(ask.if_none_match, tag):
         return not_modified(headers)
     body = edition.document(what, lambda: orjson.dumps(document()))
-    return Answer(200, body, headers)
+    return Response(200, body, headers)

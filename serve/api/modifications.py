@@ -15,15 +15,15 @@ import orjson
 
 from serve.access.caller import Caller
 from serve.access.etag import etag
-from serve.access.result import Answer, Ask, Work
+from serve.access.result import PreparedCall, Request, Response
 from serve.api.societes import PRIVATE
 from serve.contract import errors
-from serve.data.edition import Edition
+from serve.data.edition import OpenGeneration
 from serve.request import params
 from serve.request.params import Modifications
 from shards.changes import change_steps
-from shards.changes.change_file import GONE, Changes
-from shards.changes.change_steps import Step
+from shards.changes.change_file import GONE, ChangeFile
+from shards.changes.change_steps import ChangeStep
 from shards.errors import ShardError
 
 
@@ -39,7 +39,7 @@ class _Section(NamedTuple):
 class _Page(NamedTuple):
     """What is told, and from which place on: `limit` (>= 0) of all that `sections` show."""
 
-    step: Step | None
+    step: ChangeStep | None
     sections: Sequence[_Section]
     start: int
     limit: int
@@ -60,7 +60,7 @@ class _Page(NamedTuple):
 class _Part(NamedTuple):
     """Neighbours in a file of changes."""
 
-    changes: Changes
+    changes: ChangeFile
     nature: str
     start: int
     stop: int
@@ -72,7 +72,7 @@ class _Part(NamedTuple):
         return [nature + entry[1:] for entry in found]
 
 
-def modifications(ask: Ask, edition: Edition) -> Work:
+def modifications(ask: Request, edition: OpenGeneration) -> PreparedCall:
     """A page of changes.
 
     Raises:
@@ -89,14 +89,14 @@ def modifications(ask: Ask, edition: Edition) -> Work:
     tag = etag(edition.id, caller.plan.slug, caller.souscrit, ask.offer, asked)
     headers = {"ETag": tag, **PRIVATE}
 
-    async def run() -> Answer:
+    async def run() -> Response:
         entries = [entry for part in parts for entry in part.entries()]
-        return Answer(200, _body(ask, asked, page, edition.id, entries), headers)
+        return Response(200, _body(ask, asked, page, edition.id, entries), headers)
 
-    return Work(run, tag, headers)
+    return PreparedCall(run, tag, headers)
 
 
-def _step(asked: Modifications, edition: Edition) -> Step | None:
+def _step(asked: Modifications, edition: OpenGeneration) -> ChangeStep | None:
     """The step that `asked` is about; None where nothing can have changed."""
     if asked.curseur is not None:
         # The step of the page before, also where another way is shorter by now.
@@ -113,7 +113,7 @@ def _step(asked: Modifications, edition: Edition) -> Step | None:
     return found
 
 
-def _page(asked: Modifications, step: Step | None, caller: Caller) -> _Page:
+def _page(asked: Modifications, step: ChangeStep | None, caller: Caller) -> _Page:
     plan = caller.plan
     cap = plan.resultats_par_recherche
     sections = []
@@ -144,7 +144,7 @@ def _question(asked: Modifications) -> str:
     return blake2b(text, digest_size=4).hexdigest()
 
 
-def _parts(page: _Page, edition: Edition) -> list[_Part]:
+def _parts(page: _Page, edition: OpenGeneration) -> list[_Part]:
     """Where the changes of the page are, opened before anything is counted.
 
     Raises:
@@ -166,7 +166,7 @@ def _parts(page: _Page, edition: Edition) -> list[_Part]:
 
 
 def _body(
-    ask: Ask, asked: Modifications, page: _Page, generation: str, entries: Sequence[bytes]
+    ask: Request, asked: Modifications, page: _Page, generation: str, entries: Sequence[bytes]
 ) -> bytes:
     caller = ask.caller
     jusque = page.step.after if page.step else generation

@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from serve.access.billing import Counting
-from serve.access.result import Answer, Ask, Check, Prepare, Route
+from serve.access.result import Check, Prepare, PublicList, Request, Response
 from serve.api import health, lists
 from serve.api.compte import compte
 from serve.api.modifications import modifications
@@ -32,7 +32,7 @@ _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt", "/llms-full
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class Route:
     """A path of the API and what it leads to, one of eight. `""` in `segments` is a variable part.
 
     - `work`: a search or a record, which depends on the caller and is counted;
@@ -48,9 +48,9 @@ class Path:
     name: str
     segments: tuple[str, ...]
     work: Prepare | None = None
-    account: Callable[[Ask, Counting], Awaitable[Answer]] | None = None
+    account: Callable[[Request, Counting], Awaitable[Response]] | None = None
     export: bool = False
-    route: Route | None = None
+    route: PublicList | None = None
     page: bool = False
     check: Check | None = None
     mcp: bool = False
@@ -67,33 +67,33 @@ class Path:
 
 
 PATHS: Final = (
-    Path("pays", ("api", "v1", "pays"), route=lists.pays),
-    Path("secteurs", ("api", "v1", "secteurs"), route=lists.secteurs),
-    Path("sous-secteurs", ("api", "v1", "sous-secteurs"), route=lists.sous_secteurs),
-    Path("societes", ("api", "v1", "societes"), work=societes),
-    Path("modifications", ("api", "v1", "modifications"), work=modifications),
-    Path("societe", ("api", "v1", "societes", "", ""), work=societe),
-    Path("export", ("api", "v1", "export"), export=True, methods=EXPORT_METHODS),
-    Path("compte", ("api", "v1", "compte"), account=compte),
-    Path("mcp", ("api", "mcp"), mcp=True, methods=MCP_METHODS),
-    Path("openapi", ("openapi.json",), page=True),
-    Path("docs", ("docs",), page=True),
-    Path("docs-markdown", ("docs.md",), page=True),
-    Path("llms", ("llms.txt",), page=True),
-    Path("llms-full", ("llms-full.txt",), page=True),
-    Path("docs-file", ("docs", ""), page=True),
-    Path("healthz", ("healthz",), check=health.healthz),
-    Path("readyz", ("readyz",), check=health.readyz),
-    Path("metrics", ("metrics",)),
+    Route("pays", ("api", "v1", "pays"), route=lists.pays),
+    Route("secteurs", ("api", "v1", "secteurs"), route=lists.secteurs),
+    Route("sous-secteurs", ("api", "v1", "sous-secteurs"), route=lists.sous_secteurs),
+    Route("societes", ("api", "v1", "societes"), work=societes),
+    Route("modifications", ("api", "v1", "modifications"), work=modifications),
+    Route("societe", ("api", "v1", "societes", "", ""), work=societe),
+    Route("export", ("api", "v1", "export"), export=True, methods=EXPORT_METHODS),
+    Route("compte", ("api", "v1", "compte"), account=compte),
+    Route("mcp", ("api", "mcp"), mcp=True, methods=MCP_METHODS),
+    Route("openapi", ("openapi.json",), page=True),
+    Route("docs", ("docs",), page=True),
+    Route("docs-markdown", ("docs.md",), page=True),
+    Route("llms", ("llms.txt",), page=True),
+    Route("llms-full", ("llms-full.txt",), page=True),
+    Route("docs-file", ("docs", ""), page=True),
+    Route("healthz", ("healthz",), check=health.healthz),
+    Route("readyz", ("readyz",), check=health.readyz),
+    Route("metrics", ("metrics",)),
 )
 # Nearly every request is spelt like this.
 _PLAIN: Final = {"/" + "/".join(path.segments): path for path in PATHS if "" not in path.segments}
-_BY_LENGTH: Final[Mapping[int, tuple[Path, ...]]] = {
+_BY_LENGTH: Final[Mapping[int, tuple[Route, ...]]] = {
     length: tuple(path for path in PATHS if len(path.segments) == length) for length in (1, 2, 3, 5)
 }
 
 
-def resolve(raw: str) -> tuple[Path, tuple[str, ...]] | None:
+def resolve(raw: str) -> tuple[Route, tuple[str, ...]] | None:
     """The path that `raw` is, with its variable parts decoded; None if there is no such path.
 
     >>> path, parts = resolve("/api/v1/societes/AT/FN%2F1")
@@ -115,7 +115,7 @@ def open_to_all(raw: str) -> bool:
     return any(raw == place or raw.startswith(f"{place}/") for place in _OPEN)
 
 
-def _match(segments: list[str]) -> tuple[Path, tuple[str, ...]] | None:
+def _match(segments: list[str]) -> tuple[Route, tuple[str, ...]] | None:
     # What is not UTF-8 becomes U+FFFD, which no path and no identifier has.
     decoded = [unquote(segment.encode("utf-8", "surrogateescape")) for segment in segments]
     for path in _BY_LENGTH.get(len(segments), ()):
@@ -133,7 +133,7 @@ def _match(segments: list[str]) -> tuple[Path, tuple[str, ...]] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestTarget:
     """A request target (RFC 9112 §3.2), taken apart; `route` is None where there is no such path.
 
     `opened`: a browser of any origin may read what is answered.
@@ -141,14 +141,14 @@ class Target:
 
     path: str
     query: str
-    route: Path | None
+    route: Route | None
     segments: tuple[str, ...]
     opened: bool
 
 
 @remembering
-def read(raw: str) -> Target:
+def read(raw: str) -> RequestTarget:
     """What `raw` asks for: a path, and maybe a query; a fragment is nobody's."""
     path, _, query = raw.partition("#")[0].partition("?")
     route, segments = resolve(path) or (None, ())
-    return Target(path, query, route, segments, open_to_all(path))
+    return RequestTarget(path, query, route, segments, open_to_all(path))

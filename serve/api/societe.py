@@ -9,31 +9,31 @@ import orjson
 
 from serve.access import envelope
 from serve.access.etag import etag
-from serve.access.result import Answer, Ask, Work
+from serve.access.result import PreparedCall, Request, Response
 from serve.api.societes import PRIVATE
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
-from serve.data.edition import Edition
+from serve.data.edition import OpenGeneration
 from serve.request import params
-from serve.request.place_names import Names, suggestions
+from serve.request.place_names import PlaceNames, suggestions
 from shards.search.reader import Shard
 
 # What bytes that are not UTF-8 have become (serve/api/routes.py); no register uses it.
 _NO_TEXT: Final = "\ufffd"
 
 
-def societe(ask: Ask, edition: Edition) -> Work:
+def societe(ask: Request, edition: OpenGeneration) -> PreparedCall:
     """The record of a company, as far as the caller's plan goes."""
     return _work(ask, edition, statements=ask.caller.plan.etats_financiers)
 
 
-def identite(ask: Ask, edition: Edition) -> Work:
+def identite(ask: Request, edition: OpenGeneration) -> PreparedCall:
     """The record without its statements: what a search shows of a company, and so no credits."""
     return _work(ask, edition, statements=None)
 
 
-def exercices(ask: Ask, edition: Edition) -> list[int]:
+def exercices(ask: Request, edition: OpenGeneration) -> list[int]:
     """The years of which the company has statements, the latest first (E5): none if it is absent.
 
     Raises:
@@ -45,7 +45,7 @@ def exercices(ask: Ask, edition: Edition) -> list[int]:
     return sorted(years, reverse=True)
 
 
-def _work(ask: Ask, edition: Edition, *, statements: bool | None) -> Work:
+def _work(ask: Request, edition: OpenGeneration, *, statements: bool | None) -> PreparedCall:
     """
     Args:
         statements: with them, with a word on why not, or (None) with neither.
@@ -55,28 +55,28 @@ def _work(ask: Ask, edition: Edition, *, statements: bool | None) -> Work:
     """
     shard, row = _found(ask, edition)
     if row is None:
-        return Work(partial(_absent, shard.iso2, ask.segments[1]))
+        return PreparedCall(partial(_absent, shard.iso2, ask.segments[1]))
     caller = ask.caller
     plan = caller.plan
     company = f"{shard.iso2}/{shard.company(row)['id']}"
     tag = etag(edition.id, plan.slug, caller.souscrit, ask.offer, company)
     headers = {"ETag": tag, **PRIVATE, "Content-Location": _location(company)}
 
-    async def run() -> Answer:
+    async def run() -> Response:
         known = shard.record(row, coordonnees=plan.coordonnees)
         if statements is None:
-            return Answer(200, envelope.identity(caller, ask.offer, known), headers)
+            return Response(200, envelope.identity(caller, ask.offer, known), headers)
         comptes = shard.comptes(row) if statements else None
-        return Answer(200, envelope.record(caller, ask.offer, known, comptes), headers)
+        return Response(200, envelope.record(caller, ask.offer, known, comptes), headers)
 
     def preview(error: ApiError) -> bytes:
         public = shard.record(row, coordonnees=False)
         return envelope.preview(caller, ask.offer, public, error)
 
-    return Work(run, tag, headers, company if statements else None, preview)
+    return PreparedCall(run, tag, headers, company if statements else None, preview)
 
 
-def _found(ask: Ask, edition: Edition) -> tuple[Shard, int | None]:
+def _found(ask: Request, edition: OpenGeneration) -> tuple[Shard, int | None]:
     """The shard of the country, and the row of the company in it if there is one."""
     params.nothing(ask.pairs)
     word, identifier = ask.segments
@@ -84,11 +84,11 @@ def _found(ask: Ask, edition: Edition) -> tuple[Shard, int | None]:
     return shard, shard.find(_checked(identifier))
 
 
-async def _absent(iso2: str, identifier: str) -> Answer:
+async def _absent(iso2: str, identifier: str) -> Response:
     raise errors.societe_introuvable(iso2, identifier)
 
 
-def _country(word: str, names: Names) -> str:
+def _country(word: str, names: PlaceNames) -> str:
     iso2 = names.country(word)
     if iso2 is None:
         raise errors.pays_inconnu([word], suggestions([word], names.pays_alike))

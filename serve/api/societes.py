@@ -6,11 +6,11 @@ from urllib.parse import quote_plus
 
 from serve.access import envelope, rights
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, Answer, Ask, Work
+from serve.access.result import DATA_VERSION, PreparedCall, Request, Response
 from serve.access.rights import Window
-from serve.data.edition import Edition
+from serve.data.edition import OpenGeneration
 from serve.request.memo import remembering
-from shards.search.merge import Row
+from shards.search.merge import MergedRow
 from shards.search.reader import Shard
 from shards.search.search import prepare
 
@@ -25,7 +25,7 @@ _LONGEST_LINK: Final = 4_000
 _quoted: Final = remembering(quote_plus)
 
 
-def societes(ask: Ask, edition: Edition) -> Work:
+def societes(ask: Request, edition: OpenGeneration) -> PreparedCall:
     """A page of companies, in the envelope of the caller's plan."""
     asked = edition.search(ask.pairs)
     edition = edition.of(asked.version)
@@ -35,7 +35,7 @@ def societes(ask: Ask, edition: Edition) -> Work:
     tag = etag(edition.id, plan.slug, caller.souscrit, ask.offer, asked.query, window)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: edition.id}
 
-    async def run() -> Answer:
+    async def run() -> Response:
         # Past the cap only the total is of interest, however large the offset.
         first = window.offset if window.limit else 0
         prepared = prepare(edition.shards, asked.query, first + window.limit)
@@ -44,13 +44,13 @@ def societes(ask: Ask, edition: Edition) -> Work:
         )
         rows = _records(edition.shards, page.rows, coordonnees=plan.coordonnees)
         body = envelope.search(caller, ask.offer, window, page.total, rows)
-        return Answer(200, body, headers | _link(ask, window, page.total))
+        return Response(200, body, headers | _link(ask, window, page.total))
 
-    return Work(run, tag, headers)
+    return PreparedCall(run, tag, headers)
 
 
 def _records(
-    shards: Mapping[str, Shard], rows: Sequence[Row], *, coordonnees: bool
+    shards: Mapping[str, Shard], rows: Sequence[MergedRow], *, coordonnees: bool
 ) -> Sequence[bytes]:
     """The companies of `rows` as JSON, in that order; those of a country are read at once."""
     if len({iso2 for iso2, _ in rows}) == 1:
@@ -65,7 +65,7 @@ def _records(
     return [next(read[iso2]) for iso2, _ in rows]
 
 
-def _link(ask: Ask, window: Window, total: int) -> dict[str, str]:
+def _link(ask: Request, window: Window, total: int) -> dict[str, str]:
     """`Link: <…>; rel="next"` (RFC 8288), only while another row can be reached (B20)."""
     after = rights.next_offset(ask.caller.plan, window, total)
     if after is None:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from serve.access.etag import matches
-from serve.access.result import Answer, not_modified
+from serve.access.result import Response, not_modified
 from serve.contract import errors
 from serve.request import params
 from serve.request.params import Pairs
@@ -21,18 +21,18 @@ _MARKDOWN: Final = "text/markdown"
 FOREVER: Final = "public, max-age=31536000, immutable"
 
 
-class Page(NamedTuple):
+class StaticPage(NamedTuple):
     """`headers` are all of its own: ETag, Content-Type, Cache-Control, maybe a policy."""
 
     body: bytes
     headers: Mapping[str, str]
 
 
-def page(body: bytes, kind: str, cache: str = SHORT, **headers: str) -> Page:
+def page(body: bytes, kind: str, cache: str = SHORT, **headers: str) -> StaticPage:
     """A page of that Content-Type; `headers` by name, with `_` for `-`."""
     own = {name.replace("_", "-"): value for name, value in headers.items()}
     tag = f'"{sha256(body).hexdigest()[:32]}"'
-    return Page(body, {"ETag": tag, "Content-Type": kind, "Cache-Control": cache, **own})
+    return StaticPage(body, {"ETag": tag, "Content-Type": kind, "Cache-Control": cache, **own})
 
 
 def wants_markdown(accept: str) -> bool:
@@ -50,7 +50,9 @@ def wants_markdown(accept: str) -> bool:
     return wanted.get(_MARKDOWN, 0.0) > 0.0 and wanted[_MARKDOWN] >= wanted.get("text/html", 0.0)
 
 
-def answer(pages: Mapping[str, Page], path: str, given: Pairs, if_none_match: str | None) -> Answer:
+def answer(
+    pages: Mapping[str, StaticPage], path: str, given: Pairs, if_none_match: str | None
+) -> Response:
     """The page at `path` ("docs/index.css").
 
     Raises:
@@ -63,4 +65,4 @@ def answer(pages: Mapping[str, Page], path: str, given: Pairs, if_none_match: st
     if matches(if_none_match, found.headers["ETag"]):
         kept = {name: text for name, text in found.headers.items() if name != "Content-Type"}
         return not_modified(kept)
-    return Answer(200, found.body, found.headers)
+    return Response(200, found.body, found.headers)

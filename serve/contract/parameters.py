@@ -25,7 +25,7 @@ DEFAULT_LIMIT: Final = 50  # §4.4
 LONGEST_Q: Final = 120  # code points (§8.2 rule 7)
 LONGEST_ID: Final = 64  # code points (contract E1)
 
-Words = Mapping[str, Sequence[str]]
+SeedWords = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Parameter:
     words: Literal["", "pays", "secteur"] = ""
     separator: str = ""
 
-    def schema(self, words: Words) -> dict[str, Any]:
+    def schema(self, words: SeedWords) -> dict[str, Any]:
         """Its JSON Schema (2020-12), without the description; `words` are those of `vocabulary`."""
         pattern = self.pattern
         enum: Sequence[str] = self.enum

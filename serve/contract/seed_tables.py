@@ -30,7 +30,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class ExchangeRate:
     """Units of a currency for one euro, and where the rate is from."""
 
     taux: float
@@ -63,10 +63,10 @@ def aggregates() -> frozenset[tuple[str, str]]:
 
 
 @cache
-def rates() -> Mapping[tuple[str, int], Rate]:
+def rates() -> Mapping[tuple[str, int], ExchangeRate]:
     """Annual average rates by currency and year, those by which `ca_eur` was made."""
     return {
-        (row["devise"], int(row["annee"])): Rate(float(row["taux"]), row["source"])
+        (row["devise"], int(row["annee"])): ExchangeRate(float(row["taux"]), row["source"])
         for row in _rows("taux.csv")
     }
 

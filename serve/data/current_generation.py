@@ -22,12 +22,12 @@ from typing import Final
 
 from serve.contract import errors
 from serve.data import edition as editions
-from serve.data.edition import Edition
-from serve.data.generation_status import Standing
+from serve.data.edition import OpenGeneration
+from serve.data.generation_status import GenerationStatus
 from shards.changes import change_steps
 from shards.errors import ShardError
 from shards.generations import generation_files, pointer
-from shards.generations.pointer import Published as Pointer
+from shards.generations.pointer import Pointer as Pointer
 
 POLL_SECONDS: Final = 1.0
 # What is refused where CURRENT itself makes no sense.
@@ -47,7 +47,7 @@ class _Lent:
 
     __slots__ = ("edition", "retired", "users")
 
-    def __init__(self, edition: Edition) -> None:
+    def __init__(self, edition: OpenGeneration) -> None:
         self.edition = edition
         self.users = 0
         self.retired = False
@@ -70,7 +70,7 @@ class _Lease:
     def __init__(self, *lents: _Lent) -> None:
         self._lents = lents
 
-    def __enter__(self) -> Edition:
+    def __enter__(self) -> OpenGeneration:
         for lent in self._lents:
             lent.users += 1
         return self._lents[0].edition
@@ -81,7 +81,7 @@ class _Lease:
             lent.close_if_done()
 
 
-class Published:
+class CurrentGeneration:
     """Follows DATA/CURRENT. Open from `start` to `close`."""
 
     def __init__(self, data: Path) -> None:
@@ -103,12 +103,12 @@ class Published:
         return self.standing.generation
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> GenerationStatus:
         """What is known of the generations; any thread may ask."""
         served, behind, *_ = (*(lent.edition.id for lent in self._lents), None, None)
-        return Standing(served, behind, self._since, self._refused, os.getpid())
+        return GenerationStatus(served, behind, self._since, self._refused, os.getpid())
 
-    def lease(self) -> AbstractContextManager[Edition]:
+    def lease(self) -> AbstractContextManager[OpenGeneration]:
         """The edition to answer a request from; it stays open until the lease ends.
 
         Raises:
@@ -200,7 +200,7 @@ class Published:
             return []
 
 
-def _verified(data: Path, generation: str) -> Edition:
+def _verified(data: Path, generation: str) -> OpenGeneration:
     """An open generation, every byte of which was read before a request meets it."""
     folder = data / generation
     generation_files.verify_digests(folder, generation_files.read_manifest(folder))

@@ -17,10 +17,10 @@ from typing import Final, TypeVar
 from serve.contract import errors
 from serve.request import params, place_names
 from serve.request.params import Pairs, Search
-from serve.request.place_names import Names
+from serve.request.place_names import PlaceNames
 from shards.changes import change_steps
-from shards.changes.change_file import Changes
-from shards.changes.change_steps import Step
+from shards.changes.change_file import ChangeFile
+from shards.changes.change_steps import ChangeStep
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
@@ -80,7 +80,7 @@ THREADS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Edition:
+class OpenGeneration:
     """Everything that changes when a new generation is published; never mixed with another.
 
     Attributes:
@@ -88,12 +88,12 @@ class Edition:
     """
 
     generation: Generation
-    names: Names
+    names: PlaceNames
     _read: Callable[[tuple[tuple[str, str], ...]], Search]
-    steps: Mapping[str, Sequence[Step]] = field(default_factory=dict)
+    steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     _documents: dict[Hashable, bytes] = field(default_factory=dict)
-    _others: dict[str, "Edition"] = field(default_factory=dict)
-    _changes: dict[tuple[Path, str], Changes] = field(default_factory=dict)
+    _others: dict[str, "OpenGeneration"] = field(default_factory=dict)
+    _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
 
     @property
@@ -108,7 +108,7 @@ class Edition:
     def shards(self) -> Base:
         return self.generation.shards
 
-    def of(self, version: str | None) -> "Edition":
+    def of(self, version: str | None) -> "OpenGeneration":
         """This edition, or the one that a walk through pages is pinned to (G10).
 
         Raises:
@@ -121,13 +121,13 @@ class Edition:
             raise errors.version_expiree(version, [self.id, *self._others])
         return other
 
-    def stand_before(self, other: "Edition | None") -> None:
+    def stand_before(self, other: "OpenGeneration | None") -> None:
         """Let callers be pinned to `other`, which is open as long as this one is lent."""
         self._others.clear()
         if other is not None:
             self._others[other.id] = other
 
-    def changes(self, step: Step, iso2: str) -> Changes:
+    def changes(self, step: ChangeStep, iso2: str) -> ChangeFile:
         """What a step changed in a country, kept open.
 
         Raises:
@@ -184,7 +184,7 @@ class Edition:
         self.generation.close()
 
 
-def load(data: Path, generation: str) -> Edition:
+def load(data: Path, generation: str) -> OpenGeneration:
     """Open a generation of `data`.
 
     Raises:
@@ -193,4 +193,4 @@ def load(data: Path, generation: str) -> Edition:
     opened = generation_files.load(data, generation)
     known = place_names.read(opened.reference)
     read = lru_cache(_REMEMBERED)(lambda pairs: params.search(pairs, known))
-    return Edition(opened, known, read, change_steps.steps(data))
+    return OpenGeneration(opened, known, read, change_steps.steps(data))

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 
-class Standing(NamedTuple):
+class GenerationStatus(NamedTuple):
     """A moment of it.
 
     Attributes:

@@ -19,7 +19,7 @@ Lines = Sequence[Mapping[str, Any]]
 
 
 @dataclass(slots=True)
-class Line:
+class StatementRow:
     """A row of the sheet: its label in the newest year that has it, its values by year."""
 
     etat: str
@@ -45,21 +45,21 @@ class Line:
         return any(value != int(value) for value in values) and max(map(abs, values)) < _SMALL
 
 
-def arranged(lines: Lines) -> dict[str, list[Line]]:
+def arranged(lines: Lines) -> dict[str, list[StatementRow]]:
     """The rows of each section, in its order; no value of `lines` is lost.
 
     A line is known from year to year by its code. One that a year has twice gets a row for each.
     """
-    rows: dict[tuple[str, str, int], Line] = {}
+    rows: dict[tuple[str, str, int], StatementRow] = {}
     for line in sorted(lines, key=lambda line: (-line["exercice"], line["ordre"])):
         again = 0
         while (key := (line["etat"], line["code"], again)) in rows:
             if line["exercice"] not in rows[key].values:
                 break
             again += 1
-        row = rows.setdefault(key, Line(*key[:2], line["libelle"], line["ordre"]))
+        row = rows.setdefault(key, StatementRow(*key[:2], line["libelle"], line["ordre"]))
         row.values[line["exercice"]] = line["valeur"]
-    found: dict[str, list[Line]] = {etat: [] for etat in SECTIONS}
+    found: dict[str, list[StatementRow]] = {etat: [] for etat in SECTIONS}
     for row in sorted(rows.values(), key=lambda row: row.ordre):
         found[row.etat].append(row)
     return found

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from functools import cache
 
-from serve.api.static_pages import Page
-from serve.config import Debit
+from serve.api.static_pages import StaticPage
+from serve.config import BurstLimits
 from serve.docs import llms
 from serve.docs.openapi import document
 from serve.docs.viewer import viewer
 
 
 @cache
-def documents(base_url: str, debit: Debit) -> Mapping[str, Page]:
+def documents(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
     """Made once.
 
     Args:

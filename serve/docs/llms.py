@@ -12,8 +12,8 @@ from typing import Any, Final
 from quota import plans
 from quota.plans import Plan
 from serve.api import static_pages
-from serve.api.static_pages import Page
-from serve.config import Debit
+from serve.api.static_pages import StaticPage
+from serve.config import BurstLimits
 from serve.docs.openapi import document
 from serve.mcp.arguments import MOST_ROWS
 from serve.mcp.sizes import LARGEST
@@ -63,7 +63,7 @@ only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. 
 """
 
 
-def made(base_url: str, debit: Debit) -> Mapping[str, Page]:
+def made(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
     """The pages by path.
 
     Args:
@@ -93,7 +93,7 @@ def summary(base_url: str) -> str:
     )
 
 
-def full(base_url: str, debit: Debit) -> str:
+def full(base_url: str, debit: BurstLimits) -> str:
     """/llms-full.txt."""
     described = document.document(base_url, debit)
     parts = [

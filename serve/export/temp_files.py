@@ -17,7 +17,7 @@ from typing import Final
 _PREFIX: Final = "serveur-"
 
 
-class Spool:
+class TempFiles:
     """The folder of this process below `root`, from the first `folder` on until `close`."""
 
     def __init__(self, root: Path) -> None:

@@ -21,9 +21,9 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from serve.export.temp_files import Spool
+from serve.export.temp_files import TempFiles
 from serve.export.workbook import worker
-from serve.export.workbook.export_request import Asked, Made
+from serve.export.workbook.export_request import ExportRequest, ExportResult
 from serve.export.workbook.worker import Failed, Order
 
 # Seconds. A full workbook takes some three on a free processor.
@@ -49,12 +49,12 @@ class ClientGoneError(Exception):
 class Workbook:
     """A finished workbook: what is in it, and an open file without a name, at its beginning."""
 
-    made: Made
+    made: ExportResult
     file: BinaryIO
     size: int
 
 
-class Makers:
+class WorkerPool:
     """Processes that make workbooks. Used on one event loop, from `start` to `close`."""
 
     def __init__(self, spool: Path, count: int) -> None:
@@ -63,8 +63,8 @@ class Makers:
             spool: the folder below which files grow.
             count: workbooks that are made at once.
         """
-        self._spool = Spool(spool)
-        self._idle = [_Maker() for _ in range(count)]
+        self._spool = TempFiles(spool)
+        self._idle = [_PoolWorker() for _ in range(count)]
         self._free = asyncio.Semaphore(count)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="classeur")
         self._running: set[asyncio.Task[Workbook]] = set()
@@ -76,7 +76,7 @@ class Makers:
         except OSError as error:
             _log.error("exports will fail until there is room for them: %s", error)
 
-    async def make(self, asked: Asked, is_gone: Callable[[], bool]) -> Workbook:
+    async def make(self, asked: ExportRequest, is_gone: Callable[[], bool]) -> Workbook:
         """The workbook of `asked`.
 
         Args:
@@ -114,7 +114,7 @@ class Makers:
         self._threads.shutdown()
         self._spool.close()
 
-    async def _make(self, asked: Asked) -> Workbook:
+    async def _make(self, asked: ExportRequest) -> Workbook:
         try:
             async with asyncio.timeout(WAITING):
                 await self._free.acquire()
@@ -127,7 +127,7 @@ class Makers:
             self._idle.append(maker)
             self._free.release()
 
-    async def _made_by(self, maker: "_Maker", asked: Asked) -> Workbook:
+    async def _made_by(self, maker: "_PoolWorker", asked: ExportRequest) -> Workbook:
         try:
             folder = self._spool.folder()
         except OSError as error:
@@ -151,7 +151,7 @@ class Makers:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-class _Maker:
+class _PoolWorker:
     """One process, started at its first workbook; `make` is called by one thread at a time."""
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ class _Maker:
         self._pipe: Connection | None = None
         self._starting = threading.Lock()
 
-    def make(self, order: Order, given_up: threading.Event) -> Made | Failed:
+    def make(self, order: Order, given_up: threading.Event) -> ExportResult | Failed:
         """What the process answers; it may be started, or started again, for that."""
         with self._starting:
             if given_up.is_set():
@@ -170,7 +170,7 @@ class _Maker:
         assert process is not None and pipe is not None
         try:
             pipe.send(order)
-            answer: Made | Failed = pipe.recv()
+            answer: ExportResult | Failed = pipe.recv()
         except (EOFError, OSError):
             process.join()
             return Failed(f"the process ended with {process.exitcode}")
@@ -196,6 +196,6 @@ class _Maker:
 class Exporter:
     """What exports are made with. `at_once`: of one organisation (contract D7)."""
 
-    makers: Makers
+    makers: WorkerPool
     at_once: int
     now: Callable[[], datetime]

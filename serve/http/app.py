@@ -21,10 +21,10 @@ from aiohttp import web
 from quota.errors import StoreUnavailable
 from serve.access import admission
 from serve.access.admission import Call
-from serve.access.context import Site
-from serve.access.result import NO_STORE, Answer, of_error
+from serve.access.context import ServerContext
+from serve.access.result import NO_STORE, Response, of_error
 from serve.api import export, routes, static_pages
-from serve.api.routes import Path, Target
+from serve.api.routes import RequestTarget, Route
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.docs.documents import documents
@@ -32,18 +32,18 @@ from serve.http import export_route, mcp_route, website_route
 from serve.http.headers import ALLOWED, MCP_PREFLIGHT, PREFLIGHT, request_id
 from serve.http.reply import Download, Reply
 from serve.observe.metrics import CONTENT_TYPE, REFUSALS
-from serve.observe.request_trace import Trace
+from serve.observe.request_trace import RequestTrace
 from serve.request import client_address, params
 from serve.request.params import Pairs
 from serve.website import render
-from serve.website.page_request import Desk
+from serve.website.page_request import PageContext
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 _log: Final = logging.getLogger("serve.http.app")
 
 
-def make_handler(site: Site, desk: Desk | None = None) -> Handler:
+def make_handler(site: ServerContext, desk: PageContext | None = None) -> Handler:
     """The handler of every request that could be read; without a desk there are no pages."""
     documents(site.base_url, site.debit)  # made now, not while somebody waits
     if desk:
@@ -53,7 +53,7 @@ def make_handler(site: Site, desk: Desk | None = None) -> Handler:
         raw = request.raw_path
         # A proxy may send a whole URL, of which only the end is ours (RFC 9112 §3.2.2).
         asked = routes.read(raw if raw.startswith("/") else str(request.rel_url))
-        trace = Trace(request_id(request.headers.get("X-Request-Id")), asked.path)
+        trace = RequestTrace(request_id(request.headers.get("X-Request-Id")), asked.path)
         trace.address = request.remote
         try:
             answer = await _answer(site, desk, request, asked, trace)
@@ -67,8 +67,12 @@ def make_handler(site: Site, desk: Desk | None = None) -> Handler:
 
 
 async def _answer(
-    site: Site, desk: Desk | None, request: web.BaseRequest, asked: Target, trace: Trace
-) -> Answer:
+    site: ServerContext,
+    desk: PageContext | None,
+    request: web.BaseRequest,
+    asked: RequestTarget,
+    trace: RequestTrace,
+) -> Response:
     try:
         answer = await _of_path(site, desk, request, asked, trace)
         trace.quota = answer.outcome
@@ -84,8 +88,12 @@ async def _answer(
 
 
 def _refused(
-    desk: Desk | None, request: web.BaseRequest, asked: Target, error: ApiError, trace: Trace
-) -> Answer:
+    desk: PageContext | None,
+    request: web.BaseRequest,
+    asked: RequestTarget,
+    error: ApiError,
+    trace: RequestTrace,
+) -> Response:
     """JSON, but outside the API a page for who would rather read one."""
     if desk is None or asked.route or asked.opened:
         return of_error(error)
@@ -93,8 +101,12 @@ def _refused(
 
 
 async def _of_path(
-    site: Site, desk: Desk | None, request: web.BaseRequest, asked: Target, trace: Trace
-) -> Answer:
+    site: ServerContext,
+    desk: PageContext | None,
+    request: web.BaseRequest,
+    asked: RequestTarget,
+    trace: RequestTrace,
+) -> Response:
     """The answer of whatever the path leads to; ApiError if it leads to none."""
     if site.trusted:
         forwarded = request.headers.getall("X-Forwarded-For", [])
@@ -107,7 +119,7 @@ async def _of_path(
     trace.route = path.name
     if request.method == "OPTIONS":
         told = MCP_PREFLIGHT if path.mcp else PREFLIGHT
-        return Answer(204, b"", {"Allow": path.allow, **told, ALLOWED: path.allow})
+        return Response(204, b"", {"Allow": path.allow, **told, ALLOWED: path.allow})
     if request.method not in path.methods:
         raise errors.methode_non_autorisee(request.method, path.allow)
     if path.keyed:
@@ -123,10 +135,12 @@ async def _of_path(
     if path.check:
         return path.check(site.published.standing)
     text = site.metrics.text(site.published.standing, site.now())
-    return Answer(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
+    return Response(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 
-def _page(site: Site, request: web.BaseRequest, path: Path, asked: Target) -> Answer:
+def _page(
+    site: ServerContext, request: web.BaseRequest, path: Route, asked: RequestTarget
+) -> Response:
     page = "/".join(part or asked.segments[0] for part in path.segments)
     known = documents(site.base_url, site.debit)
     if static_pages.wants_markdown(request.headers.get("Accept", "")) and f"{page}.md" in known:
@@ -135,8 +149,12 @@ def _page(site: Site, request: web.BaseRequest, path: Path, asked: Target) -> An
 
 
 async def _keyed(
-    site: Site, request: web.BaseRequest, path: Path, asked: Target, trace: Trace
-) -> Answer:
+    site: ServerContext,
+    request: web.BaseRequest,
+    path: Route,
+    asked: RequestTarget,
+    trace: RequestTrace,
+) -> Response:
     """A search, a record or the account: what depends on who calls."""
     known = await admission.caller(site, request.headers.getall("Authorization", []), trace)
     call = _call(request, asked, trace)
@@ -149,7 +167,9 @@ async def _keyed(
     return await path.account(admission.ask(site, call, known), counted)
 
 
-async def _exported(site: Site, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
+async def _exported(
+    site: ServerContext, request: web.BaseRequest, asked: RequestTarget, trace: RequestTrace
+) -> Response:
     """A workbook, for who has an account (A3)."""
     now = site.now()
     known = await admission.caller(site, request.headers.getall("Authorization", []), trace)
@@ -162,7 +182,7 @@ async def _exported(site: Site, request: web.BaseRequest, asked: Target, trace: 
     )
 
 
-def _call(request: web.BaseRequest, asked: Target, trace: Trace) -> Call:
+def _call(request: web.BaseRequest, asked: RequestTarget, trace: RequestTrace) -> Call:
     return Call(
         asked.path,
         asked.segments,
@@ -172,7 +192,7 @@ def _call(request: web.BaseRequest, asked: Target, trace: Trace) -> Call:
     )
 
 
-def _pairs(asked: Target, trace: Trace) -> Pairs:
+def _pairs(asked: RequestTarget, trace: RequestTrace) -> Pairs:
     trace.pairs = params.pairs(asked.query)
     return trace.pairs
 

@@ -19,9 +19,9 @@ from serve.contract.errors import ApiError
 from serve.http.app import Handler
 from serve.http.headers import request_id
 from serve.http.reply import Reply
-from serve.observe.log import Gathered, line, query_fields
+from serve.observe.log import LogQueue, line, query_fields
 from serve.observe.metrics import Metrics
-from serve.observe.request_trace import Trace
+from serve.observe.request_trace import RequestTrace
 from serve.request.client_address import truncated
 
 # 84 sector labels come near aiohttp's own limit of 8 190 (contract F4).
@@ -45,7 +45,7 @@ def make_server(
     """
     return Server(
         handler,
-        access_log_class=_access_log(metrics, write or Gathered()),
+        access_log_class=_access_log(metrics, write or LogQueue()),
         access_log=_log,
         max_line_size=LONGEST_LINE,
         max_field_size=LONGEST_FIELD,
@@ -67,7 +67,7 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        trace = Trace(request_id(None), request.rel_url.raw_path)
+        trace = RequestTrace(request_id(None), request.rel_url.raw_path)
         trace.address = request.remote
         if status >= 500:
             # Not the routes, which serve/http/app.py guards: the answer itself could not be written.
@@ -139,7 +139,7 @@ def _access_log(metrics: Metrics, write: Callable[[bytes], None]) -> type[Abstra
 
 
 def _fields(
-    request: web.BaseRequest, response: web.StreamResponse, trace: Trace, seconds: float
+    request: web.BaseRequest, response: web.StreamResponse, trace: RequestTrace, seconds: float
 ) -> dict[str, Any]:
     return {
         "method": request.method,

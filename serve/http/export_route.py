@@ -6,28 +6,28 @@ from aiohttp import web
 
 from serve.access.billing import Counting
 from serve.access.caller import Caller
-from serve.access.result import Answer
+from serve.access.result import Response
 from serve.api import export
-from serve.api.routes import Target
+from serve.api.routes import RequestTarget
 from serve.contract import errors
-from serve.data.current_generation import Published
-from serve.export.workbook.export_request import Asked
+from serve.data.current_generation import CurrentGeneration
+from serve.export.workbook.export_request import ExportRequest
 from serve.export.worker_pool import Exporter
 from serve.http import body_reader
-from serve.observe.request_trace import Trace
+from serve.observe.request_trace import RequestTrace
 from serve.request import json_body, params
 from serve.request.params import Pairs
 
 
 async def answer(
     request: web.BaseRequest,
-    target: Target,
+    target: RequestTarget,
     caller: Caller,
     counting: Counting,
-    published: Published,
+    published: CurrentGeneration,
     exporter: Exporter,
-    trace: Trace,
-) -> Answer:
+    trace: RequestTrace,
+) -> Response:
     """The workbook that a request asks for.
 
     Raises:
@@ -40,7 +40,7 @@ async def answer(
         wanted = params.export(trace.pairs, edition.names)
         cap = caller.plan.lignes_par_export
         assert published.standing.since  # something is published, for it is leased
-        asked = Asked(
+        asked = ExportRequest(
             folder=published.data / edition.id,
             published=published.standing.since,
             query=wanted.query,
@@ -55,7 +55,7 @@ async def answer(
         return await export.export(exporter, asked, caller, counting, lambda: _is_gone(request))
 
 
-async def _pairs(request: web.BaseRequest, target: Target) -> Pairs:
+async def _pairs(request: web.BaseRequest, target: RequestTarget) -> Pairs:
     if request.method != "POST":
         return params.pairs(target.query)
     if target.query:

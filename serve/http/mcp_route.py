@@ -7,21 +7,23 @@ from typing import Final
 
 from aiohttp import web
 
-from serve.access.context import Site
-from serve.access.result import Answer
-from serve.api.routes import Target
+from serve.access.context import ServerContext
+from serve.access.result import Response
+from serve.api.routes import RequestTarget
 from serve.contract.errors import ApiError
 from serve.http import body_reader
 from serve.mcp import endpoint, messages, origins, versions
-from serve.mcp.endpoint import Post
+from serve.mcp.endpoint import RpcPost
 from serve.mcp.messages import RpcError
-from serve.observe.request_trace import Trace
+from serve.observe.request_trace import RequestTrace
 from serve.request import json_body
 
 _HEADERS: Final = (versions.VERSION, versions.METHOD, versions.NAME)
 
 
-async def answer(site: Site, request: web.BaseRequest, target: Target, trace: Trace) -> Answer:
+async def answer(
+    site: ServerContext, request: web.BaseRequest, target: RequestTarget, trace: RequestTrace
+) -> Response:
     """The answer to a POST; an error, too, is a JSON-RPC message."""
     try:
         headers = request.headers
@@ -33,7 +35,7 @@ async def answer(site: Site, request: web.BaseRequest, target: Target, trace: Tr
             raise messages.invalid_request("it is a body alone, without a query string")
         json_body.check_kind(headers.get("Content-Type"), headers.get("Content-Encoding"))
         sent = {name: value for name in _HEADERS if (value := _header(request, name)) is not None}
-        post = Post(sent, headers.getall("Authorization", []), await body_reader.body(request))
+        post = RpcPost(sent, headers.getall("Authorization", []), await body_reader.body(request))
         return await endpoint.answer(site, post, trace)
     except RpcError as error:
         return endpoint.of_rpc_error(error)

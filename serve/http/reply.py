@@ -13,9 +13,9 @@ from typing import Final
 from aiohttp import HttpVersion10, web
 from aiohttp.abc import AbstractStreamWriter
 
-from serve.access.result import DATA_VERSION, Answer
+from serve.access.result import DATA_VERSION, Response
 from serve.http.headers import JSON, POLICY, first_lines, lines
-from serve.observe.request_trace import Trace
+from serve.observe.request_trace import RequestTrace
 
 # A body that is longer is not copied behind its head; the loop sends both at once all the same.
 _COPIED: Final = 8_192
@@ -27,7 +27,9 @@ _BODILESS: Final = (204, 304)
 class Reply(web.StreamResponse):
     """What aiohttp sends for an Answer; it calls `prepare`, then `write_eof`."""
 
-    def __init__(self, answer: Answer, trace: Trace, *, opened: bool, last: bool = False) -> None:
+    def __init__(
+        self, answer: Response, trace: RequestTrace, *, opened: bool, last: bool = False
+    ) -> None:
         """
         Args:
             opened: a browser of any origin may read it.
@@ -112,7 +114,7 @@ _PIECE: Final = 64 * 1024
 class Download(Reply):
     """What aiohttp sends for an Answer with a file."""
 
-    def __init__(self, answer: Answer, trace: Trace, *, opened: bool) -> None:
+    def __init__(self, answer: Response, trace: RequestTrace, *, opened: bool) -> None:
         super().__init__(answer, trace, opened=opened)
         assert answer.file is not None
         self._file = answer.file

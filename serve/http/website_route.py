@@ -12,13 +12,13 @@ from aiohttp import web
 
 from quota.accounts import subscribed_plan
 from serve.access.caller import Caller
-from serve.access.result import Answer, of_error
+from serve.access.result import Response, of_error
 from serve.access.rights import VISITOR
-from serve.api.routes import Target
+from serve.api.routes import RequestTarget
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.http.body_reader import body
-from serve.observe.request_trace import Trace
+from serve.observe.request_trace import RequestTrace
 from serve.request import params
 from serve.request.params import Pairs
 from serve.website import (
@@ -31,14 +31,16 @@ from serve.website import (
     routes,
     sessions,
 )
-from serve.website.page_request import Desk, Session, Visit
+from serve.website.page_request import PageContext, PageRequest, Session
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FIELDS: Final = 32
 _LOG_IN: Final = "/connexion"
 
 
-async def answer(desk: Desk, request: web.BaseRequest, asked: Target, trace: Trace) -> Answer:
+async def answer(
+    desk: PageContext, request: web.BaseRequest, asked: RequestTarget, trace: RequestTrace
+) -> Response:
     """The page that a request asks for.
 
     Raises:
@@ -73,8 +75,12 @@ async def answer(desk: Desk, request: web.BaseRequest, asked: Target, trace: Tra
 
 
 def error_answer(
-    desk: Desk, request: web.BaseRequest, asked: Target, error: ApiError, trace: Trace
-) -> Answer:
+    desk: PageContext,
+    request: web.BaseRequest,
+    asked: RequestTarget,
+    error: ApiError,
+    trace: RequestTrace,
+) -> Response:
     """An error as a page, for who would rather read one, or else as JSON."""
     with suppress(ApiError):  # the query string itself may be what is wrong
         trace.pairs = params.pairs(asked.query)
@@ -83,16 +89,16 @@ def error_answer(
 
 
 def _visit(
-    desk: Desk,
+    desk: PageContext,
     request: web.BaseRequest,
-    asked: Target,
+    asked: RequestTarget,
     segments: tuple[str, ...],
     form: dict[str, str],
     session: Session | None,
-    trace: Trace,
+    trace: RequestTrace,
     *,
     remembers: bool,
-) -> Visit:
+) -> PageRequest:
     headers = request.headers
     kept = cookies.read(headers.get("Cookie"))
     known_lang, known_nonce = page_request.remembered(kept, secure=desk.secure)
@@ -104,7 +110,7 @@ def _visit(
     caller = _caller(desk, session)
     trace.plan = caller.plan.slug
     trace.account = session.account.id if session else None
-    return Visit(
+    return PageRequest(
         path=asked.path,
         segments=segments,
         pairs=pairs,
@@ -122,7 +128,7 @@ def _visit(
     )
 
 
-def _caller(desk: Desk, session: Session | None) -> Caller:
+def _caller(desk: PageContext, session: Session | None) -> Caller:
     """Whose rights and meters a page has: those that the organisation pays for (decision 044)."""
     plans = desk.site.plans
     if session is None:
@@ -130,12 +136,12 @@ def _caller(desk: Desk, session: Session | None) -> Caller:
     return Caller(subscribed_plan(session.account, plans), account=session.account)
 
 
-def _origin(desk: Desk, request: web.BaseRequest) -> str:
+def _origin(desk: PageContext, request: web.BaseRequest) -> str:
     """What the visitor calls this server; without `base_url` only the visitor can say."""
     return desk.site.base_url or f"http://{request.headers.get('Host', '')}"
 
 
-def _is_from_here(desk: Desk, request: web.BaseRequest, come: Visit) -> bool:
+def _is_from_here(desk: PageContext, request: web.BaseRequest, come: PageRequest) -> bool:
     """Was the form sent by a page of this site, as far as the browser tells?
 
     Without `base_url` a proxy may have taken https away: then only the hosts are compared.

@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.access import admission
-from serve.access.result import Answer, Ask, Work
+from serve.access.result import PreparedCall, Request, Response
 from serve.api.societe import exercices, identite, societe
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.data.edition import Edition
+from serve.data.edition import OpenGeneration
 from serve.mcp import results, sizes
 from serve.mcp.arguments import STATEMENTS, YEAR
 from serve.mcp.results import Result, Use
@@ -46,7 +46,7 @@ async def read(use: Use) -> Result:
     known = await admission.caller(use.site, use.authorization, use.trace)
     wanted = _Wanted()
 
-    def prepare(ask: Ask, edition: Edition) -> Work:
+    def prepare(ask: Request, edition: OpenGeneration) -> PreparedCall:
         nonlocal wanted
         wanted = _wanted(ask.pairs)
         place = (results.first(ask.pairs, "iso2"), results.first(ask.pairs, "id"))
@@ -64,7 +64,7 @@ def _wanted(pairs: Pairs) -> _Wanted:
     return _Wanted(asked or year is not None, year)
 
 
-def _work(record: Ask, edition: Edition, wanted: _Wanted) -> Work:
+def _work(record: Request, edition: OpenGeneration, wanted: _Wanted) -> PreparedCall:
     """The record where it has what is wanted of it; without its statements where it has none."""
     if not wanted.statements:
         return identite(record, edition)
@@ -82,7 +82,7 @@ def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
     return errors.parametre_invalide(YEAR.name, why, valeurs=years)
 
 
-def _document(found: Mapping[str, Any], answer: Answer, wanted: _Wanted) -> dict[str, Any]:
+def _document(found: Mapping[str, Any], answer: Response, wanted: _Wanted) -> dict[str, Any]:
     shown = {"societe": sizes.known(found["societe"]), "plan": found["plan"]}
     for name, header in (("debites", "Debites"), ("restants", "Restants")):
         if (credits := answer.headers.get(f"X-Credits-{header}")) is not None:

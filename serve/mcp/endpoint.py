@@ -13,15 +13,15 @@ import orjson
 from quota.errors import StoreUnavailable
 from serve.access import admission
 from serve.access.admission import Call
-from serve.access.context import Site
-from serve.access.result import NO_STORE, Answer
+from serve.access.context import ServerContext
+from serve.access.result import NO_STORE, Response
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.mcp import arguments, messages, results, versions
 from serve.mcp.messages import Id, Message, RpcError
 from serve.mcp.results import Result, Use
 from serve.mcp.tools import Tool, tools
-from serve.observe.request_trace import Trace
+from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 
 # A list of tools changes with the program only; who keeps it may keep it for so long.
@@ -43,7 +43,7 @@ _INSTRUCTIONS: Final = (
 )
 
 
-class Post(NamedTuple):
+class RpcPost(NamedTuple):
     """The body of a POST and the headers that count, by names in lower case."""
 
     headers: Mapping[str, str]
@@ -51,7 +51,7 @@ class Post(NamedTuple):
     raw: bytes
 
 
-async def answer(site: Site, post: Post, trace: Trace) -> Answer:
+async def answer(site: ServerContext, post: RpcPost, trace: RequestTrace) -> Response:
     """The answer to a message, be it an error."""
     found: Id | None = None
     try:
@@ -61,7 +61,7 @@ async def answer(site: Site, post: Post, trace: Trace) -> Answer:
         modern = versions.is_modern(asked, post.headers)
         if asked.id is None:
             versions.check_legacy({} if modern else post.headers)
-            return Answer(202, b"", NO_STORE)
+            return Response(202, b"", NO_STORE)
         if modern:
             versions.check_modern(asked, post.headers)
             return await _modern(site, post, asked, trace)
@@ -76,20 +76,22 @@ async def answer(site: Site, post: Post, trace: Trace) -> Answer:
         return of_error(errors.indisponible(errors.NO_COUNTERS), found)
 
 
-def of_error(error: ApiError, found: Id | None = None) -> Answer:
+def of_error(error: ApiError, found: Id | None = None) -> Response:
     """The same for what is not about the message: its transport, or the service."""
     answer = of_rpc_error(messages.of_api(error), found)
     return answer._replace(headers={**answer.headers, **error.headers})
 
 
-def of_rpc_error(error: RpcError, found: Id | None = None) -> Answer:
+def of_rpc_error(error: RpcError, found: Id | None = None) -> Response:
     """The answer that an error is; it repeats the id of the request, if there was a legible one."""
     repeated = {} if found is None else {"id": found}
     body = orjson.dumps({"jsonrpc": "2.0", **repeated, "error": error.error})
-    return Answer(error.status, body, NO_STORE)
+    return Response(error.status, body, NO_STORE)
 
 
-async def _modern(site: Site, post: Post, asked: Message, trace: Trace) -> Answer:
+async def _modern(
+    site: ServerContext, post: RpcPost, asked: Message, trace: RequestTrace
+) -> Response:
     """A request of 2026-07-28, which is complete."""
     around = {"resultType": "complete", "_meta": {versions.SERVER_INFO: _SERVER}}
     if asked.method == "server/discover":
@@ -107,7 +109,9 @@ async def _modern(site: Site, post: Post, asked: Message, trace: Trace) -> Answe
     raise messages.method_not_found(asked.method, known)
 
 
-async def _legacy(site: Site, post: Post, asked: Message, trace: Trace) -> Answer:
+async def _legacy(
+    site: ServerContext, post: RpcPost, asked: Message, trace: RequestTrace
+) -> Response:
     """A request of an earlier revision: what is wrong with one is told under status 200."""
     try:
         if asked.method == "initialize":
@@ -138,8 +142,12 @@ def _listed(asked: Message) -> dict[str, Any]:
 
 
 async def _called(
-    site: Site, post: Post, asked: Message, trace: Trace, around: Mapping[str, Any]
-) -> Answer:
+    site: ServerContext,
+    post: RpcPost,
+    asked: Message,
+    trace: RequestTrace,
+    around: Mapping[str, Any],
+) -> Response:
     """What a tool gives, or the text of why not: a model can mend its arguments, or wait."""
     tool, given = _tool(asked)
     trace.tool = tool.name
@@ -180,6 +188,6 @@ def _content(result: Result) -> dict[str, Any]:
     return {**content, "structuredContent": orjson.Fragment(shown or b"{}"), "isError": False}
 
 
-def _answer(asked: Message, result: Mapping[str, Any]) -> Answer:
+def _answer(asked: Message, result: Mapping[str, Any]) -> Response:
     body = orjson.dumps({"jsonrpc": "2.0", "id": asked.id, "result": result})
-    return Answer(200, body, NO_STORE)
+    return Response(200, body, NO_STORE)

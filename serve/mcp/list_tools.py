@@ -6,7 +6,7 @@ import orjson
 
 from quota.plans import Plan
 from serve.access import admission
-from serve.access.result import Answer, Route
+from serve.access.result import PublicList, Response
 from serve.access.rights import VISITOR
 from serve.api import lists
 from serve.api.compte import compte
@@ -42,7 +42,7 @@ async def sub_sectors(use: Use) -> Result:
     return results.of_answer(answer, found, {**document(entries), "note": note})
 
 
-def _listed(use: Use, route: Route) -> tuple[Answer, Any]:
+def _listed(use: Use, route: PublicList) -> tuple[Response, Any]:
     answer = admission.listed(use.site, route, use.call, use.trace)
     return answer, orjson.loads(answer.body)
 

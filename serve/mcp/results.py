@@ -9,12 +9,12 @@ import orjson
 from quota import plans
 from serve.access import quota_headers
 from serve.access.admission import Call
-from serve.access.context import Site
-from serve.access.result import Answer
+from serve.access.context import ServerContext
+from serve.access.result import Response
 from serve.contract.error_codes import CODES
 from serve.contract.errors import ApiError
 from serve.observe.metrics import REFUSALS
-from serve.observe.request_trace import Trace
+from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 
 # MERGED serve/mcp/refusals.py
@@ -91,9 +91,9 @@ _KEPT = ("X-Quota-", "X-Credits-", "X-Plafond-", "RateLimit", "Retry-After")
 class Use(NamedTuple):
     """A tool that is called: by whom, and with which arguments."""
 
-    site: Site
+    site: ServerContext
     authorization: Sequence[str]
-    trace: Trace
+    trace: RequestTrace
     call: Call
 
 
@@ -106,7 +106,9 @@ class Result(NamedTuple):
     outcome: str = ""
 
 
-def of_answer(answer: Answer, found: Mapping[str, Any], shown: Mapping[str, Any] | None) -> Result:
+def of_answer(
+    answer: Response, found: Mapping[str, Any], shown: Mapping[str, Any] | None
+) -> Result:
     """The result that is made of a route's answer.
 
     Args:

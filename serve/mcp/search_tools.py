@@ -8,7 +8,7 @@ import orjson
 from quota.plans import Plan
 from serve.access import admission
 from serve.access.caller import Caller
-from serve.access.result import Answer
+from serve.access.result import Response
 from serve.api.societes import societes
 from serve.mcp import arguments, outputs, results, sizes
 from serve.mcp.results import Result, Use
@@ -55,7 +55,7 @@ async def count(use: Use) -> Result:
     return results.of_answer(answer, found, shown)
 
 
-async def _searched(use: Use) -> tuple[Answer, Caller]:
+async def _searched(use: Use) -> tuple[Response, Caller]:
     known = await admission.caller(use.site, use.authorization, use.trace)
     return await admission.worked(use.site, societes, use.call, known, use.trace), known
 

@@ -63,7 +63,7 @@ def line(level: str, event: str, fields: Mapping[str, Any]) -> bytes:
     return text
 
 
-class Gathered:
+class LogQueue:
     """Writes lines to stderr, in order: those of one turn of the event loop together.
 
     A write takes as long as making its line. Whole lines are written, of a page at most: so far no

@@ -19,7 +19,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from serve.data.generation_status import Standing
+from serve.data.generation_status import GenerationStatus
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -83,7 +83,7 @@ class Metrics:
     def store_error(self) -> None:
         self._store_errors.inc()
 
-    def text(self, standing: Standing, now: datetime) -> bytes:
+    def text(self, standing: GenerationStatus, now: datetime) -> bytes:
         """All figures of all workers, and the generations that this one serves or refuses."""
         registry = self._registry
         if _FOLDER in os.environ:
@@ -118,7 +118,7 @@ def _remove_leftovers(place: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _data(standing: Standing, now: datetime) -> CollectorRegistry:
+def _data(standing: GenerationStatus, now: datetime) -> CollectorRegistry:
     # Not in the figures that workers share: each would leave its own, and nobody could add them.
     registry = CollectorRegistry()
     _info(registry, "societes_generation_info", "1 for the generation served.", standing.generation)

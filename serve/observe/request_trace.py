@@ -7,7 +7,7 @@ from serve.request.params import Pairs
 
 
 @dataclass(slots=True)
-class Trace:
+class RequestTrace:
     request_id: str
     path: str
     route: str | None = None

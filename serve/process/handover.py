@@ -54,7 +54,7 @@ class HandoverError(Exception):
     """The place on the port cannot be had."""
 
 
-class Post:
+class PortLock:
     """The place on a port: who has it holds a file, and says in it which process that is."""
 
     def __init__(self, state: Path, port: int) -> None:
@@ -94,7 +94,7 @@ class Post:
         return int(told)
 
 
-def to_relieve(post: Post) -> int:
+def to_relieve(post: PortLock) -> int:
     """How many sockets of the server that has the place listen on its port; 0 where nobody does.
 
     Raises:
@@ -113,7 +113,7 @@ def to_relieve(post: Post) -> int:
     return 0
 
 
-def relieve(post: Post, address: str, pids: Callable[[], Collection[int]]) -> None:
+def relieve(post: PortLock, address: str, pids: Callable[[], Collection[int]]) -> None:
     """Prove that this server answers at `address`, then have the old one leave.
 
     Args:

@@ -34,7 +34,7 @@ _PATIENCE_S: Final = 1.0
 _log: Final = logging.getLogger("serve.process.read_ahead")
 
 
-class Warming:
+class ReadAhead:
     """A thread that reads `files` until it is done or stopped.
 
     Of several workers that has the turn which holds `turn`, a file that all of them see; not the

@@ -16,21 +16,21 @@ from typing import Final
 from aiohttp import web
 
 from quota import plans
-from quota.bursts.limiter import Debit
+from quota.bursts.limiter import BurstLimiter
 from quota.open_store import open_store
-from serve.access.context import make_site
-from serve.access.store_holder import Counters
+from serve.access.context import make_context
+from serve.access.store_holder import StoreHolder
 from serve.config import Config
-from serve.data.current_generation import Published
-from serve.export.worker_pool import Makers
+from serve.data.current_generation import CurrentGeneration
+from serve.export.worker_pool import WorkerPool
 from serve.http.app import make_handler
 from serve.http.connection import Server, make_server
 from serve.process import handover
 from serve.process.handover import HandoverError
 from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
-from serve.process.read_ahead import Warming
+from serve.process.read_ahead import ReadAhead
 from serve.website import signing
-from serve.website.page_request import make_desk
+from serve.website.page_request import make_page_context
 from shards.generations import generation_files
 
 _BACKLOG: Final = 1_024
@@ -65,18 +65,18 @@ async def _serve(
     others: int,
 ) -> None:
     assert config.data and config.state
-    published = Published(config.data)
+    published = CurrentGeneration(config.data)
     published.start()
     if others and published.generation is None:
         raise HandoverError(f"nothing in {config.data} can be served: the old server stays")
-    counters = Counters(
+    counters = StoreHolder(
         partial(
             open_store, config.quota, config.state, lease=config.lease, strict=config.quota_strict
         )
     )
     counters.start()
-    limiter = Debit(config.state)
-    makers = Makers(config.spool or config.state / "exports", config.makers)
+    limiter = BurstLimiter(config.state)
+    makers = WorkerPool(config.spool or config.state / "exports", config.makers)
     makers.start()
     stop = asyncio.Event()
     _listen_to_signals(stop, published, parent)
@@ -124,11 +124,15 @@ def _spare_the_collector() -> None:
 
 
 def _server(
-    config: Config, published: Published, counters: Counters, limiter: Debit, makers: Makers
+    config: Config,
+    published: CurrentGeneration,
+    counters: StoreHolder,
+    limiter: BurstLimiter,
+    makers: WorkerPool,
 ) -> Server:
     """What answers, of these parts."""
     assert config.state
-    site = make_site(
+    site = make_context(
         published,
         counters,
         limiter,
@@ -139,7 +143,7 @@ def _server(
         mcp_origins=config.mcp_origins,
         makers=makers,
     )
-    desk = make_desk(site, signing.load(config.state), limiter, config.debit)
+    desk = make_page_context(site, signing.load(config.state), limiter, config.debit)
     return make_server(make_handler(site, desk), site.metrics)
 
 
@@ -152,7 +156,7 @@ async def _take_over(bound: socket.socket, workers: int, others: int) -> None:
         handover.steer_no_more(bound)
 
 
-def _warming(config: Config, published: Published) -> Warming | None:
+def _warming(config: Config, published: CurrentGeneration) -> ReadAhead | None:
     """The thread that reads the generation being served, if that is wanted and there is one."""
     generation = published.generation
     if not config.warm or generation is None:
@@ -160,14 +164,16 @@ def _warming(config: Config, published: Published) -> Warming | None:
     assert config.data
     folder = config.data / generation
     files = sorted(folder.glob("*.shard"), key=lambda path: path.stat().st_size)
-    warming = Warming(
+    warming = ReadAhead(
         folder / generation_files.MANIFEST, files, lambda: published.generation == generation
     )
     warming.start()
     return warming
 
 
-def _listen_to_signals(stop: asyncio.Event, published: Published, parent: int | None) -> None:
+def _listen_to_signals(
+    stop: asyncio.Event, published: CurrentGeneration, parent: int | None
+) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)

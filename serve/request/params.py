@@ -40,7 +40,7 @@ from serve.contract.parameters import (
     Q,
 )
 from serve.request.memo import remembering
-from serve.request.place_names import Names, suggestions
+from serve.request.place_names import PlaceNames, suggestions
 from serve.request.scalars import (
     Values,
     check_bounds,
@@ -99,7 +99,7 @@ class Modifications:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SearchScope:
     """Countries and sectors (codes); empty means all."""
 
     pays: tuple[str, ...]
@@ -125,7 +125,7 @@ def _pairs(raw: str) -> Pairs:
     return tuple(parse_qsl(raw, keep_blank_values=True, errors="strict"))
 
 
-def search(given: Pairs, names: Names) -> Search:
+def search(given: Pairs, names: PlaceNames) -> Search:
     """The search of `given` (§4.4).
 
     Raises:
@@ -137,7 +137,7 @@ def search(given: Pairs, names: Names) -> Search:
     return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0, version)
 
 
-def export(given: Pairs, names: Names) -> Export:
+def export(given: Pairs, names: PlaceNames) -> Export:
     """The export of `given` (§4.6, F1, F2).
 
     Raises:
@@ -148,12 +148,12 @@ def export(given: Pairs, names: Names) -> Export:
     return Export(query, limit, one_of(values, LANG))
 
 
-def sectors(given: Pairs, names: Names) -> Scope:
+def sectors(given: Pairs, names: PlaceNames) -> SearchScope:
     """The scope of `/secteurs` (§4.2). Raises ApiError 400."""
     return _places(_known(given, SECTORS), names)[0]
 
 
-def sub_sectors(given: Pairs, names: Names) -> Scope:
+def sub_sectors(given: Pairs, names: PlaceNames) -> SearchScope:
     """The scope of `/sous-secteurs` (§4.3), at least one sector (G4). Raises ApiError 400."""
     scope = _places(_known(given, SUB_SECTORS), names)[0]
     if not scope.secteurs:
@@ -161,7 +161,7 @@ def sub_sectors(given: Pairs, names: Names) -> Scope:
     return scope
 
 
-def modifications(given: Pairs, names: Names) -> Modifications:
+def modifications(given: Pairs, names: PlaceNames) -> Modifications:
     """What `/modifications` is asked. Raises ApiError 400."""
     values = _known(given, MODIFICATIONS)
     depuis = matching(values, DEPUIS)
@@ -191,7 +191,7 @@ def nothing(given: Pairs) -> None:
     _known(given, ())
 
 
-def _asked(values: Values, names: Names) -> tuple[Query, int | None, int | None]:
+def _asked(values: Values, names: PlaceNames) -> tuple[Query, int | None, int | None]:
     """The query, limit and offset of `values`."""
     scope, sous_secteurs = _places(values, names)
     q = _q(values)
@@ -243,7 +243,7 @@ def _known(given: Pairs, allowed: Sequence[str]) -> Values:
 # -- lists: countries, sectors, sub-sectors ------------------------------------------
 
 
-def _places(values: Values, names: Names) -> tuple[Scope, tuple[str, ...] | None]:
+def _places(values: Values, names: PlaceNames) -> tuple[SearchScope, tuple[str, ...] | None]:
     """Countries, sectors and sub-sectors, which are told together when they are unknown (B4)."""
     pays = _items(values, PAYS)
     secteurs = _items(values, SECTEUR)
@@ -256,11 +256,14 @@ def _places(values: Values, names: Names) -> tuple[Scope, tuple[str, ...] | None
     if sous_secteurs and not secteurs:
         why = "ne s'applique qu'avec secteur ; ajoutez secteur=…"
         raise errors.parametre_invalide("sous_secteur", why)
-    return Scope(countries, divisions), groups if sous_secteurs else None
+    return SearchScope(countries, divisions), groups if sous_secteurs else None
 
 
 def _unknown(
-    no_country: Sequence[str], no_sector: Sequence[str], no_sub_sector: Sequence[str], names: Names
+    no_country: Sequence[str],
+    no_sector: Sequence[str],
+    no_sub_sector: Sequence[str],
+    names: PlaceNames,
 ) -> ApiError:
     alike = (
         suggestions(no_country, names.pays_alike)
@@ -295,7 +298,7 @@ def _sort_out(
 
 
 def _groups(
-    labels: Iterable[str], divisions: Sequence[str], names: Names
+    labels: Iterable[str], divisions: Sequence[str], names: PlaceNames
 ) -> tuple[tuple[str, ...], list[str]]:
     """The groups of `labels` within `divisions` (B10), maybe none (B9); and the unknown labels."""
     found = {label: names.sub_sectors(label, divisions) for label in labels}

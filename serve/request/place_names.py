@@ -29,7 +29,7 @@ _ALSO: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class PlaceNames:
     """Lookups of one generation. Codes are those of shards/query.py: NACE divisions and groups."""
 
     pays: tuple[str, ...]  # codes, in the order of the reference
@@ -58,13 +58,13 @@ class Names:
         return [group for division, group in pairs if division in secteurs]
 
 
-def read(reference: Reference) -> Names:
+def read(reference: Reference) -> PlaceNames:
     """The words of `reference`."""
     pairs: dict[str, tuple[tuple[str, str], ...]] = {}
     for one in reference.sous_secteurs:
         label = _nfc(one.sous_secteur)
         pairs[label] = (*pairs.get(label, ()), (one.secteur, one.code))
-    return Names(
+    return PlaceNames(
         pays=tuple(pays.iso2 for pays in reference.pays),
         labels={_nfc(secteur.secteur): secteur.code for secteur in reference.secteurs},
         slugs={secteur.slug.lower(): secteur.code for secteur in reference.secteurs},

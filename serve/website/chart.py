@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from serve.data.statement_table import Line
+from serve.data.statement_table import StatementRow
 
 # Codes of statement lines, the one taken first (§2.4; seeds/frc.csv and those of RIK).
 _TURNOVER: Final = ("TurnoverRevenue", "Revenue", "RevenueConsolidated")
@@ -52,7 +52,7 @@ class History:
         return " ".join(f"{point.x:g},{point.y:g}" for point in self.points)
 
 
-def history(lines: Sequence[Line]) -> History | None:
+def history(lines: Sequence[StatementRow]) -> History | None:
     """The chart of these statements; None where less than two years have a figure to show."""
     found = {line.code: line for line in lines}
     names = (("Chiffre d’affaires", "Turnover"), ("Résultat", "Result"))
@@ -92,7 +92,7 @@ def _drawn(
     return History(names, sorted(centres.items()), bars, points, width, zero)
 
 
-def _values(found: dict[str, Line], codes: Sequence[str]) -> dict[int, float]:
+def _values(found: dict[str, StatementRow], codes: Sequence[str]) -> dict[int, float]:
     """By year, from the first of `codes` that the statements have."""
     for code in codes:
         if code in found:

@@ -7,14 +7,14 @@ made of the same values; the French message of a code that is not here is shown 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from serve.access.result import Answer
+from serve.access.result import Response
 from serve.contract.errors import ApiError
 from serve.website.page_errors import PageError
-from serve.website.page_request import Desk, Visit
+from serve.website.page_request import PageContext, PageRequest
 from serve.website.render import page
 
 
-class Told(NamedTuple):
+class ErrorText(NamedTuple):
     """An error for a reader."""
 
     status: int
@@ -57,7 +57,7 @@ _FRENCH: Final[Mapping[str, str]] = {
 }
 
 
-def told(visit: Visit, error: ApiError) -> Told:
+def told(visit: PageRequest, error: ApiError) -> ErrorText:
     """The error in the visitor's language."""
     title = visit.t(*_TITLES.get(error.status, _TITLES[500]))
     known = _ENGLISH if visit.lang == "en" else _FRENCH
@@ -67,10 +67,10 @@ def told(visit: Visit, error: ApiError) -> Told:
         message = known[error.code].format(**_texts(error.extra))
     else:
         message = error.message
-    return Told(error.status, error.code, title, message)
+    return ErrorText(error.status, error.code, title, message)
 
 
-def refused(desk: Desk, visit: Visit, error: ApiError) -> Answer:
+def refused(desk: PageContext, visit: PageRequest, error: ApiError) -> Response:
     """The page that an error is."""
     headers = {"Cache-Control": "no-store"} | error.headers
     return page(

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from serve.website.facet_counts import Counts
-from serve.website.page_request import Visit
-from serve.website.search_form import Asked
+from serve.website.facet_counts import FacetTotals
+from serve.website.page_request import PageRequest
+from serve.website.search_form import SearchForm
 from shards.generations.reference import Pays, Reference, Secteur
 
 # So many bars are drawn; what is left is one more, so that they add up to the total.
@@ -34,7 +34,11 @@ class Bars:
 
 
 def of_counts(
-    visit: Visit, asked: Asked, reference: Reference, counts: Counts, drawn: int = DRAWN
+    visit: PageRequest,
+    asked: SearchForm,
+    reference: Reference,
+    counts: FacetTotals,
+    drawn: int = DRAWN,
 ) -> Bars:
     """The bars of `counts`, at most `drawn` and one for what is left; companies without a sector
     come last, for they are no sector.
@@ -59,22 +63,22 @@ def of_counts(
     )
 
 
-def country_name(visit: Visit, pays: Pays) -> str:
+def country_name(visit: PageRequest, pays: Pays) -> str:
     return visit.t(pays.nom_fr, pays.nom_en)
 
 
-def sector_name(visit: Visit, secteur: Secteur) -> str:
+def sector_name(visit: PageRequest, secteur: Secteur) -> str:
     return visit.t(secteur.secteur, secteur.secteur_en)
 
 
-def labels(visit: Visit, reference: Reference) -> Mapping[str, str]:
+def labels(visit: PageRequest, reference: Reference) -> Mapping[str, str]:
     """The names of countries by code and of sectors by French label, for tables of companies."""
     return {one.iso2: country_name(visit, one) for one in reference.pays} | {
         one.secteur: sector_name(visit, one) for one in reference.secteurs
     }
 
 
-def _in_sector(asked: Asked, secteur: Secteur) -> str:
+def _in_sector(asked: SearchForm, secteur: Secteur) -> str:
     # Sub-sectors of other sectors would leave nothing of it.
     kept = "|".join(asked.sous_secteurs) if secteur.slug in asked.secteurs else ""
     return asked.href(secteur=secteur.slug, sous_secteur=kept)

@@ -13,31 +13,31 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from serve.contract import errors
-from serve.data.edition import DEAR_MICROSECONDS, Edition
+from serve.data.edition import DEAR_MICROSECONDS, OpenGeneration
 from shards.query import ORDERS, Query
-from shards.search.facets import census
+from shards.search.facets import count_facets
 
 _KEPT: Final = 512  # some 10 kB each
 _WAITING: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class FacetTotals:
     """Companies by country code, and by sector (NACE division, None: none)."""
 
     pays: Mapping[str, int]
     secteurs: Mapping[str | None, int]
 
 
-class Figures:
+class FacetCounter:
     """The counts of recent searches."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, Query], Counts] = OrderedDict()
+        self._known: OrderedDict[tuple[str, Query], FacetTotals] = OrderedDict()
         self._turn = asyncio.Lock()
         self._waiting = 0
 
-    def known(self, edition: Edition, query: Query) -> Counts | None:
+    def known(self, edition: OpenGeneration, query: Query) -> FacetTotals | None:
         """The counts, where they cost nothing: known already, or sums over cells."""
         key = _key(edition, query)
         found = self._known.get(key)
@@ -45,7 +45,7 @@ class Figures:
             found = self._keep(key, _count(edition, query))
         return found
 
-    async def of(self, edition: Edition, query: Query) -> Counts:
+    async def of(self, edition: OpenGeneration, query: Query) -> FacetTotals:
         """The counts, whatever they cost.
 
         Raises:
@@ -68,14 +68,14 @@ class Figures:
         finally:
             self._waiting -= 1
 
-    def _keep(self, key: tuple[str, Query], counts: Counts) -> Counts:
+    def _keep(self, key: tuple[str, Query], counts: FacetTotals) -> FacetTotals:
         self._known[key] = counts
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return counts
 
 
-def _key(edition: Edition, query: Query) -> tuple[str, Query]:
+def _key(edition: OpenGeneration, query: Query) -> tuple[str, Query]:
     return edition.id, replace(query, tri=ORDERS[0])
 
 
@@ -85,10 +85,10 @@ def _is_cheap(query: Query) -> bool:
     return query == scope
 
 
-def _count(edition: Edition, query: Query) -> Counts:
+def _count(edition: OpenGeneration, query: Query) -> FacetTotals:
     pays: Counter[str] = Counter()
     secteurs: Counter[str | None] = Counter()
-    for place, number in census(edition.shards, query, limit=0).counts.items():
+    for place, number in count_facets(edition.shards, query, limit=0).counts.items():
         pays[place.iso2] += number
         secteurs[place.secteur] += number
-    return Counts(pays, secteurs)
+    return FacetTotals(pays, secteurs)

@@ -13,13 +13,13 @@ import orjson
 
 from serve.access import admission
 from serve.access.admission import Call
-from serve.access.result import Route
+from serve.access.result import PublicList
 from serve.api import lists
-from serve.data.edition import Edition
+from serve.data.edition import OpenGeneration
 from serve.request.params import Pairs
 from serve.website import facet_bars
-from serve.website.page_request import Desk, Visit
-from serve.website.search_form import Asked
+from serve.website.page_request import PageContext, PageRequest
+from serve.website.search_form import SearchForm
 from shards.codec.folding import fold
 
 # More sub-sectors than these make a page long: fewer sectors show them all.
@@ -45,7 +45,9 @@ class Picker:
     options: Sequence[Option]
 
 
-def of_search(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> Sequence[Picker]:
+def of_search(
+    desk: PageContext, visit: PageRequest, edition: OpenGeneration, asked: SearchForm
+) -> Sequence[Picker]:
     """The three pickers: the largest countries first, sectors by name, the largest sub-sectors."""
     names = facet_bars.labels(visit, edition.reference)
     scope = [pair for pair in asked.pairs() if pair[0] == "pays"]
@@ -69,7 +71,9 @@ def of_search(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> Seque
     )
 
 
-def _sub_sectors(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> Sequence[Option]:
+def _sub_sectors(
+    desk: PageContext, visit: PageRequest, edition: OpenGeneration, asked: SearchForm
+) -> Sequence[Option]:
     """Those of the chosen sectors; chosen ones are always among them."""
     if not asked.secteurs:
         return ()
@@ -96,7 +100,7 @@ def _largest(option: Option) -> tuple[int, str]:
 
 
 def _listed(
-    desk: Desk, visit: Visit, edition: Edition, route: Route, pairs: Pairs
+    desk: PageContext, visit: PageRequest, edition: OpenGeneration, route: PublicList, pairs: Pairs
 ) -> dict[str, Any]:
     """A public list of the API."""
     ask = admission.ask(desk.site, Call("", (), lambda: pairs), visit.caller)

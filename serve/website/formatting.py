@@ -37,7 +37,7 @@ _BANDS: Final = {
 }  # fmt: skip
 
 
-class Shown:
+class Formatting:
     """The writing of one language."""
 
     def __init__(self, lang: str) -> None:

@@ -15,7 +15,7 @@ from quota.ledger import passwords
 from quota.ledger.people import folded
 from serve.access import quota_headers
 from serve.access.burst_gate import Limiter
-from serve.config import Debit
+from serve.config import BurstLimits
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.request.client_address import bucket
@@ -26,10 +26,10 @@ AT_ONCE: Final = 2
 WAITING: Final = 16
 
 
-class Guard:
+class LoginThrottle:
     """The limits of log-ins and sign-ups, and the threads in which passwords are hashed."""
 
-    def __init__(self, limiter: Limiter, debit: Debit) -> None:
+    def __init__(self, limiter: Limiter, debit: BurstLimits) -> None:
         self._limiter = limiter
         self._debit = debit
         self._places = asyncio.Semaphore(AT_ONCE)

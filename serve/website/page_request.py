@@ -12,17 +12,17 @@ from typing import Final
 
 from quota.accounts import Account
 from quota.ledger.people import Person
-from quota.store.base import LedgerStore
+from quota.store.base import AccountBook
 from serve.access.burst_gate import Limiter
 from serve.access.caller import Caller
-from serve.access.context import Site
-from serve.config import Debit
-from serve.observe.request_trace import Trace
+from serve.access.context import ServerContext
+from serve.config import BurstLimits
+from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 from serve.website import cookies, page_errors
-from serve.website.facet_counts import Figures
-from serve.website.login_throttle import Guard
-from serve.website.signing import Seals
+from serve.website.facet_counts import FacetCounter
+from serve.website.login_throttle import LoginThrottle
+from serve.website.signing import Signer
 
 _NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -37,7 +37,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PageRequest:
     """One request for a page.
 
     Attributes:
@@ -61,7 +61,7 @@ class Visit:
     keep: str | None
     html: bool
     head: bool
-    trace: Trace
+    trace: RequestTrace
     now: datetime
 
     @property
@@ -101,14 +101,14 @@ def without(pairs: Pairs, names: Sequence[str]) -> Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class PageContext:
     """`started`: of this process, for /statut."""
 
-    site: Site
-    seals: Seals
-    guard: Guard
+    site: ServerContext
+    seals: Signer
+    guard: LoginThrottle
     started: datetime
-    figures: Figures = field(default_factory=Figures)
+    figures: FacetCounter = field(default_factory=FacetCounter)
 
     @property
     def secure(self) -> bool:
@@ -116,7 +116,7 @@ class Desk:
         return self.site.base_url.startswith("https://")
 
     @property
-    def store(self) -> LedgerStore:
+    def store(self) -> AccountBook:
         """The store, with its accounts and people.
 
         Raises:
@@ -124,10 +124,12 @@ class Desk:
             StoreUnavailable
         """
         store = self.site.counters.store
-        if not isinstance(store, LedgerStore):
+        if not isinstance(store, AccountBook):
             raise page_errors.comptes_au_centre()
         return store
 
 
-def make_desk(site: Site, seals: Seals, limiter: Limiter, debit: Debit) -> Desk:
-    return Desk(site, seals, Guard(limiter, debit), site.now())
+def make_page_context(
+    site: ServerContext, seals: Signer, limiter: Limiter, debit: BurstLimits
+) -> PageContext:
+    return PageContext(site, seals, LoginThrottle(limiter, debit), site.now())

@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from serve.access.result import Answer
+from serve.access.result import Response
 from serve.website import assets, cookies, formatting
-from serve.website.formatting import Shown
-from serve.website.page_request import Desk, Visit
+from serve.website.formatting import Formatting
+from serve.website.page_request import PageContext, PageRequest
 
 HTML: Final = "text/html; charset=utf-8"
 
@@ -35,15 +35,15 @@ _PURPOSE: Final = "form"
 
 
 def page(
-    desk: Desk,
-    visit: Visit,
+    desk: PageContext,
+    visit: PageRequest,
     name: str,
     *,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     outcome: str = "",
     **values: Any,
-) -> Answer:
+) -> Response:
     """The answer that shows the template of that name; `outcome` as in `Answer`."""
     text = _environment().get_template(name).render(
         visit=visit,
@@ -54,7 +54,7 @@ def page(
         asset=assets.names(),
         **values,
     )  # fmt: skip
-    return Answer(status, text.encode(), _headers(desk, visit) | dict(headers or {}), outcome)
+    return Response(status, text.encode(), _headers(desk, visit) | dict(headers or {}), outcome)
 
 
 def prepare() -> None:
@@ -63,22 +63,24 @@ def prepare() -> None:
         _environment().get_template(name)
 
 
-def see_other(desk: Desk, visit: Visit, path: str, cookie: str | None = None) -> Answer:
+def see_other(
+    desk: PageContext, visit: PageRequest, path: str, cookie: str | None = None
+) -> Response:
     """Go there, whatever the method was (RFC 9110 §15.4.4)."""
     set_cookie = {"Set-Cookie": cookie} if cookie else {}
-    return Answer(303, b"", {"Location": path, "Cache-Control": "no-store", **set_cookie})
+    return Response(303, b"", {"Location": path, "Cache-Control": "no-store", **set_cookie})
 
 
-def token(desk: Desk, visit: Visit) -> str:
+def token(desk: PageContext, visit: PageRequest) -> str:
     return desk.seals.of(_PURPOSE, visit.bound)
 
 
-def is_ours(desk: Desk, visit: Visit) -> bool:
+def is_ours(desk: PageContext, visit: PageRequest) -> bool:
     """Did a page of this site make the form that was sent, for this browser?"""
     return desk.seals.is_of(visit.form.get(TOKEN, ""), _PURPOSE, visit.bound)
 
 
-def _headers(desk: Desk, visit: Visit) -> dict[str, str]:
+def _headers(desk: PageContext, visit: PageRequest) -> dict[str, str]:
     # What one visitor sees no other may; what an account sees no disk keeps.
     kept = "no-store" if visit.session else "private, no-cache"
     headers = {
@@ -95,15 +97,15 @@ def _headers(desk: Desk, visit: Visit) -> dict[str, str]:
     return headers
 
 
-def _other_language(visit: Visit) -> str:
+def _other_language(visit: PageRequest) -> str:
     """The same page in the other language."""
     other = visit.t("en", "fr")
     return f"?{urlencode([*visit.pairs, ('lang', other)])}"
 
 
 @cache
-def _shown(lang: str) -> Shown:
-    return Shown(lang)
+def _shown(lang: str) -> Formatting:
+    return Formatting(lang)
 
 
 @cache

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from serve.website.page_request import Visit
-from serve.website.search_form import Asked
+from serve.website.page_request import PageRequest
+from serve.website.search_form import SearchForm
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ResultColumn:
     """A column; `orders` are those of its head, the one that a first click gives first."""
 
     name: str
@@ -31,12 +31,12 @@ class Head:
 
 
 COLUMNS: Final = (
-    Column("nom", "Société", "Company", ("nom",)),
-    Column("secteur", "Secteur", "Sector", look="wide"),
-    Column("creation", "Création", "Founded", ("recent",), look="num wide"),
-    Column("effectif", "Effectif", "Headcount", ("effectif_desc",), look="num"),
-    Column("capital", "Capital", "Capital", ("capital_desc",), look="num wide"),
-    Column("ca", "Chiffre d’affaires", "Turnover", ("ca_desc", "ca_asc"), look="num"),
+    ResultColumn("nom", "Société", "Company", ("nom",)),
+    ResultColumn("secteur", "Secteur", "Sector", look="wide"),
+    ResultColumn("creation", "Création", "Founded", ("recent",), look="num wide"),
+    ResultColumn("effectif", "Effectif", "Headcount", ("effectif_desc",), look="num"),
+    ResultColumn("capital", "Capital", "Capital", ("capital_desc",), look="num wide"),
+    ResultColumn("ca", "Chiffre d’affaires", "Turnover", ("ca_desc", "ca_asc"), look="num"),
 )
 _ASCENDING: Final = ("nom", "ca_asc")
 
@@ -51,7 +51,7 @@ ORDER_NAMES: Final = {
 }
 
 
-def heads(visit: Visit, asked: Asked) -> Sequence[Head]:
+def heads(visit: PageRequest, asked: SearchForm) -> Sequence[Head]:
     return [
         Head(
             column.name,
@@ -64,14 +64,14 @@ def heads(visit: Visit, asked: Asked) -> Sequence[Head]:
     ]
 
 
-def _next(column: Column, tri: str) -> str:
+def _next(column: ResultColumn, tri: str) -> str:
     """The order after a click: the other one, where the column has two."""
     if tri not in column.orders:
         return column.orders[0]
     return column.orders[(column.orders.index(tri) + 1) % len(column.orders)]
 
 
-def _sorted(column: Column, tri: str) -> str:
+def _sorted(column: ResultColumn, tri: str) -> str:
     if tri not in column.orders:
         return ""
     return "ascending" if tri in _ASCENDING else "descending"

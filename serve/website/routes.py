@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from serve.access.result import Answer
+from serve.access.result import Response
 from serve.website import assets
-from serve.website.page_request import Desk, Visit
+from serve.website.page_request import PageContext, PageRequest
 from serve.website.pages import account, entry, explorer, prices, record, status
 
-Show = Callable[[Desk, Visit], Awaitable[Answer]]
+Show = Callable[[PageContext, PageRequest], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebRoute:
     """A page: what shows it, and what a form of it does.
 
     Attributes:
@@ -35,30 +35,30 @@ class Page:
         return (*(("GET", "HEAD") if self.show else ()), *(("POST",) if self.send else ()))
 
 
-async def _asset(desk: Desk, visit: Visit) -> Answer:
+async def _asset(desk: PageContext, visit: PageRequest) -> Response:
     asset = assets.by_path()[visit.segments[0]]
     headers = {"Content-Type": asset.kind, "Cache-Control": "public, max-age=31536000, immutable"}
-    return Answer(200, asset.body, headers)
+    return Response(200, asset.body, headers)
 
 
-_PLAIN: Final[Mapping[str, Page]] = {
-    "/": Page("explorateur", explorer.explorer),
-    "/chiffres": Page("chiffres", explorer.figures),
-    "/tarifs": Page("tarifs", prices.prices, prices.buy, guarded=False),
-    "/inscription": Page("inscription", entry.sign_up_form, entry.sign_up, remembers=True),
-    "/connexion": Page("connexion", entry.log_in_form, entry.log_in, remembers=True),
-    "/deconnexion": Page("deconnexion", send=entry.log_out),
-    "/compte": Page("compte", account.show, personal=True),
-    "/compte/cles": Page("cle", send=account.create_key, personal=True),
-    "/compte/cles/revocation": Page("revocation", send=account.revoke_key, personal=True),
-    "/compte/mot-de-passe": Page("mot-de-passe", send=account.change_password, personal=True),
-    "/statut": Page("statut", status.status),
+_PLAIN: Final[Mapping[str, WebRoute]] = {
+    "/": WebRoute("explorateur", explorer.explorer),
+    "/chiffres": WebRoute("chiffres", explorer.figures),
+    "/tarifs": WebRoute("tarifs", prices.prices, prices.buy, guarded=False),
+    "/inscription": WebRoute("inscription", entry.sign_up_form, entry.sign_up, remembers=True),
+    "/connexion": WebRoute("connexion", entry.log_in_form, entry.log_in, remembers=True),
+    "/deconnexion": WebRoute("deconnexion", send=entry.log_out),
+    "/compte": WebRoute("compte", account.show, personal=True),
+    "/compte/cles": WebRoute("cle", send=account.create_key, personal=True),
+    "/compte/cles/revocation": WebRoute("revocation", send=account.revoke_key, personal=True),
+    "/compte/mot-de-passe": WebRoute("mot-de-passe", send=account.change_password, personal=True),
+    "/statut": WebRoute("statut", status.status),
 }
-_RECORD: Final = Page("fiche", record.record, record.full_record)
-_ASSET: Final = Page("asset", _asset)
+_RECORD: Final = WebRoute("fiche", record.record, record.full_record)
+_ASSET: Final = WebRoute("asset", _asset)
 
 
-def resolve(raw: str) -> tuple[Page, tuple[str, ...]] | None:
+def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
     """The page at this path, with its variable parts decoded; None if there is none.
 
     >>> page, parts = resolve("/societes/AT/FN%2F1")

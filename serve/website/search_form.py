@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from serve.request.params import SEARCH, Pairs
-from serve.request.place_names import Names
+from serve.request.place_names import PlaceNames
 from shards.generations.reference import Reference
 from shards.query import ORDERS
 
@@ -23,7 +23,7 @@ _EVERYTHING: Final = {"tri": ORDERS[0]}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchForm:
     """A search: country codes, slugs of sectors, labels of sub-sectors, texts of the rest."""
 
     pays: tuple[str, ...]
@@ -66,14 +66,14 @@ class Asked:
         return self.href(**{name: left})
 
 
-def read(pairs: Pairs, names: Names, reference: Reference) -> Asked:
+def read(pairs: Pairs, names: PlaceNames, reference: Reference) -> SearchForm:
     """The search of a query string; values of lists that nobody knows are left to the error."""
     values: dict[str, list[str]] = {}
     for name, value in pairs:
         values.setdefault(name, []).append(value.strip())
     slugs = {one.code: one.slug for one in reference.secteurs}
     divisions = _known(_items(values, "secteur"), names.sector)
-    return Asked(
+    return SearchForm(
         pays=_known(_items(values, "pays"), names.country),
         secteurs=tuple(slugs[division] for division in divisions),
         sous_secteurs=_items(values, "sous_secteur"),

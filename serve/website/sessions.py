@@ -12,7 +12,7 @@ from typing import Final
 
 from quota.ledger.people import Person
 from serve.website import cookies
-from serve.website.page_request import Desk, Session
+from serve.website.page_request import PageContext, Session
 
 LASTS: Final = timedelta(days=14)
 _SHAPE: Final = re.compile(r"(p_[0-9A-Za-z]{12})\.([0-9a-f]{64})\.([A-Za-z0-9_-]{43})")
@@ -20,7 +20,7 @@ _PURPOSE: Final = "session"
 _BYTES: Final = 32
 
 
-async def current(desk: Desk, cookie: str | None, now: datetime) -> Session | None:
+async def current(desk: PageContext, cookie: str | None, now: datetime) -> Session | None:
     """The session of a request, or None for whatever is none.
 
     Raises:
@@ -36,7 +36,7 @@ async def current(desk: Desk, cookie: str | None, now: datetime) -> Session | No
     return Session(person, await desk.store.account(person.account), token)
 
 
-async def opened(desk: Desk, person: Person, now: datetime) -> tuple[Session, str]:
+async def opened(desk: PageContext, person: Person, now: datetime) -> tuple[Session, str]:
     """A new session, and the header that gives it to the browser."""
     token = secrets.token_bytes(_BYTES)
     await desk.store.people.open_session(person.id, token, now, now + LASTS)
@@ -46,7 +46,7 @@ async def opened(desk: Desk, person: Person, now: datetime) -> tuple[Session, st
     return Session(person, await desk.store.account(person.account), token), cookie
 
 
-async def closed(desk: Desk, session: Session) -> str:
+async def closed(desk: PageContext, session: Session) -> str:
     """End it; the header that takes it from the browser."""
     await desk.store.people.close_session(session.person.id, session.token)
     return cookies.written(cookies.SESSION, "", 0, secure=desk.secure)

@@ -16,7 +16,7 @@ FILE: Final = "pages.secret"
 _BYTES: Final = 32
 
 
-class Seals:
+class Signer:
     """HMAC-SHA256 (RFC 2104) under one secret; a purpose keeps one kind of text from another."""
 
     def __init__(self, secret: bytes) -> None:
@@ -32,7 +32,7 @@ class Seals:
         return hmac.compare_digest(seal.encode(), self.of(purpose, text).encode())
 
 
-def load(state: Path) -> Seals:
+def load(state: Path) -> Signer:
     """The seals of a STATE folder; the secret is made if there is none.
 
     Raises:
@@ -44,7 +44,7 @@ def load(state: Path) -> Seals:
     secret = path.read_bytes()
     if len(secret) != _BYTES:
         raise OSError(f"{path} has {len(secret)} bytes, not {_BYTES}; delete it for a new secret")
-    return Seals(secret)
+    return Signer(secret)
 
 
 def _make(path: Path) -> None:

@@ -22,7 +22,7 @@ _COMMIT_BYTES: Final = 32 << 20
 Value = bytes | memoryview
 
 
-class Filling:
+class LmdbWriter:
     """The tables of a shard. `append` adds an entry after all that its table holds."""
 
     def __init__(self, env: lmdb.Environment) -> None:
@@ -57,7 +57,7 @@ class Filling:
 
 
 @contextmanager
-def filling(path: Path) -> Iterator[Filling]:
+def open_writer(path: Path) -> Iterator[LmdbWriter]:
     """Tables to fill; they become the file `path` at the end of the block, unless it raises."""
     partial = path.with_name(path.name + ".partial")
     partial.unlink(missing_ok=True)
@@ -70,7 +70,7 @@ def filling(path: Path) -> Iterator[Filling]:
             map_size=_MAP_BYTES,
             max_dbs=len(format.TABLES),
         ) as env:
-            tables = Filling(env)
+            tables = LmdbWriter(env)
             try:
                 yield tables
             except BaseException:

@@ -32,7 +32,7 @@ _UPPER: Final = np.frombuffer(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class FoldedNames:
     """The folded names of rows 0, 1, …: the words of row i are tokens[starts[i] : starts[i + 1]].
 
     `words` are all distinct words, sorted; a token is the number of one.
@@ -62,7 +62,7 @@ class _Pieces(dict[str, int]):
         return number
 
 
-def fold_names(noms: Texts) -> Names:
+def fold_names(noms: Texts) -> FoldedNames:
     """The folded words of `noms`, a name a row.
 
     Folding works on characters and takes blanks for ends of words, so it may be done piece by
@@ -80,7 +80,7 @@ def fold_names(noms: Texts) -> Names:
     tokens = flat[ranges(np.cumsum(counts)[numbers] - counts[numbers], counts[numbers])]
     ends = np.cumsum(counts[numbers])[numbers == 0]
     starts = np.concatenate(([0], ends)).astype(np.uint32)
-    return Names(strings.pack(words), tokens, starts)
+    return FoldedNames(strings.pack(words), tokens, starts)
 
 
 def _batches(noms: Texts) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _numbered(batch: str, pieces: _Pieces) -> Numbers:
     return np.fromiter(map(pieces.__getitem__, parts), dtype=np.uint32, count=len(parts))
 
 
-def by_name(names: Names, noms: Texts, by_id: Rows) -> Rows:
+def by_name(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
     """Rows by folded name, then raw name, ties in the order of `by_id` (contract B29)."""
     starts = names.starts[:-1].astype(np.int64)
     lengths = np.diff(names.starts.astype(np.int64))
@@ -115,7 +115,7 @@ def by_name(names: Names, noms: Texts, by_id: Rows) -> Rows:
 # -- words -------------------------------------------------------------------------
 
 
-def postings(names: Names) -> Postings:
+def postings(names: FoldedNames) -> Postings:
     """The rows of each word, each row once."""
     rows = np.repeat(np.arange(len(names.starts) - 1, dtype=np.uint64), np.diff(names.starts))
     pairs = distinct(names.tokens.astype(np.uint64) << np.uint64(32) | rows)
@@ -213,7 +213,7 @@ def _listed(held: Postings, owners: Numbers) -> Rows:
     return held.rows[ranges(first, held.starts[owners + 1] - first)]
 
 
-def junctions(names: Names, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
+def junctions(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
     """The rows of each pair of characters on either side of a blank, pairs ascending."""
     words = bytes(names.words.data).decode().split("\n")[:-1]
     last = np.array([ord(word[-1]) for word in words], dtype=np.uint64)

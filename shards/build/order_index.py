@@ -21,7 +21,7 @@ from shards.query import ORDERS
 _CUT: Final = 4
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """A value of a table, under its key."""
 
     table: bytes
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     value: bytes
 
 
-class Facts(NamedTuple):
+class FactColumns(NamedTuple):
     """What conditions test: a code of the headcount and a bit for a website, a row each.
 
     `headcounts` are the distinct ones, ascending; code 0 is null, code i + 1 is headcounts[i].
@@ -39,7 +39,7 @@ class Facts(NamedTuple):
     headcounts: NDArray[np.int32]
 
 
-def facts(effectif: NDArray[np.int32], site_web: NDArray[np.bool_]) -> Facts:
+def facts(effectif: NDArray[np.int32], site_web: NDArray[np.bool_]) -> FactColumns:
     """The facts of rows with these headcounts (format.EFFECTIF_NULL is null) and websites."""
     known = effectif != format.EFFECTIF_NULL
     ordered = np.sort(effectif[known])
@@ -47,14 +47,14 @@ def facts(effectif: NDArray[np.int32], site_web: NDArray[np.bool_]) -> Facts:
     dtype = format.facts_type(len(distinct))
     codes = np.where(known, np.searchsorted(distinct, effectif) + 1, 0)
     values = codes | np.where(site_web, format.website_bit(dtype), 0)
-    return Facts(values.astype(dtype), distinct)
+    return FactColumns(values.astype(dtype), distinct)
 
 
-def columns(found: Facts, layout: Sequence[Cell]) -> Iterator[Entry]:
+def columns(found: FactColumns, layout: Sequence[Cell]) -> Iterator[IndexEntry]:
     """Tables that are read by row."""
     cell = np.repeat(np.arange(len(layout)), [cell.stop - cell.start for cell in layout])
-    yield Entry(format.COLUMN, format.CELL, packed(cell, format.CELL_TYPE))
-    yield Entry(format.COLUMN, format.FACTS, found.values.tobytes())
+    yield IndexEntry(format.COLUMN, format.CELL, packed(cell, format.CELL_TYPE))
+    yield IndexEntry(format.COLUMN, format.FACTS, found.values.tobytes())
 
 
 def permutations(keys: Mapping[str, Keys], by_name: Rows, by_id: Rows) -> dict[str, Rows]:
@@ -68,19 +68,19 @@ def permutations(keys: Mapping[str, Keys], by_name: Rows, by_id: Rows) -> dict[s
 
 def orders_and_ranks(
     keys: Mapping[str, Keys], found: Mapping[str, Rows], ranks: Mapping[str, Rows]
-) -> Iterator[Entry]:
+) -> Iterator[IndexEntry]:
     """Each order as far as anybody looks, its inverse, and the steps of its key.
 
     `ca_asc` is `ca_desc` backwards but for its ties: it has no rank and no steps of its own.
     """
     for tri in sorted(ORDERS):
-        yield Entry(format.ORDER, tri.encode(), packed(kept(tri, keys, found[tri]), format.U4))
+        yield IndexEntry(format.ORDER, tri.encode(), packed(kept(tri, keys, found[tri]), format.U4))
         if tri in sort_keys.RANKED:
-            yield Entry(format.RANK, tri.encode(), packed(ranks[tri], format.U4))
+            yield IndexEntry(format.RANK, tri.encode(), packed(ranks[tri], format.U4))
     for tri in sorted(keys):
         held = sort_keys.of_order(keys[tri][found[tri][: _known(keys[tri])]])
-        yield Entry(format.KEY, tri.encode(), packed(held.keys, format.KEYS[tri]))
-        yield Entry(format.STEP, tri.encode(), packed(held.places, format.U4))
+        yield IndexEntry(format.KEY, tri.encode(), packed(held.keys, format.KEYS[tri]))
+        yield IndexEntry(format.STEP, tri.encode(), packed(held.places, format.U4))
 
 
 def kept(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
@@ -91,20 +91,20 @@ def kept(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
     return order[: _known(keys[stored]) + format.TOP_ROWS]
 
 
-def bounds(keys: Mapping[str, Keys], known: Facts, found: Mapping[str, Rows]) -> Iterator[Entry]:
+def bounds(keys: Mapping[str, Keys], known: FactColumns, found: Mapping[str, Rows]) -> Iterator[IndexEntry]:
     """What lies along the two orders that have bounds: facts, and the rows with a website."""
     bit = format.website_bit(known.values.dtype.str)
     by_ca = found["ca_desc"][: _known(keys["ca_desc"])]
-    yield Entry(format.SORTED, format.FACTS, known.values[by_ca].tobytes())
+    yield IndexEntry(format.SORTED, format.FACTS, known.values[by_ca].tobytes())
     for name in ("ca_desc", "effectif_desc"):
         rows = found[name][: _known(keys[name])]
         with_site = np.flatnonzero(known.values[rows] & bit)
-        yield Entry(format.WEBSITE, name.encode(), packed(with_site, format.U4))
+        yield IndexEntry(format.WEBSITE, name.encode(), packed(with_site, format.U4))
 
 
 def tops(
     found: Mapping[str, Rows], ranks: Mapping[str, Rows], layout: Sequence[Cell]
-) -> list[Entry]:
+) -> list[IndexEntry]:
     """The first rows of each order in each large cell and in each large sector."""
     spans = {cell.place: (cell.start, cell.stop) for cell in layout}
     for cell in layout:
@@ -112,7 +112,7 @@ def tops(
         start, _ = spans.get(sector, (cell.start, 0))
         spans[sector] = start, cell.stop
     heads = [
-        Entry(
+        IndexEntry(
             format.TOP,
             format.top_key(place, tri),
             packed(found[tri][_least(ranks[tri][start:stop])], format.U4),

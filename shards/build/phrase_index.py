@@ -17,7 +17,7 @@ from shards.codec.arrays import where
 from shards.format import SUFFIX_BYTES, phrase_size
 from shards.codec.row_sets import Packing
 from shards.codec.strings import END
-from shards.build.name_index import Names, Numbers
+from shards.build.name_index import FoldedNames, Numbers
 
 Bytes = NDArray[np.uint8]
 
@@ -26,7 +26,7 @@ _BLANK: Final = 256  # added to the first byte of a word that follows after a bl
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _HeldTexts:
     """Where a text occurs: the byte of the words where it begins, the word and byte where it ends.
 
     Attributes:
@@ -41,12 +41,12 @@ class _Held:
     token: NDArray[np.int64]
     end: NDArray[np.int64]
 
-    def part(self, chosen: NDArray[np.intp], text: bytes) -> "_Held":
-        return _Held(text, self.row[chosen], self.begin[chosen], self.token[chosen],
+    def part(self, chosen: NDArray[np.intp], text: bytes) -> "_HeldTexts":
+        return _HeldTexts(text, self.row[chosen], self.begin[chosen], self.token[chosen],
                      self.end[chosen])  # fmt: skip
 
 
-def phrases(names: Names, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
+def phrases(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
     """The rows of each text with a blank that more than `phrase_size` hold; texts ascending.
 
     Texts are of whole characters, up to SUFFIX_BYTES. Two characters around one blank are left to
@@ -69,7 +69,7 @@ def phrases(names: Names, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
     yield from sorted(found.items())
 
 
-def _pairs(names: Names, data: Bytes, least: int) -> Iterator[_Held]:
+def _pairs(names: FoldedNames, data: Bytes, least: int) -> Iterator[_HeldTexts]:
     """The last byte of a word, a blank, and the first byte of the next word."""
     starts, tokens = names.words.starts.astype(np.int64), names.tokens
     last, first = data[starts[1:] - 2].astype(np.uint16), data[starts[:-1]]
@@ -82,12 +82,12 @@ def _pairs(names: Names, data: Bytes, least: int) -> Iterator[_Held]:
         at = where((kinds == kind) & inside)
         row = (np.searchsorted(names.starts, at, side="right") - 1).astype(np.uint32)
         text = bytes((kind >> 8, 32, kind & 255))
-        held = _Held(text, row, starts[tokens[at].astype(np.int64) + 1] - 2, at + 1,
+        held = _HeldTexts(text, row, starts[tokens[at].astype(np.int64) + 1] - 2, at + 1,
                      starts[tokens[at + 1]])  # fmt: skip
         yield from _heavier(held, least)
 
 
-def _rightward(names: Names, data: Bytes, held: _Held, least: int) -> Iterator[_Held]:
+def _rightward(names: FoldedNames, data: Bytes, held: _HeldTexts, least: int) -> Iterator[_HeldTexts]:
     """The texts that go on by a byte, or by a blank and a byte."""
     starts = names.words.starts
     ended = data[held.end + 1] == END[0]
@@ -97,18 +97,18 @@ def _rightward(names: Names, data: Bytes, held: _Held, least: int) -> Iterator[_
     end = np.where(ended, begins, held.end + 1)
     byte = data[end].astype(np.int64) + np.where(ended, _BLANK, 0)
     byte[ended & ~in_name] = _NO_BYTE
-    moved = _Held(held.text, held.row, held.begin, np.where(ended, follows, held.token), end)
+    moved = _HeldTexts(held.text, held.row, held.begin, np.where(ended, follows, held.token), end)
     for kind, chosen in _frequent(byte, least):
         text = held.text + (b" " if kind >= _BLANK else b"") + bytes((kind & 255,))
         yield from _heavier(moved.part(chosen, text), least)
 
 
-def _leftward(data: Bytes, held: _Held, least: int) -> Iterator[_Held]:
+def _leftward(data: Bytes, held: _HeldTexts, least: int) -> Iterator[_HeldTexts]:
     """The texts that begin a byte earlier in the same word."""
     begin = held.begin - 1
     byte = np.where(begin >= 0, data[begin], END[0]).astype(np.int64)
     byte[byte == END[0]] = _NO_BYTE
-    moved = _Held(held.text, held.row, begin, held.token, held.end)
+    moved = _HeldTexts(held.text, held.row, begin, held.token, held.end)
     for kind, chosen in _frequent(byte, least):
         yield from _heavier(moved.part(chosen, bytes((kind,)) + held.text), least)
 
@@ -120,7 +120,7 @@ def _frequent(kinds: NDArray[np.int64], least: int) -> Iterator[tuple[int, NDArr
         yield kind, np.flatnonzero(kinds == kind)
 
 
-def _heavier(held: _Held, least: int) -> Iterator[_Held]:
+def _heavier(held: _HeldTexts, least: int) -> Iterator[_HeldTexts]:
     if len(held.text) <= SUFFIX_BYTES and len(_distinct(held.row)) > least:
         yield held
 
@@ -129,7 +129,7 @@ def _distinct(row: Numbers) -> Numbers:
     return row[np.concatenate(([True], row[1:] != row[:-1]))[: len(row)]]
 
 
-def _is_whole(data: Bytes, held: _Held) -> bool:
+def _is_whole(data: Bytes, held: _HeldTexts) -> bool:
     """Whether the text begins and ends between two characters."""
     begin, after = data[held.begin[0]], data[held.end[0] + 1]
     return bool(begin & 0xC0 != 0x80 and after & 0xC0 != 0x80)

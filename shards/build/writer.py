@@ -21,13 +21,13 @@ from shards import format
 from shards.build import name_index, order_index, phrase_index
 from shards.codec.cells import Cell
 from shards.errors import OutOfOrderError
-from shards.build.lmdb_writer import Filling, filling
+from shards.build.lmdb_writer import LmdbWriter, open_writer
 from shards.codec.sort_keys import Keys
 from shards.codec.arrays import Rows
 from shards.query import ORDERS
 from shards.codec.row_sets import Packing
 from shards.codec.strings import END, Texts
-from shards.build.name_index import Names
+from shards.build.name_index import FoldedNames
 
 # A dictionary of zstd is trained on some rows; on fewer than this it would be longer than its gain.
 _SAMPLES: Final = 4_000
@@ -82,7 +82,7 @@ def write(
         _check_texts(name, found, len(columns.ca_eur))
     by_id = _by_id(columns)
     layout = _layout(columns, by_id)
-    with filling(path) as tables:
+    with open_writer(path) as tables:
         names = name_index.fold_names(columns.noms)
         by_name = name_index.by_name(names, columns.noms, by_id)
         packing = _write_columns(tables, columns, layout, by_name, by_id)
@@ -151,7 +151,7 @@ def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
 
 
 def _write_columns(
-    tables: Filling, columns: Columns, layout: Sequence[Cell], by_name: Rows, by_id: Rows
+    tables: LmdbWriter, columns: Columns, layout: Sequence[Cell], by_name: Rows, by_id: Rows
 ) -> Packing:
     """Facts, orders, ranks and the lists made of them; returns what packs sets by these orders."""
     keys = _keys(columns)
@@ -183,7 +183,7 @@ def _keys(columns: Columns) -> dict[str, Keys]:
     }
 
 
-def _write_names(tables: Filling, names: Names, packing: Packing) -> None:
+def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> None:
     """Folded names, the index of their words, and what of it is united beforehand."""
     held = name_index.postings(names)
     suffixes = name_index.suffixes(names.words)
@@ -212,7 +212,7 @@ def _write_names(tables: Filling, names: Names, packing: Packing) -> None:
         tables.append(format.PHRASE, key, value)
 
 
-def _write_identifiers(tables: Filling, ids: Texts, by_id: Rows, packing: Packing) -> None:
+def _write_identifiers(tables: LmdbWriter, ids: Texts, by_id: Rows, packing: Packing) -> None:
     folded = name_index.fold_ids(ids)
     by_folded = by_id if folded is ids else name_index.by_identifier(folded).rows
     ordered = name_index.gathered(folded, by_folded)
@@ -229,7 +229,7 @@ def _texts(found: Texts) -> dict[str, Any]:
     return {"data": found.data, "starts": found.starts}
 
 
-def _append_all(tables: Filling, table: bytes, values: Mapping[str, Any]) -> None:
+def _append_all(tables: LmdbWriter, table: bytes, values: Mapping[str, Any]) -> None:
     for name in sorted(values):
         value = values[name]
         raw = np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else value
@@ -237,7 +237,7 @@ def _append_all(tables: Filling, table: bytes, values: Mapping[str, Any]) -> Non
 
 
 def _write_rows(
-    tables: Filling,
+    tables: LmdbWriter,
     iso2: str,
     layout: Sequence[Cell],
     count: int,
@@ -275,7 +275,7 @@ def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
     ).compress
 
 
-def _write_comptes(tables: Filling, count: int, comptes: Iterable[tuple[int, bytes]]) -> None:
+def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, bytes]]) -> None:
     plain = zstandard.ZstdCompressor(level=format.ZSTD_LEVEL)
     for row, lines in comptes:
         if row >= count:

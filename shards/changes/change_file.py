@@ -43,19 +43,19 @@ _START: Final = np.dtype("<u8")
 _PIECE: Final = 1 << 20
 
 
-class Counts(NamedTuple):
+class ChangeCounts(NamedTuple):
     """How many companies went, came, or are others, in the order of NATURES."""
 
     supprimees: int = 0
     creees: int = 0
     modifiees: int = 0
 
-    def backwards(self) -> "Counts":
+    def backwards(self) -> "ChangeCounts":
         """The same, seen from the later generation."""
-        return Counts(self.creees, self.supprimees, self.modifiees)
+        return ChangeCounts(self.creees, self.supprimees, self.modifiees)
 
 
-class Writer:
+class ChangeWriter:
     """Takes entries in any order of sections, and writes the file at the end.
 
     What it holds in memory is 8 bytes an entry; the rest waits in files without a name.
@@ -73,10 +73,10 @@ class Writer:
             entry["champs"] = champs
         self._sections[nature].add(orjson.dumps(entry))
 
-    def close(self) -> Counts:
+    def close(self) -> ChangeCounts:
         """Write the file, unless there is nothing to say; what is in it."""
         sections = list(self._sections.values())
-        counts = Counts(*(len(section.lengths) for section in sections))
+        counts = ChangeCounts(*(len(section.lengths) for section in sections))
         if any(counts):
             partial = self._path.with_name(self._path.name + atomic_files.PARTIAL)
             with partial.open("wb") as file:
@@ -108,7 +108,7 @@ class _Section:
             file.write(piece)
 
 
-class Changes:
+class ChangeFile:
     """An open file of changes. Any thread may read; close it when nobody does any more."""
 
     def __init__(self, path: Path, *, backwards: bool = False) -> None:
@@ -133,13 +133,13 @@ class Changes:
                 f"{path} has format {version}, this code reads {CHANGES_VERSION}; build it again"
             )
         self.iso2: str = iso2.decode()
-        self._stored = Counts(*counts)
+        self._stored = ChangeCounts(*counts)
         self._backwards = backwards
         self._starts = self._read_starts(path)
         self._data = _HEADER.size + _START.itemsize * (sum(counts) + 1)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ChangeCounts:
         return self._stored.backwards() if self._backwards else self._stored
 
     def entries(self, nature: str, start: int, stop: int) -> list[bytes]:

@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 
 import orjson
 
-from shards.changes.change_file import SUFFIX, Changes, Counts
+from shards.changes.change_file import SUFFIX, ChangeCounts, ChangeFile
 from shards.errors import CorruptError, WrongFormatError
 from shards.generations import atomic_files
 from shards.generations import manifest as manifests
@@ -49,26 +49,26 @@ class Shards:
 
 # Writes `<ISO2>.changes` of each of these countries into the folder, where anything is different,
 # and whatever else is to be there; gives back what is different.
-Compare = Callable[[Iterable[Shards], Path], Mapping[str, Counts]]
+Compare = Callable[[Iterable[Shards], Path], Mapping[str, ChangeCounts]]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChangeStep:
     """The way from one generation to another, as it is stored or backwards."""
 
     folder: Path
     before: str
     after: str
     backwards: bool
-    counts: Mapping[str, Counts]
+    counts: Mapping[str, ChangeCounts]
 
-    def changes(self, iso2: str) -> Changes:
+    def changes(self, iso2: str) -> ChangeFile:
         """What is different in a country that `counts` names.
 
         Raises:
             ShardError, FileNotFoundError: the file is damaged, or gone.
         """
-        return Changes(self.folder / f"{iso2}{SUFFIX}", backwards=self.backwards)
+        return ChangeFile(self.folder / f"{iso2}{SUFFIX}", backwards=self.backwards)
 
     def reversed(self) -> Self:
         """The way back."""
@@ -108,9 +108,9 @@ def make(
         shutil.rmtree(staged, ignore_errors=True)
 
 
-def steps(data: Path) -> dict[str, tuple[Step, ...]]:
+def steps(data: Path) -> dict[str, tuple[ChangeStep, ...]]:
     """The ways that lead away from each generation; what cannot be read leads nowhere."""
-    found: dict[str, tuple[Step, ...]] = {}
+    found: dict[str, tuple[ChangeStep, ...]] = {}
     for folder in sorted((data / FOLDER).glob("*")):
         try:
             step = read(folder)
@@ -121,7 +121,7 @@ def steps(data: Path) -> dict[str, tuple[Step, ...]]:
     return found
 
 
-def read(folder: Path) -> Step:
+def read(folder: Path) -> ChangeStep:
     """The way that a folder holds; its files are not looked at.
 
     Raises:
@@ -147,7 +147,7 @@ def folders(data: Path) -> list[Path]:
     return [path for path in sorted((data / FOLDER).glob("*")) if _NAME.fullmatch(path.name)]
 
 
-def way(known: Mapping[str, Sequence[Step]], start: str, end: str) -> Step | None:
+def way(known: Mapping[str, Sequence[ChangeStep]], start: str, end: str) -> ChangeStep | None:
     """The first step of the shortest way from one generation to another, if there is one."""
     for steps in _ways(known, start):
         if steps[-1].after == end:
@@ -165,12 +165,14 @@ def prune(data: Path, published: str) -> None:
             shutil.rmtree(folder)
 
 
-def _ways(known: Mapping[str, Sequence[Step]], start: str) -> Iterator[tuple[Step, ...]]:
+def _ways(
+    known: Mapping[str, Sequence[ChangeStep]], start: str
+) -> Iterator[tuple[ChangeStep, ...]]:
     """The shortest way to every generation that can be reached, the nearest first."""
     seen = {start}
-    front: list[tuple[Step, ...]] = [()]
+    front: list[tuple[ChangeStep, ...]] = [()]
     while front:
-        further: list[tuple[Step, ...]] = []
+        further: list[tuple[ChangeStep, ...]] = []
         for path in front:
             for step in known.get(path[-1].after if path else start, ()):
                 if step.after not in seen:
@@ -220,6 +222,6 @@ def _document(folder: Path) -> dict[str, Any]:
     return document
 
 
-def _step(folder: Path, document: Mapping[str, Any]) -> Step:
-    counts = {iso2: Counts(**found) for iso2, found in document["counts"].items()}
-    return Step(folder, document["from"], document["to"], False, counts)
+def _step(folder: Path, document: Mapping[str, Any]) -> ChangeStep:
+    counts = {iso2: ChangeCounts(**found) for iso2, found in document["counts"].items()}
+    return ChangeStep(folder, document["from"], document["to"], False, counts)

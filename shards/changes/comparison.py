@@ -13,7 +13,7 @@ from typing import Final
 
 import orjson
 
-from shards.changes.change_file import CAME, CHANGED, GONE, STATEMENTS, Counts, Writer
+from shards.changes.change_file import CAME, CHANGED, GONE, STATEMENTS, ChangeCounts, ChangeWriter
 from shards.codec.record import FIELDS
 from shards.codec.strings import END
 from shards.generations import generation_files
@@ -24,7 +24,7 @@ _BATCH: Final = 4_096
 _Row = tuple[bytes, int]  # a folded identifier and the row of its company
 
 
-def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Counts:
+def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> ChangeCounts:
     """Write what is different in the shard `new` to the file `target`, if anything is.
 
     Args:
@@ -32,7 +32,7 @@ def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Coun
     """
     shards = [None if path is None else generation_files.open_shard(path) for path in (old, new)]
     try:
-        writer = Writer(target, iso2)
+        writer = ChangeWriter(target, iso2)
         for nature, identifier, champs in _differences(*shards):
             writer.add(nature, identifier, champs)
         return writer.close()

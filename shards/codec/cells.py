@@ -55,7 +55,7 @@ class Spans(NamedTuple):
         return list(map(Span, self.starts.tolist(), self.stops.tolist()))
 
 
-class Part(NamedTuple):
+class CellRange(NamedTuple):
     """Neighbouring cells [first, end): one cell or a whole sector, with its sums."""
 
     place: str  # its name in keys of `top`
@@ -68,10 +68,10 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CellScope:
     """The parts that some sectors and sub-sectors choose, in layout order."""
 
-    parts: Sequence[Part]
+    parts: Sequence[CellRange]
     size: int
     cell_count: int
     with_ca: int
@@ -106,12 +106,12 @@ class Layout:
     cells: tuple[Cell, ...]
     starts: NDArray[np.int64]  # of each cell
     ends: NDArray[np.int64]  # of its rows with a turnover
-    single: tuple[Part, ...]  # each cell by itself
-    sectors: Mapping[str, Part]  # those that have a sector
+    single: tuple[CellRange, ...]  # each cell by itself
+    sectors: Mapping[str, CellRange]  # those that have a sector
     groups: Mapping[str, Sequence[int]]  # sub-sector -> cells
-    whole: Scope
+    whole: CellScope
 
-    def scope(self, secteurs: Sequence[str], sous_secteurs: Sequence[str] | None) -> Scope:
+    def scope(self, secteurs: Sequence[str], sous_secteurs: Sequence[str] | None) -> CellScope:
         """What these sectors (none given: all; else ascending) and sub-sectors choose."""
         if sous_secteurs is None:
             if not secteurs:
@@ -156,16 +156,16 @@ def load(packed: bytes) -> tuple[Cell, ...]:
     return tuple(Cell(*values) for values in msgpack.unpackb(packed))
 
 
-def _part(place: str, cells: Sequence[Cell], first: int, end: int) -> Part:
+def _part(place: str, cells: Sequence[Cell], first: int, end: int) -> CellRange:
     held = cells[first:end]
-    return Part(
+    return CellRange(
         place, first, end, held[0].start, held[-1].stop,
         sum(cell.with_ca - cell.start for cell in held), sum(cell.with_site for cell in held),
     )  # fmt: skip
 
 
-def _scope(parts: Sequence[Part]) -> Scope:
-    return Scope(
+def _scope(parts: Sequence[CellRange]) -> CellScope:
+    return CellScope(
         parts,
         sum(part.stop - part.start for part in parts),
         sum(part.end - part.first for part in parts),

@@ -95,7 +95,7 @@ def ranks(order: Rows) -> Rows:
 
 
 @dataclass(frozen=True)
-class Steps:
+class KeyRuns:
     """The rows of keys[i] stand at places[i] … places[i + 1] - 1 of the order; then come nulls.
 
     `keys` ascend, each once; `places` has one entry more.
@@ -129,7 +129,7 @@ class Steps:
         return found
 
 
-def of_order(keys: Keys) -> Steps:
+def of_order(keys: Keys) -> KeyRuns:
     """The steps of `keys`, which ascend and have no null among them.
 
     >>> of_order(np.array([-7, -3, -3])).places.tolist()
@@ -137,4 +137,4 @@ def of_order(keys: Keys) -> Steps:
     """
     begins = np.concatenate(([True], keys[1:] != keys[:-1]))[: len(keys)]
     places = np.append(np.flatnonzero(begins), len(keys)).astype(np.uint32)
-    return Steps(keys[begins], places)
+    return KeyRuns(keys[begins], places)

@@ -35,14 +35,14 @@ class Even:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sought:
+class Probe:
     """A text to be looked up, and the numbers between which those of what begins with it lie."""
 
     text: bytes
     bounds: NDArray[np.uint64]
 
 
-def sought(text: bytes) -> Sought:
+def probe(text: bytes) -> Probe:
     """What is looked up in many shards, prepared once.
 
     >>> [hex(bound) for bound in sought(b"ab").bounds]
@@ -50,21 +50,21 @@ def sought(text: bytes) -> Sought:
     """
     head = text[:_HEAD]
     low = int.from_bytes(head.ljust(_HEAD, b"\0"), "big")
-    return Sought(text, np.array([low, low + (1 << 8 * (_HEAD - len(head)))], dtype=np.uint64))
+    return Probe(text, np.array([low, low + (1 << 8 * (_HEAD - len(head)))], dtype=np.uint64))
 
 
 P = TypeVar("P", NDArray[np.uint32], Even)
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled(Generic[P]):
+class SparseIndex(Generic[P]):
     """`places` in `data`, sorted by the bytes from there on; `keys` are of places 0, 16, 32, …"""
 
     data: memoryview | bytes
     places: P
     keys: NDArray[np.uint64]
 
-    def beginning_with(self, what: Sought) -> Interval:
+    def beginning_with(self, what: Probe) -> Interval:
         """Which of `places` lie where the bytes of `what` begin."""
         low, high = (SAMPLED * self.keys.searchsorted(what.bounds)).tolist()
         text, count = what.text, len(self.places)

@@ -25,7 +25,7 @@ from typing import Final, Self
 from shards.errors import CorruptError, GenerationError
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
-from shards.generations.locks import Reading
+from shards.generations.locks import ReadLock
 from shards.generations.manifest import Manifest
 from shards.generations.reference import Reference
 from shards.search.reader import Shard
@@ -91,7 +91,7 @@ class Generation:
     manifest: Manifest
     reference: Reference
     shards: Base
-    reading: Reading
+    reading: ReadLock
 
     def close(self) -> None:
         for shard in self.shards.values():
@@ -131,7 +131,7 @@ def load(data: Path, generation: str) -> Generation:
 
 def open_folder(folder: Path, manifest: Manifest) -> Generation:
     """Open the generation in `folder`, whatever the name of the folder. Raises as `load`."""
-    reading = Reading(folder)
+    reading = ReadLock(folder)
     shards = Base()
     try:
         manifests.same_sizes(folder, manifest.files)

@@ -52,7 +52,7 @@ def _take(descriptor: int, data: Path) -> None:
         ) from error
 
 
-class Reading:
+class ReadLock:
     """Keeps a folder from being removed, from now until `end`."""
 
     def __init__(self, folder: Path) -> None:

@@ -21,7 +21,7 @@ _ID_DIGITS: Final = 16  # 64 bits of BLAKE3: two nights never share a name by ch
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class InputSource:
     """An input file of the build: its name, size in bytes, BLAKE3 in hexadecimal."""
 
     path: str
@@ -47,7 +47,7 @@ class Manifest:
 
     generation: str
     format: int
-    sources: tuple[Source, ...]
+    sources: tuple[InputSource, ...]
     files: Mapping[str, File]
     total: int
     counts: Mapping[str, int]
@@ -62,7 +62,7 @@ class Manifest:
 
 def make(
     files: Mapping[str, File],
-    sources: Sequence[Source],
+    sources: Sequence[InputSource],
     counts: Mapping[str, int],
     secteurs: Mapping[str, int],
     forced: str | None = None,
@@ -100,7 +100,7 @@ def load(packed: bytes, where: Path) -> Manifest:
             raise WrongFormatError(
                 f"{where} has format {version}, this code reads {FORMAT_VERSION}; rebuild it"
             )
-        document["sources"] = tuple(Source(**source) for source in document["sources"])
+        document["sources"] = tuple(InputSource(**source) for source in document["sources"])
         document["files"] = {name: File(**file) for name, file in document["files"].items()}
         manifest = Manifest(**document)
     except (KeyError, TypeError, ValueError) as error:

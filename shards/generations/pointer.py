@@ -22,7 +22,7 @@ _NAME: Final = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class Pointer:
     """The published generation, the one before it, when (ISO 8601, UTC).
 
     Attributes:
@@ -40,7 +40,7 @@ class Published:
         return (self.generation, *([self.previous] if self.previous else ()), *self.older)
 
 
-def published(data: Path) -> Published | None:
+def published(data: Path) -> Pointer | None:
     """What CURRENT says, or None where nothing has been published.
 
     Raises:
@@ -52,7 +52,7 @@ def published(data: Path) -> Published | None:
         return None
     try:
         document = orjson.loads(packed)
-        known = Published(**{**document, "older": tuple(document.get("older", ()))})
+        known = Pointer(**{**document, "older": tuple(document.get("older", ()))})
         if not all(is_name(name) for name in known.kept):
             raise ValueError("a generation is 16 hexadecimal digits")
         return known
@@ -63,7 +63,7 @@ def published(data: Path) -> Published | None:
         ) from error
 
 
-def expected(data: Path) -> Published:
+def expected(data: Path) -> Pointer:
     """What CURRENT says.
 
     Raises:
@@ -101,7 +101,7 @@ def current(data: Path) -> str | None:
     return known.generation if known else None
 
 
-def point_to(data: Path, generation: str, behind: Sequence[str] = ()) -> Published:
+def point_to(data: Path, generation: str, behind: Sequence[str] = ()) -> Pointer:
     """Make `generation` the published one, in one step.
 
     Args:
@@ -109,15 +109,15 @@ def point_to(data: Path, generation: str, behind: Sequence[str] = ()) -> Publish
     """
     others = tuple(dict.fromkeys(name for name in behind if name != generation))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    known = Published(generation, others[0] if others else None, now, others[1:])
+    known = Pointer(generation, others[0] if others else None, now, others[1:])
     _write(data, known)
     return known
 
 
-def forget(data: Path, known: Published, kept: Collection[str]) -> None:
+def forget(data: Path, known: Pointer, kept: Collection[str]) -> None:
     """Leave the generations out that are no longer kept."""
     _write(data, replace(known, older=tuple(name for name in known.older if name in kept)))
 
 
-def _write(data: Path, known: Published) -> None:
+def _write(data: Path, known: Pointer) -> None:
     atomic_files.write(data / CURRENT, orjson.dumps(asdict(known)) + b"\n")

@@ -48,7 +48,7 @@ class SousSecteur:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellCount:
     """How many companies a sub-sector of a sector has in one country; None is "without"."""
 
     secteur: str | None
@@ -63,7 +63,7 @@ class Reference:
     pays: tuple[Pays, ...]
     secteurs: tuple[Secteur, ...]
     sous_secteurs: tuple[SousSecteur, ...]
-    counts: Mapping[str, tuple[Cell, ...]]
+    counts: Mapping[str, tuple[CellCount, ...]]
 
     def societes(self, iso2: str) -> int:
         """How many companies a country has."""
@@ -88,7 +88,7 @@ def load(packed: bytes) -> Reference:
         secteurs=tuple(Secteur(**entry) for entry in document["secteurs"]),
         sous_secteurs=tuple(SousSecteur(**entry) for entry in document["sous_secteurs"]),
         counts={
-            iso2: tuple(Cell(**cell) for cell in cells)
+            iso2: tuple(CellCount(**cell) for cell in cells)
             for iso2, cells in document["counts"].items()
         },
     )

@@ -17,7 +17,7 @@ from shards.search.reader import Shard
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownCompany:
     """A company as it is searched: its fields, its codes, its folded name and identifier."""
 
     row: int
@@ -29,7 +29,7 @@ class Known:
     identifiant: str
 
 
-def read(shard: Shard, rows: Sequence[int]) -> list[Known]:
+def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
     """These rows of a shard."""
     keys = shard.keys("capital_desc", np.array(rows, dtype=np.uint32)).tolist()
     found = []
@@ -39,18 +39,18 @@ def read(shard: Shard, rows: Sequence[int]) -> list[Known]:
         capital = None if key != key else -key
         nom, identifiant = fold(company["nom"]), fold_id(company["id"])
         found.append(
-            Known(row, company, cell.secteur, cell.sous_secteur, capital, nom, identifiant)
+            KnownCompany(row, company, cell.secteur, cell.sous_secteur, capital, nom, identifiant)
         )
     return found
 
 
-def search(known: Sequence[Known], query: Query) -> list[int]:
+def search(known: Sequence[KnownCompany], query: Query) -> list[int]:
     """The rows that match, in order. The companies are of one country, which `pays` names."""
     found = sorted((one for one in known if matches(one, query)), key=lambda c: place(c, query.tri))
     return [one.row for one in found]
 
 
-def matches(known: Known, query: Query) -> bool:
+def matches(known: KnownCompany, query: Query) -> bool:
     company = known.company
     groups = query.sous_secteurs
     return (
@@ -65,7 +65,7 @@ def matches(known: Known, query: Query) -> bool:
     )
 
 
-def place(known: Known, tri: str) -> tuple[Any, ...]:
+def place(known: KnownCompany, tri: str) -> tuple[Any, ...]:
     """What an order compares (B27 to B32), within one country."""
     company, identifier = known.company, known.company["id"].encode()
     if tri == "nom":
@@ -84,7 +84,7 @@ def place(known: Known, tri: str) -> tuple[Any, ...]:
     return (value is None, 0 if value is None else sign * value, identifier)
 
 
-def _named(known: Known, q: str) -> bool:
+def _named(known: KnownCompany, q: str) -> bool:
     """B15, B16: the folded name contains the folded q, or the identifier begins with it."""
     folded, prefix = fold(q), fold_id(q)
     if not folded:

@@ -17,15 +17,15 @@ from types import MappingProxyType
 from typing import Final
 
 from shards.changes import change_steps, comparison
-from shards.changes.change_file import SUFFIX, Counts
+from shards.changes.change_file import SUFFIX, ChangeCounts
 from shards.changes.change_steps import Compare, Shards
 from shards.errors import GenerationError, ShardError
 from shards.generations import atomic_files, generation_files, locks, pointer
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
 from shards.generations.generation_files import MANIFEST, REFERENCE
-from shards.generations.manifest import File, Manifest, Source
-from shards.generations.pointer import Published
+from shards.generations.manifest import File, InputSource, Manifest
+from shards.generations.pointer import Pointer
 from shards.generations.reference import Reference
 from shards.publish import smoke_test
 
@@ -84,7 +84,7 @@ def staging(data: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=data))
 
 
-def compare(countries: Iterable[Shards], folder: Path) -> dict[str, Counts]:
+def compare(countries: Iterable[Shards], folder: Path) -> dict[str, ChangeCounts]:
     """What is different in these countries, one after the other, in this process."""
     found = {c.iso2: comparison.compare(c.old, c.new, c.iso2, folder / f"{c.iso2}{SUFFIX}")
              for c in countries}  # fmt: skip
@@ -95,7 +95,7 @@ def publish(
     data: Path,
     staged: Path,
     *,
-    sources: Sequence[Source],
+    sources: Sequence[InputSource],
     known: Mapping[str, File] = MappingProxyType({}),
     gates: Gates = _GATES,
     keep: int = KEPT,
@@ -166,7 +166,7 @@ def adopt(
     _prune(data, keep)
 
 
-def rollback(data: Path, to: str | None = None) -> Published:
+def rollback(data: Path, to: str | None = None) -> Pointer:
     """Publish a kept generation again, the previous one unless `to` names another.
 
     Raises:
@@ -190,7 +190,7 @@ def rollback(data: Path, to: str | None = None) -> Published:
         return pointer.point_to(data, wanted, known.kept if known else ())
 
 
-def counts_of(data: Path, before: Published | None) -> dict[str, int] | None:
+def counts_of(data: Path, before: Pointer | None) -> dict[str, int] | None:
     """The companies by country of the published generation, whatever its format.
 
     None where there is one that cannot be read; empty where there is none.
@@ -205,7 +205,7 @@ def _counts(folder: Path) -> dict[str, int] | None:
         return None
 
 
-def _whole(data: Path, before: Published | None) -> Manifest | None:
+def _whole(data: Path, before: Pointer | None) -> Manifest | None:
     """The manifest of the published generation, if it is of our format and not damaged.
 
     One that cannot be compared with is no reason not to replace it.

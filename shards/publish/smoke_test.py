@@ -16,7 +16,7 @@ from typing import Final
 from shards.errors import GenerationError
 from shards.generations.reference import Reference
 from shards.publish import naive_search
-from shards.publish.naive_search import Known
+from shards.publish.naive_search import KnownCompany
 from shards.query import ORDERS, Query
 from shards.search.reader import Shard
 from shards.search.search import Base, search
@@ -112,14 +112,14 @@ def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
         yield query, range(cell.start, cell.stop)
 
 
-def _questions(scope: Query, known: list[Known]) -> Iterator[Query]:
+def _questions(scope: Query, known: list[KnownCompany]) -> Iterator[Query]:
     """Searches within a scope that some of its companies answer, each in every order."""
     for place in _picked(len(known)):
         for query in _about(scope, known[place]):
             yield from (replace(query, tri=tri) for tri in ORDERS)
 
 
-def _about(scope: Query, known: Known) -> Iterator[Query]:
+def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
     company = known.company
     ca, effectif = company["ca_eur"], company["effectif"]
     yield scope

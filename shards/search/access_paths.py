@@ -17,7 +17,7 @@ from shards.codec.arrays import Rows, ranges, where
 from shards.codec.cells import Span, Spans
 from shards.codec.row_sets import EMPTY, Bits, Listed, Mask
 from shards.search import predicates
-from shards.search.predicates import Conditions
+from shards.search.predicates import Predicates
 from shards.search.reader import Shard
 
 # Nanoseconds, measured on 2.8 million rows; only their ratios matter.
@@ -37,7 +37,7 @@ Test = Callable[[Rows], Mask]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRows:
     """How many rows match, all of them in no order, and the nanoseconds it takes to list them."""
 
     total: int
@@ -46,11 +46,11 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class AccessPath:
     """What a path will cost, in nanoseconds, and the way itself."""
 
     cost: float
-    run: Callable[[], Found]
+    run: Callable[[], FoundRows]
 
 
 def free() -> float:
@@ -58,17 +58,17 @@ def free() -> float:
     return 0.0
 
 
-NOTHING: Final = Found(0, EMPTY.rows, free)
+NOTHING: Final = FoundRows(0, EMPTY.rows, free)
 
 
-def cheapest(shard: Shard, asked: Conditions) -> Path:
+def cheapest(shard: Shard, asked: Predicates) -> AccessPath:
     """The path of least estimated cost."""
     return min(_paths(shard, asked), key=lambda path: path.cost)
 
 
 def tests(
     shard: Shard,
-    asked: Conditions,
+    asked: Predicates,
     *,
     facts: bool = True,
     turnover: bool = True,
@@ -90,7 +90,7 @@ def tests(
     return found
 
 
-def _paths(shard: Shard, asked: Conditions) -> Iterator[Path]:
+def _paths(shard: Shard, asked: Predicates) -> Iterator[AccessPath]:
     if isinstance(asked.named, Listed):
         listed = asked.named
         yield _listing(shard, asked, listed.size, listed.rows, named=False)
@@ -107,14 +107,14 @@ def _paths(shard: Shard, asked: Conditions) -> Iterator[Path]:
 
 def _listing(
     shard: Shard,
-    asked: Conditions,
+    asked: Predicates,
     size: int,
     rows: Callable[[], Rows],
     *,
     facts: bool = True,
     turnover: bool = True,
     named: bool = True,
-) -> Path:
+) -> AccessPath:
     """Lists `size` rows, and tests each for what is left."""
     each = LISTING
     each += FACTS * (facts and asked.facts is not None)
@@ -123,16 +123,16 @@ def _listing(
     if named and asked.named is not None:
         each += IN_BITS if isinstance(asked.named, Bits) else IN_LIST
 
-    def run() -> Found:
+    def run() -> FoundRows:
         left = rows()
         for test in tests(shard, asked, facts=facts, turnover=turnover, named=named):
             left = left.take(where(test(left)))
-        return Found(len(left), lambda: left, free)
+        return FoundRows(len(left), lambda: left, free)
 
-    return Path(CALL + each * size, run)
+    return AccessPath(CALL + each * size, run)
 
 
-def _by_turnover(shard: Shard, asked: Conditions) -> Path:
+def _by_turnover(shard: Shard, asked: Predicates) -> AccessPath:
     """Along `ca_desc`, with the facts that lie in that order."""
     assert asked.turnover is not None
     first, end = asked.turnover
@@ -156,25 +156,25 @@ def _by_turnover(shard: Shard, asked: Conditions) -> Path:
         return order[first:end].take(where(bounds.along(shard.turnover_facts[first:end])))
 
     if asked.scope is None and asked.named is None:
-        return Path(CALL + ALONG * size, lambda: _along(order, first, bounds.along(
+        return AccessPath(CALL + ALONG * size, lambda: _along(order, first, bounds.along(
             shard.turnover_facts[first:end])))  # fmt: skip
     assert asked.headcount is not None
     share = (asked.headcount.end - asked.headcount.first) / max(1, shard.rows)
     left = _listing(shard, asked, int(size * share), masked, facts=False, turnover=False)
-    return Path(left.cost + ALONG * size, left.run)
+    return AccessPath(left.cost + ALONG * size, left.run)
 
 
-def _along(order: Rows, first: int, mask: Mask) -> Found:
+def _along(order: Rows, first: int, mask: Mask) -> FoundRows:
     """The rows at the places of `mask`, which begins at place `first` of the order."""
 
     def rows() -> Rows:
         return order[first : first + len(mask)].take(where(mask))
 
     total = int(np.count_nonzero(mask))
-    return Found(total, rows, lambda: LISTING * len(mask))
+    return FoundRows(total, rows, lambda: LISTING * len(mask))
 
 
-def _by_headcount(shard: Shard, asked: Conditions) -> Path:
+def _by_headcount(shard: Shard, asked: Predicates) -> AccessPath:
     assert asked.headcount is not None
     first, end = asked.headcount
     order = shard.order("effectif_desc")
@@ -188,7 +188,7 @@ def _by_headcount(shard: Shard, asked: Conditions) -> Path:
 # -- neighbours ------------------------------------------------------------------------
 
 
-def _by_spans(shard: Shard, asked: Conditions) -> Path:
+def _by_spans(shard: Shard, asked: Predicates) -> AccessPath:
     """Ranges of rows: a scope, of each cell the stretch that a bound of turnover leaves."""
     scope = asked.scope or shard.layout.whole
     number, size = (len(scope.parts) if asked.scope else 1), float(scope.size)
@@ -199,26 +199,26 @@ def _by_spans(shard: Shard, asked: Conditions) -> Path:
         size = scope.with_ca * share
     if asked.facts is None:
         cost = COUNTED * number + (asked.named is not None) * IN_WORDS * shard.rows
-        return Path(CALL + cost, lambda: _counted(shard, asked))
+        return AccessPath(CALL + cost, lambda: _counted(shard, asked))
     each = ALONG * (1 + (asked.named is not None))
-    return Path(SPAN * number + each * size, lambda: _in_spans(shard, asked))
+    return AccessPath(SPAN * number + each * size, lambda: _in_spans(shard, asked))
 
 
-def _counted(shard: Shard, asked: Conditions) -> Found:
+def _counted(shard: Shard, asked: Predicates) -> FoundRows:
     """Ranges in which all rows match, or those of a `q`, which its bits tell word by word."""
     spans = predicates.spans(shard, asked)
     if asked.named is None:
-        return Found(spans.size, lambda: _listed(spans), lambda: LISTING * spans.size)
+        return FoundRows(spans.size, lambda: _listed(spans), lambda: LISTING * spans.size)
     assert isinstance(asked.named, Bits)
     total = asked.named.within(*spans)
-    return Found(total, lambda: _masked(shard, asked, spans).rows(), lambda: ALONG * spans.size)
+    return FoundRows(total, lambda: _masked(shard, asked, spans).rows(), lambda: ALONG * spans.size)
 
 
-def _in_spans(shard: Shard, asked: Conditions) -> Found:
+def _in_spans(shard: Shard, asked: Predicates) -> FoundRows:
     return _masked(shard, asked, predicates.spans(shard, asked))
 
 
-def _masked(shard: Shard, asked: Conditions, spans: Spans) -> Found:
+def _masked(shard: Shard, asked: Predicates, spans: Spans) -> FoundRows:
     """Ranges in which facts and `q` are looked at row by row."""
     each = spans.each()
     if not each:
@@ -237,12 +237,12 @@ def _masked(shard: Shard, asked: Conditions, spans: Spans) -> Found:
         found = [where(mask) + span.start for span, mask in masks]
         return np.concatenate(found).astype(np.uint32)
 
-    return Found(
+    return FoundRows(
         sum(int(np.count_nonzero(mask)) for _, mask in masks), rows, lambda: LISTING * size
     )
 
 
-def _mask(shard: Shard, asked: Conditions, span: Span) -> Mask:
+def _mask(shard: Shard, asked: Predicates, span: Span) -> Mask:
     """Which rows of `span` meet facts and `q`."""
     mask: Mask | None = None
     if asked.facts is not None:

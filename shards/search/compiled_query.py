@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from shards.codec.folding import fold, fold_id
-from shards.codec.sparse_index import Sought, sought
+from shards.codec.sparse_index import Probe, probe
 from shards.format import SUFFIX_BYTES
 from shards.query import Query
 
@@ -16,7 +16,7 @@ _GREATEST: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NameTerm:
     """What `q` asks (contract B15).
 
     `parts` are the words of the folded text: a name holds them side by side, the first ending a
@@ -25,12 +25,12 @@ class Named:
     """
 
     parts: tuple[bytes, ...]
-    only: Sought | None
-    prefix: Sought | None
+    only: Probe | None
+    prefix: Probe | None
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CompiledQuery:
     """A query that something may match.
 
     Attributes:
@@ -41,7 +41,7 @@ class Question:
     tri: str
     secteurs: tuple[str, ...]
     sous_secteurs: tuple[str, ...] | None
-    named: Named | None
+    named: NameTerm | None
     turnover: tuple[float, float] | None
     headcount: tuple[np.int32, np.int32] | None
     site_web: bool
@@ -62,7 +62,7 @@ class Question:
         return self.named is None and not self.has_scope and not self.has_bounds
 
 
-def ask(query: Query) -> Question | None:
+def compile_query(query: Query) -> CompiledQuery | None:
     """The question of `query`; None where nothing can match (B9, B16, crossed bounds)."""
     named = None if query.q is None else _named(query.q)
     turnover = _turnover(query)
@@ -74,7 +74,7 @@ def ask(query: Query) -> Question | None:
         or (headcount is not None and headcount[0] > headcount[1])
     ):
         return None
-    return Question(
+    return CompiledQuery(
         tri=query.tri,
         secteurs=tuple(sorted(set(query.secteurs))),
         sous_secteurs=query.sous_secteurs,
@@ -85,13 +85,13 @@ def ask(query: Query) -> Question | None:
     )
 
 
-def _named(q: str) -> Named:
+def _named(q: str) -> NameTerm:
     parts = tuple(part.encode() for part in fold(q).split())
     prefix = fold_id(q).encode()
-    return Named(
+    return NameTerm(
         parts,
-        sought(parts[0][:SUFFIX_BYTES]) if len(parts) == 1 else None,
-        sought(prefix) if prefix else None,
+        probe(parts[0][:SUFFIX_BYTES]) if len(parts) == 1 else None,
+        probe(prefix) if prefix else None,
     )
 
 

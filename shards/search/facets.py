@@ -14,8 +14,8 @@ import numpy as np
 
 from shards.codec.arrays import Rows
 from shards.query import Query
-from shards.search.compiled_query import Question, ask
-from shards.search.merge import Row, Source, page
+from shards.search.compiled_query import CompiledQuery, compile_query
+from shards.search.merge import MergedRow, MergeSource, page
 from shards.search.planner import Matches, plans
 from shards.search.reader import Shard
 
@@ -23,7 +23,7 @@ from shards.search.reader import Shard
 _BLOCK: Final = 1 << 18
 
 
-class Place(NamedTuple):
+class FacetRow(NamedTuple):
     """A sector (NACE division, None: none) of a country."""
 
     iso2: str
@@ -31,11 +31,11 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class FacetCount:
     """The companies that match by place, where there are any, and the first of them in order."""
 
-    counts: Mapping[Place, int]
-    rows: tuple[Row, ...]
+    counts: Mapping[FacetRow, int]
+    rows: tuple[MergedRow, ...]
 
     @property
     def total(self) -> int:
@@ -43,32 +43,34 @@ class Census:
         return sum(self.counts.values())
 
 
-def census(shards: Mapping[str, Shard], query: Query, *, limit: int) -> Census:
+def count_facets(shards: Mapping[str, Shard], query: Query, *, limit: int) -> FacetCount:
     """Count all that match `query`, and find the first `limit` of them.
 
     Args:
         shards: all countries of the generation; those of `query.pays` must be among them.
     """
-    question = ask(query)
-    counts: Counter[Place] = Counter()
-    sources: list[Source] = []
+    question = compile_query(query)
+    counts: Counter[FacetRow] = Counter()
+    sources: list[MergeSource] = []
     if question is not None:
         for shard, plan in plans(shards, query.pays, question, limit):
             found = plan.find()
             if found.total:
                 _count(counts, shard, question, found)
-                sources.append(Source(shard, found.total, found.first))
+                sources.append(MergeSource(shard, found.total, found.first))
     rows = page(sources, query.tri, offset=0, limit=limit) if sources and limit else ()
-    return Census(counts, rows)
+    return FacetCount(counts, rows)
 
 
-def _count(counts: Counter[Place], shard: Shard, question: Question, found: Matches) -> None:
+def _count(
+    counts: Counter[FacetRow], shard: Shard, question: CompiledQuery, found: Matches
+) -> None:
     cells = shard.layout.cells
     for index, number in _by_cell(shard, question, found):
-        counts[Place(shard.iso2, cells[index].secteur)] += number
+        counts[FacetRow(shard.iso2, cells[index].secteur)] += number
 
 
-def _by_cell(shard: Shard, question: Question, found: Matches) -> Iterable[tuple[int, int]]:
+def _by_cell(shard: Shard, question: CompiledQuery, found: Matches) -> Iterable[tuple[int, int]]:
     """The cells with matching rows, and how many of these each has."""
     if question.named is None and not question.has_bounds:
         scope = shard.layout.scope(question.secteurs, question.sous_secteurs)

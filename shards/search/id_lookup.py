@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows, distinct
 from shards.codec.row_sets import NONE, Listed, Lookup, Packed, to_open
-from shards.codec.sparse_index import Even, Sampled, Sought, sought
+from shards.codec.sparse_index import Even, Probe, SparseIndex, probe
 from shards.codec.strings import END
 
 # An identifier has at most 64 characters (FORMAT.md §10).
@@ -18,27 +18,27 @@ _LISTING: Final = 5.0  # nanoseconds a row
 
 
 @dataclass(frozen=True, slots=True)
-class Idents:
+class IdLookup:
     """The folded identifiers, sorted, and rows[i], the row of place i; ties by row.
 
     `heavy` looks up what the build has united: the rows of a prefix that many identifiers have;
     none has so many that are at most `light`. `first` and `last` are the ends of the list.
     """
 
-    folded: Sampled[NDArray[np.uint32]] | Sampled[Even]
+    folded: SparseIndex[NDArray[np.uint32]] | SparseIndex[Even]
     rows: Rows
     light: int
     heavy: Callable[[bytes], Packed | None]
     first: bytes
     last: bytes
 
-    def may_begin_with(self, prefix: Sought) -> bool:
+    def may_begin_with(self, prefix: Probe) -> bool:
         """False where no identifier does: most `q` are letters, most identifiers digits."""
         text = prefix.text
         return self.first[: len(text)] <= text <= self.last
 
 
-def beginning_with(index: Idents, prefix: Sought) -> Lookup:
+def beginning_with(index: IdLookup, prefix: Probe) -> Lookup:
     """The rows whose folded identifier begins with `prefix`, which is folded."""
     if not index.may_begin_with(prefix):
         return NONE
@@ -51,9 +51,9 @@ def beginning_with(index: Idents, prefix: Sought) -> Lookup:
     return Lookup(cost, lambda: Listed(distinct(index.rows[first:end].copy())))
 
 
-def equal_to(index: Idents, whole: str) -> Rows:
+def equal_to(index: IdLookup, whole: str) -> Rows:
     """The rows whose folded identifier is `whole`, which is folded; ascending."""
-    first, end = index.folded.beginning_with(sought(whole.encode() + END))
+    first, end = index.folded.beginning_with(probe(whole.encode() + END))
     return index.rows[first:end]
 
 

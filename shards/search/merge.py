@@ -24,14 +24,14 @@ SPARE: Final = 4
 SHARES: Final = 2
 
 
-class Row(NamedTuple):
+class MergedRow(NamedTuple):
     """A company: its country and its row number there."""
 
     iso2: str
     row: int
 
 
-class Source(NamedTuple):
+class MergeSource(NamedTuple):
     """The matching rows of one shard: how many, at least one, and the first of them in order."""
 
     shard: Shard
@@ -53,14 +53,16 @@ class _Merged(NamedTuple):
     at: NDArray[np.intp]
 
 
-def page(sources: Sequence[Source], tri: str, *, offset: int, limit: int) -> tuple[Row, ...]:
+def page(
+    sources: Sequence[MergeSource], tri: str, *, offset: int, limit: int
+) -> tuple[MergedRow, ...]:
     """Rows [offset, offset + limit) of all sources together, in the order `tri`.
 
     `sources` are in the order of their countries.
     """
     if len(sources) == 1:
         shard, _, first = sources[0]
-        return tuple(Row(shard.iso2, row) for row in first(offset + limit)[offset:].tolist())
+        return tuple(MergedRow(shard.iso2, row) for row in first(offset + limit)[offset:].tolist())
     total = sum(source.total for source in sources)
     count = min(offset + limit, total)
     asked = [
@@ -84,7 +86,7 @@ def page(sources: Sequence[Source], tri: str, *, offset: int, limit: int) -> tup
             heads[source] = sources[source].first(asked[source])
             compared[source] = _compared(shards[source], tri, heads[source])
     shown = zip(merged.sources[offset:].tolist(), merged.at[offset:].tolist(), strict=True)
-    return tuple(Row(shards[source].iso2, int(heads[source][at])) for source, at in shown)
+    return tuple(MergedRow(shards[source].iso2, int(heads[source][at])) for source, at in shown)
 
 
 def _compared(shard: Shard, tri: str, rows: Rows) -> Any:

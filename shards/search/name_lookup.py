@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows, distinct, ranges, where
 from shards.codec.row_sets import NONE, Counted, Listed, Lookup, Packed, RowSet, to_open
-from shards.codec.sparse_index import Sampled, Sought
+from shards.codec.sparse_index import Probe, SparseIndex
 from shards.codec.strings import Interval, Texts
 from shards.format import OWNED, SUFFIX_BYTES
 
@@ -31,7 +31,7 @@ _UNITING: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class NameLookup:
     """The index of one shard.
 
     The rows of word i are postings[starts[i] : starts[i + 1]], ascending. The folded name of row i
@@ -42,7 +42,7 @@ class Words:
 
     words: Texts
     owners: Numbers
-    suffixes: Sampled[Numbers]
+    suffixes: SparseIndex[Numbers]
     starts: Numbers
     postings: Rows
     tokens: Numbers
@@ -52,7 +52,7 @@ class Words:
     phrase: Callable[[bytes], Packed | None]
 
 
-def containing(index: Words, part: bytes, what: Sought) -> Lookup:
+def containing(index: NameLookup, part: bytes, what: Probe) -> Lookup:
     """The rows with a word that contains `part`; `what` is its first SUFFIX_BYTES, looked up."""
     interval = index.suffixes.beginning_with(what)
     if interval.first == interval.end:
@@ -64,7 +64,7 @@ def containing(index: Words, part: bytes, what: Sought) -> Lookup:
     return Lookup(cost, lambda: _united(index, part, interval), known)
 
 
-def _united(index: Words, part: bytes, interval: Interval) -> RowSet:
+def _united(index: NameLookup, part: bytes, interval: Interval) -> RowSet:
     owners = owners_of(index, interval)
     if len(part) > SUFFIX_BYTES:
         held = [part in index.words[owner] for owner in owners.tolist()]
@@ -72,7 +72,7 @@ def _united(index: Words, part: bytes, interval: Interval) -> RowSet:
     return Listed(united_rows(index, owners))
 
 
-def owners_of(index: Words, interval: Interval) -> Numbers:
+def owners_of(index: NameLookup, interval: Interval) -> Numbers:
     """The words in which these suffixes lie, ascending."""
     places = np.sort(np.asarray(index.suffixes.places[interval.first : interval.end]))
     found = index.owners.take(places // np.uint32(OWNED))
@@ -84,7 +84,7 @@ def owners_of(index: Words, interval: Interval) -> Numbers:
     return distinct(found)
 
 
-def united_rows(index: Words, owners: Numbers) -> Rows:
+def united_rows(index: NameLookup, owners: Numbers) -> Rows:
     """The rows of all these words, ascending, each once."""
     if len(owners) == 1:
         only = int(owners[0])
@@ -94,7 +94,7 @@ def united_rows(index: Words, owners: Numbers) -> Rows:
     return distinct(index.postings.take(ranges(first, count)))
 
 
-def folded_names(index: Words, rows: Rows) -> list[bytes]:
+def folded_names(index: NameLookup, rows: Rows) -> list[bytes]:
     """The folded names of `rows`."""
     first = index.token_starts.take(rows).astype(np.int64)
     count = index.token_starts.take(rows + 1) - first
@@ -110,7 +110,7 @@ def folded_names(index: Words, rows: Rows) -> list[bytes]:
     return names
 
 
-def beginning_with(index: Words, prefix: bytes) -> Interval:
+def beginning_with(index: NameLookup, prefix: bytes) -> Interval:
     """The words that begin with `prefix`."""
     words = index.words
     first = _below(words, prefix)
@@ -131,7 +131,7 @@ def _below(words: Texts, text: bytes) -> int:
     return low
 
 
-def exactly(index: Words, word: bytes) -> int | None:
+def exactly(index: NameLookup, word: bytes) -> int | None:
     """The number of `word`, if there is such a word."""
     first, end = beginning_with(index, word + b"\n")
     return first if first < end else None

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows, common, distinct, ranges, where
 from shards.codec.row_sets import EMPTY, NONE, Bits, Listed, Lookup, Mask, Packed, RowSet, to_open
-from shards.codec.sparse_index import sought
+from shards.codec.sparse_index import probe
 from shards.codec.strings import END, Interval
 from shards.format import SUFFIX_BYTES
 from shards.search import name_lookup
-from shards.search.name_lookup import Numbers, Words
+from shards.search.name_lookup import NameLookup, Numbers
 
 # Rows that are looked at together: their words stay in the processor's cache.
 BATCH: Final = 1 << 14
@@ -48,7 +48,7 @@ class _Candidates(NamedTuple):
     rows: Callable[[], Rows]
 
 
-def holding(index: Words, parts: Sequence[bytes]) -> Lookup:
+def holding(index: NameLookup, parts: Sequence[bytes]) -> Lookup:
     """The rows whose folded name holds `parts`, at least two, side by side."""
     pairs = [index.junction(_pair(*two)) for two in pairwise(parts)]
     known = [pair for pair in pairs if pair is not None]
@@ -71,7 +71,7 @@ def holding(index: Words, parts: Sequence[bytes]) -> Lookup:
 
 
 def _those(
-    index: Words, what: _Sought, lists: Sequence[_Candidates], pairs: Sequence[Bits]
+    index: NameLookup, what: _Sought, lists: Sequence[_Candidates], pairs: Sequence[Bits]
 ) -> RowSet:
     """The rows that are in all of these, as far as that pays, and hold what is sought."""
     rows = lists[0].rows()
@@ -94,21 +94,21 @@ def _pair(one: bytes, other: bytes) -> bytes:
     return (one.decode()[-1] + other.decode()[0]).encode()
 
 
-def _candidates(index: Words, what: _Sought, pairs: Sequence[Packed]) -> Iterator[_Candidates]:
+def _candidates(index: NameLookup, what: _Sought, pairs: Sequence[Packed]) -> Iterator[_Candidates]:
     """The rows of each pair, of each word between, of the words that the last part begins, and of
     those that the first part ends."""
     yield from (_Candidates(pair.size, pair.rows) for pair in pairs)
     for number in (Interval(word, word + 1) for word in what.between):
         yield _of_words(index, number)
     yield _of_words(index, what.last)
-    ending = index.suffixes.beginning_with(sought((what.first + END)[:SUFFIX_BYTES]))
+    ending = index.suffixes.beginning_with(probe((what.first + END)[:SUFFIX_BYTES]))
     if ending.end - ending.first <= _ENDINGS:
         owners = name_lookup.owners_of(index, ending)
         size = int((index.starts.take(owners + 1) - index.starts.take(owners)).sum())
         yield _Candidates(size, lambda: name_lookup.united_rows(index, owners))
 
 
-def _of_words(index: Words, numbers: Interval) -> _Candidates:
+def _of_words(index: NameLookup, numbers: Interval) -> _Candidates:
     """The rows of neighbouring words, whose postings are neighbours too."""
     held = index.postings[int(index.starts[numbers.first]) : int(index.starts[numbers.end])]
     if numbers.end == numbers.first + 1:
@@ -116,7 +116,7 @@ def _of_words(index: Words, numbers: Interval) -> _Candidates:
     return _Candidates(len(held), lambda: distinct(held.copy()))
 
 
-def _looked_at(index: Words, rows: Rows, what: _Sought) -> Rows:
+def _looked_at(index: NameLookup, rows: Rows, what: _Sought) -> Rows:
     """Those of `rows` whose words hold the parts, wherever in the name they stand."""
     start = index.token_starts.take(rows).astype(np.int64)
     count = index.token_starts.take(rows + np.uint32(1)) - start
@@ -136,7 +136,7 @@ def _looked_at(index: Words, rows: Rows, what: _Sought) -> Rows:
     return rows.take(where(held))
 
 
-def _ends(index: Words, numbers: Numbers, part: bytes) -> Mask:
+def _ends(index: NameLookup, numbers: Numbers, part: bytes) -> Mask:
     """Which of the words end with `part`, compared from its last byte back.
 
     Where a word is shorter, the byte before it is the END of another (before the first word: of the

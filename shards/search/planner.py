@@ -17,9 +17,9 @@ from shards.codec.arrays import Rows, distinct
 from shards.codec.row_sets import EMPTY, NONE, Counted, Lookup, RowSet
 from shards.query import ORDERS
 from shards.search import access_paths, id_lookup, name_lookup, phrase_lookup, predicates, top_rows
-from shards.search.access_paths import Found
-from shards.search.compiled_query import Named, Question
-from shards.search.predicates import Conditions
+from shards.search.access_paths import FoundRows
+from shards.search.compiled_query import CompiledQuery, NameTerm
+from shards.search.predicates import Predicates
 from shards.search.reader import Shard
 
 # Microseconds that a country takes at least, with its page.
@@ -36,7 +36,7 @@ class Matches:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RowPlan:
     """How a question will be answered by one shard, and the microseconds that it may take."""
 
     cost: float
@@ -47,14 +47,14 @@ NOTHING: Final = Matches(0, lambda count: EMPTY.rows(), EMPTY.rows)
 
 
 def plans(
-    shards: Mapping[str, Shard], pays: Collection[str], question: Question, count: int
-) -> list[tuple[Shard, Plan]]:
+    shards: Mapping[str, Shard], pays: Collection[str], question: CompiledQuery, count: int
+) -> list[tuple[Shard, RowPlan]]:
     """How each country will answer, in their order: those of `pays`, all where it is empty."""
     scope = [shards[iso2] for iso2 in sorted(set(pays) or shards)]
     return [(shard, plan(shard, question, count)) for shard in scope]
 
 
-def plan(shard: Shard, question: Question, count: int) -> Plan:
+def plan(shard: Shard, question: CompiledQuery, count: int) -> RowPlan:
     """Find a way to answer `question`, by a few binary searches.
 
     Args:
@@ -62,23 +62,25 @@ def plan(shard: Shard, question: Question, count: int) -> Plan:
     """
     asked = predicates.conditions(shard, question)
     if asked is None:
-        return Plan(_PLAIN, lambda: NOTHING)
+        return RowPlan(_PLAIN, lambda: NOTHING)
     if question.named is not None:
         return _named_plan(shard, question, asked, question.named, count)
     total = counted(shard, asked)
     if total is None:
         path = access_paths.cheapest(shard, asked)
-        return Plan(_PLAIN + path.cost / 1e3, lambda: _matches(shard, question, asked, path.run()))
+        return RowPlan(
+            _PLAIN + path.cost / 1e3, lambda: _matches(shard, question, asked, path.run())
+        )
     # How they would be listed is only thought of when a page needs it.
-    found = Found(
+    found = FoundRows(
         total,
         lambda: access_paths.cheapest(shard, asked).run().rows(),
         lambda: access_paths.cheapest(shard, asked).cost,
     )
-    return Plan(_PLAIN, lambda: _matches(shard, question, asked, found))
+    return RowPlan(_PLAIN, lambda: _matches(shard, question, asked, found))
 
 
-def counted(shard: Shard, asked: Conditions) -> int | None:
+def counted(shard: Shard, asked: Predicates) -> int | None:
     """How many rows match, where no row has to be looked at for that."""
     scope, turnover, headcount = asked.scope, asked.turnover, asked.headcount
     if asked.named is not None or (scope is not None and headcount is not None):
@@ -100,8 +102,8 @@ def counted(shard: Shard, asked: Conditions) -> int | None:
 
 
 def _named_plan(
-    shard: Shard, question: Question, asked: Conditions, named: Named, count: int
-) -> Plan:
+    shard: Shard, question: CompiledQuery, asked: Predicates, named: NameTerm, count: int
+) -> RowPlan:
     lookup = (
         phrase_lookup.holding(shard.words, named.parts)
         if named.only is None
@@ -114,16 +116,16 @@ def _named_plan(
         others = access_paths.cheapest(shard, asked).cost
         # A set that costs nothing to find is dense: as much is looked at as there is without it.
         cost += min(others, cost) if cost else others
-    return Plan(_PLAIN + cost / 1e3, lambda: _with_names(shard, question, asked, named, lookup))
+    return RowPlan(_PLAIN + cost / 1e3, lambda: _with_names(shard, question, asked, named, lookup))
 
 
-def _is_free(asked: Conditions) -> bool:
+def _is_free(asked: Predicates) -> bool:
     """Whether nothing but a `q` is asked."""
     return asked.scope is None and asked.turnover is None and asked.facts is None
 
 
 def _with_names(
-    shard: Shard, question: Question, asked: Conditions, named: Named, by_name: Lookup
+    shard: Shard, question: CompiledQuery, asked: Predicates, named: NameTerm, by_name: Lookup
 ) -> Matches:
     """Names that contain `q`, and identifiers that begin with it (contract B15)."""
     by_id = NONE if named.prefix is None else id_lookup.beginning_with(shard.idents, named.prefix)
@@ -140,8 +142,8 @@ def _with_names(
 
 def _counted_matches(
     shard: Shard,
-    question: Question,
-    asked: Conditions,
+    question: CompiledQuery,
+    asked: Predicates,
     known: Counted,
     by_name: Lookup,
     by_id: Lookup,
@@ -162,16 +164,16 @@ def _counted_matches(
     )
 
 
-def _all_of(shard: Shard, question: Question, asked: Conditions, found: RowSet) -> Matches:
+def _all_of(shard: Shard, question: CompiledQuery, asked: Predicates, found: RowSet) -> Matches:
     """A set of which nothing else is asked."""
-    every = Found(found.size, found.rows, _listing(found))
+    every = FoundRows(found.size, found.rows, _listing(found))
     return _matches(shard, question, asked._replace(named=found), every)
 
 
 def _headed(
     shard: Shard,
-    question: Question,
-    asked: Conditions,
+    question: CompiledQuery,
+    asked: Predicates,
     total: int,
     head: Callable[[], Rows],
     found: Callable[[], RowSet],
@@ -204,7 +206,7 @@ def _listing(found: RowSet) -> Callable[[], float]:
     return lambda: found.count * access_paths.LISTING
 
 
-def _matches(shard: Shard, question: Question, asked: Conditions, found: Found) -> Matches:
+def _matches(shard: Shard, question: CompiledQuery, asked: Predicates, found: FoundRows) -> Matches:
     if not found.total:
         return NOTHING
     first = partial(top_rows.first, shard, question, asked, found)

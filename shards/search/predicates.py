@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
-from shards.codec.cells import Scope, Span, Spans
+from shards.codec.cells import CellScope, Span, Spans
 from shards.codec.row_sets import Mask, RowSet
 from shards.codec.strings import Interval
 from shards.format import website_bit
-from shards.search.compiled_query import Question
+from shards.search.compiled_query import CompiledQuery
 from shards.search.reader import Shard
 
 # Facts are compared in blocks that stay in the processor's nearest cache.
@@ -22,7 +22,7 @@ _BLOCK: Final = 1 << 14
 _TOGETHER: Final = 40
 
 
-class Facts(NamedTuple):
+class FactTest(NamedTuple):
     """Facts within bounds of headcount and website: (facts & mask) - low < width, unsigned."""
 
     mask: int | None
@@ -52,7 +52,7 @@ class Facts(NamedTuple):
         return met
 
 
-class Conditions(NamedTuple):
+class Predicates(NamedTuple):
     """The conditions of a question in one shard; None where it does not ask.
 
     Attributes:
@@ -63,23 +63,23 @@ class Conditions(NamedTuple):
         named: the rows that `q` finds.
     """
 
-    scope: Scope | None
+    scope: CellScope | None
     turnover: Interval | None
     every_turnover: bool
     headcount: Interval | None
     website: bool
-    facts: Facts | None
+    facts: FactTest | None
     named: RowSet | None = None
 
 
-_NONE: Final = Conditions(None, None, False, None, False, None)
+_NONE: Final = Predicates(None, None, False, None, False, None)
 
 
-def conditions(shard: Shard, question: Question) -> Conditions | None:
+def conditions(shard: Shard, question: CompiledQuery) -> Predicates | None:
     """The conditions of `question`, `q` left aside; None where they show that nothing matches."""
     if not question.has_scope and not question.has_bounds:
         return _NONE
-    scope: Scope | None = None
+    scope: CellScope | None = None
     if question.has_scope:
         scope = shard.layout.scope(question.secteurs, question.sous_secteurs)
         if not scope.size:
@@ -92,7 +92,7 @@ def conditions(shard: Shard, question: Question) -> Conditions | None:
         return None
     if headcount is not None and headcount.first >= headcount.end:
         return None
-    return Conditions(
+    return Predicates(
         scope,
         turnover,
         question.turnover == (-np.inf, np.inf),
@@ -102,13 +102,13 @@ def conditions(shard: Shard, question: Question) -> Conditions | None:
     )
 
 
-def _turnover(shard: Shard, question: Question) -> Interval | None:
+def _turnover(shard: Shard, question: CompiledQuery) -> Interval | None:
     if question.turnover is None:
         return None
     return shard.steps("ca_desc").within(*question.turnover)
 
 
-def _headcount(shard: Shard, question: Question) -> tuple[Interval | None, Interval | None]:
+def _headcount(shard: Shard, question: CompiledQuery) -> tuple[Interval | None, Interval | None]:
     """Places in `effectif_desc`, and codes of `facts`."""
     if question.headcount is None:
         return None, None
@@ -119,23 +119,23 @@ def _headcount(shard: Shard, question: Question) -> tuple[Interval | None, Inter
     return steps.within(low, high), Interval(last - int(end), last - int(first))
 
 
-def _facts(shard: Shard, codes: Interval | None, website: bool) -> Facts | None:
+def _facts(shard: Shard, codes: Interval | None, website: bool) -> FactTest | None:
     if codes is None and not website:
         return None
     bit = website_bit(shard.facts.dtype.str)
     if codes is None:
-        return Facts(None, bit, bit)
+        return FactTest(None, bit, bit)
     if website:
-        return Facts(None, bit + codes.first, codes.end - codes.first)
-    return Facts(bit - 1, codes.first, codes.end - codes.first)
+        return FactTest(None, bit + codes.first, codes.end - codes.first)
+    return FactTest(bit - 1, codes.first, codes.end - codes.first)
 
 
-def cell_mask(shard: Shard, scope: Scope) -> NDArray[np.bool_]:
+def cell_mask(shard: Shard, scope: CellScope) -> NDArray[np.bool_]:
     """Which cells of the shard are in the scope."""
     return scope.mask(len(shard.layout.cells))
 
 
-def spans(shard: Shard, asked: Conditions) -> Spans:
+def spans(shard: Shard, asked: Predicates) -> Spans:
     """The rows within scope and turnover, as ranges; in each, turnover descends."""
     scope = asked.scope or shard.layout.whole
     if asked.turnover is None:
@@ -148,7 +148,7 @@ def spans(shard: Shard, asked: Conditions) -> Spans:
 
 
 def _within(
-    shard: Shard, scope: Scope, asked: Conditions
+    shard: Shard, scope: CellScope, asked: Predicates
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rows of each cell of the scope whose places in `ca_desc` are in the stretch."""
     assert asked.turnover is not None

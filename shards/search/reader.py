@@ -27,13 +27,13 @@ from shards.codec.arrays import Rows
 from shards.codec.cells import Layout
 from shards.codec.folding import fold_id
 from shards.codec.row_sets import Counted, Packed
-from shards.codec.sort_keys import Keys, Steps
-from shards.codec.sparse_index import Even, Sampled
+from shards.codec.sort_keys import KeyRuns, Keys
+from shards.codec.sparse_index import Even, SparseIndex
 from shards.codec.strings import Interval, Texts
 from shards.errors import CorruptError, WrongFormatError
 from shards.search import id_lookup
-from shards.search.id_lookup import Idents
-from shards.search.name_lookup import Words
+from shards.search.id_lookup import IdLookup
+from shards.search.name_lookup import NameLookup
 
 # What is made once and kept until `close`.
 _KEPT: Final = (
@@ -179,7 +179,7 @@ class Shard:
         """The places in `effectif_desc` of the rows with a headcount and a website."""
         return self._array(format.WEBSITE, "effectif_desc", format.U4)
 
-    def steps(self, tri: str) -> Steps:
+    def steps(self, tri: str) -> KeyRuns:
         """The values along an order of `format.KEYS`."""
         return self._steps[tri]
 
@@ -207,13 +207,13 @@ class Shard:
     # -- names and identifiers -------------------------------------------------------
 
     @cached_property
-    def words(self) -> Words:
+    def words(self) -> NameLookup:
         """The index of the words of names."""
         texts = self._texts(format.WORD)
-        return Words(
+        return NameLookup(
             texts,
             self._array(format.WORD, "owners", format.U4),
-            Sampled(
+            SparseIndex(
                 texts.data,
                 self._array(format.WORD, "suffixes", format.U4),
                 self._array(format.WORD, "suffix_keys", format.U8),
@@ -228,16 +228,16 @@ class Shard:
         )
 
     @cached_property
-    def idents(self) -> Idents:
+    def idents(self) -> IdLookup:
         """The index of identifiers."""
         data = self._view(format.IDENT, b"data")
         starts = self._array(format.IDENT, "starts", format.U4)
         keys = self._array(format.IDENT, "keys", format.U8)
         same = len(starts) == 2  # the first text, and hence each of them, ends there
-        return Idents(
-            Sampled(data, Even(int(starts[1]), self.rows), keys)
+        return IdLookup(
+            SparseIndex(data, Even(int(starts[1]), self.rows), keys)
             if same
-            else Sampled(data, starts[:-1], keys),
+            else SparseIndex(data, starts[:-1], keys),
             self._array(format.IDENT, "rows", format.U4),
             format.heavy_size(self.rows),
             lambda prefix: self._sets[format.PREFIX, prefix],
@@ -299,9 +299,9 @@ class Shard:
     def _facts_type(self) -> str:
         return format.facts_type(len(self.steps("effectif_desc").keys))
 
-    def _read_steps(self, tri: str) -> Steps:
+    def _read_steps(self, tri: str) -> KeyRuns:
         keys = self._array(format.KEY, tri, format.KEYS[tri])
-        return Steps(keys, self._array(format.STEP, tri, format.U4))
+        return KeyRuns(keys, self._array(format.STEP, tri, format.U4))
 
     def _read_set(self, name: tuple[bytes, bytes]) -> Packed | None:
         packed = self._packed(*name)

@@ -11,9 +11,9 @@ from typing import Final
 
 from shards.codec.arrays import Rows
 from shards.query import DEEPEST, Query
-from shards.search.compiled_query import ask
-from shards.search.merge import Row, Source, page
-from shards.search.planner import Plan, plans
+from shards.search.compiled_query import compile_query
+from shards.search.merge import MergedRow, MergeSource, page
+from shards.search.planner import RowPlan, plans
 from shards.search.reader import Shard
 
 # Microseconds: the first pages of all countries in one order, merged.
@@ -21,11 +21,11 @@ _MERGING: Final = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ResultPage:
     """`total` companies match in the whole base (§8.2 rule 3); `rows` are the ones asked for."""
 
     total: int
-    rows: tuple[Row, ...]
+    rows: tuple[MergedRow, ...]
 
 
 class Base(dict[str, Shard]):
@@ -37,13 +37,13 @@ class Base(dict[str, Shard]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._first: dict[str, tuple[Row, ...]] = {}
+        self._first: dict[str, tuple[MergedRow, ...]] = {}
 
-    def first(self, tri: str) -> tuple[Row, ...]:
+    def first(self, tri: str) -> tuple[MergedRow, ...]:
         """The rows that any page of the whole base may show in the order `tri`."""
         known = self._first.get(tri)
         if known is None:
-            sources = [Source(shard, shard.rows, partial(_first, shard, tri))
+            sources = [MergeSource(shard, shard.rows, partial(_first, shard, tri))
                        for _, shard in sorted(self.items()) if shard.rows]  # fmt: skip
             known = page(sources, tri, offset=0, limit=DEEPEST) if sources else ()
             self._first[tri] = known
@@ -70,23 +70,25 @@ class Prepared:
     base: Base
     tri: str
     cost: float
-    plans: Sequence[tuple[Shard, Plan]] | None
+    plans: Sequence[tuple[Shard, RowPlan]] | None
 
-    def page(self, *, offset: int, limit: int) -> Page:
+    def page(self, *, offset: int, limit: int) -> ResultPage:
         """Rows [offset, offset + limit) of the companies that match, and how many match.
 
         `offset` and `limit` are at least 0, at most `query.DEEPEST` together.
         """
         if self.plans is None:
             total = sum(shard.rows for shard in self.base.values())
-            return Page(total, self.base.first(self.tri)[offset : offset + limit] if limit else ())
+            return ResultPage(
+                total, self.base.first(self.tri)[offset : offset + limit] if limit else ()
+            )
         matches = [(shard, plan.find()) for shard, plan in self.plans]
         total = sum(found.total for _, found in matches)
         if not limit or offset >= total:
-            return Page(total, ())
-        sources = [Source(shard, found.total, found.first)
+            return ResultPage(total, ())
+        sources = [MergeSource(shard, found.total, found.first)
                    for shard, found in matches if found.total]  # fmt: skip
-        return Page(total, page(sources, self.tri, offset=offset, limit=limit))
+        return ResultPage(total, page(sources, self.tri, offset=offset, limit=limit))
 
 
 def prepare(base: Base, query: Query, count: int = DEEPEST) -> Prepared:
@@ -96,7 +98,7 @@ def prepare(base: Base, query: Query, count: int = DEEPEST) -> Prepared:
         base: all countries of the generation; those of `query.pays` must be among them.
         count: where the page will end, at most: `cost` is that of such a page.
     """
-    question = ask(query)
+    question = compile_query(query)
     if question is None:
         return Prepared(base, query.tri, 0.0, ())
     if not query.pays and question.is_open:
@@ -105,6 +107,6 @@ def prepare(base: Base, query: Query, count: int = DEEPEST) -> Prepared:
     return Prepared(base, query.tri, sum(plan.cost for _, plan in found), found)
 
 
-def search(base: Base, query: Query, *, offset: int, limit: int) -> Page:
+def search(base: Base, query: Query, *, offset: int, limit: int) -> ResultPage:
     """`prepare` and its page at once."""
     return prepare(base, query, offset + limit).page(offset=offset, limit=limit)

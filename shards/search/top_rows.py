@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec.arrays import Rows, ranges, where
-from shards.codec.cells import Scope
+from shards.codec.cells import CellScope
 from shards.codec.row_sets import EMPTY, Listed
-from shards.codec.sort_keys import Steps
+from shards.codec.sort_keys import KeyRuns
 from shards.codec.strings import Interval
 from shards.search import access_paths, predicates
-from shards.search.access_paths import Found
-from shards.search.compiled_query import Question
-from shards.search.predicates import Conditions
+from shards.search.access_paths import FoundRows
+from shards.search.compiled_query import CompiledQuery
+from shards.search.predicates import Predicates
 from shards.search.reader import Shard
 
 # MERGED shards/ranking.py
@@ -68,7 +68,7 @@ def _ascending(shard: Shard, rows: Rows, count: int) -> Rows:
     return _least(rows, _ascending_places(steps, places), count)
 
 
-def _ascending_places(steps: Steps, places: Rows) -> Rows:
+def _ascending_places(steps: KeyRuns, places: Rows) -> Rows:
     """The places in `ca_asc` of the rows at these places of `ca_desc`.
 
     The rows of a key stand in the same sequence in both, and nulls at the same places.
@@ -92,7 +92,9 @@ _LEAST_BLOCK: Final = 64
 _LARGEST_BLOCK: Final = 1 << 15
 
 
-def first(shard: Shard, question: Question, asked: Conditions, found: Found, count: int) -> Rows:
+def first(
+    shard: Shard, question: CompiledQuery, asked: Predicates, found: FoundRows, count: int
+) -> Rows:
     """The first `count` rows that match, or all if there are fewer."""
     count = min(count, found.total)
     if not count:
@@ -117,7 +119,7 @@ def first(shard: Shard, question: Question, asked: Conditions, found: Found, cou
 # -- without looking at a row -------------------------------------------------------------
 
 
-def _direct(shard: Shard, question: Question, asked: Conditions, count: int) -> Rows | None:
+def _direct(shard: Shard, question: CompiledQuery, asked: Predicates, count: int) -> Rows | None:
     """The first rows where they stand in a list of the shard, None where they do not."""
     tri, order = question.tri, shard.order(question.tri)
     if asked.named is not None:
@@ -154,7 +156,7 @@ def _with_site(
     return order.take(chosen)
 
 
-def _heads(shard: Shard, tri: str, scope: Scope, count: int) -> Rows | None:
+def _heads(shard: Shard, tri: str, scope: CellScope, count: int) -> Rows | None:
     """From the lists that the build has made of each sector and cell."""
     listed = [part for part in scope.parts if part.stop - part.start >= format.TOP_LEAST]
     few = [part for part in scope.parts if part.stop - part.start < format.TOP_LEAST]
@@ -171,14 +173,14 @@ def _heads(shard: Shard, tri: str, scope: Scope, count: int) -> Rows | None:
     return least_ranked(shard, tri, np.concatenate(heads), count)
 
 
-def _fronts(shard: Shard, tri: str, asked: Conditions, count: int) -> Rows:
+def _fronts(shard: Shard, tri: str, asked: Predicates, count: int) -> Rows:
     """In a cell turnover descends, so the first rows of each range are the first of it."""
     starts, stops = predicates.spans(shard, asked)
     fronts = ranges(starts, np.minimum(stops - starts, count)).astype(np.uint32)
     return least_ranked(shard, tri, fronts, count)
 
 
-def _stretch(shard: Shard, tri: str, asked: Conditions) -> Interval:
+def _stretch(shard: Shard, tri: str, asked: Predicates) -> Interval:
     """The part of the order outside which no row matches."""
     if asked.turnover is not None and tri == "ca_desc":
         return asked.turnover
@@ -196,7 +198,7 @@ def _stretch(shard: Shard, tri: str, asked: Conditions) -> Interval:
 def _walk(
     shard: Shard,
     tri: str,
-    asked: Conditions,
+    asked: Predicates,
     stretch: Interval,
     count: int,
     expected: int,
@@ -223,7 +225,7 @@ def _walk(
     return found[0] if len(found) == 1 else np.concatenate(found)
 
 
-def _step(shard: Shard, tri: str, asked: Conditions) -> Callable[[int, int], Rows]:
+def _step(shard: Shard, tri: str, asked: Predicates) -> Callable[[int, int], Rows]:
     """What finds the matching rows between two places of the order."""
     order = shard.order(tri)
     met = asked.facts is None or (tri == "effectif_desc" and asked.headcount and not asked.website)

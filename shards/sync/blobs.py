@@ -17,14 +17,14 @@ from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
-from shards.sync.download import PART, Fetcher
+from shards.sync.download import PART, Downloader
 
 
 @dataclass(slots=True)
-class Stock:
+class BlobStore:
     """The files of a generation, gathered under their digests."""
 
-    fetcher: Fetcher
+    fetcher: Downloader
     generation: str
     folder: Path
     held: Mapping[str, list[Path]]

@@ -17,12 +17,12 @@ from tqdm import tqdm
 from shards.generations.reference import SPELLINGS
 from shards.publish.publication import KEPT
 from shards.sync import signature, source_url
-from shards.sync.download import Fetcher
+from shards.sync.download import Downloader
 from shards.sync.errors import SyncError
 from shards.sync.folder import Folder
-from shards.sync.mirror import Wish, follow, mirror
-from shards.sync.pacing import Patience, Rate
-from shards.sync.source import Source
+from shards.sync.mirror import MirrorOptions, follow, mirror
+from shards.sync.pacing import Backoff, RateLimit
+from shards.sync.source import MirrorSource
 
 _MIB: Final = 1 << 20
 
@@ -68,8 +68,8 @@ def sync(options: argparse.Namespace) -> None:
     """
     if isinstance(options.source, Folder) and options.source.is_at(options.data):
         options.wrong(f"{options.data} and the source are one folder")
-    wish = Wish(options.pays, options.public_key, options.keep)
-    rate = Rate(options.limit_rate)
+    wish = MirrorOptions(options.pays, options.public_key, options.keep)
+    rate = RateLimit(options.limit_rate)
     quiet = options.follow is not None
     once = partial(_once, options.source, options.data, wish, rate, quiet=quiet)
     try:
@@ -94,10 +94,12 @@ def sign(options: argparse.Namespace) -> None:
     print(f"signed {signature.sign(options.data, options.key)}")
 
 
-def _once(source: Source, data: Path, wish: Wish, rate: Rate, *, quiet: bool) -> None:
+def _once(
+    source: MirrorSource, data: Path, wish: MirrorOptions, rate: RateLimit, *, quiet: bool
+) -> None:
     since = time.monotonic()
     with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
-        fetcher = Fetcher(source, Patience(_complain), rate, came=bar.update)
+        fetcher = Downloader(source, Backoff(_complain), rate, came=bar.update)
         outcome = mirror(fetcher, data, wish, begun=partial(_total, bar))
     if not outcome.changed:
         if not quiet:
@@ -139,8 +141,8 @@ def _stoppable() -> Iterator[None]:
 # -- values of options -------------------------------------------------------------
 
 
-def _source(text: str) -> Source:
-    source: Source = _or_wrong(lambda: source_url.find(text, os.environ))
+def _source(text: str) -> MirrorSource:
+    source: MirrorSource = _or_wrong(lambda: source_url.find(text, os.environ))
     return source
 
 

@@ -17,8 +17,8 @@ from shards.generations import atomic_files
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
 from shards.sync.errors import FaultError
-from shards.sync.pacing import Patience, Rate
-from shards.sync.source import Source
+from shards.sync.pacing import Backoff, RateLimit
+from shards.sync.source import MirrorSource
 
 PART: Final = ".part"
 
@@ -34,12 +34,12 @@ _PROGRESS_BYTES: Final = 1 << 16
 
 
 @dataclass(slots=True)
-class Fetcher:
+class Downloader:
     """How files are fetched, and what it came to."""
 
-    source: Source
-    patience: Patience = field(default_factory=Patience)
-    rate: Rate = field(default_factory=lambda: Rate(None))
+    source: MirrorSource
+    patience: Backoff = field(default_factory=Backoff)
+    rate: RateLimit = field(default_factory=lambda: RateLimit(None))
     came: Callable[[int], object] = lambda _: None  # told bytes, for a bar; negative: in vain
     clock: Callable[[], float] = time.monotonic
     read: int = 0  # bytes that were sent, those in vain too

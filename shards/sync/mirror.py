@@ -20,8 +20,8 @@ from shards.generations.manifest import Manifest
 from shards.publish import publication
 from shards.sync import blobs as stocks
 from shards.sync import signature, source_check, subset
-from shards.sync.blobs import Stock
-from shards.sync.download import Fetcher
+from shards.sync.blobs import BlobStore
+from shards.sync.download import Downloader
 from shards.sync.errors import AbsentError, FaultError, SyncError
 from shards.sync.source import whole
 
@@ -44,7 +44,7 @@ _SPARE: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class MirrorOptions:
     """What a mirror is to hold.
 
     Attributes:
@@ -59,7 +59,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MirrorOutcome:
     """What a round came to: the generation published here, how many of its files were fetched, how
     many a generation here had. None and none: it was published already."""
 
@@ -73,8 +73,11 @@ class Outcome:
 
 
 def mirror(
-    fetcher: Fetcher, data: Path, wish: Wish, begun: Callable[[int], object] = lambda _: None
-) -> Outcome:
+    fetcher: Downloader,
+    data: Path,
+    wish: MirrorOptions,
+    begun: Callable[[int], object] = lambda _: None,
+) -> MirrorOutcome:
     """Have what the source has published, published in `data`.
 
     Args:
@@ -98,8 +101,12 @@ def mirror(
 
 
 def _round(
-    fetcher: Fetcher, data: Path, wish: Wish, generation: str, begun: Callable[[int], object]
-) -> Outcome:
+    fetcher: Downloader,
+    data: Path,
+    wish: MirrorOptions,
+    generation: str,
+    begun: Callable[[int], object],
+) -> MirrorOutcome:
     here = _here(data, generation, wish)
     packed, manifest = here or _manifest(fetcher, generation)
     # What was published yesterday may have been signed today.
@@ -111,8 +118,8 @@ def _round(
         if signed and not wish.pays:
             signature.keep(data, generation, signed)
         shutil.rmtree(data / BLOBS, ignore_errors=True)  # of a round that ended after CURRENT
-        return Outcome(pointer.current(data) or generation)
-    stock = Stock(fetcher, generation, data / BLOBS, stocks.held(data))
+        return MirrorOutcome(pointer.current(data) or generation)
+    stock = BlobStore(fetcher, generation, data / BLOBS, stocks.held(data))
     own: Mapping[str, bytes] = {MANIFEST: packed}
     if wish.pays:
         subset.check(manifest, wish.pays)
@@ -130,13 +137,13 @@ def _round(
     if signed and not wish.pays:
         signature.keep(data, generation, signed)
     shutil.rmtree(data / BLOBS)
-    return Outcome(manifest.generation, stock.fetched, stock.linked)
+    return MirrorOutcome(manifest.generation, stock.fetched, stock.linked)
 
 
 # -- what the source says ----------------------------------------------------------
 
 
-def _pointed(fetcher: Fetcher) -> str:
+def _pointed(fetcher: Downloader) -> str:
     where = f"{fetcher.source.name}/{pointer.CURRENT}"
     try:
         return _small(
@@ -147,7 +154,7 @@ def _pointed(fetcher: Fetcher) -> str:
         raise SyncError(f"{error}: nothing is published there, or it is another place") from error
 
 
-def _manifest(fetcher: Fetcher, generation: str) -> tuple[bytes, Manifest]:
+def _manifest(fetcher: Downloader, generation: str) -> tuple[bytes, Manifest]:
     path = f"{generation}/{MANIFEST}"
     where = f"{fetcher.source.name}/{path}"
     return _small(
@@ -156,7 +163,7 @@ def _manifest(fetcher: Fetcher, generation: str) -> tuple[bytes, Manifest]:
     )  # fmt: skip
 
 
-def _signature(fetcher: Fetcher, generation: str) -> bytes | None:
+def _signature(fetcher: Downloader, generation: str) -> bytes | None:
     """The signature of a generation, None if the source has none."""
     try:
         return _small(fetcher, signature.path_of(generation), signature.MOST_BYTES, bytes)
@@ -164,7 +171,7 @@ def _signature(fetcher: Fetcher, generation: str) -> bytes | None:
         return None
 
 
-def _small(fetcher: Fetcher, path: str, most: int, read: Callable[[bytes], T]) -> T:
+def _small(fetcher: Downloader, path: str, most: int, read: Callable[[bytes], T]) -> T:
     """What `read` makes of a small file, which is asked for again if it came damaged."""
     while True:
         try:
@@ -179,7 +186,7 @@ def _small(fetcher: Fetcher, path: str, most: int, read: Callable[[bytes], T]) -
 # -- what is here ------------------------------------------------------------------
 
 
-def _here(data: Path, generation: str, wish: Wish) -> tuple[bytes, Manifest] | None:
+def _here(data: Path, generation: str, wish: MirrorOptions) -> tuple[bytes, Manifest] | None:
     """The manifest of the source's generation, if what is wanted of it is published and whole."""
     name = pointer.current(data)
     if name is None or (name != generation and not wish.pays):
@@ -212,7 +219,11 @@ def _room(data: Path, missing: int) -> None:
 
 
 def _publish(
-    data: Path, manifest: Manifest, own: Mapping[str, bytes], blobs: Mapping[str, Path], wish: Wish
+    data: Path,
+    manifest: Manifest,
+    own: Mapping[str, bytes],
+    blobs: Mapping[str, Path],
+    wish: MirrorOptions,
 ) -> None:
     staged = publication.staging(data)
     for name, blob in blobs.items():

@@ -23,7 +23,7 @@ MOST_ASKED_SECONDS: Final = 300.0
 _NOTICED_SECONDS: Final = 1.0
 
 
-class Patience:
+class Backoff:
     """Of one round; `chance` and `sleep` are given, so that it can be tested.
 
     `told` hears of each wait that somebody would notice.
@@ -69,7 +69,7 @@ class Patience:
 _MIB: Final = 1 << 20
 
 
-class Rate:
+class RateLimit:
     """At most `mib` MiB a second, None for as fast as it comes."""
 
     def __init__(

@@ -20,7 +20,7 @@ class Body:
     pieces: Iterator[bytes]
 
 
-class Source(Protocol):
+class MirrorSource(Protocol):
     """A place that holds a folder DATA."""
 
     @property
@@ -41,7 +41,7 @@ class Source(Protocol):
         ...
 
 
-def whole(source: Source, path: str, most: int) -> bytes:
+def whole(source: MirrorSource, path: str, most: int) -> bytes:
     """A small file.
 
     Raises:

@@ -6,11 +6,11 @@ from pathlib import Path
 from shards.sync.bucket import Bucket
 from shards.sync.errors import SyncError
 from shards.sync.folder import Folder
-from shards.sync.source import Source
+from shards.sync.source import MirrorSource
 from shards.sync.web import Web
 
 
-def find(text: str, environment: Mapping[str, str]) -> Source:
+def find(text: str, environment: Mapping[str, str]) -> MirrorSource:
     """The source that `text` names: a URL of the web or of a bucket, else a folder.
 
     Raises:

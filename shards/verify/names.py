@@ -8,7 +8,7 @@ import numpy as np
 
 from shards import format
 from shards.build import name_index, phrase_index
-from shards.build.name_index import Names, Postings
+from shards.build.name_index import FoldedNames, Postings
 from shards.codec import sorting
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing
@@ -139,9 +139,9 @@ def _differing(
         yield f"the set {key!r} of {table.decode()} should not be there"
 
 
-def _names(shard: Shard) -> Names:
+def _names(shard: Shard) -> FoldedNames:
     index = shard.words
-    return Names(index.words, index.tokens, index.token_starts)
+    return FoldedNames(index.words, index.tokens, index.token_starts)
 
 
 def _folded(shard: Shard) -> Texts:

@@ -21,7 +21,7 @@ from typing import Final
 
 import lmdb
 
-from quota.edge.edge_store import LeaseStore
+from quota.edge.edge_store import EdgeStore
 from quota.plans import load
 from quota.redis.store import RedisStore
 from quota.store.interface import Ledger, Store
@@ -93,7 +93,7 @@ def _server(kind: str, *options: str) -> Iterator[tuple[Store, Ledger]]:
 @contextmanager
 def _edge() -> Iterator[tuple[Store, Ledger]]:
     with tempfile.TemporaryDirectory() as folder, running("redis", *SYNCED) as server:
-        edge, centre = LeaseStore(Path(folder), lambda: RedisStore(server.url)), None
+        edge, centre = EdgeStore(Path(folder), lambda: RedisStore(server.url)), None
         try:
             centre = RedisStore(server.url)
             yield edge, centre

@@ -23,7 +23,7 @@ from xlsxwriter import Workbook
 
 from quota.plans import load
 from serve.export.workbook import book
-from serve.export.workbook.export_request import Asked
+from serve.export.workbook.export_request import ExportRequest
 from shards.generations import generation_files, pointer
 from shards.query import ORDERS, Query
 from tests.bench.load import Request, Server, measure
@@ -82,16 +82,18 @@ def _speed(data: Path, folder: Path) -> None:
               f"{max(one.private for one in ours):.0f} |", flush=True)  # fmt: skip
 
 
-def _asked(data: Path, query: Query) -> Asked:
+def _asked(data: Path, query: Query) -> ExportRequest:
     known = pointer.published(data)
     assert known is not None
     plan, now = load()["integral"], datetime.now(UTC)
     published = datetime.fromisoformat(known.published)
     folder = data / known.generation
-    return Asked(folder, published, query, plan.lignes_par_export, "fr", plan, (), "mesure", now)
+    return ExportRequest(
+        folder, published, query, plan.lignes_par_export, "fr", plan, (), "mesure", now
+    )
 
 
-def _ours(asked: Asked, path: Path, folder: Path) -> None:
+def _ours(asked: ExportRequest, path: Path, folder: Path) -> None:
     place = asked.folder
     with (
         tempfile.TemporaryDirectory(dir=folder) as temporary,

@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from serve.config import PREFIX, Debit
+from serve.config import PREFIX, BurstLimits
 from tests.demo import ROOT
 from tests.judges.npm import folder
 from tests.serve.processes import ask, line_of, started
@@ -24,7 +24,7 @@ collect_ignore = [
 collect_ignore_glob = [] if find_spec("schemathesis") else ["openapi/*"]
 
 # Judges ask faster than any caller may.
-UNLIMITED = {f"{PREFIX}DEBIT_{limit.name.upper()}": "1000000" for limit in fields(Debit)}
+UNLIMITED = {f"{PREFIX}DEBIT_{limit.name.upper()}": "1000000" for limit in fields(BurstLimits)}
 
 
 @dataclass(frozen=True)

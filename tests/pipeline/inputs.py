@@ -8,7 +8,7 @@ import orjson
 import polars as pl
 
 from pipeline.build import build
-from pipeline.build.plan import Options
+from pipeline.build.plan import BuildOptions
 from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.stages.quality_report import Quality
 from shards.generations import generation_files, pointer
@@ -59,7 +59,7 @@ def run(tmp_path: Path, *inputs: Path, **options: Any) -> build.Built:
     settings = {"jobs": 1, **options}
     if settings.pop("force", False):
         settings["gates"] = Gates(force=True)
-    return build.run(Options(inputs=inputs, out=tmp_path / "data", **settings))
+    return build.run(BuildOptions(inputs=inputs, out=tmp_path / "data", **settings))
 
 
 def served(tmp_path: Path, iso2: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.__main__ import main
 from pipeline.build import country, dry_run
-from pipeline.build.plan import Options
+from pipeline.build.plan import BuildOptions
 from shards.generations import pointer
 from tests.pipeline.inputs import companies, company, comptes, line, write
 
@@ -163,9 +163,9 @@ def test_help_has_an_example(
 def test_an_address_of_a_scheduler_is_let_through(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Options] = []
+    asked: list[BuildOptions] = []
 
-    def note(options: Options) -> Iterator[str]:
+    def note(options: BuildOptions) -> Iterator[str]:
         asked.append(options)
         yield "noted"
 

@@ -9,7 +9,7 @@ from pipeline import code_version
 from pipeline.__main__ import main
 from pipeline.build import diff, resume, reuse
 from shards.changes import change_steps
-from shards.changes.change_file import Counts
+from shards.changes.change_file import ChangeCounts
 from shards.generations import generation_files, pointer
 from tests.pipeline.inputs import company, line, run, served, write
 
@@ -82,7 +82,7 @@ def test_a_build_writes_what_changed_as_files_to_page_and_as_parquet(tmp_path: P
 
     folder = tmp_path / "data" / change_steps.FOLDER / f"{first.generation}-{second.generation}"
     step = change_steps.read(folder)
-    assert step.counts == {"UK": Counts(1, 1, 0)}
+    assert step.counts == {"UK": ChangeCounts(1, 1, 0)}
     change_steps.verify(folder)
     assert pl.read_parquet(folder / diff.PARQUET).to_dicts() == [
         {"iso2": "UK", "id": "1", "nature": "supprimee", "champs": None},

@@ -7,10 +7,10 @@ import pytest
 
 from pipeline import code_version
 from pipeline.build import resume
-from pipeline.build.resume import Country
+from pipeline.build.resume import BuiltCountry
 from pipeline.stages.quality_report import Quality
 from shards.generations import manifest
-from shards.generations.reference import Cell
+from shards.generations.reference import CellCount
 
 
 @pytest.fixture
@@ -22,10 +22,10 @@ def done(tmp_path: Path) -> Path:
     return folder
 
 
-def country(done: Path) -> Country:
-    return Country(
+def country(done: Path) -> BuiltCountry:
+    return BuiltCountry(
         "EE",
-        (Cell("62", "62.0", 3), Cell(None, None, 2)),
+        (CellCount("62", "62.0", 3), CellCount(None, None, 2)),
         Quality(lues=6, gardees=5, rejetees={"nom vide": 1}),
         manifest.digest(done / "EE.shard"),
     )

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from pipeline.canonical import InputError
 from pipeline.registers import REGISTERS
-from pipeline.registers.register import Reading
+from pipeline.registers.register import RegisterRows
 
 RAW = Path(__file__).parents[2] / "seeds" / "raw"
 UK = RAW / "uk" / "BasicCompanyData-southyorkshire.zip"
@@ -33,11 +33,11 @@ EE_ROW = (
 )
 
 
-def _read(source: str, files: Sequence[Path], work: Path) -> Reading:
+def _read(source: str, files: Sequence[Path], work: Path) -> RegisterRows:
     return REGISTERS[source].read(files, work)
 
 
-def _rows(reading: Reading, ids: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+def _rows(reading: RegisterRows, ids: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
     kept = reading.kept.filter(pl.col("id").is_in(list(ids))).sort("id")
     return kept.select(columns).collect()
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pipeline.stages import input_files
-from pipeline.stages.input_files import Part
+from pipeline.stages.input_files import InputPart
 from tests.pipeline.inputs import company, line, write
 
 ROWS = [company("GB", "1", "Ł"), company("EE", "1", "Ä"), company(None, "2", "Ö")]
@@ -21,7 +21,7 @@ def test_the_rows_of_each_country_are_counted_file_by_file(tmp_path: Path) -> No
     one, two = input_files.files([first, second], "companies")
     assert found == {one: {"UK": 2, "EE": 1, "": 1}, two: {"UK": 1}}
     assert input_files.totals(found) == {"": 1, "EE": 1, "UK": 3}
-    assert input_files.parts(found, "UK") == (Part(one, 2), Part(two, 1))
+    assert input_files.parts(found, "UK") == (InputPart(one, 2), InputPart(two, 1))
     assert input_files.parts(found, "FR") == ()
     assert input_files.survey([first, second], "comptes") == {
         first / "comptes" / "part.parquet": {"EE": 1}

@@ -180,8 +180,8 @@ def test_a_server_that_is_killed_as_it_is_relieved_is_nobody_to_be_relieved(
 def test_who_listens_without_its_place_is_looked_at_again(tmp_path: Path) -> None:
     """It leaves, or has only begun"""
     listener = _listener(0)
-    post = handover.Post(tmp_path, listener.getsockname()[1])
-    begins = handover.Post(tmp_path, post.port)
+    post = handover.PortLock(tmp_path, listener.getsockname()[1])
+    begins = handover.PortLock(tmp_path, post.port)
     leaving, beginning = Timer(0.3, listener.close), Timer(0.3, begins.take)
 
     beginning.start()

@@ -23,7 +23,7 @@ import pytest
 from shards.errors import ShardError
 from shards.generations import generation_files, pointer
 from shards.generations import reference as references
-from shards.generations.locks import Reading
+from shards.generations.locks import ReadLock
 from shards.publish import publication
 from tests import world
 from tests.proof.origin import Origin, serving
@@ -105,7 +105,7 @@ class Watch:
                     self.faults.append(str(error))
 
     def _look(self, folder: Path) -> None:
-        reading = Reading(folder)
+        reading = ReadLock(folder)
         try:
             generation_files.verify_digests(folder, generation_files.read_manifest(folder))
         finally:

@@ -19,7 +19,7 @@ import pytest
 
 from quota.plans import load
 from quota.store.lmdb_store import LmdbStore
-from serve.data.current_generation import Published
+from serve.data.current_generation import CurrentGeneration
 from tests import world
 from tests.proof.reading import Readers, Told
 from tests.serve.processes import ask, line_of, started, stop
@@ -169,7 +169,7 @@ def test_every_bit_that_flips_is_refused_and_the_old_generation_serves_on(tmp_pa
     chance = random.Random(7)
 
     async def scenario() -> None:
-        published = Published(tmp_path)
+        published = CurrentGeneration(tmp_path)
         small = [company("EE", f"{i}", f"Ä {i}", ca_eur=float(i)) for i in range(40)]
         first = world.publish(tmp_path, small)
         published.start()

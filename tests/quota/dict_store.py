@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from quota.errors import QuotaError
-from quota.ledger.transaction import Reading, Writing
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.store.lmdb_store import LmdbStore
 from quota.store.promise import Promise
 
@@ -35,7 +35,7 @@ class DictRows:
             if key.startswith(prefix):
                 yield key, self.rows[key]
 
-    def read(self, look: Callable[[Reading], T]) -> T:
+    def read(self, look: Callable[[ReadTransaction], T]) -> T:
         return look(self)
 
 
@@ -45,7 +45,7 @@ class DictStore(LmdbStore):
     def __init__(self) -> None:
         self._environment = DictRows()  # type: ignore[assignment]
 
-    def _submit(self, wish: Callable[[Writing], T]) -> Promise[T]:
+    def _submit(self, wish: Callable[[WriteTransaction], T]) -> Promise[T]:
         rows: DictRows = self._environment  # type: ignore[assignment]
         before = dict(rows.rows)
         promise: Promise[T] = Promise()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quota.bursts import gcra
-from quota.bursts.limiter import Debit
+from quota.bursts.limiter import BurstLimiter
 
 NOW = datetime(2026, 11, 21, 23, 59, tzinfo=UTC).timestamp()
 
@@ -83,7 +83,7 @@ def test_a_clock_that_was_ahead_makes_nobody_wait_more_than_a_minute() -> None:
 
 
 def test_a_minutes_worth_is_allowed_and_then_one_at_a_time(tmp_path: Path) -> None:
-    debit = Debit(tmp_path, memory=tmp_path)
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
 
     allowed = [debit.allow("ip:192.0.2.7", 60, NOW).seconds == 0 for _ in range(70)]
 
@@ -95,7 +95,7 @@ def test_a_minutes_worth_is_allowed_and_then_one_at_a_time(tmp_path: Path) -> No
 
 
 def test_a_day_ends_at_midnight_utc(tmp_path: Path) -> None:
-    debit = Debit(tmp_path, memory=tmp_path)
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
     today = [debit.day("2001:db8::/64", 3, NOW) for _ in range(5)]
     tomorrow = [debit.day("2001:db8::/64", 3, NOW + 60) for _ in range(5)]
     back = debit.day("2001:db8::/64", 3, NOW + 59)
@@ -108,7 +108,7 @@ def test_a_day_ends_at_midnight_utc(tmp_path: Path) -> None:
 
 
 def _ask(folder: Path, calls: int) -> int:
-    debit = Debit(folder, memory=folder)
+    debit = BurstLimiter(folder, memory=folder)
     allowed = sum(debit.allow("a_0000000000aA", 100, NOW).seconds == 0 for _ in range(calls))
     debit.close()
     return allowed
@@ -120,7 +120,7 @@ def test_the_workers_of_a_host_share_the_buckets(tmp_path: Path) -> None:
 
 
 def test_two_state_folders_share_nothing(tmp_path: Path) -> None:
-    one, other = (Debit(tmp_path / name, memory=tmp_path) for name in ("one", "other"))
+    one, other = (BurstLimiter(tmp_path / name, memory=tmp_path) for name in ("one", "other"))
     one.allow("a", 1, NOW)
 
     assert other.allow("a", 1, NOW).seconds == 0
@@ -129,7 +129,7 @@ def test_two_state_folders_share_nothing(tmp_path: Path) -> None:
 
 
 def test_what_says_nothing_any_more_is_forgotten(tmp_path: Path) -> None:
-    debit = Debit(tmp_path, memory=tmp_path, slots=1 << 14)
+    debit = BurstLimiter(tmp_path, memory=tmp_path, slots=1 << 14)
     for number in range(1_000):
         debit.allow(f"ip:{number}", 60, NOW)
         debit.day(f"ip:{number}", 9, NOW)
@@ -144,7 +144,7 @@ def test_what_says_nothing_any_more_is_forgotten(tmp_path: Path) -> None:
 
 
 def test_what_still_counts_is_not_forgotten(tmp_path: Path) -> None:
-    debit = Debit(tmp_path, memory=tmp_path, slots=1 << 10)
+    debit = BurstLimiter(tmp_path, memory=tmp_path, slots=1 << 10)
     for number in range(200):
         debit.day(f"ip:{number}", 1, NOW)
     for _ in range(2_000):
@@ -155,7 +155,7 @@ def test_what_still_counts_is_not_forgotten(tmp_path: Path) -> None:
 
 
 def test_a_full_table_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) -> None:
-    debit = Debit(tmp_path, memory=tmp_path, slots=1 << 10)
+    debit = BurstLimiter(tmp_path, memory=tmp_path, slots=1 << 10)
 
     waits = [debit.day(f"ip:{number}", 1, NOW) for number in range(5_000)]
 
@@ -169,7 +169,7 @@ def test_a_full_table_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) ->
 
 
 def test_a_file_that_cannot_be_locked_limits_nobody_and_is_opened_anew(tmp_path: Path) -> None:
-    debit = Debit(tmp_path, memory=tmp_path)
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
     debit.allow("a", 1, NOW)
     no_lock = os.open(tmp_path, os.O_PATH)  # of which no lock can be had: EBADF
     os.dup2(no_lock, debit._turn._file)
@@ -193,7 +193,7 @@ def test_memory_that_is_full_is_not_used(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("os.pwrite", full)
 
-    debit = Debit(tmp_path / "state", memory=memory)
+    debit = BurstLimiter(tmp_path / "state", memory=memory)
 
     assert [debit.allow("a", 1, NOW).seconds for _ in range(2)] == [0, 60]
     assert [path.stat().st_size for path in memory.glob("*/debit.table")] == [0]
@@ -201,7 +201,7 @@ def test_memory_that_is_full_is_not_used(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_who_called_cannot_be_read_from_the_file(tmp_path: Path) -> None:
-    debit = Debit(tmp_path, memory=tmp_path)
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
     debit.allow("192.0.2.77", 60, NOW)
     debit.close()
 
@@ -212,10 +212,10 @@ def test_who_called_cannot_be_read_from_the_file(tmp_path: Path) -> None:
 
 def test_the_memory_of_a_state_folder_that_is_gone_is_given_back(tmp_path: Path) -> None:
     for name in ("gone", "kept"):
-        Debit(tmp_path / name, memory=tmp_path).close()
+        BurstLimiter(tmp_path / name, memory=tmp_path).close()
     (tmp_path / "gone").rmdir()
 
-    Debit(tmp_path / "new", memory=tmp_path).close()
+    BurstLimiter(tmp_path / "new", memory=tmp_path).close()
 
     places = tmp_path.glob("societes-debit-*/state")
     assert {place.read_text(encoding="utf-8") for place in places} == {
@@ -225,7 +225,7 @@ def test_the_memory_of_a_state_folder_that_is_gone_is_given_back(tmp_path: Path)
 
 
 def test_without_memory_the_file_lies_in_the_state_folder_for_this_boot(tmp_path: Path) -> None:
-    debit = Debit(tmp_path, memory=tmp_path / "no such folder")
+    debit = BurstLimiter(tmp_path, memory=tmp_path / "no such folder")
     debit.close()
 
     (place,) = list(tmp_path.iterdir())
@@ -234,7 +234,7 @@ def test_without_memory_the_file_lies_in_the_state_folder_for_this_boot(tmp_path
 
 
 def test_a_place_that_is_not_ours_is_not_used(tmp_path: Path) -> None:
-    first = Debit(tmp_path / "state", memory=tmp_path)
+    first = BurstLimiter(tmp_path / "state", memory=tmp_path)
     first.close()
     (place,) = list(tmp_path.glob("societes-debit-*"))
     for path in place.iterdir():
@@ -243,7 +243,7 @@ def test_a_place_that_is_not_ours_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     place.symlink_to(tmp_path / "theirs")
 
-    Debit(tmp_path / "state", memory=tmp_path).close()
+    BurstLimiter(tmp_path / "state", memory=tmp_path).close()
 
     assert not list((tmp_path / "theirs").iterdir())
     assert list((tmp_path / "state").glob("debit-*/debit.table"))
@@ -252,14 +252,14 @@ def test_a_place_that_is_not_ours_is_not_used(tmp_path: Path) -> None:
 def test_a_place_of_another_user_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Debit(tmp_path / "state", memory=tmp_path).close()
+    BurstLimiter(tmp_path / "state", memory=tmp_path).close()
     (ours,) = list(tmp_path.glob("societes-debit-*"))
     other = os.getuid() + 1
     monkeypatch.setattr("os.getuid", lambda: other)
     theirs = tmp_path / ours.name.replace(f"-{other - 1}-", f"-{other}-")
     theirs.mkdir(mode=0o777)
 
-    Debit(tmp_path / "state", memory=tmp_path).close()
+    BurstLimiter(tmp_path / "state", memory=tmp_path).close()
 
     assert not list(theirs.iterdir())
     assert list((tmp_path / "state").glob("debit-*/debit.table"))
@@ -269,4 +269,4 @@ def test_a_folder_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path
     (tmp_path / "file").write_text("no folder", encoding="utf-8")
 
     with pytest.raises(OSError, match="file"):
-        Debit(tmp_path / "file", memory=tmp_path / "none")
+        BurstLimiter(tmp_path / "file", memory=tmp_path / "none")

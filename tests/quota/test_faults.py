@@ -12,7 +12,7 @@ import lmdb
 import pytest
 
 from quota.errors import StoreUnavailable
-from quota.store.lmdb_file import Environment
+from quota.store.lmdb_file import LmdbFile
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.small import NOON, PLANS
 
@@ -60,7 +60,7 @@ class Breaking:
         return getattr(self._env, name)
 
 
-def broken(environment: Environment, *errors: lmdb.Error) -> None:
+def broken(environment: LmdbFile, *errors: lmdb.Error) -> None:
     environment._env = Breaking(environment._opened(), list(errors))  # type: ignore[assignment]
 
 
@@ -108,7 +108,7 @@ def _refuse(*_: object, **__: object) -> lmdb.Environment:
 
 
 def test_a_full_table_of_readers_is_cleared_of_the_dead(tmp_path: Path) -> None:
-    environment = Environment(tmp_path, 1 << 20)
+    environment = LmdbFile(tmp_path, 1 << 20)
     real = environment._opened()
 
     class Crowded:
@@ -133,7 +133,7 @@ def test_a_full_table_of_readers_is_cleared_of_the_dead(tmp_path: Path) -> None:
 
 
 def test_a_read_that_fails_says_so(tmp_path: Path) -> None:
-    environment = Environment(tmp_path, 1 << 20)
+    environment = LmdbFile(tmp_path, 1 << 20)
     real = environment._opened()
 
     class Broken:

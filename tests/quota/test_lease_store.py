@@ -11,7 +11,7 @@ import pytest
 
 from quota import keys
 from quota.edge import edge_store, leases
-from quota.edge.edge_store import FRESH_S, LeaseStore
+from quota.edge.edge_store import FRESH_S, EdgeStore
 from quota.errors import StoreUnavailable, WrongStoreError
 from quota.redis.store import RedisStore
 from quota.results import Meter
@@ -47,15 +47,15 @@ def untended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edge_store, "TEND_S", 0.05)
 
 
-def edge(folder: Path, server: Server, clock: Clock | None = None) -> LeaseStore:
-    return LeaseStore(folder, lambda: RedisStore(server.url), clock or Clock())
+def edge(folder: Path, server: Server, clock: Clock | None = None) -> EdgeStore:
+    return EdgeStore(folder, lambda: RedisStore(server.url), clock or Clock())
 
 
 def used(centre: RedisStore) -> int:
     return centre.calls("a_", LIMIT, NOON).result().used
 
 
-def taken(store: LeaseStore, count: int) -> list[Meter]:
+def taken(store: EdgeStore, count: int) -> list[Meter]:
     """So many calls, one after the other; as many as there are until it is unavailable."""
 
     async def take() -> list[Meter]:
@@ -310,12 +310,12 @@ def test_a_centre_that_would_lose_counters_is_refused_at_the_start(tmp_path: Pat
         edge(tmp_path, server).close()
 
 
-def centre_of(store: LeaseStore) -> RedisStore:
+def centre_of(store: EdgeStore) -> RedisStore:
     assert store._centre
     return store._centre
 
 
-def abandoned(store: LeaseStore) -> None:
+def abandoned(store: EdgeStore) -> None:
     """What a killed process leaves: nothing is given back."""
     store._ending.set()
     store._tending.join()

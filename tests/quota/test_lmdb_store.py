@@ -15,7 +15,7 @@ from quota.errors import NotAllowedError, StoreUnavailable, UnknownError, WrongS
 from quota.results import Reservation
 from quota.store.lmdb_file import FILE
 from quota.store.lmdb_store import LmdbStore
-from quota.store.write_lock import Turn
+from quota.store.write_lock import WriteLock
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.small import NOON, PLANS
 
@@ -67,7 +67,7 @@ def test_a_call_that_could_not_be_written_in_time_is_not_counted_later(
     async def ask() -> None:
         await store.take("a_", 9, NOON)
 
-    with closing(Turn(tmp_path / FILE)) as stopped:
+    with closing(WriteLock(tmp_path / FILE)) as stopped:
         with stopped.held(), pytest.raises(StoreUnavailable, match="nothing was counted"):
             asyncio.run(ask())
         after = store.take("a_", 9, NOON).result(10)

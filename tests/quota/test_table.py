@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quota.bursts.shared_table import WINDOW, Table, make
+from quota.bursts.shared_table import WINDOW, SharedTable, make
 
 SLOTS = 2 * WINDOW
 
@@ -41,7 +41,7 @@ NAMES = st.builds(name, st.sampled_from([0, 1, 5, SLOTS - 2, SLOTS - 1]), st.int
 def test_it_is_a_dict_from_which_values_are_swept(
     tmp_path_factory: pytest.TempPathFactory, stores: list[tuple[bytes, int]], least: int
 ) -> None:
-    table, kept = Table(made(tmp_path_factory.mktemp("t")), SLOTS), dict[bytes, int]()
+    table, kept = SharedTable(made(tmp_path_factory.mktemp("t")), SLOTS), dict[bytes, int]()
     for key, value in stores:
         assert table.put(key, value)
         kept[key] = value
@@ -56,7 +56,7 @@ def test_it_is_a_dict_from_which_values_are_swept(
 
 
 def test_a_window_that_is_full_takes_nobody_and_moves_nobody(file: Path) -> None:
-    table = Table(file, SLOTS)
+    table = SharedTable(file, SLOTS)
     home = SLOTS - 3  # its window goes on at the beginning
     for number in range(WINDOW):
         assert table.put(name(home, number), number)
@@ -71,7 +71,7 @@ def test_a_window_that_is_full_takes_nobody_and_moves_nobody(file: Path) -> None
 
 
 def test_what_one_process_stores_another_finds(file: Path) -> None:
-    one, other = Table(file, SLOTS), Table(file, SLOTS)
+    one, other = SharedTable(file, SLOTS), SharedTable(file, SLOTS)
     one.put(name(3), 2**64 - 1)
 
     assert other.get(name(3)) == 2**64 - 1
@@ -81,7 +81,7 @@ def test_what_one_process_stores_another_finds(file: Path) -> None:
 
 
 def test_a_row_is_found_by_its_whole_name_and_nowhere_between_two(file: Path) -> None:
-    table = Table(file, SLOTS)
+    table = SharedTable(file, SLOTS)
     table.put(bytes(8) + b"A" * 8, 1)
     table.put(b"B" * 8 + bytes(8), 2)
     lying_across = b"A" * 8 + b"B" * 8
@@ -117,7 +117,7 @@ def test_a_writer_that_is_killed_anywhere_leaves_no_number_that_was_not_stored(f
             writer.stdout.readline()
             time.sleep(chance.uniform(0.001, 0.05))
             os.kill(writer.pid, signal.SIGKILL)
-        table = Table(file, SLOTS)
+        table = SharedTable(file, SLOTS)
         for who in range(100):
             found = table.get(who.to_bytes(8, "little") + b"%08d" % who)
             assert found is None or found & 0xFFFF_FFFF == who

@@ -14,10 +14,10 @@ import pytest
 
 from quota.bursts import limiter as limiter
 from quota.bursts.gcra import Wait
-from quota.bursts.limiter import Debit
-from quota.bursts.shared_table import Table
-from quota.store.lmdb_file import FILE, Environment
-from quota.store.write_lock import Turn
+from quota.bursts.limiter import BurstLimiter
+from quota.bursts.shared_table import SharedTable
+from quota.store.lmdb_file import FILE, LmdbFile
+from quota.store.write_lock import WriteLock
 
 ROOT = Path(__file__).parents[2]
 MEMORY = Path("/dev/shm")
@@ -125,16 +125,16 @@ def _kill() -> None:
 
 
 def _store(folder: Path) -> Write:
-    environment = Environment(folder, 1 << 20)
+    environment = LmdbFile(folder, 1 << 20)
     return lambda change: environment.write([lambda txn: (txn.put(b"x", b""), change())])
 
 
 def _debit(folder: Path) -> Write:
     limiter.PATIENCE_S = 60.0  # type: ignore[misc]
-    debit = Debit(folder, memory=folder)
+    debit = BurstLimiter(folder, memory=folder)
 
     def write(change: Change) -> Wait:
-        def do(table: Table) -> Wait:
+        def do(table: SharedTable) -> Wait:
             table.put(b"who calls here: ", 1)
             change()
             return Wait(0.0, 0, 0.0)
@@ -148,7 +148,7 @@ def _debit(folder: Path) -> Write:
 
 
 def test_one_has_the_turn_and_others_are_told_after_their_patience(file: Path) -> None:
-    with closing(Turn(file)) as ours, closing(Turn(file)) as theirs:
+    with closing(WriteLock(file)) as ours, closing(WriteLock(file)) as theirs:
         with ours.held(), pytest.raises(TimeoutError, match=r"Ä\.lmdb.*0\.05 s"), theirs.held(0.05):
             pass
         with theirs.held(0.05):
@@ -156,7 +156,7 @@ def test_one_has_the_turn_and_others_are_told_after_their_patience(file: Path) -
 
 
 def test_the_turn_is_given_back_whatever_happens(file: Path) -> None:
-    with closing(Turn(file)) as ours, closing(Turn(file)) as theirs:
+    with closing(WriteLock(file)) as ours, closing(WriteLock(file)) as theirs:
         with pytest.raises(ZeroDivisionError), ours.held():
             raise ZeroDivisionError
 
@@ -167,7 +167,10 @@ def test_the_turn_is_given_back_whatever_happens(file: Path) -> None:
 
 
 def test_the_turn_of_a_killed_process_is_free(tmp_path: Path) -> None:
-    with running("first", "store", tmp_path) as process, closing(Turn(tmp_path / FILE)) as turn:
+    with (
+        running("first", "store", tmp_path) as process,
+        closing(WriteLock(tmp_path / FILE)) as turn,
+    ):
         assert said(process) == "writing"
         with pytest.raises(TimeoutError), turn.held(0.05):
             pass
@@ -187,10 +190,10 @@ def test_a_stopped_process_stops_no_other_from_answering_bursts(
     """D7 fails open: one call waits, those after it do not"""
     monkeypatch.setattr("quota.bursts.limiter.PATIENCE_S", 0.05)
     now = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
-    with closing(Debit(tmp_path, memory=tmp_path)) as debit:
+    with closing(BurstLimiter(tmp_path, memory=tmp_path)) as debit:
         debit.allow("a", 1, now)
         (path,) = tmp_path.glob("societes-debit-*/debit.table")
-        with closing(Turn(path)) as stopped, stopped.held():
+        with closing(WriteLock(path)) as stopped, stopped.held():
             waits = [debit.allow("a", 1, now) for _ in range(100)]
         monkeypatch.setattr(debit, "_paused_until", 0.0)
 

@@ -112,13 +112,13 @@ def test_a_backup_that_is_not_whole_does_not_appear(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = LmdbStore(tmp_path)
-    copy = lmdb_file.Environment.copy
+    copy = lmdb_file.LmdbFile.copy
 
-    def torn(self: lmdb_file.Environment, target: object) -> None:
+    def torn(self: lmdb_file.LmdbFile, target: object) -> None:
         copy(self, target)  # type: ignore[arg-type]
         target.truncate(6_000)  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(lmdb_file.Environment, "copy", torn)
+    monkeypatch.setattr(lmdb_file.LmdbFile, "copy", torn)
 
     with pytest.raises(StoreUnavailable, match="not a whole copy"):
         store.backup(tmp_path / "copy")

@@ -10,12 +10,12 @@ from typing import Any, cast
 import pytest
 
 from quota.errors import StoreUnavailable, UnknownError
-from quota.ledger.transaction import Writing
+from quota.ledger.transaction import WriteTransaction
 from quota.store import group_commit as writers
-from quota.store.group_commit import GROUP, Wish, Writer
+from quota.store.group_commit import GROUP, GroupCommit, Wish
 from quota.store.promise import Promise, settle
 
-NOTHING = cast(Writing, None)
+NOTHING = cast(WriteTransaction, None)
 
 
 class Disk:
@@ -27,7 +27,7 @@ class Disk:
         self.through = threading.Event()
         self.through.set()
 
-    def commit(self, wishes: Sequence[Wish[Writing]]) -> list[Any]:
+    def commit(self, wishes: Sequence[Wish[WriteTransaction]]) -> list[Any]:
         self.groups.append(len(wishes))
         outcomes = [wish(NOTHING) for wish in wishes]
         self.reached.release()
@@ -35,19 +35,19 @@ class Disk:
         return outcomes
 
 
-def constant(value: object) -> Callable[[Writing], object]:
+def constant(value: object) -> Callable[[WriteTransaction], object]:
     return lambda txn: value
 
 
 def test_all_that_waits_is_committed_at_once_and_in_its_order() -> None:
     disk = Disk()
-    writer = Writer(disk.commit, lambda: None)
+    writer = GroupCommit(disk.commit, lambda: None)
     done: list[int] = []
     disk.through.clear()
     writer.submit(constant(None))
     disk.reached.acquire()
 
-    def note(number: int) -> Wish[Writing]:
+    def note(number: int) -> Wish[WriteTransaction]:
         return lambda txn: done.append(number)
 
     promises = [writer.submit(note(number)) for number in range(100)]
@@ -63,7 +63,7 @@ def test_all_that_waits_is_committed_at_once_and_in_its_order() -> None:
 def test_after_a_group_the_next_one_gathers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "GATHERING_S", 0.5)
     disk = Disk()
-    writer = Writer(disk.commit, lambda: None)
+    writer = GroupCommit(disk.commit, lambda: None)
     disk.through.clear()
     writer.submit(constant(None))
     disk.reached.acquire()
@@ -85,7 +85,7 @@ def test_after_a_group_the_next_one_gathers(monkeypatch: pytest.MonkeyPatch) -> 
 def test_who_calls_alone_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "GATHERING_S", 60.0)
     disk = Disk()
-    writer = Writer(disk.commit, lambda: None)
+    writer = GroupCommit(disk.commit, lambda: None)
 
     for _ in range(3):
         assert writer.submit(constant("granted")).result(10) == "granted"
@@ -96,7 +96,7 @@ def test_who_calls_alone_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_group_has_a_largest_size() -> None:
     disk = Disk()
-    writer = Writer(disk.commit, lambda: None)
+    writer = GroupCommit(disk.commit, lambda: None)
     disk.through.clear()
     for _ in range(2 * GROUP + 2):
         writer.submit(constant(None))
@@ -109,7 +109,7 @@ def test_a_group_has_a_largest_size() -> None:
 
 def test_nobody_is_answered_before_the_commit() -> None:
     disk = Disk()
-    writer = Writer(disk.commit, lambda: None)
+    writer = GroupCommit(disk.commit, lambda: None)
     disk.through.clear()
     promise = writer.submit(constant("granted"))
     disk.reached.acquire()
@@ -121,12 +121,12 @@ def test_nobody_is_answered_before_the_commit() -> None:
 
 
 def test_a_commit_that_fails_fails_all_of_its_group_and_the_next_goes_on() -> None:
-    def commit(wishes: Sequence[Wish[Writing]]) -> list[Any]:
+    def commit(wishes: Sequence[Wish[WriteTransaction]]) -> list[Any]:
         outcomes = [wish(NOTHING) for wish in wishes]
         lost = StoreUnavailable("the disk is full; give it space")
         return [lost] * len(wishes) if "bad" in outcomes else outcomes
 
-    writer = Writer(commit, lambda: None)
+    writer = GroupCommit(commit, lambda: None)
 
     with pytest.raises(StoreUnavailable, match="give it space"):
         writer.submit(constant("bad")).result(10)
@@ -140,13 +140,13 @@ def test_an_error_of_ours_is_shown_and_leaves_nobody_waiting(
     shown: queue.Queue[type[BaseException]] = queue.Queue()
     monkeypatch.setattr(threading, "excepthook", lambda error: shown.put(error.exc_type))
 
-    def commit(wishes: Sequence[Wish[Writing]]) -> list[Any]:
+    def commit(wishes: Sequence[Wish[WriteTransaction]]) -> list[Any]:
         return [wish(NOTHING) for wish in wishes]
 
-    def broken(txn: Writing) -> object:
+    def broken(txn: WriteTransaction) -> object:
         raise ZeroDivisionError
 
-    writer = Writer(commit, lambda: None)
+    writer = GroupCommit(commit, lambda: None)
 
     with pytest.raises(StoreUnavailable, match="not done"):
         writer.submit(broken).result(10)
@@ -157,7 +157,7 @@ def test_an_error_of_ours_is_shown_and_leaves_nobody_waiting(
 
 
 def test_a_wish_after_the_end_is_refused_and_one_before_it_is_done() -> None:
-    writer = Writer(Disk().commit, lambda: None)
+    writer = GroupCommit(Disk().commit, lambda: None)
     before = writer.submit(constant("good"))
     writer.close()
     after = writer.submit(constant("too late"))
@@ -170,7 +170,7 @@ def test_a_wish_after_the_end_is_refused_and_one_before_it_is_done() -> None:
 def test_a_writer_without_work_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quota.store.group_commit.IDLE_S", 0.01)
     rested = threading.Event()
-    writer = Writer(Disk().commit, rested.set)
+    writer = GroupCommit(Disk().commit, rested.set)
 
     writer.submit(constant(None)).result(10)
 
@@ -268,11 +268,11 @@ def test_what_nobody_waits_for_any_more_is_not_done() -> None:
     done: list[str] = []
     begins = threading.Event()
 
-    def commit(wishes: Sequence[Wish[Writing]]) -> list[Any]:
+    def commit(wishes: Sequence[Wish[WriteTransaction]]) -> list[Any]:
         begins.wait(10)
         return [wish(NOTHING) for wish in wishes]
 
-    writer = Writer(commit, lambda: None)
+    writer = GroupCommit(commit, lambda: None)
 
     with pytest.raises(StoreUnavailable, match="nothing was counted"):
         awaited(writer.submit(lambda txn: done.append("too late")))
@@ -287,7 +287,7 @@ def test_what_nobody_waits_for_any_more_is_not_done() -> None:
 def test_what_was_begun_may_be_done_and_says_so() -> None:
     disk = Disk()
     disk.through.clear()
-    writer = Writer(disk.commit, lambda: None)
+    writer = GroupCommit(disk.commit, lambda: None)
     promise = writer.submit(constant(7))
     disk.reached.acquire()
 

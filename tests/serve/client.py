@@ -23,19 +23,19 @@ from aiohttp import web
 
 from quota import plans
 from quota.accounts import Account, effective
-from quota.bursts.limiter import Debit as Limiter
+from quota.bursts.limiter import BurstLimiter as Limiter
 from quota.results import Usage
 from quota.store.interface import Store
 from quota.store.lmdb_store import LmdbStore
-from serve.access.context import Clock, Site, make_site
-from serve.access.store_holder import Counters
-from serve.config import Debit, Network
-from serve.data.current_generation import Published
-from serve.export.worker_pool import Makers
+from serve.access.context import Clock, ServerContext, make_context
+from serve.access.store_holder import StoreHolder
+from serve.config import BurstLimits, Network
+from serve.data.current_generation import CurrentGeneration
+from serve.export.worker_pool import WorkerPool
 from serve.http.app import make_handler
 from serve.http.connection import make_server
 from serve.website import signing
-from serve.website.page_request import Desk, make_desk
+from serve.website.page_request import PageContext, make_page_context
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
@@ -66,7 +66,7 @@ class Reply:
 
 
 # Tests that are not about the burst limits must not meet them.
-GENEROUS = Debit(*[1_000_000] * len(fields(Debit)))
+GENEROUS = BurstLimits(*[1_000_000] * len(fields(BurstLimits)))
 PLANS = plans.load()
 
 
@@ -87,7 +87,7 @@ class Served:
     """A running server and its counters."""
 
     port: int
-    site: Site
+    site: ServerContext
     lines: list[bytes]  # what it logged of each request
 
     @property
@@ -167,7 +167,7 @@ def serving(
     base_url: str = "",
     *,
     state: Path | None = None,
-    debit: Debit = GENEROUS,
+    debit: BurstLimits = GENEROUS,
     trusted: Sequence[Network] = (),
     now: Clock = lambda: datetime.now(UTC),
     opener: Callable[[Path], Store] = LmdbStore,
@@ -181,19 +181,19 @@ def serving(
     """
     folder = state or Path(tempfile.mkdtemp(dir=data.parent))
     folder.mkdir(exist_ok=True)
-    published = Published(data)
-    counters = Counters(partial(opener, folder))
+    published = CurrentGeneration(data)
+    counters = StoreHolder(partial(opener, folder))
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
         limiter = Limiter(folder, memory=folder)
-        site = make_site(
+        site = make_context(
             published, counters, limiter, PLANS,
             debit=debit, base_url=base_url, trusted=trusted, now=now,
-            makers=Makers(folder / "exports", makers),
+            makers=WorkerPool(folder / "exports", makers),
         )  # fmt: skip
-        desk = make_desk(site, signing.load(folder), limiter, debit)
+        desk = make_page_context(site, signing.load(folder), limiter, debit)
         lines: list[bytes] = []
         server = asyncio.run_coroutine_threadsafe(_start(site, desk, lines.append), loop).result(20)
         yield Served(server.port, site, lines)
@@ -206,7 +206,7 @@ def serving(
 
 @dataclass(frozen=True)
 class _Server:
-    site: Site
+    site: ServerContext
     runner: web.ServerRunner
     tasks: "list[asyncio.Task[None]]"
     port: int
@@ -223,7 +223,7 @@ class _Server:
         await asyncio.get_running_loop().shutdown_default_executor()
 
 
-async def _start(site: Site, desk: Desk, write: Callable[[bytes], None]) -> _Server:
+async def _start(site: ServerContext, desk: PageContext, write: Callable[[bytes], None]) -> _Server:
     site.published.start()
     site.counters.start()
     server = make_server(make_handler(site, desk), site.metrics, write)

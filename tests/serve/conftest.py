@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from serve.data import edition
-from serve.data.edition import Edition
+from serve.data.edition import OpenGeneration
 from tests.serve import world
 from tests.serve.client import Served, serving
 
@@ -35,7 +35,7 @@ def served(data: Path) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
-def open_edition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edition]:
+def open_edition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenGeneration]:
     """The world's generation, for routes that are called without a socket.
 
     Published once more, because LMDB opens no file twice in one process.

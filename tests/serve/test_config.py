@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from serve.config import Config, ConfigError, Debit, read, to_toml
+from serve.config import BurstLimits, Config, ConfigError, read, to_toml
 
 
 def written(tmp_path: Path, text: str) -> dict[str, str]:
@@ -52,12 +52,12 @@ def test_limits_come_layer_by_layer(tmp_path: Path) -> None:
 
     found = read(flags, {"SOCIETES_DEBIT_FREE": "30", "SOCIETES_DEBIT_VISITEUR_JOUR": "5"})
 
-    assert found.debit == Debit(free=30, listes=20, visiteur_jour=5)
+    assert found.debit == BurstLimits(free=30, listes=20, visiteur_jour=5)
 
 
 def test_the_default_limits_are_those_of_the_contract() -> None:
     """D7"""
-    limits = Debit()
+    limits = BurstLimits()
 
     assert (limits.visiteur, limits.free, limits.visiteur_jour, limits.listes) == (
         60,
@@ -142,7 +142,7 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
         trusted_proxies=(ip_network("10.0.0.0/8"), ip_network("::1")),
         warm=False,
         spool=Path("a b"),
-        debit=Debit(free=9),
+        debit=BurstLimits(free=9),
     )
 
     printed = to_toml(config)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from serve.config import Debit
+from serve.config import BurstLimits
 from serve.request.client_address import bucket, caller
 from tests.serve.client import PLANS, Customer, Reply, Served, serving
 from tests.serve.clock import Clock
 
 SEARCH = "/api/v1/societes"
 BAD_KEY = {"Authorization": "Bearer soc_live_x"}
-LIMITS = Debit(
+LIMITS = BurstLimits(
     visiteur=3, free=4, data=5, carte=6, corporate=8, marches=10, integral=12, listes=15,
     visiteur_jour=8,
 )  # fmt: skip

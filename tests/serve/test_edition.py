@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 
 from serve.data import edition as editions
-from serve.data.current_generation import Published
-from serve.data.edition import Edition
+from serve.data.current_generation import CurrentGeneration
+from serve.data.edition import OpenGeneration
 from tests.serve import world
 from tests.serve.client import Served, serving
 
 DEAR = editions.DEAR_MICROSECONDS
 
 
-def test_a_cheap_search_stays_on_its_thread_and_a_dear_one_leaves_it(open_edition: Edition) -> None:
+def test_a_cheap_search_stays_on_its_thread_and_a_dear_one_leaves_it(
+    open_edition: OpenGeneration,
+) -> None:
     async def threads() -> list[int]:
         return [await open_edition.aside(cost, threading.get_ident) for cost in (DEAR - 1, DEAR)]
 
@@ -25,12 +27,14 @@ def test_a_cheap_search_stays_on_its_thread_and_a_dear_one_leaves_it(open_editio
     assert dear != threading.get_ident()
 
 
-def test_the_error_of_a_dear_search_is_raised_where_it_is_awaited(open_edition: Edition) -> None:
+def test_the_error_of_a_dear_search_is_raised_where_it_is_awaited(
+    open_edition: OpenGeneration,
+) -> None:
     with pytest.raises(ZeroDivisionError):
         asyncio.run(open_edition.aside(DEAR, lambda: 1 // 0))
 
 
-def test_the_loop_answers_others_while_a_dear_search_is_made(open_edition: Edition) -> None:
+def test_the_loop_answers_others_while_a_dear_search_is_made(open_edition: OpenGeneration) -> None:
     async def scenario() -> str:
         held = threading.Event()
         dear = asyncio.create_task(open_edition.aside(DEAR, lambda: held.wait(20)))
@@ -47,7 +51,7 @@ def test_a_generation_outlives_a_search_that_was_cancelled(tmp_path: Path) -> No
     """G9: a thread that reads a closed file would end the process"""
 
     async def scenario() -> None:
-        published = Published(tmp_path)
+        published = CurrentGeneration(tmp_path)
         world.publish(tmp_path)
         published.start()
         begun, held = threading.Event(), threading.Event()
@@ -110,7 +114,7 @@ def test_a_public_list_is_made_once(served: Served, monkeypatch: pytest.MonkeyPa
 
 
 def test_no_more_lists_are_kept_than_there_is_room_for(
-    open_edition: Edition, monkeypatch: pytest.MonkeyPatch
+    open_edition: OpenGeneration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(editions, "_DOCUMENTS", 1)
     known = [open_edition.document(("x", number), lambda: b"first") for number in range(2)]

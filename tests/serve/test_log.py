@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from serve.http.headers import request_id
-from serve.observe.log import Gathered, JsonLines, query_fields, redact
+from serve.observe.log import JsonLines, LogQueue, query_fields, redact
 from serve.request.client_address import truncated
 
 KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"
@@ -86,7 +86,7 @@ def test_the_lines_of_a_turn_are_written_in_order_a_page_at_most_at_a_time(
     monkeypatch.setattr("os.write", lambda _, page: pages.append(page))
 
     async def turn() -> None:
-        gathered = Gathered()
+        gathered = LogQueue()
         for line in lines[:3]:
             gathered(line)
         assert not pages

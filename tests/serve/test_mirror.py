@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from shards.sync.folder import Folder
-from shards.sync.mirror import Wish, mirror
+from shards.sync.mirror import MirrorOptions, mirror
 from tests.proof.test_exports import account, used
 from tests.proof.tools import need
 from tests.serve import world
@@ -44,7 +44,7 @@ def read_only(data: Path, view: Path) -> Iterator[Path]:
 def test_it_searches_exports_and_counts_without_writing_to_data(tmp_path: Path) -> None:
     data, state = tmp_path / "mirror", tmp_path / "state"
     world.publish(tmp_path / "source")
-    mirror(eager(Folder(tmp_path / "source")), data, Wish())
+    mirror(eager(Folder(tmp_path / "source")), data, MirrorOptions())
     before = _seen(data)
     with read_only(data, tmp_path / "view") as view:
         with pytest.raises(OSError, match=r"Read-only|Permission denied"):
@@ -73,7 +73,7 @@ def test_it_waits_for_the_first_round_and_takes_up_the_next_ones(tmp_path: Path)
         assert ask(address, "/readyz")[0] == 503
         for number in range(2):
             name = publish(source, [*FOUND, company("FR", str(number), "Œuvre")])
-            mirror(eager(Folder(source)), data, Wish())
+            mirror(eager(Folder(source)), data, MirrorOptions())
             assert eventually(lambda name=name: name in ask(address, "/readyz")[1].decode())  # type: ignore[misc]
         stop(process)
 
@@ -81,7 +81,7 @@ def test_it_waits_for_the_first_round_and_takes_up_the_next_ones(tmp_path: Path)
 def test_of_a_part_it_lists_its_countries_and_refuses_the_others_by_name(tmp_path: Path) -> None:
     publish(tmp_path / "source", FOUND)
     data = tmp_path / "mirror"
-    mirror(eager(Folder(tmp_path / "source")), data, Wish(("EE",)))
+    mirror(eager(Folder(tmp_path / "source")), data, MirrorOptions(("EE",)))
     with started(data, "--mirror") as process:
         address = line_of(process)
         countries = orjson.loads(ask(address, "/api/v1/pays")[1])

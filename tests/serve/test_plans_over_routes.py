@@ -11,10 +11,10 @@ import pytest
 from quota import plans
 from serve.access import next_plan
 from serve.access.caller import Caller
-from serve.access.result import Answer, Ask, Work
+from serve.access.result import PreparedCall, Request, Response
 from serve.api.societe import societe
 from serve.api.societes import societes
-from serve.data.edition import Edition
+from serve.data.edition import OpenGeneration
 from serve.request.params import Pairs
 from shards.codec.record import CONTACTS
 from shards.query import ORDERS
@@ -26,31 +26,33 @@ OFFERS = next_plan.offers(PLANS)
 PAID = ("data", "carte", "corporate", "marches", "integral")
 
 
-def ask(slug: str, pairs: Pairs = (), segments: tuple[str, ...] = (), base_url: str = "") -> Ask:
+def ask(
+    slug: str, pairs: Pairs = (), segments: tuple[str, ...] = (), base_url: str = ""
+) -> Request:
     path = "/".join(("/api/v1/societes", *segments))
     caller = Caller(PLANS[slug])
-    return Ask(path, segments, pairs, caller, OFFERS[slug], base_url, None)
+    return Request(path, segments, pairs, caller, OFFERS[slug], base_url, None)
 
 
-def made(work: Work) -> Answer:
+def made(work: PreparedCall) -> Response:
     """What comes of a work on an event loop."""
 
-    async def run() -> Answer:
+    async def run() -> Response:
         return await work.run()
 
     return asyncio.run(run())
 
 
-def search(edition: Edition, slug: str, **params: str) -> Any:
+def search(edition: OpenGeneration, slug: str, **params: str) -> Any:
     return orjson.loads(made(societes(ask(slug, tuple(params.items())), edition)).body)
 
 
-def record(edition: Edition, slug: str, *segments: str) -> Answer:
+def record(edition: OpenGeneration, slug: str, *segments: str) -> Response:
     return made(societe(ask(slug, segments=segments), edition))
 
 
 @pytest.mark.parametrize("slug", plans.SLUGS)
-def test_each_plan_sees_as_many_rows_as_it_may(open_edition: Edition, slug: str) -> None:
+def test_each_plan_sees_as_many_rows_as_it_may(open_edition: OpenGeneration, slug: str) -> None:
     """C, §8.2 rules 1 to 3"""
     cap = min(50, PLANS[slug].resultats_par_recherche)
 
@@ -64,7 +66,7 @@ def test_each_plan_sees_as_many_rows_as_it_may(open_edition: Edition, slug: str)
 
 @pytest.mark.parametrize("slug", plans.SLUGS)
 def test_contacts_are_sent_to_those_who_pay_and_to_nobody_else(
-    open_edition: Edition, slug: str
+    open_edition: OpenGeneration, slug: str
 ) -> None:
     """§2.1"""
     bodies = [
@@ -79,7 +81,9 @@ def test_contacts_are_sent_to_those_who_pay_and_to_nobody_else(
 
 
 @pytest.mark.parametrize("slug", plans.SLUGS)
-def test_statements_are_sent_to_every_identified_caller(open_edition: Edition, slug: str) -> None:
+def test_statements_are_sent_to_every_identified_caller(
+    open_edition: OpenGeneration, slug: str
+) -> None:
     """§4.5, E4, E5"""
     body = orjson.loads(record(open_edition, slug, "FR", "552100554").body)
     without = orjson.loads(record(open_edition, slug, "EE", "12652512").body)
@@ -89,7 +93,7 @@ def test_statements_are_sent_to_every_identified_caller(open_edition: Edition, s
     assert ("comptes_message" in body) == (slug == "visiteur")
 
 
-def test_pages_add_up_to_the_whole(open_edition: Edition) -> None:
+def test_pages_add_up_to_the_whole(open_edition: OpenGeneration) -> None:
     """B19, B20"""
     whole = [one["id"] for one in search(open_edition, "data")["societes"]]
     pages = [
@@ -107,7 +111,7 @@ def test_pages_add_up_to_the_whole(open_edition: Edition) -> None:
     [("free", "5", 5), ("data", "41", 41), ("data", "200", 200), ("data", "9" * 30, int("9" * 30))],
 )
 def test_past_the_cap_or_the_total_there_are_no_rows(
-    open_edition: Edition, slug: str, offset: str, echoed: int
+    open_edition: OpenGeneration, slug: str, offset: str, echoed: int
 ) -> None:
     """B20, B21"""
     answer = made(societes(ask(slug, [("offset", offset)]), open_edition))
@@ -118,7 +122,7 @@ def test_past_the_cap_or_the_total_there_are_no_rows(
     assert "Link" not in answer.headers
 
 
-def test_links_lead_through_all_visible_rows(open_edition: Edition) -> None:
+def test_links_lead_through_all_visible_rows(open_edition: OpenGeneration) -> None:
     """B20"""
     pairs: Pairs = [("q", "Bäckerei Nord"), ("pays", "DE,GB"), ("limit", "10"), ("offset", "0")]
     seen: list[str] = []
@@ -135,13 +139,13 @@ def test_links_lead_through_all_visible_rows(open_edition: Edition) -> None:
     assert "Link" not in answer.headers
 
 
-def test_a_link_stands_only_before_the_cap(open_edition: Edition) -> None:
+def test_a_link_stands_only_before_the_cap(open_edition: OpenGeneration) -> None:
     """B20"""
     assert "Link" not in made(societes(ask("free"), open_edition)).headers
     assert "Link" in made(societes(ask("free", [("limit", "4")]), open_edition)).headers
 
 
-def test_a_link_too_long_for_a_header_is_left_out(open_edition: Edition) -> None:
+def test_a_link_too_long_for_a_header_is_left_out(open_edition: OpenGeneration) -> None:
     pays = ",".join(["DE"] * 2_000)
 
     answer = made(societes(ask("data", [("pays", pays), ("limit", "1")]), open_edition))
@@ -150,7 +154,7 @@ def test_a_link_too_long_for_a_header_is_left_out(open_edition: Edition) -> None
     assert "Link" not in answer.headers
 
 
-def test_each_plan_has_its_own_tag(open_edition: Edition) -> None:
+def test_each_plan_has_its_own_tag(open_edition: OpenGeneration) -> None:
     """G8"""
     assert len({societes(ask(slug), open_edition).headers["ETag"] for slug in plans.SLUGS}) == 7
     assert (

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from serve.contract.errors import ApiError
-from serve.data.current_generation import Published
+from serve.data.current_generation import CurrentGeneration
 from shards.generations import pointer
 from shards.publish import publication
 from tests import world
@@ -45,7 +45,7 @@ def test_the_old_generation_lives_as_long_as_its_last_lease(tmp_path: Path) -> N
     """G9"""
 
     async def scenario() -> None:
-        published = Published(tmp_path)
+        published = CurrentGeneration(tmp_path)
         world.publish(tmp_path, named("Un"))
         published.start()
         with published.lease() as old:
@@ -70,7 +70,7 @@ def test_without_a_generation_there_is_nothing_to_lease(tmp_path: Path) -> None:
     """G9"""
 
     async def scenario() -> None:
-        published = Published(tmp_path)
+        published = CurrentGeneration(tmp_path)
         published.start()
         with pytest.raises(ApiError, match="indisponible"), published.lease():
             pass
@@ -86,7 +86,7 @@ def test_a_damaged_generation_is_refused_once_and_the_old_one_serves_on(
     """G9"""
 
     async def scenario() -> None:
-        published = Published(tmp_path)
+        published = CurrentGeneration(tmp_path)
         first = world.publish(tmp_path, named("Un"))
         published.start()
         second = world.publish(tmp_path, named("Deux"))
@@ -115,7 +115,7 @@ def test_a_current_that_makes_no_sense_changes_nothing(tmp_path: Path, content: 
     """G9"""
 
     async def scenario() -> None:
-        published = Published(tmp_path)
+        published = CurrentGeneration(tmp_path)
         first = world.publish(tmp_path, named("Un"))
         published.start()
         (tmp_path / pointer.CURRENT).write_bytes(content)
@@ -133,7 +133,7 @@ def test_a_rollback_is_taken_up_too(tmp_path: Path) -> None:
     async def scenario() -> None:
         first = world.publish(tmp_path, named("Un"))
         world.publish(tmp_path, named("Deux"))
-        published = Published(tmp_path)
+        published = CurrentGeneration(tmp_path)
         published.start()
         publication.rollback(tmp_path)
         await published.refresh()

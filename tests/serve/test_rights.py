@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from quota import plans
 from serve.access import rights
-from serve.access.rights import Shown, Window
+from serve.access.rights import VisibleWindow, Window
 
 PLANS = plans.load()
 CAPS = {
@@ -43,7 +43,7 @@ def test_the_table_of_the_contract(
     shown = rights.shown(plan, total)
 
     assert (rights.effective_limit(window, total), window.offset) == echoed
-    assert shown == Shown(visibles, restantes)
+    assert shown == VisibleWindow(visibles, restantes)
     assert shown.tronque == (restantes > 0)
     assert max(0, min(window.limit, shown.visibles - window.offset)) == rows
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from serve.export.temp_files import Spool
+from serve.export.temp_files import TempFiles
 from tests.serve.processes import ROOT
 
 # A process that makes a file in the spool, says so, and waits.
@@ -30,7 +30,7 @@ def holder(tmp_path: Path) -> "subprocess.Popen[str]":
 
 
 def test_each_folder_is_new_and_all_go_at_the_end(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "a" / "b")
+    spool = TempFiles(tmp_path / "a" / "b")
 
     folders = [spool.folder() for _ in range(3)]
 
@@ -47,7 +47,7 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_has_stays(
     with holder:
         assert holder.stdout
         left = Path(holder.stdout.readline().strip()) / "classeur.xlsx"
-        living, later = Spool(tmp_path), Spool(tmp_path)
+        living, later = TempFiles(tmp_path), TempFiles(tmp_path)
 
         own = living.folder()
         assert left.exists()
@@ -65,7 +65,7 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_has_stays(
 def test_a_spool_that_cannot_be_made_is_tried_again(tmp_path: Path) -> None:
     place = tmp_path / "spool"
     place.touch()
-    spool = Spool(place)
+    spool = TempFiles(place)
     with pytest.raises(FileExistsError):
         spool.open()
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from serve.data import edition as editions
-from serve.data.edition import FINE_SECONDS, Edition, Switching
+from serve.data.edition import FINE_SECONDS, OpenGeneration, Switching
 
 USUAL = sys.getswitchinterval()
 
@@ -24,7 +24,7 @@ def test_the_interval_is_fine_until_the_last_of_several_ends() -> None:
 
 
 def test_a_dear_search_runs_under_the_fine_interval_and_a_cheap_one_does_not(
-    open_edition: Edition,
+    open_edition: OpenGeneration,
 ) -> None:
     def fails() -> None:
         raise ZeroDivisionError

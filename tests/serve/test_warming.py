@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from serve.process import read_ahead
-from serve.process.read_ahead import Warming
+from serve.process.read_ahead import ReadAhead
 from tests.serve import world
 from tests.serve.processes import ask, line_of, log, started, stop
 
@@ -33,7 +33,7 @@ def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 def warmed(files: Sequence[Path], rounds: int = 10**9) -> None:
     """Run a thread to its end; it is no longer wanted after so many questions."""
     asked = iter(range(rounds))
-    thread = Warming(files[0].parent, files, lambda: next(asked, None) is not None)
+    thread = ReadAhead(files[0].parent, files, lambda: next(asked, None) is not None)
     thread.start()
     thread._thread.join(20)
     assert not thread._thread.is_alive()
@@ -116,7 +116,7 @@ def test_it_ends_when_the_process_does(
         reading.set()
         return go_on.wait(20)
 
-    thread = Warming(files[0].parent, files, wanted)
+    thread = ReadAhead(files[0].parent, files, wanted)
     thread.start()
     assert reading.wait(20)
     threading.Timer(0.1, go_on.set).start()

@@ -17,7 +17,7 @@ import orjson
 from quota.plans import SEEDS
 from shards.generations import generation_files
 from shards.generations import reference as references
-from shards.generations.reference import Cell, Pays, Reference, Secteur, SousSecteur
+from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
 from shards.publish import publication
 from shards.publish.publication import Gates
 from tests import world
@@ -150,6 +150,6 @@ def publish(
     return publication.publish(data, staged, sources=(), gates=Gates(force=True))
 
 
-def _cells(companies: Sequence[Company], iso2: str) -> tuple[Cell, ...]:
+def _cells(companies: Sequence[Company], iso2: str) -> tuple[CellCount, ...]:
     places = [(one["division"], one["groupe"]) for one in companies if one["iso2"] == iso2]
-    return tuple(Cell(*place, places.count(place)) for place in dict.fromkeys(places))
+    return tuple(CellCount(*place, places.count(place)) for place in dict.fromkeys(places))

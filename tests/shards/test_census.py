@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shards import format
 from shards.query import ORDERS, Query
 from shards.search import facets as censuses
-from shards.search.facets import Census, census
+from shards.search.facets import FacetCount, count_facets
 from tests import oracle
 from tests.shards.test_search import World, queries
 from tests.world import Company, companies, company
@@ -32,7 +32,7 @@ def test_a_census_counts_and_lists_as_the_oracle_does(
         patch.setattr(censuses, "_BLOCK", 2)
         with World(found) as world:
             for query in asked:
-                made = census(world.shards, query, limit=limit)
+                made = count_facets(world.shards, query, limit=limit)
 
                 assert_as_the_oracle(made, found, query, world, limit)
 
@@ -48,20 +48,20 @@ def test_rows_go_deeper_than_any_page(tri: str, secteurs: tuple[str, ...]) -> No
     query = Query(tri=tri, secteurs=secteurs)
 
     with World(found) as world:
-        made = census(world.shards, query, limit=2_500)
+        made = count_facets(world.shards, query, limit=2_500)
 
         assert_as_the_oracle(made, found, query, world, 2_500)
 
 
 def test_nothing_matches_in_an_empty_world() -> None:
     with World([]) as world:
-        made = census(world.shards, Query(), limit=10)
+        made = count_facets(world.shards, Query(), limit=10)
 
     assert (made.total, made.counts, made.rows) == (0, {}, ())
 
 
 def assert_as_the_oracle(
-    made: Census, found: Sequence[Company], query: Query, world: World, limit: int
+    made: FacetCount, found: Sequence[Company], query: Query, world: World, limit: int
 ) -> None:
     expected = oracle.search(found, query)
     rows = [(row.iso2, world.shards[row.iso2].company(row.row)["id"]) for row in made.rows]

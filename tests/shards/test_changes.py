@@ -21,9 +21,9 @@ from shards.changes.change_file import (
     GONE,
     NATURES,
     STATEMENTS,
-    Changes,
-    Counts,
-    Writer,
+    ChangeCounts,
+    ChangeFile,
+    ChangeWriter,
 )
 from shards.codec.record import FIELDS
 from shards.errors import CorruptError, WrongFormatError
@@ -51,12 +51,12 @@ def compared(folder: Path, old: Sequence[Company], new: Sequence[Company]) -> To
         write_shard(folder / name, "EE", found)
     counts = comparison.compare(folder / "old", folder / "new", "EE", folder / "EE.changes")
     told = read(folder / "EE.changes") if any(counts) else {nature: [] for nature in NATURES}
-    assert counts == Counts(*(len(told[nature]) for nature in NATURES))
+    assert counts == ChangeCounts(*(len(told[nature]) for nature in NATURES))
     return told
 
 
 def read(path: Path, *, backwards: bool = False) -> Told:
-    with closing(Changes(path, backwards=backwards)) as changes:
+    with closing(ChangeFile(path, backwards=backwards)) as changes:
         return {
             nature: [
                 (entry["id"], *entry.get("champs", ()))
@@ -103,7 +103,7 @@ def test_statements_that_changed_are_a_change_of_comptes(tmp_path: Path) -> None
 
     counts = comparison.compare(tmp_path / "old", tmp_path / "new", "EE", tmp_path / "EE.changes")
 
-    assert counts == Counts(modifiees=1)
+    assert counts == ChangeCounts(modifiees=1)
     assert read(tmp_path / "EE.changes")[CHANGED] == [("1", STATEMENTS)]
 
 
@@ -124,7 +124,7 @@ def test_a_country_that_came_or_went_is_all_companies_of_it(tmp_path: Path) -> N
     came = comparison.compare(None, tmp_path / "one", "EE", tmp_path / "came")
     went = comparison.compare(tmp_path / "one", None, "EE", tmp_path / "went")
 
-    assert (came, went) == (Counts(creees=2), Counts(supprimees=2))
+    assert (came, went) == (ChangeCounts(creees=2), ChangeCounts(supprimees=2))
 
 
 def test_backwards_who_came_went(tmp_path: Path) -> None:
@@ -138,13 +138,13 @@ def test_backwards_who_came_went(tmp_path: Path) -> None:
 
 
 def test_entries_are_read_from_anywhere_to_anywhere(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "EE.changes", "EE")
+    writer = ChangeWriter(tmp_path / "EE.changes", "EE")
     for number in range(5):
         writer.add(CAME, f"{number}")
     writer.add(GONE, "9")
     writer.close()
 
-    with closing(Changes(tmp_path / "EE.changes")) as changes:
+    with closing(ChangeFile(tmp_path / "EE.changes")) as changes:
         assert changes.entries(CAME, 3, 9) == [b'{"iso2":"EE","id":"3"}', b'{"iso2":"EE","id":"4"}']
         assert changes.entries(GONE, 0, 9) == [b'{"iso2":"EE","id":"9"}']
         assert changes.entries(CHANGED, 0, 9) == []
@@ -164,7 +164,7 @@ def test_a_file_that_is_cut_or_of_another_version_is_refused(tmp_path: Path) -> 
     ):
         path.write_bytes(broken)
         with pytest.raises(error):
-            Changes(path)
+            ChangeFile(path)
 
 
 # -- the folders -----------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_publishing_writes_what_changed_since_and_again_the_same_bytes(tmp_path:
     for name in files:
         one, other = ((tmp_path / data / folder / name).read_bytes() for data in ("a", "b"))
         assert one == other
-    assert change_steps.read(tmp_path / "a" / folder).counts == {"EE": Counts(1, 1, 1)}
+    assert change_steps.read(tmp_path / "a" / folder).counts == {"EE": ChangeCounts(1, 1, 1)}
 
 
 def test_the_name_of_a_generation_does_not_depend_on_what_was_published_before(

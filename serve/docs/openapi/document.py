@@ -6,10 +6,10 @@ import orjson
 
 from quota import plans
 from serve.api import routes, static_pages
-from serve.api.static_pages import Page
-from serve.config import Debit
+from serve.api.static_pages import StaticPage
+from serve.config import BurstLimits
 from serve.contract import parameters
-from serve.contract.parameters import Parameter, Words
+from serve.contract.parameters import Parameter, SeedWords
 from serve.docs.openapi import answers, prose
 from serve.docs.openapi.examples import EXAMPLES
 from serve.docs.openapi.headers import HEADERS
@@ -22,10 +22,10 @@ OPENAPI: Final = "3.1.0"
 VERSION: Final = "1.0.0"  # §9: of the API, not of this program
 
 
-_DEFAULT_DEBIT: Final = Debit()
+_DEFAULT_DEBIT: Final = BurstLimits()
 
 
-def page(base_url: str, debit: Debit) -> Page:
+def page(base_url: str, debit: BurstLimits) -> StaticPage:
     """The document as it is served.
 
     Args:
@@ -37,7 +37,7 @@ def page(base_url: str, debit: Debit) -> Page:
     )
 
 
-def document(base_url: str = "", debit: Debit = _DEFAULT_DEBIT) -> dict[str, Any]:
+def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[str, Any]:
     """The document; servers and their limits differ, all else is the same."""
     words = parameters.words()
     error_schemas, error_responses = answers.components()
@@ -80,7 +80,7 @@ def document(base_url: str = "", debit: Debit = _DEFAULT_DEBIT) -> dict[str, Any
     }
 
 
-def template(path: routes.Path) -> str:
+def template(path: routes.Route) -> str:
     """The path with its variable parts named: `/api/v1/societes/{iso}/{id}`."""
     named = iter(variables(path.name))
     return "/" + "/".join(part or f"{{{next(named)}}}" for part in path.segments)
@@ -92,7 +92,7 @@ def _paths() -> dict[str, Any]:
     return {template(path): described[path.name] for path in routes.PATHS if not path.mcp}
 
 
-def _parameters(words: Words) -> dict[str, Schema]:
+def _parameters(words: SeedWords) -> dict[str, Schema]:
     """Every parameter by the name under which operations refer to it."""
     found = {one.name: _parameter(one, words) for one in parameters.SEARCH}
     found["lang"] = _parameter(parameters.LANG, words)
@@ -117,7 +117,7 @@ def _parameters(words: Words) -> dict[str, Schema]:
     return found
 
 
-def _parameter(parameter: Parameter, words: Words) -> Schema:
+def _parameter(parameter: Parameter, words: SeedWords) -> Schema:
     return {
         "name": parameter.name,
         "in": "query",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from serve.contract import parameters
-from serve.contract.parameters import Parameter, Words
+from serve.contract.parameters import Parameter, SeedWords
 from serve.docs.openapi import answers, headers, prose
 from serve.docs.openapi.answers import answer, linked, not_modified, refusals, workbook
 from serve.docs.openapi.schema import Schema, ref
@@ -196,7 +196,7 @@ def _export() -> Mapping[str, Operation]:
     return {"get": get, "post": post}
 
 
-def request_body(words: Words) -> Schema:
+def request_body(words: SeedWords) -> Schema:
     """The schema of the body of POST /api/v1/export (§4.7, contract F3)."""
     return {
         "type": "object",
@@ -206,7 +206,7 @@ def request_body(words: Words) -> Schema:
     }
 
 
-def _member(parameter: Parameter, words: Words) -> Schema:
+def _member(parameter: Parameter, words: SeedWords) -> Schema:
     """A member of a body; its default is told, for generated clients demand what has one."""
     schema = parameter.schema(words)
     default = schema.pop("default", None)

@@ -8,7 +8,7 @@ from typing import Final
 
 from quota.plans import Plan
 from serve.access.rights import apercu
-from serve.config import Debit
+from serve.config import BurstLimits
 from serve.contract.error_codes import CODES
 
 Told = tuple[str, str]  # summary, description
@@ -133,7 +133,7 @@ least 180 days before by `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) on its
 """
 
 
-def description(plans: Mapping[str, Plan], debit: Debit) -> str:
+def description(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
     """The description of the whole, in Markdown."""
     return _DESCRIPTION.format(
         plans=_plans(plans, debit),
@@ -143,7 +143,7 @@ def description(plans: Mapping[str, Plan], debit: Debit) -> str:
     )
 
 
-def _plans(plans: Mapping[str, Plan], debit: Debit) -> str:
+def _plans(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
     head = (
         "| Plan | Companies a search | Companies a call | Calls a day | Calls a minute "
         "| Exports a month | Contacts | Statements | Credits a month |\n"
@@ -158,7 +158,7 @@ def _plans(plans: Mapping[str, Plan], debit: Debit) -> str:
     )
 
 
-def _calls_a_day(plan: Plan, debit: Debit) -> str:
+def _calls_a_day(plan: Plan, debit: BurstLimits) -> str:
     """A visitor's are not counted as those of a plan, but limited by address (A10, D7)."""
     return f"{debit.visiteur_jour} an address" if apercu(plan) else str(plan.appels_api_par_jour)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from serve.api import static_pages
-from serve.api.static_pages import FOREVER, SHORT, Page
+from serve.api.static_pages import FOREVER, SHORT, StaticPage
 
 _FOLDER: Final = Path(__file__).parent
 VENDORED: Final = _FOLDER / "vendor"
@@ -25,7 +25,7 @@ FILES: Final[Mapping[str, tuple[Path, str]]] = {
 }
 
 
-def viewer(base_url: str) -> Mapping[str, Page]:
+def viewer(base_url: str) -> Mapping[str, StaticPage]:
     """The page and its files, by path.
 
     Args:

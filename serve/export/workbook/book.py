@@ -13,8 +13,8 @@ from typing import Final
 
 from serve.export.workbook import companies, content, intro, resources, scope, statements
 from serve.export.workbook.content import Content
-from serve.export.workbook.export_request import Asked, Made
-from serve.export.workbook.labels import Words
+from serve.export.workbook.export_request import ExportRequest, ExportResult
+from serve.export.workbook.labels import Labels
 from serve.export.workbook.sheet import Book, Sheet, naive
 from shards.generations.generation_files import Generation
 
@@ -38,7 +38,7 @@ class _Watch:
         self.seconds[step], self.since = now - self.since, now
 
 
-def make(asked: Asked, generation: Generation, path: Path, temporary: Path) -> Made:
+def make(asked: ExportRequest, generation: Generation, path: Path, temporary: Path) -> ExportResult:
     """Write the workbook of `asked` to `path`.
 
     Args:
@@ -54,14 +54,14 @@ def make(asked: Asked, generation: Generation, path: Path, temporary: Path) -> M
     watch.note("searching")
     known = content.read(generation, asked, found)
     watch.note("reading")
-    words = Words(asked.lang)
+    words = Labels(asked.lang)
     with Book(path, temporary, _properties(asked, words)) as book:
         _write(book, known, words, watch)
         book.close()
-    return Made(len(known.rows), known.census.total, len(known.comptes))
+    return ExportResult(len(known.rows), known.census.total, len(known.comptes))
 
 
-def _write(book: Book, known: Content, words: Words, watch: _Watch) -> None:
+def _write(book: Book, known: Content, words: Labels, watch: _Watch) -> None:
     comptes = known.sheets_of(words(name) for name in FIXED)
     footer = f"{words('title')} · {words('version')} {known.asked.folder.name}"
 
@@ -84,7 +84,7 @@ def _write(book: Book, known: Content, words: Words, watch: _Watch) -> None:
     sheet(words("log"), "resources", lambda s: resources.journal(s, known, words, watch.seconds))
 
 
-def _properties(asked: Asked, words: Words) -> dict[str, object]:
+def _properties(asked: ExportRequest, words: Labels) -> dict[str, object]:
     """The document properties; its date is that of the data, so that it stays the same file."""
     return {
         "title": words("title"),

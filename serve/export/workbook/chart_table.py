@@ -21,7 +21,7 @@ Kind = Literal["text", "whole", "share"]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ChartColumn:
     """A column of a table: a value each row (None: an empty cell), and its total."""
 
     title: str
@@ -39,7 +39,7 @@ class Placed:
     columns: Mapping[str, int]
 
 
-def write(sheet: Sheet, top: int, columns: Sequence[Column]) -> Placed:
+def write(sheet: Sheet, top: int, columns: Sequence[ChartColumn]) -> Placed:
     """Write a table with its header in row `top`; a column without any value is left out."""
     shown = [one for one in columns if any(value is not None for value in one.values)]
     look = sheet.styles
@@ -59,7 +59,12 @@ def write(sheet: Sheet, top: int, columns: Sequence[Column]) -> Placed:
 
 
 def bars(
-    sheet: Sheet, at: tuple[int, int], title: str, placed: Placed, label: Column, value: Column
+    sheet: Sheet,
+    at: tuple[int, int],
+    title: str,
+    placed: Placed,
+    label: ChartColumn,
+    value: ChartColumn,
 ) -> None:
     """A chart of the first rows of a table, the first one on top."""
     rows = min(MOST_BARS, placed.end - placed.first)
@@ -67,7 +72,7 @@ def bars(
         return
     chart = sheet.book.chart()
 
-    def ranged(column: Column) -> list[Any]:
+    def ranged(column: ChartColumn) -> list[Any]:
         col = placed.columns[column.title]
         return [sheet.name, placed.first, col, placed.first + rows - 1, col]
 

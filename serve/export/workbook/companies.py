@@ -12,7 +12,7 @@ from serve.contract import seed_tables
 from serve.contract.seed_tables import Field
 from serve.export.workbook import list_columns
 from serve.export.workbook.content import AT, Content, Values
-from serve.export.workbook.labels import Words
+from serve.export.workbook.labels import Labels
 from serve.export.workbook.sheet import Sheet
 from shards.codec.record import CONTACTS
 
@@ -26,7 +26,7 @@ _WIDEST: Final = 44.0
 _WIDTHS: Final = {seed_tables.AMOUNT: 18.0, seed_tables.DATE: 11.0, seed_tables.LINK: 30.0}
 
 
-def liste(sheet: Sheet, content: Content, words: Words, comptes: Mapping[int, str]) -> None:
+def liste(sheet: Sheet, content: Content, words: Labels, comptes: Mapping[int, str]) -> None:
     """Every public field that some company has; `comptes` are names of statements sheets, by row.
 
     A name leads to the sheet with the company's statements, the address of its page to the page.
@@ -40,7 +40,7 @@ def liste(sheet: Sheet, content: Content, words: Words, comptes: Mapping[int, st
     sheet.raw.repeat_columns(0, len(_IDENTITY) - 1)
 
 
-def contacts(sheet: Sheet, content: Content, words: Words) -> None:
+def contacts(sheet: Sheet, content: Content, words: Labels) -> None:
     """The contact fields: on a plan without the right their columns are there, and empty (§4.6)."""
     wanted = (*_IDENTITY, "ville", *CONTACTS)
     fields = [field for field in seed_tables.fields() if field.champ in wanted]
@@ -59,7 +59,7 @@ def _rows(
     sheet: Sheet,
     fields: Sequence[Field],
     content: Content,
-    words: Words,
+    words: Labels,
     top: int,
     comptes: Mapping[int, str],
 ) -> None:
@@ -88,7 +88,9 @@ def _rows(
     sheet.raw.ignore_errors({"number_stored_as_text": f"A1:{corner}"})
 
 
-def _heads(sheet: Sheet, fields: Sequence[Field], content: Content, words: Words, row: int) -> None:
+def _heads(
+    sheet: Sheet, fields: Sequence[Field], content: Content, words: Labels, row: int
+) -> None:
     look = sheet.styles
     sheet.raw.set_row(row, 32)
     for col, field in enumerate(fields):

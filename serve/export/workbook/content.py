@@ -14,12 +14,12 @@ from typing import Any, Final
 import orjson
 
 from serve.export.workbook.cell_values import sheet_names
-from serve.export.workbook.export_request import Asked
+from serve.export.workbook.export_request import ExportRequest
 from shards.codec.record import FIELDS
 from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
-from shards.search.facets import Census, Place, census
-from shards.search.merge import Row
+from shards.search.facets import FacetCount, FacetRow, count_facets
+from shards.search.merge import MergedRow
 from shards.search.reader import Shard
 
 Values = tuple[Any, ...]  # of a company, in the order of FIELDS
@@ -39,11 +39,11 @@ class Content:
         comptes: JSON of the statement lines of those rows that have a sheet, by row.
     """
 
-    asked: Asked
+    asked: ExportRequest
     reference: Reference
-    census: Census
+    census: FacetCount
     rows: Sequence[Values]
-    places: Sequence[Place]
+    places: Sequence[FacetRow]
     comptes: Mapping[int, bytes]
 
     @cached_property
@@ -62,12 +62,12 @@ class Content:
         return any(values[place] is not None for values in self.rows)
 
 
-def find(generation: Generation, asked: Asked) -> Census:
+def find(generation: Generation, asked: ExportRequest) -> FacetCount:
     """The companies of the scope: how many there are where, and which are in the file."""
-    return census(generation.shards, asked.query, limit=asked.limit)
+    return count_facets(generation.shards, asked.query, limit=asked.limit)
 
 
-def read(generation: Generation, asked: Asked, found: Census) -> Content:
+def read(generation: Generation, asked: ExportRequest, found: FacetCount) -> Content:
     """The rows of `found` and their statements."""
     shards = generation.shards
     plan = asked.plan
@@ -83,7 +83,7 @@ def read(generation: Generation, asked: Asked, found: Census) -> Content:
 
 
 def _records(
-    shards: Mapping[str, Shard], rows: Sequence[Row], *, coordonnees: bool
+    shards: Mapping[str, Shard], rows: Sequence[MergedRow], *, coordonnees: bool
 ) -> Iterator[Values]:
     """The companies of `rows`; the contact fields are null without the right (§2.1)."""
     for iso2, run in groupby(rows, key=lambda row: row.iso2):
@@ -94,12 +94,12 @@ def _records(
                 yield tuple(orjson.loads(known).values())
 
 
-def _place(shard: Shard, row: int) -> Place:
+def _place(shard: Shard, row: int) -> FacetRow:
     cell = shard.layout.cells[int(shard.cell_of[row])]
-    return Place(shard.iso2, cell.secteur)
+    return FacetRow(shard.iso2, cell.secteur)
 
 
-def _comptes(shards: Mapping[str, Shard], rows: Sequence[Row]) -> Iterator[tuple[int, bytes]]:
+def _comptes(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> Iterator[tuple[int, bytes]]:
     """The rows with statements, in order (F7): their place in the file, and the lines."""
     for place, (iso2, row) in enumerate(rows):
         lines = shards[iso2].comptes(row)

@@ -1,6 +1,6 @@
 """What a workbook is made of, and what came of it: the two values that cross to a worker process.
 
-The same `Asked` gives the same bytes but for the sheet Journal, which alone holds `now` and
+The same `ExportRequest` gives the same bytes but for the sheet Journal, which alone holds `now` and
 `request_id` (and how long things took). So nothing else in this package may look at a clock.
 """
 
@@ -13,7 +13,7 @@ from shards.query import Query
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExportRequest:
     """An export that has been understood.
 
     Attributes:
@@ -36,7 +36,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ExportResult:
     """What is in the file: rows, companies in the whole scope, statements sheets."""
 
     lignes: int

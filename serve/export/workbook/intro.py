@@ -6,13 +6,13 @@ from typing import Final
 from serve.export.workbook import filter_lines, scope
 from serve.export.workbook.cell_values import within
 from serve.export.workbook.content import Content
-from serve.export.workbook.labels import Words
+from serve.export.workbook.labels import Labels
 from serve.export.workbook.sheet import Sheet
 
 _LEGEND: Final = ("legend_bold", "legend_link", "legend_empty", "legend_money")
 
 
-def write(sheet: Sheet, content: Content, words: Words, comptes: Mapping[int, str]) -> None:
+def write(sheet: Sheet, content: Content, words: Labels, comptes: Mapping[int, str]) -> None:
     """Write the sheet; `comptes` are the names of the statements sheets, by row."""
     asked, look = content.asked, sheet.styles
     sheet.widths(34, 26, 60)
@@ -40,7 +40,7 @@ def write(sheet: Sheet, content: Content, words: Words, comptes: Mapping[int, st
         row += 1
 
 
-def _notice(sheet: Sheet, row: int, content: Content, words: Words) -> int:
+def _notice(sheet: Sheet, row: int, content: Content, words: Labels) -> int:
     """That the file is not the whole scope, or that nothing was found."""
     asked, total, rows = content.asked, content.census.total, len(content.rows)
     if total == 0:
@@ -59,7 +59,7 @@ def _notice(sheet: Sheet, row: int, content: Content, words: Words) -> int:
     return row + 2
 
 
-def _contents(sheet: Sheet, row: int, words: Words, comptes: Mapping[int, str]) -> int:
+def _contents(sheet: Sheet, row: int, words: Labels, comptes: Mapping[int, str]) -> int:
     row = _section(sheet, row, words("contents"))
     look = sheet.styles
     for name in ("scope", "countries", "sectors", "list", "contacts", "comptes", "method", "log"):

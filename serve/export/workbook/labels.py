@@ -18,7 +18,7 @@ _MONTHS: Final = {
 _THIN: Final = "\u202f"  # narrow no-break space
 
 
-class Words:
+class Labels:
     """The texts of one language, by name."""
 
     def __init__(self, lang: str) -> None:

@@ -12,7 +12,7 @@ import xlsxwriter
 from serve.contract import seed_tables
 from serve.export.workbook.content import AT, Content
 from serve.export.workbook.filter_lines import country_names
-from serve.export.workbook.labels import Words
+from serve.export.workbook.labels import Labels
 from serve.export.workbook.sheet import Sheet, naive
 from shards.format import FORMAT_VERSION
 
@@ -23,7 +23,7 @@ _LIMITS: Final = ("limit_total", "limit_null", "limit_dissolved", "limit_comptes
 Facts = Iterable[tuple[str, Any]]
 
 
-def methodology(sheet: Sheet, content: Content, words: Words) -> None:
+def methodology(sheet: Sheet, content: Content, words: Labels) -> None:
     """Limits, sources, rates, fields."""
     look = sheet.styles
     sheet.widths(30, 24, 112)
@@ -52,7 +52,7 @@ def methodology(sheet: Sheet, content: Content, words: Words) -> None:
     _rows(sheet, row, words("fields"), heads, columns)
 
 
-def journal(sheet: Sheet, content: Content, words: Words, seconds: Mapping[str, float]) -> None:
+def journal(sheet: Sheet, content: Content, words: Labels, seconds: Mapping[str, float]) -> None:
     """Parameters, plan, counts, timings, versions. `seconds`: what each step took so far."""
     asked, look = content.asked, sheet.styles
     plan = asked.plan
@@ -88,7 +88,7 @@ def journal(sheet: Sheet, content: Content, words: Words, seconds: Mapping[str, 
     ])  # fmt: skip
 
 
-def _rates(content: Content, words: Words) -> Iterable[tuple[str, float, str]]:
+def _rates(content: Content, words: Labels) -> Iterable[tuple[str, float, str]]:
     """The rates of the currencies and years of the turnovers in the file."""
     used = {(values[AT["ca_devise"]], values[AT["ca_year"]]) for values in content.rows
             if values[AT["ca_eur"]] is not None}  # fmt: skip

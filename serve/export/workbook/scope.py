@@ -11,15 +11,15 @@ from typing import Final
 
 from serve.export.workbook import aggregates, chart_table, filter_lines
 from serve.export.workbook.aggregates import BOUNDS, Share
-from serve.export.workbook.chart_table import Column
+from serve.export.workbook.chart_table import ChartColumn
 from serve.export.workbook.content import Content
-from serve.export.workbook.labels import Words
+from serve.export.workbook.labels import Labels
 from serve.export.workbook.sheet import Sheet
 
 _MILLION: Final = 1_000_000
 
 
-def scope(sheet: Sheet, content: Content, words: Words) -> None:
+def scope(sheet: Sheet, content: Content, words: Labels) -> None:
     """Périmètre: the filters, the totals, the rows of the file by band of turnover."""
     look = sheet.styles
     sheet.widths(36, 17, 15, 19, 19, 3)
@@ -34,13 +34,13 @@ def scope(sheet: Sheet, content: Content, words: Words) -> None:
     sheet.section(row + 1, words("by_band"), 4)
     found = aggregates.bands(content.turnovers)
     held = [(name, one) for name, one in zip(_bands(words), found, strict=True) if one.file]
-    bands = Column(words("band"), "text", [name for name, _ in held], words("all"))
+    bands = ChartColumn(words("band"), "text", [name for name, _ in held], words("all"))
     columns = [bands, *_file_columns([one for _, one in held], content, words)]
     placed = chart_table.write(sheet, row + 2, columns)
     chart_table.bars(sheet, (row + 1, 6), words("by_band"), placed, bands, columns[1])
 
 
-def totals(sheet: Sheet, row: int, content: Content, words: Words) -> int:
+def totals(sheet: Sheet, row: int, content: Content, words: Labels) -> int:
     """The figures of the whole export, a line each; returns the row after them."""
     look = sheet.styles
     whole = aggregates.share(content.census.total, content.turnovers)
@@ -62,7 +62,7 @@ def totals(sheet: Sheet, row: int, content: Content, words: Words) -> int:
     return row + 1
 
 
-def by_country(sheet: Sheet, content: Content, words: Words) -> None:
+def by_country(sheet: Sheet, content: Content, words: Labels) -> None:
     """Par pays."""
     names = filter_lines.country_names(content.reference, words)
     counts: Counter[str] = Counter()
@@ -71,12 +71,12 @@ def by_country(sheet: Sheet, content: Content, words: Words) -> None:
     rows = [place.iso2 for place in content.places]
     found = aggregates.by(rows, content.turnovers, counts)
     sheet.widths(8, 24, 14, 12, 12, 12, 19, 19, 3)
-    code = Column(words("code"), "text", list(found), words("all"))
-    label = Column(words("country"), "text", [names[iso2] for iso2 in found])
+    code = ChartColumn(words("code"), "text", list(found), words("all"))
+    label = ChartColumn(words("country"), "text", [names[iso2] for iso2 in found])
     _sheet(sheet, content, words, "countries", [code, label], list(found.values()))
 
 
-def by_sector(sheet: Sheet, content: Content, words: Words) -> None:
+def by_sector(sheet: Sheet, content: Content, words: Labels) -> None:
     """Par secteur."""
     names = filter_lines.sector_names(content.reference, words)
     counts: Counter[str | None] = Counter()
@@ -85,24 +85,24 @@ def by_sector(sheet: Sheet, content: Content, words: Words) -> None:
     rows = [place.secteur for place in content.places]
     found = aggregates.by(rows, content.turnovers, counts)
     sheet.widths(70, 14, 12, 12, 12, 19, 19, 3)
-    label = Column(words("sector"), "text", [names[code] for code in found], words("all"))
+    label = ChartColumn(words("sector"), "text", [names[code] for code in found], words("all"))
     _sheet(sheet, content, words, "sectors", [label], list(found.values()))
 
 
 def _sheet(
     sheet: Sheet,
     content: Content,
-    words: Words,
+    words: Labels,
     name: str,
-    labels: Sequence[Column],
+    labels: Sequence[ChartColumn],
     found: Sequence[Share],
 ) -> None:
     """A sheet of one table, the largest part of the scope first, and its chart."""
     sheet.title(0, words(name))
     sheet.text(1, 0, words("note_amounts"), sheet.styles.subtitle)
     total = content.census.total
-    scope = Column(words("in_scope"), "whole", [one.scope for one in found], total)
-    share = Column(
+    scope = ChartColumn(words("in_scope"), "whole", [one.scope for one in found], total)
+    share = ChartColumn(
         words("share"), "share", [one.scope / total for one in found], 1 if total else None
     )
     columns = [*labels, scope, share, *_file_columns(found, content, words)]
@@ -113,20 +113,20 @@ def _sheet(
     chart_table.bars(sheet, (3, last + 1), words(f"chart_{name}"), placed, labels[-1], scope)
 
 
-def _file_columns(found: Sequence[Share], content: Content, words: Words) -> list[Column]:
+def _file_columns(found: Sequence[Share], content: Content, words: Labels) -> list[ChartColumn]:
     """What is known of the rows in the file."""
     rows = len(content.rows)
     whole = aggregates.share(rows, content.turnovers)
     shares = [one.file / rows if rows else None for one in found]
     return [
-        Column(words("in_file"), "whole", [one.file for one in found], rows),
-        Column(words("file_share"), "share", shares, 1 if rows else None),
-        Column(words("sum"), "whole", [one.sum for one in found], whole.sum),
-        Column(words("median"), "whole", [one.median for one in found], whole.median),
+        ChartColumn(words("in_file"), "whole", [one.file for one in found], rows),
+        ChartColumn(words("file_share"), "share", shares, 1 if rows else None),
+        ChartColumn(words("sum"), "whole", [one.sum for one in found], whole.sum),
+        ChartColumn(words("median"), "whole", [one.median for one in found], whole.median),
     ]
 
 
-def _bands(words: Words) -> list[str]:
+def _bands(words: Labels) -> list[str]:
     """The names of the bands of `figures.bands`."""
     texts = [_euros(bound, words) for bound in BOUNDS]
     between = [
@@ -136,7 +136,7 @@ def _bands(words: Words) -> list[str]:
     return [words("no_turnover"), words("negative"), *between, words("above", low=texts[-1])]
 
 
-def _euros(amount: float, words: Words) -> str:
+def _euros(amount: float, words: Labels) -> str:
     if amount < _MILLION:
         return words("k", n=int(amount // 1_000))
     return words("m", n=int(amount // _MILLION))

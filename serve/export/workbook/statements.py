@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 import orjson
 
-from serve.data.statement_table import Line, Lines, arranged, currencies_of
+from serve.data.statement_table import Lines, StatementRow, arranged, currencies_of
 from serve.export.workbook import filter_lines
 from serve.export.workbook.cell_values import within
 from serve.export.workbook.content import AT, Content, Values
-from serve.export.workbook.labels import Words
+from serve.export.workbook.labels import Labels
 from serve.export.workbook.sheet import Sheet
 
 
-def write(sheet: Sheet, content: Content, row: int, words: Words) -> None:
+def write(sheet: Sheet, content: Content, row: int, words: Labels) -> None:
     """Write the statements of the company in that row of the file."""
     lines: Lines = orjson.loads(content.comptes[row])
     values = content.rows[row]
@@ -43,7 +43,7 @@ def write(sheet: Sheet, content: Content, row: int, words: Words) -> None:
 
 
 def _head(
-    sheet: Sheet, content: Content, values: Values, words: Words, currencies: Sequence[str]
+    sheet: Sheet, content: Content, values: Values, words: Labels, currencies: Sequence[str]
 ) -> None:
     look = sheet.styles
     names = filter_lines.country_names(content.reference, words)
@@ -56,7 +56,7 @@ def _head(
 
 
 def _section(
-    sheet: Sheet, at: int, title: str, section: Sequence[Line], years: Sequence[int]
+    sheet: Sheet, at: int, title: str, section: Sequence[StatementRow], years: Sequence[int]
 ) -> int:
     """A title and its lines from row `at` on; returns the row after a blank one."""
     look, number = sheet.styles, sheet.raw.write_number

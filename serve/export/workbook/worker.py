@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from serve.export.workbook import book
-from serve.export.workbook.export_request import Asked, Made
+from serve.export.workbook.export_request import ExportRequest, ExportResult
 from shards.errors import ShardError
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
@@ -29,7 +29,7 @@ IDLE_SECONDS: Final = 60.0
 class Order:
     """A workbook to be made: where it is to be, and a folder for what is needed meanwhile."""
 
-    asked: Asked
+    asked: ExportRequest
     path: Path
     temporary: Path
 
@@ -78,7 +78,7 @@ def run(pipe: Connection) -> None:
             pipe.send(answer(order, data))
 
 
-def answer(order: Order, data: Data) -> Made | Failed:
+def answer(order: Order, data: Data) -> ExportResult | Failed:
     """Make the workbook, or say why it could not be made."""
     try:
         generation = data.of(order.asked.folder)

@@ -10,15 +10,15 @@ from typing import Any
 from quota.accounts import Key, effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger import passwords
-from serve.access.result import Answer
+from serve.access.result import Response
 from serve.website import page_errors, sessions
-from serve.website.page_request import Desk, Session, Visit
+from serve.website.page_request import PageContext, PageRequest, Session
 from serve.website.render import page, see_other
 
 _LONGEST_LABEL = 60
 
 
-async def show(desk: Desk, visit: Visit) -> Answer:
+async def show(desk: PageContext, visit: PageRequest) -> Response:
     """The account.
 
     Raises:
@@ -27,7 +27,7 @@ async def show(desk: Desk, visit: Visit) -> Answer:
     return await _page(desk, visit, _session(visit))
 
 
-async def create_key(desk: Desk, visit: Visit) -> Answer:
+async def create_key(desk: PageContext, visit: PageRequest) -> Response:
     """One more key, where the plan allows it (§5 rule 6)."""
     session = _session(visit)
     if visit.form.get("connues") != str(len(await desk.store.keys_of(session.account.id))):
@@ -35,7 +35,9 @@ async def create_key(desk: Desk, visit: Visit) -> Answer:
     return await new_key(desk, visit, visit.form.get("libelle", "").strip()[:_LONGEST_LABEL])
 
 
-async def new_key(desk: Desk, visit: Visit, label: str, *, cookie: str | None = None) -> Answer:
+async def new_key(
+    desk: PageContext, visit: PageRequest, label: str, *, cookie: str | None = None
+) -> Response:
     """Make a key and show it; `cookie` goes with the answer."""
     session = _session(visit)
     try:
@@ -47,7 +49,7 @@ async def new_key(desk: Desk, visit: Visit, label: str, *, cookie: str | None = 
     return await _page(desk, visit, session, news="made", made=key, text=text, cookie=cookie)
 
 
-async def revoke_key(desk: Desk, visit: Visit) -> Answer:
+async def revoke_key(desk: PageContext, visit: PageRequest) -> Response:
     """End a key of this organisation.
 
     Raises:
@@ -61,7 +63,7 @@ async def revoke_key(desk: Desk, visit: Visit) -> Answer:
     return see_other(desk, visit, "/compte#cles")
 
 
-async def change_password(desk: Desk, visit: Visit) -> Answer:
+async def change_password(desk: PageContext, visit: PageRequest) -> Response:
     """Another password: all sessions end, and a new one begins here.
 
     Raises:
@@ -80,7 +82,7 @@ async def change_password(desk: Desk, visit: Visit) -> Answer:
     return await _page(desk, visit, session, news="password_changed", cookie=cookie)
 
 
-def wrong_password(visit: Visit, password: str) -> str | None:
+def wrong_password(visit: PageRequest, password: str) -> str | None:
     """Why this cannot be a password, or None."""
     if passwords.is_allowed(password):
         return None
@@ -91,8 +93,8 @@ def wrong_password(visit: Visit, password: str) -> str | None:
 
 
 async def _page(
-    desk: Desk,
-    visit: Visit,
+    desk: PageContext,
+    visit: PageRequest,
     session: Session,
     *,
     status: int = 200,
@@ -100,7 +102,7 @@ async def _page(
     made: Key | None = None,
     text: str = "",
     cookie: str | None = None,
-) -> Answer:
+) -> Response:
     plans = desk.site.plans
     plan = subscribed_plan(session.account, plans)
     keys = sorted(
@@ -126,6 +128,6 @@ async def _page(
     return page(desk, inside, "account.html", status=status, headers=headers, **values)
 
 
-def _session(visit: Visit) -> Session:
+def _session(visit: PageRequest) -> Session:
     assert visit.session  # serve/website/routes.py: nobody else gets here
     return visit.session

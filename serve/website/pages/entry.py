@@ -11,9 +11,9 @@ from typing import Final
 
 from quota.accounts import Account
 from quota.ledger.people import is_email
-from serve.access.result import Answer
+from serve.access.result import Response
 from serve.website import sessions
-from serve.website.page_request import Desk, Visit, last
+from serve.website.page_request import PageContext, PageRequest, last
 from serve.website.pages import account
 from serve.website.render import page, see_other
 
@@ -22,7 +22,7 @@ _ACCOUNT: Final = "/compte"
 _INSIDE: Final = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 
 
-async def sign_up_form(desk: Desk, visit: Visit) -> Answer:
+async def sign_up_form(desk: PageContext, visit: PageRequest) -> Response:
     """
     Raises:
         ApiError: 503: there are no accounts here.
@@ -34,7 +34,7 @@ async def sign_up_form(desk: Desk, visit: Visit) -> Answer:
     return page(desk, visit, "sign_up.html", wrong={}, given={}, free=desk.site.plans["free"])
 
 
-async def sign_up(desk: Desk, visit: Visit) -> Answer:
+async def sign_up(desk: PageContext, visit: PageRequest) -> Response:
     """A free organisation and its first person, if the address is new; the answer does not tell.
 
     Raises:
@@ -54,7 +54,7 @@ async def sign_up(desk: Desk, visit: Visit) -> Answer:
     return page(desk, visit, "log_in.html", news="signed_up", email=given["email"], suite="")
 
 
-async def log_in_form(desk: Desk, visit: Visit) -> Answer:
+async def log_in_form(desk: PageContext, visit: PageRequest) -> Response:
     """
     Raises:
         ApiError: 503: there are no accounts here.
@@ -67,7 +67,7 @@ async def log_in_form(desk: Desk, visit: Visit) -> Answer:
     return page(desk, visit, "log_in.html", news="", email="", suite=suite)
 
 
-async def log_in(desk: Desk, visit: Visit) -> Answer:
+async def log_in(desk: PageContext, visit: PageRequest) -> Response:
     """A session for who knows the password, and the first key of an organisation that has none.
 
     Raises:
@@ -91,14 +91,14 @@ async def log_in(desk: Desk, visit: Visit) -> Answer:
     return see_other(desk, visit, _inside(suite), cookie)
 
 
-async def log_out(desk: Desk, visit: Visit) -> Answer:
+async def log_out(desk: PageContext, visit: PageRequest) -> Response:
     """The end of the session, here and in every process."""
     if visit.session is None:
         return see_other(desk, visit, "/")
     return see_other(desk, visit, "/", await sessions.closed(desk, visit.session))
 
 
-async def _may_have_a_first_key(desk: Desk, organisation: Account) -> bool:
+async def _may_have_a_first_key(desk: PageContext, organisation: Account) -> bool:
     return not await desk.store.keys_of(organisation.id)
 
 
@@ -107,7 +107,7 @@ def _inside(suite: str) -> str:
     return suite if _INSIDE.fullmatch(suite) else _ACCOUNT
 
 
-def _wrong(visit: Visit, given: dict[str, str], password: str) -> dict[str, str]:
+def _wrong(visit: PageRequest, given: dict[str, str], password: str) -> dict[str, str]:
     """What cannot be taken, by field."""
     wrong = {}
     organisation = given["organisation"]

@@ -12,19 +12,19 @@ import orjson
 
 from serve.access import admission
 from serve.access.admission import Call
-from serve.access.result import Answer
+from serve.access.result import Response
 from serve.api.societes import societes
 from serve.contract.errors import ApiError
-from serve.data.edition import Edition
+from serve.data.edition import OpenGeneration
 from serve.request.scalars import parse_decimal
 from serve.website import error_pages, facet_bars, filter_options, result_table
 from serve.website import search_form as searches
 from serve.website.facet_bars import Bars
-from serve.website.formatting import Shown
-from serve.website.page_request import Desk, Visit, without
+from serve.website.formatting import Formatting
+from serve.website.page_request import PageContext, PageRequest, without
 from serve.website.render import page
 from serve.website.result_table import ORDER_NAMES
-from serve.website.search_form import Asked
+from serve.website.search_form import SearchForm
 from shards.query import Query
 
 ROWS: Final = 25  # of a page
@@ -33,7 +33,7 @@ _FRONT_BARS: Final = 12
 _SEARCH: Final = "/api/v1/societes"
 
 
-async def explorer(desk: Desk, visit: Visit) -> Answer:
+async def explorer(desk: PageContext, visit: PageRequest) -> Response:
     """The explorer, with the results of its search where there is one.
 
     Raises:
@@ -52,7 +52,9 @@ async def explorer(desk: Desk, visit: Visit) -> Answer:
         return page(desk, visit, "explorer.html", **values, **_around(desk, visit, edition, asked))
 
 
-async def _results(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> dict[str, Any]:
+async def _results(
+    desk: PageContext, visit: PageRequest, edition: OpenGeneration, asked: SearchForm
+) -> dict[str, Any]:
     """What the template draws of the answer of the API to this search, or of what is wrong."""
     try:
         answer = await _search(desk, visit)
@@ -71,7 +73,7 @@ async def _results(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> 
     }
 
 
-async def figures(desk: Desk, visit: Visit) -> Answer:
+async def figures(desk: PageContext, visit: PageRequest) -> Response:
     """The bars of a search, on a page of their own; a script puts them into the explorer.
 
     Raises:
@@ -87,7 +89,7 @@ async def figures(desk: Desk, visit: Visit) -> Answer:
         return page(desk, visit, "figures.html", bars=drawn, back=asked.href())
 
 
-async def _search(desk: Desk, visit: Visit) -> Answer:
+async def _search(desk: PageContext, visit: PageRequest) -> Response:
     """The answer of the API to this search, a page of it."""
     given = (*without(visit.pairs, ["limit"]), ("limit", str(ROWS)))
     call = Call(_SEARCH, (), lambda: given, head=visit.head)
@@ -95,10 +97,10 @@ async def _search(desk: Desk, visit: Visit) -> Answer:
 
 
 def _known_bars(
-    desk: Desk,
-    visit: Visit,
-    edition: Edition,
-    asked: Asked,
+    desk: PageContext,
+    visit: PageRequest,
+    edition: OpenGeneration,
+    asked: SearchForm,
     query: Query,
     drawn: int = facet_bars.DRAWN,
 ) -> Bars | None:
@@ -106,7 +108,9 @@ def _known_bars(
     return facet_bars.of_counts(visit, asked, edition.reference, counts, drawn) if counts else None
 
 
-def _around(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> dict[str, Any]:
+def _around(
+    desk: PageContext, visit: PageRequest, edition: OpenGeneration, asked: SearchForm
+) -> dict[str, Any]:
     """What surrounds the results: the form, the chips, the links, the call of the API."""
     return {
         "asked": asked,
@@ -121,7 +125,9 @@ def _around(desk: Desk, visit: Visit, edition: Edition, asked: Asked) -> dict[st
     }
 
 
-def _chips(visit: Visit, edition: Edition, asked: Asked) -> Sequence[tuple[str, str]]:
+def _chips(
+    visit: PageRequest, edition: OpenGeneration, asked: SearchForm
+) -> Sequence[tuple[str, str]]:
     """What the search is restricted to, and the address without each restriction."""
     t = visit.t
     countries = {one.iso2: facet_bars.country_name(visit, one) for one in edition.reference.pays}
@@ -144,9 +150,9 @@ def _chips(visit: Visit, edition: Edition, asked: Asked) -> Sequence[tuple[str, 
     return chips
 
 
-def _readable(visit: Visit, value: str) -> str:
+def _readable(visit: PageRequest, value: str) -> str:
     """A bound with its thousands apart; one that is no number as it was written."""
     try:
-        return Shown(visit.lang).number(parse_decimal(value))
+        return Formatting(visit.lang).number(parse_decimal(value))
     except ValueError:
         return value

@@ -6,14 +6,14 @@ at anything: nothing can happen, so nothing needs to be guarded.
 
 from serve.access.billing import RECORD_CREDITS
 from serve.access.next_plan import monthly
-from serve.access.result import Answer
+from serve.access.result import Response
 from serve.access.rights import apercu
 from serve.website import page_errors
-from serve.website.page_request import Desk, Visit
+from serve.website.page_request import PageContext, PageRequest
 from serve.website.render import page
 
 
-async def prices(desk: Desk, visit: Visit) -> Answer:
+async def prices(desk: PageContext, visit: PageRequest) -> Response:
     """The plans side by side."""
     plans = [plan for plan in desk.site.plans.values() if not apercu(plan)]
     return page(
@@ -26,6 +26,6 @@ async def prices(desk: Desk, visit: Visit) -> Answer:
     )  # fmt: skip
 
 
-async def buy(desk: Desk, visit: Visit) -> Answer:
+async def buy(desk: PageContext, visit: PageRequest) -> Response:
     """A plan or a pack of credits. Raises ApiError 503, always."""
     raise page_errors.paiement_ferme()

@@ -13,20 +13,20 @@ import orjson
 from serve.access import admission, billing
 from serve.access.admission import Call
 from serve.access.caller import Caller
-from serve.access.result import Answer, Work
+from serve.access.result import PreparedCall, Response
 from serve.access.rights import VISITOR
 from serve.api.societe import societe
-from serve.data.edition import Edition
+from serve.data.edition import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
 from serve.request.params import Pairs
 from serve.website import chart, facet_bars
-from serve.website.page_request import Desk, Visit
+from serve.website.page_request import PageContext, PageRequest
 from serve.website.render import page
 
 _RECORD: Final = "/api/v1/societes"
 
 
-async def record(desk: Desk, visit: Visit) -> Answer:
+async def record(desk: PageContext, visit: PageRequest) -> Response:
     """The company; in full where nothing is charged for it any more.
 
     Raises:
@@ -36,12 +36,12 @@ async def record(desk: Desk, visit: Visit) -> Answer:
     return await _record(desk, visit, paid=False)
 
 
-async def full_record(desk: Desk, visit: Visit) -> Answer:
+async def full_record(desk: PageContext, visit: PageRequest) -> Response:
     """The company in full, charged: what the form of the preview asks for."""
     return await _record(desk, visit, paid=True)
 
 
-async def _record(desk: Desk, visit: Visit, *, paid: bool) -> Answer:
+async def _record(desk: PageContext, visit: PageRequest, *, paid: bool) -> Response:
     site = desk.site
     left = await admission.passed(site, visit.caller, visit.trace, visit.now)
     visitor = Caller(site.plans[VISITOR])
@@ -70,27 +70,29 @@ async def _record(desk: Desk, visit: Visit, *, paid: bool) -> Answer:
         )  # fmt: skip
 
 
-def _work(desk: Desk, visit: Visit, edition: Edition, caller: Caller) -> Work:
+def _work(
+    desk: PageContext, visit: PageRequest, edition: OpenGeneration, caller: Caller
+) -> PreparedCall:
     return societe(admission.ask(desk.site, _call(visit), caller), edition)
 
 
-def _call(visit: Visit) -> Call:
+def _call(visit: PageRequest) -> Call:
     given: Pairs = visit.pairs
     return Call(_RECORD, visit.segments, lambda: given, head=visit.head)
 
 
-def _company(work: Work) -> str | None:
+def _company(work: PreparedCall) -> str | None:
     """`EE/10000018`, as it is charged; None where there is no company."""
     located = work.headers.get("Content-Location")
     return unquote(located.removeprefix(f"{_RECORD}/")) if located else None
 
 
-async def _is_charged(desk: Desk, visit: Visit, company: str) -> bool:
+async def _is_charged(desk: PageContext, visit: PageRequest, company: str) -> bool:
     assert visit.session
     return await desk.store.is_charged(visit.session.account.id, company, visit.now)
 
 
-def _shown(visit: Visit, edition: Edition, body: dict[str, Any]) -> dict[str, Any]:
+def _shown(visit: PageRequest, edition: OpenGeneration, body: dict[str, Any]) -> dict[str, Any]:
     """What the template draws of an answer of the API, full, preview or refused (402)."""
     lines = body.get("comptes") or []
     sections = arranged(lines)

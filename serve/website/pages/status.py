@@ -5,15 +5,15 @@ from typing import Any
 
 import orjson
 
-from serve.access.result import Answer
-from serve.data.edition import Edition
+from serve.access.result import Response
+from serve.data.edition import OpenGeneration
 from serve.website import facet_bars
-from serve.website.page_request import Desk, Visit
+from serve.website.page_request import PageContext, PageRequest
 from serve.website.render import page
 from shards.generations import generation_files
 
 
-async def status(desk: Desk, visit: Visit) -> Answer:
+async def status(desk: PageContext, visit: PageRequest) -> Response:
     """The state of the service.
 
     Raises:
@@ -41,7 +41,7 @@ async def status(desk: Desk, visit: Visit) -> Answer:
         )  # fmt: skip
 
 
-def _report(desk: Desk, edition: Edition) -> bytes:
+def _report(desk: PageContext, edition: OpenGeneration) -> bytes:
     path = desk.site.published.data / edition.id / generation_files.QUALITY
     return path.read_bytes() if path.exists() else b""
 

@@ -6,14 +6,14 @@ import polars as pl
 import pytest
 
 from pipeline.synth import writer
-from pipeline.synth.writer import Options
+from pipeline.synth.writer import SynthOptions
 from tests.pipeline.synth.made import rows
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("synth")
-    writer.run(Options(companies=20_000, seed=1, out=out, comptes=0.2, jobs=1))
+    writer.run(SynthOptions(companies=20_000, seed=1, out=out, comptes=0.2, jobs=1))
     return out
 
 

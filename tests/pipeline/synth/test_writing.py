@@ -9,7 +9,7 @@ from pipeline.__main__ import main
 from pipeline.canonical import COMPANIES
 from pipeline.errors import BuildError
 from pipeline.synth import writer
-from pipeline.synth.writer import Options
+from pipeline.synth.writer import SynthOptions
 from tests.pipeline.inputs import run as build
 from tests.pipeline.synth.made import SEEDS, contents, rows
 
@@ -17,7 +17,7 @@ from tests.pipeline.synth.made import SEEDS, contents, rows
 def test_the_same_seed_gives_the_same_bytes_whatever_the_jobs(tmp_path: Path) -> None:
     def made(jobs: int) -> dict[str, bytes]:
         out = tmp_path / str(jobs)
-        writer.run(Options(companies=400, seed=3, out=out, comptes=0.5, jobs=jobs))
+        writer.run(SynthOptions(companies=400, seed=3, out=out, comptes=0.5, jobs=jobs))
         return contents(out)
 
     assert made(1) == made(2)
@@ -25,7 +25,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_jobs(tmp_path: Path) ->
 
 def test_another_seed_gives_other_companies(tmp_path: Path) -> None:
     for seed in (1, 2):
-        writer.run(Options(companies=400, seed=seed, out=tmp_path / str(seed), jobs=1))
+        writer.run(SynthOptions(companies=400, seed=seed, out=tmp_path / str(seed), jobs=1))
 
     one, two = (rows(tmp_path / seed, "companies") for seed in "12")
     assert set(one["id"]) != set(two["id"])
@@ -37,7 +37,7 @@ def test_chunks_draw_apart_and_share_no_identifier(
 ) -> None:
     monkeypatch.setattr(writer, "ROWS", 50)
     monkeypatch.setattr(writer, "PART", 20)
-    options = Options(companies=2_000, seed=1, out=tmp_path, comptes=1.0, jobs=1)
+    options = SynthOptions(companies=2_000, seed=1, out=tmp_path, comptes=1.0, jobs=1)
 
     written = writer.run(options)
 
@@ -51,7 +51,7 @@ def test_chunks_draw_apart_and_share_no_identifier(
 
 
 def test_chunks_are_dealt_to_batches_in_their_order() -> None:
-    chunks = list(writer.plan(Options(companies=9_000_000, seed=1, out=Path())))
+    chunks = list(writer.plan(SynthOptions(companies=9_000_000, seed=1, out=Path())))
 
     batches = writer.batches(chunks, 2)
 
@@ -64,9 +64,9 @@ def test_chunks_are_dealt_to_batches_in_their_order() -> None:
 
 
 def test_a_second_run_replaces_what_the_first_left(tmp_path: Path) -> None:
-    writer.run(Options(companies=100, seed=1, out=tmp_path, comptes=1.0, jobs=1))
+    writer.run(SynthOptions(companies=100, seed=1, out=tmp_path, comptes=1.0, jobs=1))
     (tmp_path / "companies" / "FR-00007.parquet.partial").touch()
-    writer.run(Options(companies=3, seed=1, out=tmp_path, jobs=1))
+    writer.run(SynthOptions(companies=3, seed=1, out=tmp_path, jobs=1))
 
     assert rows(tmp_path, "companies").height == 3
     assert not [name for name in contents(tmp_path) if "comptes" in name or "partial" in name]
@@ -77,7 +77,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "companies" / "ee.lihtandmed.parquet").touch()
 
     with pytest.raises(BuildError, match=r"ee\.lihtandmed\.parquet, .* empty or new folder"):
-        writer.run(Options(companies=100, seed=1, out=tmp_path, jobs=1))
+        writer.run(SynthOptions(companies=100, seed=1, out=tmp_path, jobs=1))
 
     assert list(contents(tmp_path)) == ["companies/ee.lihtandmed.parquet"]
 
@@ -95,21 +95,21 @@ def test_the_full_size_has_exactly_the_numbers_of_the_table() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 30])
 def test_any_number_of_companies_is_an_input(tmp_path: Path, count: int) -> None:
-    written = writer.run(Options(companies=count, seed=1, out=tmp_path, comptes=1.0, jobs=1))
+    written = writer.run(SynthOptions(companies=count, seed=1, out=tmp_path, comptes=1.0, jobs=1))
 
     assert rows(tmp_path, "companies").height == count == written.companies
 
 
 def test_more_companies_than_identifiers_stop_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"companies of \w\w are more than the \d+ identifiers"):
-        writer.run(Options(companies=10**9, seed=1, out=tmp_path / "out", jobs=1))
+        writer.run(SynthOptions(companies=10**9, seed=1, out=tmp_path / "out", jobs=1))
 
     assert not (tmp_path / "out").exists()
 
 
 def test_a_build_takes_every_row(tmp_path: Path) -> None:
     source = tmp_path / "in"
-    writer.run(Options(companies=5_000, seed=1, out=source, comptes=0.1, jobs=1))
+    writer.run(SynthOptions(companies=5_000, seed=1, out=source, comptes=0.1, jobs=1))
 
     built = build(tmp_path, source, jobs=1)
 

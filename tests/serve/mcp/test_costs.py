@@ -10,7 +10,7 @@ import pytest
 
 from quota.errors import StoreUnavailable
 from quota.store.lmdb_store import LmdbStore
-from serve.config import Debit
+from serve.config import BurstLimits
 from tests.serve import world
 from tests.serve.client import GENEROUS, PLANS, Customer, Served, logged, serving
 from tests.serve.mcp.client import call, legacy, modern, refused, send, shown
@@ -23,7 +23,7 @@ BAD = [{"Authorization": "Bearer soc_live_x"}, {"Authorization": "Basic dTpw"}]
 @pytest.fixture(scope="module")
 def tight(data_of_its_own: Path) -> Iterator[Served]:
     """Two calls a minute for a visitor, three for a list, two for a free plan."""
-    debit: Debit = replace(GENEROUS, visiteur=2, listes=3, free=2)
+    debit: BurstLimits = replace(GENEROUS, visiteur=2, listes=3, free=2)
     with serving(data_of_its_own, debit=debit) as server:
         yield server
 

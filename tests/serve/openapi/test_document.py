@@ -8,7 +8,7 @@ from openapi_spec_validator import validate
 
 from quota import plans
 from serve.api import routes
-from serve.config import Debit
+from serve.config import BurstLimits
 from serve.contract import parameters
 from serve.contract.error_codes import CODES
 from serve.contract.parameters import Parameter
@@ -180,7 +180,7 @@ def test_every_plan_is_described_with_its_figures() -> None:
 
 def test_every_limit_is_described_as_the_server_keeps_it() -> None:
     """D7: numeric everywhere"""
-    debit = Debit(
+    debit = BurstLimits(
         visiteur=31, free=32, data=33, carte=34, corporate=35, marches=36, integral=37, listes=38,
         visiteur_jour=39, exports=41,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from openpyxl.workbook import Workbook
 
 from quota.plans import load
 from serve.export.workbook import book
-from serve.export.workbook.export_request import Asked, Made
+from serve.export.workbook.export_request import ExportRequest, ExportResult
 from shards.generations import generation_files
 from shards.query import Query
 from tests.serve import world
@@ -25,10 +25,10 @@ PLANS: Final = load()
 DAY: Final = datetime(2026, 11, 21, 8, 30, tzinfo=UTC)
 
 
-def asked(data: Path, generation: str, plan: str = "integral", **changes: Any) -> Asked:
+def asked(data: Path, generation: str, plan: str = "integral", **changes: Any) -> ExportRequest:
     """An export of everything by `plan`; `changes` are fields of Asked."""
     of = PLANS[plan]
-    whole = Asked(
+    whole = ExportRequest(
         data / generation, DAY, Query(), of.lignes_par_export, "fr", of, (), "essai-1", DAY
     )
     return replace(whole, **changes)
@@ -39,7 +39,7 @@ class File:
     """A workbook on disk, and what its maker said of it."""
 
     path: Path
-    made: Made
+    made: ExportResult
 
     @property
     def sheets(self) -> Workbook:
@@ -57,7 +57,7 @@ class File:
         return b"\n".join(self.parts.values())
 
 
-def make(wanted: Asked, folder: Path) -> File:
+def make(wanted: ExportRequest, folder: Path) -> File:
     """The workbook of `wanted`, in a new file of `folder`; nothing else may be left there."""
     temporary = Path(tempfile.mkdtemp(dir=folder))
     path = temporary.with_suffix(".xlsx")

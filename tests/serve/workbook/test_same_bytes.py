@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from zipfile import ZipFile
 
-from serve.export.workbook.export_request import Asked
+from serve.export.workbook.export_request import ExportRequest
 from tests.serve import world
 from tests.serve.workbook.made import asked, make
 
@@ -27,6 +27,6 @@ def test_nothing_in_the_package_tells_when_it_was_written(tmp_path: Path) -> Non
         assert {entry.date_time[:3] for entry in package.infolist()} == {(1980, 1, 31)}
 
 
-def _asked(folder: Path) -> Asked:
+def _asked(folder: Path) -> ExportRequest:
     data = folder / "data"
     return asked(data, world.publish(data), given=(("q", ""),))

@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from serve.export.workbook import worker
-from serve.export.workbook.export_request import Made
+from serve.export.workbook.export_request import ExportResult
 from serve.export.workbook.worker import Data, Failed, Order
 from tests.serve import world
 from tests.serve.workbook.made import asked
@@ -24,7 +24,7 @@ def order(tmp_path: Path) -> Order:
 
 
 def test_it_says_what_it_made(order: Order) -> None:
-    assert worker.answer(order, Data()) == Made(lignes=2, total=41, comptes=1)
+    assert worker.answer(order, Data()) == ExportResult(lignes=2, total=41, comptes=1)
     assert order.path.read_bytes().startswith(b"PK")
 
 
@@ -68,7 +68,7 @@ def test_it_answers_until_its_pipe_is_closed(order: Order, monkeypatch: pytest.M
     for _ in range(2):
         time.sleep(0.05)
         ours.send(order)
-        assert isinstance(ours.recv(), Made)
+        assert isinstance(ours.recv(), ExportResult)
     ours.close()
     thread.join(10)
 

@@ -7,10 +7,10 @@ from hashlib import sha256
 from blake3 import blake3
 
 from shards.generations.manifest import File
-from shards.sync.download import Fetcher
+from shards.sync.download import Downloader
 from shards.sync.errors import AbsentError
-from shards.sync.pacing import Patience
-from shards.sync.source import Body, Source
+from shards.sync.pacing import Backoff
+from shards.sync.source import Body, MirrorSource
 
 # What comes of the bytes that were asked for: where they begin, and in which pieces.
 Way = Callable[[bytes, int], tuple[int, Iterator[bytes]]]
@@ -39,9 +39,9 @@ class Memory:
         yield Body(*way(self.files[path], start))
 
 
-def eager(source: Source) -> Fetcher:
+def eager(source: MirrorSource) -> Downloader:
     """A fetcher that never waits."""
-    return Fetcher(source, Patience(chance=lambda: 0.0, sleep=lambda _: None))
+    return Downloader(source, Backoff(chance=lambda: 0.0, sleep=lambda _: None))
 
 
 def file_of(content: bytes) -> File:

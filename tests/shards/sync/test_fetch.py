@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from shards.sync.download import Fetcher
+from shards.sync.download import Downloader
 from shards.sync.errors import FaultError
-from shards.sync.pacing import TRIES, Patience
+from shards.sync.pacing import TRIES, Backoff
 from tests.shards.sync.sources import Memory, Way, eager, file_of, honest
 
 CONTENT = bytes(range(256)) * 2_000
@@ -34,7 +34,7 @@ def nothing(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
     return start, iter([])
 
 
-def _fetched(tmp_path: Path, *ways: Way) -> tuple[Memory, Fetcher, Path]:
+def _fetched(tmp_path: Path, *ways: Way) -> tuple[Memory, Downloader, Path]:
     source = Memory({"g/EE.shard": CONTENT}, *ways)
     fetcher, blob = eager(source), tmp_path / FILE.blake3
     fetcher.fetch("g/EE.shard", FILE, blob)
@@ -161,7 +161,7 @@ def test_a_body_that_dribbles_is_cut(tmp_path: Path) -> None:
         return start, pieces()
 
     source = Memory({"g": CONTENT}, dribble)
-    fetcher = Fetcher(source, Patience(sleep=lambda _: None), clock=lambda: now[0])
+    fetcher = Downloader(source, Backoff(sleep=lambda _: None), clock=lambda: now[0])
 
     with pytest.raises(FaultError, match="comes too slowly"):
         fetcher.fetch("g", FILE, tmp_path / FILE.blake3)

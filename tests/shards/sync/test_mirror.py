@@ -13,10 +13,10 @@ from shards.generations import generation_files, locks, manifest, pointer
 from shards.publish import publication
 from shards.query import Query
 from shards.search.search import search
-from shards.sync.download import Fetcher
+from shards.sync.download import Downloader
 from shards.sync.errors import SyncError
 from shards.sync.folder import Folder
-from shards.sync.mirror import Outcome, Wish, mirror
+from shards.sync.mirror import MirrorOptions, MirrorOutcome, mirror
 from tests.shards.sync.sources import Memory, eager, file_of
 from tests.world import company, publish
 
@@ -40,8 +40,8 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def _mirror(source: Path, data: Path, **wish: object) -> Outcome:
-    return mirror(eager(Folder(source)), data, replace(Wish(), **wish))  # type: ignore[arg-type]
+def _mirror(source: Path, data: Path, **wish: object) -> MirrorOutcome:
+    return mirror(eager(Folder(source)), data, replace(MirrorOptions(), **wish))  # type: ignore[arg-type]
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -53,7 +53,7 @@ def test_a_mirror_has_the_bytes_of_its_source(source: Path, data: Path) -> None:
 
     outcome = _mirror(source, data)
 
-    assert outcome == Outcome(name, fetched=5)
+    assert outcome == MirrorOutcome(name, fetched=5)
     assert _files(data / name) == _files(source / name)
     assert pointer.current(data) == name
     assert {path.name for path in data.iterdir()} == {"CURRENT", name}
@@ -67,7 +67,7 @@ def test_a_mirror_that_is_up_to_date_asks_for_the_pointer_and_whether_it_is_sign
     name = pointer.current(source)
     memory = Memory({"CURRENT": orjson.dumps({"generation": name})})
 
-    outcome = mirror(eager(memory), data, Wish())
+    outcome = mirror(eager(memory), data, MirrorOptions())
 
     assert not outcome.changed
     assert [path for path, _ in memory.asked] == ["CURRENT", f"signatures/{name}.json"]
@@ -197,7 +197,7 @@ def test_a_source_that_moves_on_is_read_again(source: Path, data: Path) -> None:
                 publish(source, [*NEW, company("FR", f"6{self.moves}", "Ç")])
             return super().open(path, start)
 
-    outcome = mirror(eager(Moving(source)), data, Wish())
+    outcome = mirror(eager(Moving(source)), data, MirrorOptions())
 
     assert outcome.generation == pointer.current(source)
 
@@ -244,7 +244,7 @@ def test_a_part_that_is_up_to_date_stays_and_the_same_part_has_the_same_name(
 ) -> None:
     first = _mirror(source, data, pays=("EE",))
 
-    assert _mirror(source, data, pays=("EE",)) == Outcome(first.generation)
+    assert _mirror(source, data, pays=("EE",)) == MirrorOutcome(first.generation)
     assert _mirror(source, tmp_path / "b", pays=("EE",)).generation == first.generation
 
 
@@ -295,7 +295,7 @@ def test_a_name_that_leads_elsewhere_is_refused(source: Path, data: Path, name: 
     memory = _forged(source, **{name: manifest.File(1, "0" * 64, "")})
 
     with pytest.raises(SyncError, match="which cannot be one"):
-        mirror(eager(memory), data, Wish())
+        mirror(eager(memory), data, MirrorOptions())
 
     assert {path.name for path in data.rglob("*")} <= {".lock"}
 
@@ -311,7 +311,7 @@ def test_a_size_or_digest_that_is_none_is_refused(
     memory = _forged(source, x=manifest.File(size, digest, ""))  # type: ignore[arg-type]
 
     with pytest.raises(SyncError, match="which cannot be one"):
-        mirror(eager(memory), data, Wish())
+        mirror(eager(memory), data, MirrorOptions())
 
 
 def test_a_file_larger_than_the_disk_is_refused_before_a_byte_of_it(
@@ -320,7 +320,7 @@ def test_a_file_larger_than_the_disk_is_refused_before_a_byte_of_it(
     memory = _forged(source, x=manifest.File(1 << 50, "0" * 64, ""))
 
     with pytest.raises(SyncError, match=r"bytes are missing and .* has room for"):
-        mirror(eager(memory), data, Wish())
+        mirror(eager(memory), data, MirrorOptions())
 
     assert not any(path.endswith((".shard", "x")) for path, _ in memory.asked)
 
@@ -330,7 +330,7 @@ def test_a_file_larger_than_the_disk_is_refused_before_a_byte_of_it(
 )
 def test_a_pointer_that_is_none_is_refused(data: Path, packed: bytes) -> None:
     with pytest.raises(SyncError, match="CURRENT"):
-        mirror(eager(Memory({"CURRENT": packed})), data, Wish())
+        mirror(eager(Memory({"CURRENT": packed})), data, MirrorOptions())
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_a_manifest_that_was_edited_is_refused(
     memory.files[path] = memory.files[path].replace(old, new)
 
     with pytest.raises(SyncError, match=said):
-        mirror(eager(memory), data, Wish())
+        mirror(eager(memory), data, MirrorOptions())
 
 
 def test_the_manifest_of_another_generation_is_refused(source: Path, data: Path) -> None:
@@ -362,7 +362,7 @@ def test_the_manifest_of_another_generation_is_refused(source: Path, data: Path)
     memory.files[path] = other
 
     with pytest.raises(SyncError, match="is the manifest of"):
-        mirror(eager(memory), data, Wish())
+        mirror(eager(memory), data, MirrorOptions())
 
 
 def test_a_manifest_without_lists_is_refused(source: Path, data: Path) -> None:
@@ -380,7 +380,7 @@ def test_a_manifest_without_lists_is_refused(source: Path, data: Path) -> None:
 
 
 def test_nothing_is_published_that_does_not_open(source: Path, data: Path) -> None:
-    fetcher = Fetcher(Folder(source))
+    fetcher = Downloader(Folder(source))
     name = str(pointer.current(source))
     known = generation_files.read_manifest(source / name)
     shard = source / name / "EE.shard"
@@ -392,7 +392,7 @@ def test_nothing_is_published_that_does_not_open(source: Path, data: Path) -> No
     pointer.point_to(source, forged.generation)
 
     with pytest.raises(CorruptError, match="companies of EE"):
-        mirror(fetcher, data, Wish())
+        mirror(fetcher, data, MirrorOptions())
     assert pointer.current(data) is None
 
 
@@ -406,4 +406,4 @@ def test_lists_that_are_nonsense_are_said_to_be(
             memory.files[path] = b'{"pays": 7}'
 
     with pytest.raises(SyncError, match=r"lists of generation .* cannot be understood"):
-        mirror(eager(memory), data, Wish(pays))
+        mirror(eager(memory), data, MirrorOptions(pays))

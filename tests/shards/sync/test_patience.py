@@ -4,7 +4,7 @@ import pytest
 
 from shards.sync.errors import FaultError, SyncError
 from shards.sync.mirror import follow
-from shards.sync.pacing import MOST_ASKED_SECONDS, TRIES, Patience, Rate
+from shards.sync.pacing import MOST_ASKED_SECONDS, TRIES, Backoff, RateLimit
 
 
 class Clock:
@@ -19,7 +19,7 @@ class Clock:
 
 def test_waits_double_up_to_half_a_minute_and_end() -> None:
     clock = Clock()
-    patience = Patience(chance=lambda: 1.0, sleep=clock.sleep)
+    patience = Backoff(chance=lambda: 1.0, sleep=clock.sleep)
 
     with pytest.raises(FaultError, match="away"):
         for _ in range(TRIES):
@@ -30,7 +30,7 @@ def test_waits_double_up_to_half_a_minute_and_end() -> None:
 
 def test_progress_begins_the_waits_anew() -> None:
     clock = Clock()
-    patience = Patience(chance=lambda: 1.0, sleep=clock.sleep)
+    patience = Backoff(chance=lambda: 1.0, sleep=clock.sleep)
 
     for _ in range(3 * TRIES):
         patience.wait(FaultError("cut"))
@@ -41,7 +41,7 @@ def test_progress_begins_the_waits_anew() -> None:
 
 def test_what_the_server_asks_for_is_the_least_that_is_waited() -> None:
     clock = Clock()
-    patience = Patience(chance=lambda: 0.5, sleep=clock.sleep)
+    patience = Backoff(chance=lambda: 0.5, sleep=clock.sleep)
 
     patience.wait(FaultError("busy", after=7.0))
     patience.wait(FaultError("busy", after=0.0))
@@ -51,7 +51,7 @@ def test_what_the_server_asks_for_is_the_least_that_is_waited() -> None:
 
 def test_who_waits_is_told_why() -> None:
     said: list[str] = []
-    patience = Patience(said.append, chance=lambda: 1.0, sleep=lambda _: None)
+    patience = Backoff(said.append, chance=lambda: 1.0, sleep=lambda _: None)
 
     for _ in range(5):
         patience.wait(FaultError("https://host is away"))
@@ -61,12 +61,12 @@ def test_who_waits_is_told_why() -> None:
 
 def test_who_asks_for_too_long_a_wait_ends_the_round() -> None:
     with pytest.raises(FaultError):
-        Patience().wait(FaultError("busy", after=MOST_ASKED_SECONDS + 1))
+        Backoff().wait(FaultError("busy", after=MOST_ASKED_SECONDS + 1))
 
 
 def test_a_rate_holds_over_any_pieces() -> None:
     clock = Clock()
-    rate = Rate(2.0, lambda: clock.now, clock.sleep)
+    rate = RateLimit(2.0, lambda: clock.now, clock.sleep)
 
     for size in (1, 1 << 18, 3 << 20, 5, 7 << 20):
         rate.take(size)
@@ -77,7 +77,7 @@ def test_a_rate_holds_over_any_pieces() -> None:
 
 def test_what_was_not_used_is_kept_for_a_second_only() -> None:
     clock = Clock()
-    rate = Rate(1.0, lambda: clock.now, clock.sleep)
+    rate = RateLimit(1.0, lambda: clock.now, clock.sleep)
     clock.now += 3_600
 
     rate.take(1 << 20)

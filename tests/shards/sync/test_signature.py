@@ -12,7 +12,7 @@ from shards.generations import generation_files, pointer
 from shards.sync import signature
 from shards.sync.errors import SyncError
 from shards.sync.folder import Folder
-from shards.sync.mirror import Wish, mirror
+from shards.sync.mirror import MirrorOptions, mirror
 from tests.proof.tools import need
 from tests.shards.sync.sources import Memory, eager
 from tests.world import company, publish
@@ -32,8 +32,8 @@ def key(tmp_path: Path) -> Path:
     return tmp_path / "key"
 
 
-def _wish(key: Path) -> Wish:
-    return Wish(key=signature.public_key(key.with_name(f"{key.name}.pub")))
+def _wish(key: Path) -> MirrorOptions:
+    return MirrorOptions(key=signature.public_key(key.with_name(f"{key.name}.pub")))
 
 
 def _in_memory(source: Path) -> Memory:
@@ -56,16 +56,16 @@ def test_what_is_signed_with_the_key_is_mirrored_with_its_signature(
 
 def test_a_mirror_has_a_signature_that_came_later(source: Path, key: Path, tmp_path: Path) -> None:
     data = tmp_path / "a"
-    mirror(eager(Folder(source)), data, Wish())
+    mirror(eager(Folder(source)), data, MirrorOptions())
     name = signature.sign(source, key)
 
-    assert not mirror(eager(Folder(source)), data, Wish()).changed
+    assert not mirror(eager(Folder(source)), data, MirrorOptions()).changed
     assert mirror(eager(Folder(data)), tmp_path / "b", _wish(key)).generation == name
 
 
 def test_a_part_of_what_is_signed_is_mirrored(source: Path, key: Path, tmp_path: Path) -> None:
     signature.sign(source, key)
-    wish = Wish(("EE",), _wish(key).key)
+    wish = MirrorOptions(("EE",), _wish(key).key)
 
     first = mirror(eager(Folder(source)), tmp_path / "a", wish)
     assert not mirror(eager(Folder(source)), tmp_path / "a", wish).changed
@@ -94,7 +94,7 @@ def test_the_signature_of_another_key_is_refused(
     signature.keygen(tmp_path / "other")
     signature.sign(source, tmp_path / "other")
     if already:  # it was mirrored when nobody asked for a signature
-        mirror(eager(Folder(source)), tmp_path / "a", Wish())
+        mirror(eager(Folder(source)), tmp_path / "a", MirrorOptions())
 
     with pytest.raises(SyncError, match=r"is not signed with the key of --public-key"):
         mirror(eager(Folder(source)), tmp_path / "a", _wish(key))
