@@ -47,7 +47,7 @@ class Formatting:
     def number(self, value: int | float | Decimal | None) -> str:
         """A number, all of it.
 
-        >>> Shown("en").number(1234567), Shown("en").number(-0.5), Shown("fr").number(None)
+        >>> Formatting("en").number(1234567), Formatting("en").number(-0.5), Formatting("fr").number(None)
         ('1,234,567', '−0.5', '–')
         """
         if value is None:
@@ -60,7 +60,7 @@ class Formatting:
     def money(self, value: float | None, currency: str | None = "EUR") -> str:
         """An amount at a glance.
 
-        >>> Shown("en").money(3_250_000_000.5), Shown("en").money(999_999.0), Shown("en").money(0.5)
+        >>> Formatting("en").money(3_250_000_000.5), Formatting("en").money(999_999.0), Formatting("en").money(0.5)
         ('€3.25bn', '€1m', '€0.5')
         """
         if value is None:
@@ -75,7 +75,7 @@ class Formatting:
     def exact(self, value: float | Decimal | None, currency: str | None = "EUR") -> str:
         """The same amount, all of it, for a title.
 
-        >>> Shown("en").exact(750_000.5), Shown("en").exact(-2.0, "GBP"), Shown("en").exact(3, None)
+        >>> Formatting("en").exact(750_000.5), Formatting("en").exact(-2.0, "GBP"), Formatting("en").exact(3, None)
         ('€750,000.5', '−GBP\xa02', '3')
         """
         if value is None:
@@ -85,7 +85,7 @@ class Formatting:
     def day(self, text: str | None) -> str:
         """A date of the data: a day, a month or a year (C8).
 
-        >>> Shown("fr").day("1864-05-04"), Shown("en").day("1998-02"), Shown("fr").day("2015")
+        >>> Formatting("fr").day("1864-05-04"), Formatting("en").day("1998-02"), Formatting("fr").day("2015")
         ('4 mai 1864', 'Feb 1998', '2015')
         """
         if not text:
@@ -104,7 +104,7 @@ class Formatting:
     def band(self, code: str | None) -> str | None:
         """A headcount band in words; a code that is none is shown as it is.
 
-        >>> Shown("en").band("12"), Shown("fr").band("53"), Shown("fr").band("00")
+        >>> Formatting("en").band("12"), Formatting("fr").band("53"), Formatting("fr").band("00")
         ('20–49', '10\u202f000 et plus', '0')
         """
         if code not in _BANDS:
@@ -116,7 +116,7 @@ class Formatting:
 
     def share(self, part: int, whole: int) -> str:
         """
-        >>> Shown("en").share(1, 3), Shown("en").share(1, 5000), Shown("en").share(0, 0)
+        >>> Formatting("en").share(1, 3), Formatting("en").share(1, 5000), Formatting("en").share(0, 0)
         ('33%', '<1%', '0%')
         """
         percent = 100 * part / whole if whole else 0
@@ -126,7 +126,7 @@ class Formatting:
     def span(self, seconds: int) -> str:
         """A length of time, in its two largest units.
 
-        >>> Shown("fr").span(90_061), Shown("en").span(59)
+        >>> Formatting("fr").span(90_061), Formatting("en").span(59)
         ('1 j 1 h', '59 s')
         """
         days = "j" if self._french else "d"

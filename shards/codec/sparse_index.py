@@ -45,7 +45,7 @@ class Probe:
 def probe(text: bytes) -> Probe:
     """What is looked up in many shards, prepared once.
 
-    >>> [hex(bound) for bound in sought(b"ab").bounds]
+    >>> [hex(bound) for bound in probe(b"ab").bounds]
     ['0x6162000000000000', '0x6163000000000000']
     """
     head = text[:_HEAD]

@@ -13,8 +13,8 @@ from tests.serve.processes import ROOT
 _HOLDER = """
 import sys
 from pathlib import Path
-from serve.export.temp_files import Spool
-folder = Spool(Path(sys.argv[1])).folder()
+from serve.export.temp_files import TempFiles
+folder = TempFiles(Path(sys.argv[1])).folder()
 (folder / "classeur.xlsx").write_bytes(b"PK")
 print(folder, flush=True)
 sys.stdin.read()

@@ -32,7 +32,7 @@ class Labels:
     def number(self, value: int) -> str:
         """A count within a sentence.
 
-        >>> Words("en").number(12345), Words("fr").number(12345) == "12\u202f345"
+        >>> Labels("en").number(12345), Labels("fr").number(12345) == "12\u202f345"
         ('12,345', True)
         """
         return f"{value:,}".replace(",", _THIN if self.lang == "fr" else ",")
@@ -40,7 +40,7 @@ class Labels:
     def day(self, moment: datetime) -> str:
         """A day within a sentence.
 
-        >>> Words("fr").day(datetime(2026, 11, 21))
+        >>> Labels("fr").day(datetime(2026, 11, 21))
         '21 novembre 2026'
         """
         day = "1er" if self.lang == "fr" and moment.day == 1 else moment.day
