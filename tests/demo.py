@@ -5,9 +5,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from seeds import TABLES
+
 ROOT: Final = Path(__file__).parents[1]
 
-_RAW: Final = ROOT / "seeds" / "raw"
+_RAW: Final = TABLES / "raw"
 _SOURCES: Final = (
     ("ee", "ee/*"), ("uk-basic", "uk/BasicCompanyData*"), ("uk-accounts", "uk/Accounts*"),
 )  # fmt: skip

@@ -22,6 +22,7 @@ from shards.publish import publication
 from shards.generations.manifest import InputSource
 from shards.publish.publication import Gates
 from shards.generations.reference import SPELLINGS
+from seeds import TABLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class BuildOptions:
     gates: Gates = field(default_factory=Gates)
     keep: int = publication.KEPT
     max_rejected: float = rejections.MOST
-    seeds: Path = tables.SEEDS
+    seeds: Path = TABLES
 
 
 @dataclass(frozen=True, slots=True)
