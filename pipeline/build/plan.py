@@ -11,7 +11,6 @@ from pipeline.workers import memory, processes
 from pipeline.stages import input_files, money, rejections, sectors
 from pipeline.build import resume
 from pipeline import code_version
-from pipeline import seeds as tables
 from pipeline.build.country import Tables, Task
 from pipeline.errors import BuildError
 from pipeline.workers.processes import Processes
