@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from seeds import TABLES
-
-ROOT: Final = Path(__file__).parents[1]
+from tests import ROOT
 
 _RAW: Final = TABLES / "raw"
 _SOURCES: Final = (

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from tests.demo import ROOT
+from tests import ROOT
 
 ROOMS: Final = ("pipeline", "quota", "serve", "shards")
 FOLDERS: Final = (*ROOMS, "seeds", "tests")

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.demo import ROOT
+from tests import ROOT
 from tests.prose import DOCUMENTS, FOLDERS, ROOMS, SPECIFICATION, expect_none, modules, name, prose
 
 _ROOTS: Final = "|".join((*FOLDERS, r"\.ci"))

@@ -1,14 +1,13 @@
 """The rules of ARCHITECTURE.md that no linter knows: sizes of folders, names, opening lines."""
 
 import ast
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.demo import ROOT
+from tests import ROOT
 from tests.prose import DOCUMENTS, FOLDERS, ROOMS, expect_none, modules, name, tree
 
 # As many as one sees at once. The pages and the workbook are one subject each, so they have more.
@@ -78,17 +77,6 @@ def test_no_mark_of_unfinished_work_is_left() -> None:
         for mark in marks
         if mark in path.read_text(encoding="utf-8")
     )
-
-
-def test_every_module_is_linted() -> None:
-    """Ruff leaves out folders by name (`build`, `dist`) and by .gitignore, without a word."""
-    done = subprocess.run(
-        [ROOT / ".venv/bin/ruff", "check", "--show-files", *FOLDERS],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-
-    linted = set(done.stdout.splitlines())
-    expect_none((name(path),) for path in modules(*FOLDERS) if str(path) not in linted)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.demo import ROOT
+from tests import ROOT
 
 README = (ROOT / "README.md").read_text()
 

@@ -22,7 +22,7 @@ from typing import Final
 
 import pytest
 
-from tests.demo import ROOT
+from tests import ROOT
 from tests.serve.processes import ask, line_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from tests import ROOT
 from tests.bench import data as making
 from tests.bench import figures as known
 from tests.bench import growth, processes, tables
@@ -33,7 +34,7 @@ from tests.bench.data import Made
 from tests.bench.figures import Figures, PeerFigures
 from tests.bench.peers import loading, peer
 from tests.bench.peers.companies import Companies
-from tests.bench.processes import ROOT, Cost, size
+from tests.bench.processes import Cost, size
 from tests.bench.questions import absurd, fixed, mix, values
 
 RESULTS: Final = ROOT / "tests" / "bench" / "results"

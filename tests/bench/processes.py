@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[2]
+from tests import ROOT
+
 _EVERY: Final = 0.1  # seconds between two looks at the processes
 
 

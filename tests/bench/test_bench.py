@@ -23,6 +23,7 @@ from tests.bench.peers.peer import NotExpressible, TooSlow
 from tests.bench.processes import Cost, run
 from tests.bench.questions import absurd, fixed, mix, values
 from tests.bench.questions.question import Answer, Goal, Question
+from tests.proof.tools import absent
 
 PEERS = [name for name in peer.NEEDS if peer.installed(name)]
 QUESTIONS = [Question("mix", "sector", Query(tri=tri)) for tri in ("nom", "score")]
@@ -117,8 +118,9 @@ def test_the_tables_name_every_kind_and_every_peer(whole: tuple[Path, Figures]) 
         assert kind in text
 
 
-@pytest.mark.skipif(not find_spec("matplotlib"), reason="matplotlib is not installed")
 def test_the_picture_shows_every_kind(whole: tuple[Path, Figures]) -> None:
+    if not find_spec("matplotlib"):
+        absent("matplotlib is not installed; `make bench` installs it")
     folder, _ = whole
     (picture,) = (path.read_text() for path in folder.glob("results/*/latency.svg"))
 

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from serve.config import PREFIX, BurstLimits
-from tests.demo import ROOT
+from tests import ROOT
 from tests.judges.npm import folder
 from tests.serve.processes import ask, line_of, started
 

@@ -14,14 +14,13 @@ from quota.errors import StoreUnavailable
 from quota.plans import load
 from quota.store.lmdb_file import FILE, damage_of
 from quota.store.lmdb_store import LmdbStore
-from tests import world
+from tests import ROOT, world
 from tests.proof.tools import WAIT_S, need, next_line, small
 from tests.proof.writer import ACCOUNTS, COST, LIMIT, NOW, account_of
 from tests.serve.processes import ask, line_of, started, stop
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 PLAN = load()["data"]
 
 

@@ -22,12 +22,12 @@ import pytest
 
 from quota.plans import load
 from quota.store.lmdb_store import LmdbStore
+from tests import ROOT
 from tests.proof.hang import report
 from tests.proof.tools import next_line
 from tests.serve.processes import children
 from tests.world import company, publish
 
-ROOT = Path(__file__).parents[2]
 WORKERS = 4
 ROUNDS = int(os.environ.get("PROOF_ROUNDS", "100"))
 ROUNDS_SECONDS = 180.0 * max(1.0, ROUNDS / 100)  # a slow machine makes fewer

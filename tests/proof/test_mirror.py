@@ -25,11 +25,10 @@ from shards.generations import generation_files, pointer
 from shards.generations import reference as references
 from shards.generations.locks import ReadLock
 from shards.publish import publication
-from tests import world
+from tests import ROOT, world
 from tests.proof.origin import Origin, serving
 from tests.world import Company, company
 
-ROOT: Final = Path(__file__).parents[2]
 ROUNDS: Final = int(os.environ.get("PROOF_ROUNDS", "60"))
 FAULTY: Final = 0.45
 KILLED: Final = 0.6  # of the rounds

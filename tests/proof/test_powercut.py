@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from quota.store.lmdb_file import FILE
+from tests import ROOT
 from tests.proof import powercut
 from tests.proof.powercut import Ack, Disk, Event, Named
 from tests.proof.tools import need, next_line
@@ -21,7 +22,6 @@ from tests.proof.writer import ACCOUNTS, COST, account_of
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 COMPANIES = 400
 IMAGES = 2_000
 

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from tests.demo import ROOT
+from tests import ROOT
 
 HERE: Final = Path(__file__).parent
 MODULES: Final = HERE / "node_modules"

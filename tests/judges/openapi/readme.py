@@ -2,7 +2,7 @@
 
 import re
 
-from tests.demo import ROOT
+from tests import ROOT
 
 _ADDRESS = "http://127.0.0.1:8080"
 

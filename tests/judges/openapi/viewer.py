@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from serve.docs.viewer import VENDORED, VERSION
+from tests import ROOT
 
-_ROOT: Final = Path(__file__).parents[3]
-_NPM: Final = _ROOT / "tests" / "judges" / "npm.py"
+_NPM: Final = ROOT / "tests" / "judges" / "npm.py"
 
 
 def main() -> None:
