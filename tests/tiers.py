@@ -19,6 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from tests import ROOT
+
 # Modules that start programs of other projects. A missing program skips the test (in CI: fails it).
 OUTSIDE: Final = frozenset({
     "playwright.sync_api", "tests.proof.tools", "tests.quota.servers", "tests.serve.nginx",
@@ -36,18 +38,22 @@ SERVER_FIXTURES: Final = frozenset({"demo_data", "served"})
 
 def of(path: Path, fixtures: Collection[str]) -> str:
     """The marker of a test in the file `path` that uses these fixtures: "" for the quick tier."""
-    imported = _imported(path)
-    if imported & OUTSIDE:
+    used = _used(path)
+    if used & OUTSIDE:
         return "outside"
-    if imported & SERVER or SERVER_FIXTURES.intersection(fixtures):
+    if used & SERVER or SERVER_FIXTURES.intersection(fixtures):
         return "server"
     return ""
 
 
 @cache
-def _imported(path: Path) -> frozenset[str]:
+def _used(path: Path) -> frozenset[str]:
+    """The modules that a module imports, and itself."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return frozenset(name for node in ast.walk(tree) for name in _names(node))
+    names = {name for node in ast.walk(tree) for name in _names(node)}
+    if path.is_relative_to(ROOT):
+        names.add(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    return frozenset(names)
 
 
 def _names(node: ast.AST) -> Iterator[str]:
