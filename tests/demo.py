@@ -1,4 +1,4 @@
-"""The bundled real excerpts, imported and built by the commands of `make demo`."""
+"""The bundled excerpts, imported and built with the commands of `make demo`."""
 
 import subprocess
 import sys

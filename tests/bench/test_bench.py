@@ -1,4 +1,4 @@
-"""The bench itself, at a size at which it proves nothing but that it works."""
+"""The bench itself, on a few hundred companies: it runs, compares and reports."""
 
 import random
 import shutil
@@ -30,7 +30,7 @@ QUESTIONS = [Question("mix", "sector", Query(tri=tri)) for tri in ("nom", "score
 
 
 class Fake:
-    """A peer that is told the right answers, and what to make of them."""
+    """A peer that knows the right answers and a rule that changes them."""
 
     def __init__(self, right: Mapping[Question, Answer], answer: "Reply") -> None:
         self.right, self.answer, self.interrupted, self.asked = right, answer, False, 0
@@ -77,7 +77,7 @@ def _company(chance: random.Random, number: int) -> world.Company:
 
 @pytest.fixture(scope="module")
 def whole(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Figures]:
-    """A whole run: its folder, and the figures it has kept."""
+    """A whole run: its folder and its figures."""
     folder = tmp_path_factory.mktemp("bench")
     command = ["--data", str(built), "--searches", "2", "--rounds", "2", "--keep"]
     command += ["--work", str(folder / "work"), "--results", str(folder / "results")]
