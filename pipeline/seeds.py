@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Final
 
 from pipeline.errors import SeedError
+from seeds import TABLES
 
-SEEDS: Final = Path(__file__).parents[1] / "seeds"
 COUNTRIES: Final = 25
 SECTORS: Final = 84
 
@@ -70,7 +70,7 @@ class Seeds:
         return next(country for country in self.pays if country.iso2 == iso2)
 
 
-def read(folder: Path = SEEDS) -> Seeds:
+def read(folder: Path = TABLES) -> Seeds:
     """All tables of `folder`.
 
     Raises:

@@ -306,6 +306,11 @@ def _modules(text: str) -> tuple[str, ...]:
     return names
 
 
+def run() -> int:
+    """Run the command of this process: `python -m quota` and `societes-quota`."""
+    logging.disable(logging.WARNING)  # warnings about the settings of Redis are for servers' logs
+    return main()
+
+
 if __name__ == "__main__":
-    logging.disable(logging.WARNING)  # how a server is set is said to those who serve
-    raise SystemExit(main())
+    raise SystemExit(run())

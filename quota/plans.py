@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-SEEDS: Final = Path(__file__).resolve().parent.parent / "seeds"
+from seeds import TABLES
 
 # The tiers of §1 (bullet 4), which is also the list of values of the field `plan` (§2.2).
 SLUGS: Final = ("visiteur", "free", "data", "corporate", "marches", "integral", "carte")
@@ -57,7 +57,7 @@ class Plan:
 _COLUMNS: Final = tuple(field.name for field in fields(Plan))
 
 
-def load(path: Path = SEEDS / "plans.csv") -> Mapping[str, Plan]:
+def load(path: Path = TABLES / "plans.csv") -> Mapping[str, Plan]:
     """The seven plans by slug, in the order of the file.
 
     Raises:

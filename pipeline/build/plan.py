@@ -11,7 +11,6 @@ from pipeline.workers import memory, processes
 from pipeline.stages import input_files, money, rejections, sectors
 from pipeline.build import resume
 from pipeline import code_version
-from pipeline import seeds as tables
 from pipeline.build.country import Tables, Task
 from pipeline.errors import BuildError
 from pipeline.workers.processes import Processes
@@ -22,6 +21,7 @@ from shards.publish import publication
 from shards.generations.manifest import InputSource
 from shards.publish.publication import Gates
 from shards.generations.reference import SPELLINGS
+from seeds import TABLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class BuildOptions:
     gates: Gates = field(default_factory=Gates)
     keep: int = publication.KEPT
     max_rejected: float = rejections.MOST
-    seeds: Path = tables.SEEDS
+    seeds: Path = TABLES
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.canonical import ETATS, InputError
-from pipeline.seeds import SEEDS
+from seeds import TABLES
 
-FRC: Final = SEEDS / "frc.csv"
+FRC: Final = TABLES / "frc.csv"
 
 
 @dataclass(frozen=True, slots=True)

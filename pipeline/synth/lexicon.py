@@ -20,6 +20,7 @@ from pipeline.seeds import Row, Seeds, Table
 from pipeline.stages.money import EURO
 from pipeline.synth import activities, identifiers
 from pipeline.synth.random_draws import Choice, choice, zipf
+from seeds import TABLES
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "vocabulaire": ("langue", "genre", "mot"),
@@ -101,7 +102,7 @@ def world() -> World:
     """
     base = seeds.read()
     tables = {
-        name: seeds.table(seeds.SEEDS / f"{name}.csv", columns) for name, columns in COLUMNS.items()
+        name: seeds.table(TABLES / f"{name}.csv", columns) for name, columns in COLUMNS.items()
     }
     lexicons = _lexicons(tables["vocabulaire"])
     codes = activities.Coder(base, tables["poids_secteurs"], tables["naf"])

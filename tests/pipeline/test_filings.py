@@ -14,9 +14,9 @@ from pipeline.canonical import ETATS, InputError
 from pipeline.registers import filing, frc_taxonomy, statement
 from pipeline.registers.filing import Fact, FilingError
 from pipeline.registers.statement import Amount, Tally
-from pipeline.seeds import SEEDS
+from seeds import TABLES
 
-ACCOUNTS = SEEDS / "raw" / "uk" / "Accounts_Bulk_Data-sample.zip"
+ACCOUNTS = TABLES / "raw" / "uk" / "Accounts_Bulk_Data-sample.zip"
 TAXONOMY = frc_taxonomy.load()
 CLOSE, OPEN, BEFORE = date(2017, 9, 30), date(2016, 10, 1), date(2016, 9, 30)
 
@@ -429,7 +429,7 @@ def test_disposals_are_amounts_whatever_the_sign_filed() -> None:
 
 
 def test_every_role_of_a_uk_code_is_a_line_of_the_mapping() -> None:
-    roles = pl.read_csv(SEEDS / "roles.csv")
+    roles = pl.read_csv(TABLES / "roles.csv")
     lines = {(line.etat, line.code) for line in TAXONOMY.lines.values()}
 
     named = {role for role, etat, code in roles.rows() if (etat, code) in lines}

@@ -10,8 +10,9 @@ import pytest
 from pipeline import importing
 from pipeline.canonical import InputError
 from pipeline.registers.uk_basic import LAYOUT
+from seeds import TABLES
 
-RAW = Path(__file__).parents[2] / "seeds" / "raw"
+RAW = TABLES / "raw"
 UK = RAW / "uk" / "BasicCompanyData-southyorkshire.zip"
 FILED = RAW / "uk" / "BasicCompanyData-accounts-sample.zip"
 ACCOUNTS = RAW / "uk" / "Accounts_Bulk_Data-sample.zip"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pipeline import seeds
 from pipeline.errors import SeedError
 from pipeline.stages import money
+from seeds import TABLES
 from tests.pipeline.inputs import companies, company
 
 RATES = money.rates(seeds.read())
@@ -118,7 +119,7 @@ def test_capital_without_a_rate_has_no_key() -> None:
 
 TABLE = {
     (row["devise"], int(row["annee"])): float(row["taux"])
-    for row in csv.DictReader((seeds.SEEDS / "taux.csv").read_text(encoding="utf-8").splitlines())
+    for row in csv.DictReader((TABLES / "taux.csv").read_text(encoding="utf-8").splitlines())
 }
 currencies = st.sampled_from([None, "EUR", "GBP", "EEK", "ROL", "RON", "USD"])
 years = st.none() | st.integers(1997, 2027)

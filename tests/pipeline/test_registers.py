@@ -11,8 +11,9 @@ from polars.testing import assert_frame_equal
 from pipeline.canonical import InputError
 from pipeline.registers import REGISTERS
 from pipeline.registers.register import RegisterRows
+from seeds import TABLES
 
-RAW = Path(__file__).parents[2] / "seeds" / "raw"
+RAW = TABLES / "raw"
 UK = RAW / "uk" / "BasicCompanyData-southyorkshire.zip"
 EE = RAW / "ee" / "ettevotja_rekvisiidid__lihtandmed.csv.zip"
 EMTAK = RAW / "ee" / "ee_emtak.csv.zip"

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline import code_version
 from pipeline.errors import BuildError
-from pipeline.seeds import SEEDS
+from seeds import TABLES
 from shards.generations import pointer
 from tests.pipeline.inputs import company, line, run, served, write
 
@@ -120,9 +120,9 @@ def test_what_is_done_is_not_taken_where_anything_it_depends_on_has_changed(tmp_
 def copied_seeds(tmp_path: Path) -> Path:
     """The tables of the project, a rate of exchange apart."""
     folder = tmp_path / "seeds"
-    shutil.copytree(SEEDS, folder, ignore=shutil.ignore_patterns("raw"))
+    shutil.copytree(TABLES, folder, ignore=shutil.ignore_patterns("raw"))
     with (folder / "taux.csv").open("a") as table:
-        table.write((SEEDS / "taux.csv").read_text().splitlines()[-1].replace("20", "19") + "\n")
+        table.write((TABLES / "taux.csv").read_text().splitlines()[-1].replace("20", "19") + "\n")
     return folder
 
 

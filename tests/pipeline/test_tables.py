@@ -7,13 +7,14 @@ import pytest
 
 from pipeline import seeds
 from pipeline.errors import SeedError
+from seeds import TABLES
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of the tables, to break."""
     for name in seeds.COLUMNS:
-        shutil.copy(seeds.SEEDS / f"{name}.csv", tmp_path)
+        shutil.copy(TABLES / f"{name}.csv", tmp_path)
     return tmp_path
 
 

@@ -8,6 +8,7 @@ import pytest
 from pipeline import seeds
 from pipeline.errors import SeedError
 from pipeline.synth import lexicon
+from seeds import TABLES
 from tests.pipeline.synth.made import SEEDS, share
 
 
@@ -32,7 +33,7 @@ def test_shares_of_filled_fields(
 
 
 def test_divisions_have_their_weights(companies: pl.DataFrame) -> None:
-    table = seeds.table(seeds.SEEDS / "poids_secteurs.csv", ("nace_division", "poids"))
+    table = seeds.table(TABLES / "poids_secteurs.csv", ("nace_division", "poids"))
     weights = {row["nace_division"]: float(row["poids"]) for row in table}
     rev2 = companies.filter(pl.col("nace_code").is_not_null() & (pl.col("nace_version") != "2.1"))
     found = rev2["nace_code"].str.head(2).value_counts()
