@@ -18,22 +18,22 @@ from pathlib import Path
 import polars as pl
 
 from pipeline import canonical
-from pipeline.workers import dask_cluster, processes
-from pipeline.build import diff, kept_countries, plan, reference_lists, resume, reuse, workdir
-from pipeline.stages import input_files, quality_report, rejections
-from pipeline.build import country as countries
 from pipeline import seeds as tables
-from pipeline.canonical import TABLES
-from pipeline.workers.dask_cluster import Cluster
+from pipeline.build import country as countries
+from pipeline.build import diff, kept_countries, plan, reference_lists, resume, reuse, workdir
 from pipeline.build.country import Task
-from pipeline.workers.processes import Processes
 from pipeline.build.plan import BuildInput, BuildOptions
-from pipeline.stages.quality_report import Quality
 from pipeline.build.resume import BuiltCountry
-from pipeline.stages.rejections import NOWHERE, NO_COUNTRY, REASON
-from pipeline.seeds import Seeds
-from pipeline.stages.input_files import Survey
 from pipeline.build.workdir import WorkFolder
+from pipeline.canonical import TABLES
+from pipeline.seeds import Seeds
+from pipeline.stages import input_files, quality_report, rejections
+from pipeline.stages.input_files import Survey
+from pipeline.stages.quality_report import Quality
+from pipeline.stages.rejections import NO_COUNTRY, NOWHERE, REASON
+from pipeline.workers import dask_cluster, processes
+from pipeline.workers.dask_cluster import Cluster
+from pipeline.workers.processes import Processes
 from shards.generations import atomic_files, generation_files, reference
 from shards.publish import publication
 
@@ -94,7 +94,9 @@ def run(options: BuildOptions) -> Built:
                 found = kept_countries.sources(old, found)
             lists = reference_lists.reference(seeds, counts)
             (staged / generation_files.REFERENCE).write_bytes(reference.dump(lists))
-            (staged / generation_files.QUALITY).write_bytes(quality_report.dump(qualities, elsewhere))
+            (staged / generation_files.QUALITY).write_bytes(
+                quality_report.dump(qualities, elsewhere)
+            )
             generation = publication.publish(
                 options.out, staged, sources=found, known=files, gates=options.gates,
                 keep=options.keep,
@@ -154,7 +156,9 @@ def _countries(
 
 
 @contextmanager
-def _crew(options: BuildOptions, here: Processes, shop: WorkFolder) -> Iterator[Cluster | Processes]:
+def _crew(
+    options: BuildOptions, here: Processes, shop: WorkFolder
+) -> Iterator[Cluster | Processes]:
     """Who builds the countries."""
     if options.cluster:
         with dask_cluster.connected(options.cluster, shop.work, options.memory) as crew:

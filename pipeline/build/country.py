@@ -14,6 +14,18 @@ from typing import Any, Final
 
 import polars as pl
 
+from pipeline import (
+    canonical,
+)
+from pipeline.build import (
+    resume,
+    shard_input,
+    sorted_runs,
+)
+from pipeline.build.resume import BuiltCountry
+from pipeline.build.sorted_runs import Run
+from pipeline.canonical import COMPANIES, COMPTES
+from pipeline.seeds import Seeds
 from pipeline.stages import (
     checks,
     derived_fields,
@@ -28,27 +40,15 @@ from pipeline.stages import (
     statement_lines,
     text_cleaning,
 )
-from pipeline import (
-    canonical,
-)
-from pipeline.build import (
-    resume,
-    shard_input,
-    sorted_runs,
-)
-from pipeline.canonical import COMPANIES, COMPTES
-from pipeline.workers.processes import Progress
-from pipeline.stages.quality_report import Quality
-from pipeline.build.resume import BuiltCountry
-from pipeline.stages.rejections import REASON
-from pipeline.build.sorted_runs import Run
-from pipeline.seeds import Seeds
 from pipeline.stages.input_files import InputPart
-from shards.generations import generation_files, manifest
+from pipeline.stages.quality_report import Quality
+from pipeline.stages.rejections import REASON
+from pipeline.workers.processes import Progress
 from shards.build import writer
-from shards.codec.record import FIELDS
-from shards.generations.reference import CellCount
 from shards.build.writer import Columns
+from shards.codec.record import FIELDS
+from shards.generations import generation_files, manifest
+from shards.generations.reference import CellCount
 
 _WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL)
 _BAD: Final = "bad"

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from pipeline.workers.processes import Processes, Progress
 from shards.changes import comparison
-from shards.changes.change_file import ChangeFile, ChangeCounts, NATURES, SUFFIX
+from shards.changes.change_file import NATURES, SUFFIX, ChangeCounts, ChangeFile
 from shards.changes.change_steps import Shards
 
 PARQUET: Final = "changes.parquet"
@@ -54,7 +54,9 @@ class _Task:
         return _MEMORY + self.rows * _MEMORY_A_ROW
 
 
-def compare(countries: Iterable[Shards], folder: Path, *, here: Processes) -> dict[str, ChangeCounts]:
+def compare(
+    countries: Iterable[Shards], folder: Path, *, here: Processes
+) -> dict[str, ChangeCounts]:
     """Write what is different in these countries into `folder`.
 
     Raises:

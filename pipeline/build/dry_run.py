@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pipeline.build import plan, resume, reuse
-from pipeline.stages import input_files
 from pipeline import seeds as tables
+from pipeline.build import plan, resume, reuse
 from pipeline.build.country import Task
 from pipeline.build.plan import BuildInput, BuildOptions
-from pipeline.seeds import Seeds
 from pipeline.build.workdir import FOLDER, WorkFolder
+from pipeline.seeds import Seeds
+from pipeline.stages import input_files
 from shards.generations import pointer
 from shards.publish import publication
 
@@ -67,7 +67,9 @@ def _after(
     }
 
 
-def _becomes(options: BuildOptions, seeds: Seeds, wanted: list[str], given: BuildInput) -> dict[str, str]:
+def _becomes(
+    options: BuildOptions, seeds: Seeds, wanted: list[str], given: BuildInput
+) -> dict[str, str]:
     shop = WorkFolder(options.out / FOLDER / "done", Path())
     here = plan.process_count(options, wanted, given)
     tasks = plan.tasks(options, seeds, wanted, given, shop, here.share)

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.stages import quality_report
 from pipeline.errors import BuildError
+from pipeline.stages import quality_report
 from pipeline.stages.quality_report import Quality
 from shards.generations import atomic_files, generation_files, manifest, pointer, reference
-from shards.generations.manifest import File, Manifest, InputSource
+from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.reference import CellCount
 
 

@@ -7,22 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.workers import memory, processes
-from pipeline.stages import input_files, money, rejections, sectors
-from pipeline.build import resume
 from pipeline import code_version
-from pipeline import seeds as tables
+from pipeline.build import resume
 from pipeline.build.country import Tables, Task
-from pipeline.errors import BuildError
-from pipeline.workers.processes import Processes
-from pipeline.seeds import Seeds
-from pipeline.stages.input_files import Survey
 from pipeline.build.workdir import WorkFolder
-from shards.publish import publication
-from shards.generations.manifest import InputSource
-from shards.publish.publication import Gates
-from shards.generations.reference import SPELLINGS
+from pipeline.errors import BuildError
+from pipeline.seeds import Seeds
+from pipeline.stages import input_files, money, rejections, sectors
+from pipeline.stages.input_files import Survey
+from pipeline.workers import memory, processes
+from pipeline.workers.processes import Processes
 from seeds import TABLES
+from shards.generations.manifest import InputSource
+from shards.generations.reference import SPELLINGS
+from shards.publish import publication
+from shards.publish.publication import Gates
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,10 @@ def _task(
     shared: Iterable[str],
     batch: int,
 ) -> Task:
-    companies, comptes = input_files.parts(given.companies, iso2), input_files.parts(given.comptes, iso2)
+    companies, comptes = (
+        input_files.parts(given.companies, iso2),
+        input_files.parts(given.comptes, iso2),
+    )
     inputs = [
         sorted(given.digests[part.path].blake3 for part in held) for held in (companies, comptes)
     ]

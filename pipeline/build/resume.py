@@ -9,7 +9,7 @@ uninterrupted build would publish. A receipt that does not fit is thrown away wi
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from unicodedata import unidata_version
 
 import orjson
@@ -17,11 +17,10 @@ from blake3 import blake3
 
 from pipeline import code_version
 from pipeline.stages.quality_report import Quality
-from shards.generations import atomic_files, generation_files, manifest
 from shards.format import FORMAT_VERSION
+from shards.generations import atomic_files, generation_files, manifest
 from shards.generations.manifest import File
 from shards.generations.reference import CellCount
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,9 @@ class BuiltCountry:
 
 def key(iso2: str, *parts: str) -> str:
     """The digest of all that the shard of a country depends on: the code, and `parts`."""
-    return blake3(orjson.dumps([iso2, FORMAT_VERSION, unidata_version, code_version.code_version(), *parts])).hexdigest()
+    return blake3(
+        orjson.dumps([iso2, FORMAT_VERSION, unidata_version, code_version.code_version(), *parts])
+    ).hexdigest()
 
 
 def put(done: Path, country: BuiltCountry, key: str, rejected: Sequence[Path], work: Path) -> None:
@@ -96,4 +97,6 @@ def clear(done: Path, wanted: Collection[str]) -> None:
 
 def _digest_of(files: Iterable[Path]) -> str:
     """The digest of those of the files that are there."""
-    return code_version.digest((path.name.encode(), path.read_bytes()) for path in files if path.exists())
+    return code_version.digest(
+        (path.name.encode(), path.read_bytes()) for path in files if path.exists()
+    )

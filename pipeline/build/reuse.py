@@ -13,8 +13,8 @@ from typing import Final
 from pipeline.build import resume
 from pipeline.build.country import Task
 from pipeline.build.resume import BuiltCountry
-from shards.generations import generation_files, manifest, pointer
 from shards.errors import ShardError
+from shards.generations import generation_files, manifest, pointer
 from shards.generations.manifest import File
 
 FOLDER: Final = ".receipts"

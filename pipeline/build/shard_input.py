@@ -17,15 +17,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pipeline.build import sorted_runs
+from pipeline.build.sorted_runs import Run
 from pipeline.canonical import ETATS
 from pipeline.stages.layout_order import HAS_SITE
 from pipeline.stages.money import CAPITAL
-from pipeline.build.sorted_runs import Run
 from pipeline.stages.sectors import DIVISION, GROUP
-from shards.codec import record
-from shards.format import DATE_NULL, EFFECTIF_NULL
-from shards.codec.strings import END, Texts
 from shards.build.writer import Columns
+from shards.codec import record
+from shards.codec.strings import END, Texts
+from shards.format import DATE_NULL, EFFECTIF_NULL
 
 # Contract E5, in the order of its object.
 LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
@@ -94,7 +94,9 @@ def records(found: Sequence[Run], order: NDArray[np.uint32]) -> Callable[[range]
     Args:
         order: for each row, the number of its company in the runs.
     """
-    return lambda rows: map(record.cut, sorted_runs.read(found, order[rows.start : rows.stop : rows.step]))
+    return lambda rows: map(
+        record.cut, sorted_runs.read(found, order[rows.start : rows.stop : rows.step])
+    )
 
 
 # -- statements ----------------------------------------------------------------------
