@@ -82,3 +82,10 @@ def accounted(quality: Quality) -> bool:
     rows = quality.gardees + sum(quality.rejetees.values())
     lines = quality.lignes_gardees + sum(quality.lignes_ecartees.values())
     return (rows, lines) == (quality.lues, quality.lignes_lues)
+
+
+def two_countries(folder: Path, word: str = "É") -> Path:
+    """An input of two countries, each in files of its own."""
+    estonia = [company("EE", "1", "Ä"), company("EE", "2", "Õun")]
+    write(folder, estonia, [line("EE", "2", 2020)], "ee")
+    return write(folder, [company("UK", "1", word), company("UK", "2", "È")], name="uk")

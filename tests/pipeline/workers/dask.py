@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from os import environ
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 _PATIENCE = 60.0  # seconds until a process must have said that it is ready
 
 

@@ -35,7 +35,7 @@ def test_a_build_that_is_killed_leaves_what_is_published(tmp_path: Path) -> None
 def kill(data: Path, source: Path, when: str) -> None:
     """Begin a build in a process of its own, and kill it when a file `when` is in `data`."""
     command = ["-m", "pipeline", "build", "--input", str(source), "--out", str(data), "--jobs", "1"]
-    with subprocess.Popen([sys.executable, *command], cwd=Path(__file__).parents[2]) as process:
+    with subprocess.Popen([sys.executable, *command], cwd=Path(__file__).parents[3]) as process:
         while process.poll() is None and not list(data.glob(when)):
             time.sleep(0.002)
         process.kill()

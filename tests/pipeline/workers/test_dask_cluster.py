@@ -14,8 +14,8 @@ from pipeline.__main__ import main
 from pipeline.errors import BuildError
 from pipeline.workers import dask_cluster
 from shards.generations import pointer
-from tests.pipeline.dask import ROOT, Dask, scheduler
 from tests.pipeline.inputs import company, line, run, write
+from tests.pipeline.workers.dask import ROOT, Dask, scheduler
 
 MANY = 30_000
 
@@ -127,9 +127,9 @@ def test_an_error_of_a_country_is_the_error_of_the_build(tmp_path: Path, dask: D
 
 def test_a_worker_with_other_code_is_refused(tmp_path: Path, dask: Dask) -> None:
     other = tmp_path / "other"
-    for room in ("pipeline", "shards"):
+    for room in ("pipeline", "shards", "seeds"):
         shutil.copytree(ROOT / room, other / room)
-    with (other / "shards" / "text.py").open("a") as stream:
+    with (other / "shards" / "format.py").open("a") as stream:
         stream.write("# another version\n")
     dask.work(other)
 

@@ -129,7 +129,7 @@ PARENT = """
 import sys
 from pathlib import Path
 from pipeline.workers import processes
-from tests.pipeline.test_jobs import Task, linger
+from tests.pipeline.workers.test_processes import Task, linger
 if __name__ == "__main__":
     processes.run(linger, [Task(sys.argv[1]), Task(sys.argv[2])], 2, 10)
 """
@@ -145,7 +145,7 @@ def test_processes_end_with_their_parent(tmp_path: Path, by: signal.Signals) -> 
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
     marks = [tmp_path / "a", tmp_path / "b"]
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
 
     with subprocess.Popen(
         [sys.executable, str(script), *map(str, marks)],
