@@ -20,7 +20,7 @@ from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.registers import REGISTERS
 from pipeline.stages import quality_report
-from pipeline.stages.rejections import MOST
+from pipeline.stages.rejections import MAX_SHARE
 from pipeline.synth import writer
 from pipeline.workers import memory
 from shards.errors import ShardError
@@ -170,8 +170,8 @@ def _build_parser(parser: argparse.ArgumentParser) -> None:
         "--max-rejected",
         metavar="SHARE",
         type=_share,
-        default=MOST,
-        help=f"of a country's rows that may be rejected (default {MOST})",
+        default=MAX_SHARE,
+        help=f"of a country's rows that may be rejected (default {MAX_SHARE})",
     )
     parser.add_argument(
         "--minimum",
@@ -227,7 +227,7 @@ def _known(countries: tuple[str, ...]) -> tuple[str, ...]:
     """These countries as the tables spell them."""
     found = _seeds()
     try:
-        return tuple(plan.wanted(countries, found))
+        return tuple(plan.wanted_countries(countries, found))
     except BuildError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

@@ -103,15 +103,15 @@ def scan(file: Path, table: str) -> pl.LazyFrame:
     """
     expected, required = TABLES[table]
     frame = pl.scan_parquet(file, hive_partitioning=False)
-    with naming([file]):
+    with name_unreadable([file]):
         found = frame.collect_schema()
-    check(found, expected, required, file)
+    check_columns(found, expected, required, file)
     return frame.select(
         _column(name, dtype, found.get(name)).alias(name) for name, dtype in expected.items()
     )
 
 
-def check(found: Schema, expected: Schema, required: frozenset[str], where: object) -> None:
+def check_columns(found: Schema, expected: Schema, required: frozenset[str], where: object) -> None:
     """Hold the columns `found` in `where` to the canonical schema.
 
     Raises:
@@ -136,7 +136,7 @@ def check(found: Schema, expected: Schema, required: frozenset[str], where: obje
 
 
 @contextmanager
-def naming(files: Iterable[Path]) -> Iterator[None]:
+def name_unreadable(files: Iterable[Path]) -> Iterator[None]:
     """Where reading fails within, say which of `files` it is.
 
     A plan over many files tells what is wrong and not where, so each is then read by itself.

@@ -84,7 +84,7 @@ def _publish(register: Register, files: Sequence[Path], reading: RegisterRows, o
         if register.table == "companies"
         else canonical.COMPTES_REQUIRED
     )
-    canonical.check(reading.kept.collect_schema(), schema, required, name)
+    canonical.check_columns(reading.kept.collect_schema(), schema, required, name)
     target = out / register.table / f"{name}.parquet"
     refused = out / "rejected" / f"{name}.parquet"
     _sink(reading.kept, target)

@@ -77,7 +77,9 @@ def read(folder: Path = TABLES) -> Seeds:
         SeedError: a table is missing or empty, lacks a column, or does not hold 25 countries and
             84 sectors.
     """
-    tables = {name: table(folder / f"{name}.csv", columns) for name, columns in COLUMNS.items()}
+    tables = {
+        name: read_table(folder / f"{name}.csv", columns) for name, columns in COLUMNS.items()
+    }
     names = [field.name for field in fields(Country)]
     try:
         pays = tuple(Country(**{name: row[name] for name in names}) for row in tables["pays"])
@@ -90,7 +92,7 @@ def read(folder: Path = TABLES) -> Seeds:
     return Seeds(pays, tables)
 
 
-def table(path: Path, columns: tuple[str, ...]) -> Table:
+def read_table(path: Path, columns: tuple[str, ...]) -> Table:
     """The rows of one table.
 
     Raises:

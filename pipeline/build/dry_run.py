@@ -32,14 +32,14 @@ def lines(options: BuildOptions) -> Iterator[str]:
         BuildError, InputError, ShardError: the build would refuse to begin.
     """
     seeds = tables.read(options.seeds)
-    input_files.check(options.inputs)
-    wanted = plan.wanted(options.pays, seeds)
-    given = plan.read(options.inputs)
+    input_files.check_folders(options.inputs)
+    wanted = plan.wanted_countries(options.pays, seeds)
+    given = plan.read_input(options.inputs)
     published = pointer.published(options.out)
     compared = publication.counts_of(options.out, published)
     before = compared or {}
-    found = _becomes(options, seeds, wanted, given)
-    after = _after(seeds, given, before, found)
+    found = _outcomes(options, seeds, wanted, given)
+    after = _expected_companies(seeds, given, before, found)
     yield f"published: {published.generation if published else 'nothing'}"
     yield f"{'pays':<6}{'published':>14}{'rows':>14}  "
     for iso2, what in found.items():
@@ -54,11 +54,11 @@ def lines(options: BuildOptions) -> Iterator[str]:
         yield "--force publishes it all the same"
 
 
-def _after(
+def _expected_companies(
     seeds: Seeds, given: BuildInput, before: dict[str, int], found: dict[str, str]
 ) -> dict[str, int]:
     """The companies that are known to come, else the rows of the input."""
-    rows = input_files.totals(given.companies)
+    rows = input_files.rows_per_country(given.companies)
     return {
         pays.iso2: before.get(pays.iso2, 0)
         if found[pays.iso2] in (_KEPT, _SAME)
@@ -67,18 +67,20 @@ def _after(
     }
 
 
-def _becomes(
+def _outcomes(
     options: BuildOptions, seeds: Seeds, wanted: list[str], given: BuildInput
 ) -> dict[str, str]:
     shop = WorkFolder(options.out / FOLDER / "done", Path())
-    here = plan.process_count(options, wanted, given)
+    here = plan.local_processes(options, wanted, given)
     tasks = plan.tasks(options, seeds, wanted, given, shop, here.share)
-    known = reuse.published(options.out)
+    known = reuse.published_build(options.out)
     found = {pays.iso2: _KEPT for pays in seeds.pays}
     for task in tasks:
-        if reuse.receipt(known, options.out, task):
+        if reuse.unchanged_receipt(known, options.out, task):
             found[task.iso2] = _SAME
-        elif resume.read(resume.file(task.done, task.iso2), task.key, task.rejected):
+        elif resume.read_receipt(
+            resume.receipt_path(task.done, task.iso2), task.key, task.rejected
+        ):
             found[task.iso2] = _DONE
         else:
             found[task.iso2] = _BUILT if _has_rows(task) else _NONE

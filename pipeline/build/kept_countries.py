@@ -26,7 +26,7 @@ class Previous:
     qualities: Mapping[str, Quality]
 
 
-def read(data: Path) -> Previous:
+def read_published(data: Path) -> Previous:
     """The published generation of `data`.
 
     Raises:
@@ -50,7 +50,7 @@ def read(data: Path) -> Previous:
     )
 
 
-def keep(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str, File]:
+def link_shards(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str, File]:
     """Put the shards of `countries` into the folder `staged`, unchanged; return their digests.
 
     Raises:
@@ -70,7 +70,7 @@ def keep(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str
     return kept
 
 
-def sources(previous: Previous, new: Iterable[InputSource]) -> list[InputSource]:
+def merge_sources(previous: Previous, new: Iterable[InputSource]) -> list[InputSource]:
     """The new sources, and those of the previous generation that have no successor by name."""
     found = list(new)
     names = {source.path for source in found}

@@ -41,7 +41,7 @@ class BuildOptions:
     cluster: str | None = None
     gates: Gates = field(default_factory=Gates)
     keep: int = publication.KEPT
-    max_rejected: float = rejections.MOST
+    max_rejected: float = rejections.MAX_SHARE
     seeds: Path = TABLES
 
 
@@ -54,7 +54,7 @@ class BuildInput:
     digests: Mapping[Path, InputSource]
 
 
-def read(inputs: tuple[Path, ...]) -> BuildInput:
+def read_input(inputs: tuple[Path, ...]) -> BuildInput:
     """Count the rows of every country in the input, and digest its files."""
     return BuildInput(
         input_files.survey(inputs, "companies"),
@@ -63,11 +63,11 @@ def read(inputs: tuple[Path, ...]) -> BuildInput:
     )
 
 
-def process_count(options: BuildOptions, wanted: Sequence[str], given: BuildInput) -> Processes:
+def local_processes(options: BuildOptions, wanted: Sequence[str], given: BuildInput) -> Processes:
     """As many of this machine as pay off for the wanted countries."""
-    totals = input_files.totals(given.companies)
-    count = processes.number(options.jobs, [totals.get(iso2, 0) for iso2 in wanted])
-    return Processes(count, options.memory or memory.default())
+    totals = input_files.rows_per_country(given.companies)
+    count = processes.process_count(options.jobs, [totals.get(iso2, 0) for iso2 in wanted])
+    return Processes(count, options.memory or memory.default_limit())
 
 
 def tasks(
@@ -83,19 +83,19 @@ def tasks(
     Args:
         share: bytes of memory for each of those that run at once.
     """
-    rows = input_files.totals(given.companies)
+    rows = input_files.rows_per_country(given.companies)
     known = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
     shared = [
         code_version.folder_digest(options.seeds, "*.csv"),
         f"max_rejected {options.max_rejected}",
     ]
     return [
-        _task(iso2, options, known, given, shop, shared, memory.batch(share))
+        _task(iso2, options, known, given, shop, shared, memory.batch_rows(share))
         for iso2 in sorted(wanted, key=lambda iso2: (-rows.get(iso2, 0), iso2))
     ]
 
 
-def wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
+def wanted_countries(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
     """The countries to build.
 
     Raises:
@@ -120,8 +120,8 @@ def _task(
     batch: int,
 ) -> Task:
     companies, comptes = (
-        input_files.parts(given.companies, iso2),
-        input_files.parts(given.comptes, iso2),
+        input_files.parts_of_country(given.companies, iso2),
+        input_files.parts_of_country(given.comptes, iso2),
     )
     inputs = [
         sorted(given.digests[part.path].blake3 for part in held) for held in (companies, comptes)
@@ -137,5 +137,5 @@ def _task(
         work=shop.work,
         key=resume.key(iso2, *shared, *(str(names) for names in inputs)),
         batch=batch,
-        memory=memory.need(sum(part.rows for part in companies), batch),
+        memory=memory.needed_bytes(sum(part.rows for part in companies), batch),
     )

@@ -40,26 +40,28 @@ def key(iso2: str, *parts: str) -> str:
     ).hexdigest()
 
 
-def put(done: Path, country: BuiltCountry, key: str, rejected: Sequence[Path], work: Path) -> None:
+def write_receipt(
+    done: Path, country: BuiltCountry, key: str, rejected: Sequence[Path], work: Path
+) -> None:
     """Say that a country is done: its shard is in `done`, whole and synced.
 
     The receipt is written in `work`, a folder of the task's own, and moved.
     """
     receipt = {"key": key, "rejetees": _digest_of(rejected), **asdict(country)}
-    path = file(done, country.iso2)
+    path = receipt_path(done, country.iso2)
     partial = work / path.name
     partial.write_bytes(orjson.dumps(receipt))
     atomic_files.sync(partial)
     partial.replace(path)
 
 
-def find(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
+def find_done(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
     """What came of a country, if its shard is there and is what would be built.
 
     `rejected` are its files of rejected rows, which must still be those of that build.
     """
-    path, shard = file(done, iso2), done / generation_files.shard_name(iso2)
-    country = read(path, key, rejected)
+    path, shard = receipt_path(done, iso2), done / generation_files.shard_name(iso2)
+    country = read_receipt(path, key, rejected)
     if country and shard.exists() and manifest.digest(shard) == country.file:
         return country
     path.unlink(missing_ok=True)
@@ -67,7 +69,7 @@ def find(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> BuiltCoun
     return None
 
 
-def read(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
+def read_receipt(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
     """What a receipt says, if it is of this key and the rejected rows are those of that build."""
     try:
         receipt: dict[str, Any] = orjson.loads(path.read_bytes())
@@ -77,18 +79,18 @@ def read(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
             receipt["iso2"],
             tuple(CellCount(**cell) for cell in receipt["cells"]),
             Quality(**receipt["quality"]),
-            File(**receipt["file"]),
+            File(**receipt["receipt_path"]),
         )
     except (FileNotFoundError, KeyError, TypeError, ValueError):
         return None  # cut off before it was whole, or of another version: as good as none
 
 
-def file(folder: Path, iso2: str) -> Path:
+def receipt_path(folder: Path, iso2: str) -> Path:
     """The receipt of a country among others."""
     return folder / f"{iso2}.json"
 
 
-def clear(done: Path, wanted: Collection[str]) -> None:
+def discard_others(done: Path, wanted: Collection[str]) -> None:
     """Throw away what is done of countries that nobody asks for now."""
     for path in done.iterdir():
         if path.stem not in wanted:

@@ -28,7 +28,7 @@ class PublishedBuild:
     files: Mapping[str, File]
 
 
-def published(out: Path) -> PublishedBuild:
+def published_build(out: Path) -> PublishedBuild:
     """What a build may take its countries from."""
     try:
         generation = pointer.current(out)
@@ -40,26 +40,30 @@ def published(out: Path) -> PublishedBuild:
     return PublishedBuild(out, {})
 
 
-def find(known: PublishedBuild, out: Path, tasks: Iterable[Task]) -> dict[str, BuiltCountry]:
+def find_unchanged(
+    known: PublishedBuild, out: Path, tasks: Iterable[Task]
+) -> dict[str, BuiltCountry]:
     """What came of the countries that need not be built again; their bytes are read."""
     found = {}
     for task in tasks:
-        country = receipt(known, out, task)
+        country = unchanged_receipt(known, out, task)
         path = known.folder / generation_files.shard_name(task.iso2)
         if country and path.exists() and manifest.is_file(path, country.file):
             found[task.iso2] = country
     return found
 
 
-def receipt(known: PublishedBuild, out: Path, task: Task) -> BuiltCountry | None:
+def unchanged_receipt(known: PublishedBuild, out: Path, task: Task) -> BuiltCountry | None:
     """What is said to have come of a country, if the same would come of it now."""
-    country = resume.read(resume.file(out / FOLDER, task.iso2), task.key, task.rejected)
+    country = resume.read_receipt(
+        resume.receipt_path(out / FOLDER, task.iso2), task.key, task.rejected
+    )
     if country and known.files.get(generation_files.shard_name(task.iso2)) == country.file:
         return country
     return None
 
 
-def remember(out: Path, done: Path) -> None:
+def keep_receipts(out: Path, done: Path) -> None:
     """Keep the receipts of a build that was published."""
     folder = out / FOLDER
     folder.mkdir(exist_ok=True)

@@ -80,7 +80,7 @@ def _numbers(values: pl.Series, dtype: type[np.generic]) -> NDArray[Any]:
 # -- records -------------------------------------------------------------------------
 
 
-def lines(companies: pl.DataFrame) -> Iterator[bytes]:
+def json_lines(companies: pl.DataFrame) -> Iterator[bytes]:
     """Companies as lines of JSON, in blocks that make a run."""
     for part in companies.select(record.FIELDS).iter_slices(sorted_runs.BLOCK):
         stream = BytesIO()

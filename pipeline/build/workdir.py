@@ -27,7 +27,7 @@ class WorkFolder:
 
 
 @contextmanager
-def opened(out: Path) -> Iterator[WorkFolder]:
+def open_workdir(out: Path) -> Iterator[WorkFolder]:
     """The workshop of a build into `out`, made where it is not there.
 
     Raises:

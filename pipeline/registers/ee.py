@@ -111,8 +111,8 @@ def read(files: Sequence[Path], work: Path) -> RegisterRows:
         )
         for part in basic
     ]
-    staged = entity.stage(rows, ENTITY, work)
-    return entity.reading(staged, basic, detail=_orphans(codes, staged))
+    staged = entity.stage_rows(rows, ENTITY, work)
+    return entity.register_rows(staged, basic, detail=_orphans(codes, staged))
 
 
 def _layout(part: FilePart) -> source_file.FileLayout:

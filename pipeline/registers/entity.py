@@ -51,7 +51,7 @@ class Entity:
     note_valeur: pl.Expr
 
 
-def stage(
+def stage_rows(
     rows: Iterable[tuple[FilePart, pl.LazyFrame]], entity: Entity, work: Path
 ) -> pl.LazyFrame:
     """Map the rows of every part and write them, in order, to one Parquet of `work`."""
@@ -61,20 +61,20 @@ def stage(
     return pl.scan_parquet(staged)
 
 
-def reading(
+def register_rows(
     staged: pl.LazyFrame, parts: Sequence[FilePart], detail: Mapping[str, int] | None = None
 ) -> RegisterRows:
     """What the staged rows of `parts` became: companies, rejected rows, and the count of each."""
-    rows, gone = merged(staged) if len(parts) > 1 else (staged, 0)
+    rows, gone = merge_files(staged) if len(parts) > 1 else (staged, 0)
     return RegisterRows(
         stems=tuple(dict.fromkeys(part.stem for part in parts)),
-        kept=kept(rows),
-        rejected=rejected(rows),
-        counts=counts(staged, rows, gone, parts, detail or {}),
+        kept=kept_rows(rows),
+        rejected=rejected_rows(rows),
+        counts=count_rows(staged, rows, gone, parts, detail or {}),
     )
 
 
-def merged(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
+def merge_files(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
     """Rows where a company of several files stands once, and how many rows that took away.
 
     It stands where it came first; of each field the first file's non-null value wins.
@@ -97,19 +97,19 @@ def merged(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
     return one_each.select(list(staged.collect_schema())), int(gone)
 
 
-def kept(rows: pl.LazyFrame) -> pl.LazyFrame:
+def kept_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The canonical columns of the rows that are neither dropped nor rejected."""
     return rows.filter(pl.col("ecart").is_null() & _fault().is_null()).select(list(COMPANIES))
 
 
-def rejected(rows: pl.LazyFrame) -> pl.LazyFrame:
+def rejected_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The rows without an id or a name, with where they stood and the reason."""
     faulty = rows.filter(pl.col("ecart").is_null() & _fault().is_not_null())
     why = {"motif": _fault(), "detail": pl.lit(None, dtype=pl.String)}
     return faulty.with_columns(**why).select(list(REJECTED))
 
 
-def counts(
+def count_rows(
     staged: pl.LazyFrame,
     rows: pl.LazyFrame,
     gone: int,
@@ -125,10 +125,10 @@ def counts(
     old = {f"{part.nom} en cp1252": 1 for part in parts if part.ancien_encodage}
     fine = pl.col("ecart").is_null()
     dropped = _tally(rows.filter(~fine), "ecart", "ecart")
-    refused = _tally(rejected(rows), "motif", "motif")
+    refused = _tally(rejected_rows(rows), "motif", "motif")
     return RowCounts(
         lus=_length(staged),
-        gardes=_length(kept(rows)),
+        gardes=_length(kept_rows(rows)),
         ecartes={reason: n for reason, (n, _) in dropped.items()},
         rejetes={reason: n for reason, (n, _) in refused.items()},
         fusionnes=gone,

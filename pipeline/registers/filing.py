@@ -38,7 +38,7 @@ class FilingError(Exception):
         self.detail = detail
 
 
-class Deposit(NamedTuple):
+class FilingName(NamedTuple):
     """What a published file name says. Deposits sort from the oldest accounts to the newest."""
 
     numero: str
@@ -67,7 +67,7 @@ class Filing:
     illisibles: int
 
 
-def deposit(nom: str) -> Deposit:
+def parse_name(nom: str) -> FilingName:
     """Read a name such as `Prod223_2125_09102728_20170630.html`.
 
     >>> deposit("Prod223_2125_09102728_20170630.html").numero
@@ -83,7 +83,7 @@ def deposit(nom: str) -> Deposit:
         )
     run, number, year, month, day = found.groups()
     try:
-        return Deposit(number, date(int(year), int(month), int(day)), int(run), nom)
+        return FilingName(number, date(int(year), int(month), int(day)), int(run), nom)
     except ValueError as error:
         raise FilingError("nom de fichier inconnu", f"{year}{month}{day} : {error}") from error
 

@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from pipeline.canonical import COMPTES, ETATS, InputError
 from pipeline.registers import filing, frc_taxonomy, source_file, statement
-from pipeline.registers.filing import Deposit, FilingError
+from pipeline.registers.filing import FilingError, FilingName
 from pipeline.registers.frc_taxonomy import Taxonomy
 from pipeline.registers.register import EXAMPLES, REJECTED, Register, RegisterRows, RowCounts
 from pipeline.registers.statement import Amount, Tally
@@ -37,7 +37,7 @@ NO_LINE: Final = "aucun poste reconnu"
 class Member(NamedTuple):
     """A filing where it lies: a zip and the name in it, or a file by itself."""
 
-    deposit: Deposit
+    deposit: FilingName
     file: Path
     name: str | None
 
@@ -78,7 +78,7 @@ def _members(files: Sequence[Path], outcome: FilingOutcome) -> Iterator[Member]:
     for file in files:
         for nom, name in _names(file):
             try:
-                yield Member(filing.deposit(nom), file, name)
+                yield Member(filing.parse_name(nom), file, name)
             except FilingError as error:
                 outcome.lus += 1
                 outcome.reject(nom, None, error)

@@ -110,8 +110,10 @@ ENTITY: Final = entity.Entity(
 def read(files: Sequence[Path], work: Path) -> RegisterRows:
     """Read one or more BasicCompanyData files (the product is published in parts)."""
     parts = source_file.unpack(files, work)
-    staged = entity.stage([(part, source_file.scan(part, LAYOUT)) for part in parts], ENTITY, work)
-    return entity.reading(staged, parts)
+    staged = entity.stage_rows(
+        [(part, source_file.scan(part, LAYOUT)) for part in parts], ENTITY, work
+    )
+    return entity.register_rows(staged, parts)
 
 
 REGISTER: Final = Register(source="uk-basic", table="companies", read=read)

@@ -11,7 +11,7 @@ import polars as pl
 from pipeline.errors import BuildError
 
 
-def columns(
+def require_columns(
     frame: pl.LazyFrame, stage: str, *, there: Iterable[str] = (), gone: Iterable[str] = ()
 ) -> pl.LazyFrame:
     """`frame`, once its columns are as `stage` must leave them.
@@ -27,7 +27,7 @@ def columns(
     return frame
 
 
-def rows(frame: pl.DataFrame, stage: str, expected: int) -> pl.DataFrame:
+def require_rows(frame: pl.DataFrame, stage: str, expected: int) -> pl.DataFrame:
     """`frame`, once it has the rows that came in.
 
     Raises:

@@ -32,7 +32,7 @@ BANDS: Final = {
 _HOST: Final = r"^(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@]*@)?(?:www\.)?([^/?#:@\s]+\.[^/?#:@\s.]+)\.?(?:[:/?#]|$)"
 
 
-def attach(companies: pl.LazyFrame) -> pl.LazyFrame:
+def fill_derived(companies: pl.LazyFrame) -> pl.LazyFrame:
     """Fill `domaine` and `tranche_effectif` where they are missing."""
     host = pl.col("site_web").str.to_lowercase().str.extract(_HOST)
     return companies.with_columns(
@@ -86,7 +86,7 @@ WEIGHTS: Final[Mapping[str, int]] = MappingProxyType(
 )
 
 
-def attach_score(companies: pl.LazyFrame) -> pl.LazyFrame:
+def add_score(companies: pl.LazyFrame) -> pl.LazyFrame:
     """Add `score`."""
     known = [pl.col(name).is_not_null().cast(pl.Int64) * weight for name, weight in WEIGHTS.items()]
     return companies.with_columns(pl.sum_horizontal(*known).alias("score"))

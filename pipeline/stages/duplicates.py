@@ -21,7 +21,7 @@ _NEARLY: Final = 0.9
 _MOSTLY: Final = 0.5
 
 
-def refuse(companies: pl.LazyFrame, iso2: str, files: Sequence[Path]) -> None:
+def refuse_duplicates(companies: pl.LazyFrame, iso2: str, files: Sequence[Path]) -> None:
     """Stop if an identifier of `companies`, which are of one country, comes twice.
 
     Raises:
@@ -51,7 +51,7 @@ def _whole(found: pl.Series, iso2: str, files: Sequence[Path]) -> list[str]:
     """The files that hold nearly all of `found`, and little else."""
     whole = []
     for file in files:
-        ids = input_files.of_country(pl.scan_parquet(file).select("iso2", "id"), iso2).select(
+        ids = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2).select(
             _cleaned()
         )
         again = ids.join(found.to_frame().lazy(), on="id", how="semi").unique()
@@ -72,7 +72,7 @@ def _where(identifier: str, iso2: str, files: Sequence[Path]) -> str:
     """The names of the files that hold an identifier, with how often if that is more than once."""
     names = []
     for file in files:
-        rows = input_files.of_country(pl.scan_parquet(file).select("iso2", "id"), iso2)
+        rows = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2)
         count = rows.filter(_cleaned() == identifier).select(pl.len()).collect().item()
         if count:
             names.append(file.name if count == 1 else f"{count} times in {file.name}")

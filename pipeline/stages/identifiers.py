@@ -32,7 +32,7 @@ class Conformity:
     cles_fausses: int
 
 
-def link(companies: pl.LazyFrame, country: Country) -> pl.LazyFrame:
+def fill_register_url(companies: pl.LazyFrame, country: Country) -> pl.LazyFrame:
     """Fill `url_registre` from the template of the country, where it has one."""
     if not country.url_fiche:
         return companies

@@ -29,7 +29,7 @@ class InputPart(NamedTuple):
     rows: int
 
 
-def check(inputs: Sequence[Path]) -> None:
+def check_folders(inputs: Sequence[Path]) -> None:
     """Refuse folders that are no input.
 
     Raises:
@@ -72,12 +72,12 @@ def survey(inputs: Iterable[Path], table: str) -> Survey:
     return {path: _countries(path, table) for path in files(inputs, table)}
 
 
-def parts(survey: Survey, iso2: str) -> tuple[InputPart, ...]:
+def parts_of_country(survey: Survey, iso2: str) -> tuple[InputPart, ...]:
     """The files that hold rows of a country."""
     return tuple(InputPart(path, held[iso2]) for path, held in survey.items() if iso2 in held)
 
 
-def totals(survey: Survey) -> dict[str, int]:
+def rows_per_country(survey: Survey) -> dict[str, int]:
     """How many rows each country has, in all files."""
     found: dict[str, int] = {}
     for held in survey.values():
@@ -86,7 +86,9 @@ def totals(survey: Survey) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def pieces(held: Iterable[InputPart], table: str, iso2: str, most: int) -> Iterator[pl.LazyFrame]:
+def scan_pieces(
+    held: Iterable[InputPart], table: str, iso2: str, most: int
+) -> Iterator[pl.LazyFrame]:
     """The rows of a country, at most `most` at a time; one empty piece where there is none."""
     found = False
     for path, _ in held:
@@ -95,24 +97,24 @@ def pieces(held: Iterable[InputPart], table: str, iso2: str, most: int) -> Itera
         alike = -(-height // -(-height // most)) if height else most  # pieces of one size
         for start in range(0, height, alike):
             found = True
-            yield of_country(rows.slice(start, alike), iso2)
+            yield keep_country(rows.slice(start, alike), iso2)
     if not found:
         yield pl.LazyFrame(schema=dict(TABLES[table][0]))
 
 
-def together(held: Iterable[InputPart], table: str, iso2: str) -> pl.LazyFrame:
+def scan_country(held: Iterable[InputPart], table: str, iso2: str) -> pl.LazyFrame:
     """All rows of a country, as one scan."""
     none = pl.LazyFrame(schema=dict(TABLES[table][0]))
-    return of_country(pl.concat([none, *(canonical.scan(path, table) for path, _ in held)]), iso2)
+    return keep_country(pl.concat([none, *(canonical.scan(path, table) for path, _ in held)]), iso2)
 
 
-def of_country(frame: pl.LazyFrame, iso2: str) -> pl.LazyFrame:
+def keep_country(frame: pl.LazyFrame, iso2: str) -> pl.LazyFrame:
     """The rows of a country, whichever way it is spelt there."""
     spelt = [iso2, *(other for other, known in SPELLINGS.items() if known == iso2)]
     return frame.filter(pl.col("iso2").is_in(spelt)).with_columns(iso2=pl.lit(iso2))
 
 
-def of_no_country(paths: Iterable[Path], table: str, known: Iterable[str]) -> pl.LazyFrame:
+def scan_unknown_countries(paths: Iterable[Path], table: str, known: Iterable[str]) -> pl.LazyFrame:
     """The rows of these files whose country is not one of `known`."""
     none = pl.LazyFrame(schema=dict(TABLES[table][0]))
     rows = pl.concat([none, *(canonical.scan(path, table) for path in paths)])
@@ -128,7 +130,7 @@ def _parquet(folder: Path, table: str) -> list[Path]:
 def _countries(path: Path, table: str) -> dict[str, int]:
     country = pl.col("iso2").replace(SPELLINGS).fill_null("")
     found = canonical.scan(path, table).group_by(country).len().sort("iso2")
-    with canonical.naming([path]):
+    with canonical.name_unreadable([path]):
         return dict(found.collect(engine="streaming").iter_rows())
 
 

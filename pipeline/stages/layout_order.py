@@ -21,7 +21,7 @@ COLUMNS: Final = (
     "id", "nom", DIVISION, GROUP, "ca_eur", "effectif", "date_creation", CAPITAL, "score",
 )  # fmt: skip
 # No company, in the columns and types of what is held.
-NOTHING: Final = pl.DataFrame(
+EMPTY: Final = pl.DataFrame(
     schema={
         **dict.fromkeys(COLUMNS, pl.String),
         **dict.fromkeys(("ca_eur", CAPITAL), pl.Float64),
@@ -31,14 +31,14 @@ NOTHING: Final = pl.DataFrame(
 )
 
 
-def in_order(companies: pl.LazyFrame) -> pl.LazyFrame:
+def sort(companies: pl.LazyFrame) -> pl.LazyFrame:
     """Companies of one country in layout order: text sorts by its UTF-8 bytes, nulls come last."""
     return companies.sort(
         DIVISION, GROUP, "ca_eur", "id", descending=[False, False, True, False], nulls_last=True
     )
 
 
-def held(finished: pl.DataFrame) -> pl.DataFrame:
+def search_columns(finished: pl.DataFrame) -> pl.DataFrame:
     """Of finished companies, what is held of all companies at once."""
     return finished.select(*COLUMNS, pl.col("site_web").is_not_null().alias(HAS_SITE))
 
@@ -49,7 +49,7 @@ def merge(pieces: Iterable[pl.DataFrame]) -> tuple[pl.DataFrame, NDArray[np.uint
     The array has, for each row, the number of its company in the order of the pieces.
     """
     together = (
-        pl.concat(pieces).lazy().with_row_index(_NUMBER).pipe(in_order).collect(engine="in-memory")
+        pl.concat(pieces).lazy().with_row_index(_NUMBER).pipe(sort).collect(engine="in-memory")
     )
     numbers = together[_NUMBER].to_numpy().astype(np.uint32, copy=False)
     return together.drop(_NUMBER), numbers

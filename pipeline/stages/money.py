@@ -39,17 +39,17 @@ def rates(seeds: Seeds) -> pl.DataFrame:
     return frame
 
 
-def unsigned_zeros(frame: pl.LazyFrame) -> pl.LazyFrame:
+def drop_negative_zeros(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Every amount of -0.0 as 0.0, so that equal amounts are stored alike."""
     numbers = [name for name, dtype in frame.collect_schema().items() if dtype == pl.Float64]
-    return frame.with_columns(_unsigned_zero(pl.col(name)).alias(name) for name in numbers)
+    return frame.with_columns(_without_negative_zero(pl.col(name)).alias(name) for name in numbers)
 
 
-def turnover(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
+def convert_turnover(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
     """Fill `ca_eur` = `ca_last` × `ca_mult` ÷ rate, in cents; add UNCONVERTED."""
     joined = _with_rate(companies, rates, "ca_devise", "ca_year")
     euros = (pl.col("ca_last") * pl.col("ca_mult").fill_null(1) / pl.col("taux")).round(2)
-    made = pl.when(euros.is_finite()).then(_unsigned_zero(euros))
+    made = pl.when(euros.is_finite()).then(_without_negative_zero(euros))
     wanted = pl.col("ca_eur").is_null() & pl.col("ca_last").is_not_null()
     foreign = pl.col("ca_devise") != EURO
     why = (
@@ -68,7 +68,7 @@ def turnover(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
     ).drop("taux")
 
 
-def capital(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
+def convert_capital(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
     """Add `capital_eur`: `capital_social` at the rate of `ca_year`, else of `exercice_actif`, else
     of the newest year that has one."""
     newest = rates.group_by("devise").agg(pl.col("annee").max().alias("annee_recente"))
@@ -76,7 +76,7 @@ def capital(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
         newest.lazy(), left_on="capital_devise", right_on="devise", how="left"
     ).with_columns(annee=pl.coalesce("ca_year", "exercice_actif", "annee_recente"))
     euros = pl.col("capital_social") / pl.col("taux")
-    key = pl.when(euros.is_finite()).then(_unsigned_zero(euros))
+    key = pl.when(euros.is_finite()).then(_without_negative_zero(euros))
     joined = _with_rate(dated, rates, "capital_devise", "annee")
     return joined.with_columns(key.alias(CAPITAL)).drop("taux", "annee", "annee_recente")
 
@@ -90,6 +90,6 @@ def _with_rate(frame: pl.LazyFrame, rates: pl.DataFrame, currency: str, year: st
     return joined.with_columns(rate.alias("taux"))
 
 
-def _unsigned_zero(amount: pl.Expr) -> pl.Expr:
+def _without_negative_zero(amount: pl.Expr) -> pl.Expr:
     # Not `amount + 0.0`: Polars optimises that away.
     return pl.when(amount == 0).then(0.0).otherwise(amount)

@@ -66,7 +66,7 @@ def of_frame(frame: pl.DataFrame) -> Quality:
     )
 
 
-def commonest(counts: Counts) -> Counts:
+def most_common(counts: Counts) -> Counts:
     """The highest counts, of which a report gives examples."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES])
 

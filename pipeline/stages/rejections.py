@@ -17,9 +17,9 @@ from pipeline.errors import BuildError
 
 REASON: Final = "motif"
 FOLDER: Final = "rejected"
-NOWHERE: Final = "XX"  # the file of the rows whose country is not one of the 25
+UNKNOWN_ISO2: Final = "XX"  # the file of the rows whose country is not one of the 25
 NO_COUNTRY: Final = "pays inconnu"
-MOST: Final = 0.01  # of a country's rows may be rejected before the build stops
+MAX_SHARE: Final = 0.01  # of a country's rows may be rejected before the build stops
 
 _AMOUNTS: Final = ("capital_social", "ca_eur", "ca_last", "total_actif_last")
 _MULTIPLIERS: Final = ("ca_mult", "unite_mult")
@@ -66,17 +66,17 @@ FAULTS: Final[Mapping[str, pl.Expr]] = {
 }
 
 
-def file(out: Path, iso2: str) -> Path:
+def rows_path(out: Path, iso2: str) -> Path:
     """Where the rejected rows of a country are written."""
     return out / FOLDER / f"{iso2}.parquet"
 
 
-def lines_file(out: Path, iso2: str) -> Path:
+def lines_path(out: Path, iso2: str) -> Path:
     """Where the rejected statement lines of a country are written."""
     return out / FOLDER / f"{iso2}-comptes.parquet"
 
 
-def mark(companies: pl.LazyFrame) -> pl.LazyFrame:
+def add_reasons(companies: pl.LazyFrame) -> pl.LazyFrame:
     """Add `motif`: why a row is rejected (the first of FAULTS that holds), null for a good one."""
     reason = pl.coalesce(
         pl.when(fault.fill_null(False)).then(pl.lit(name)) for name, fault in FAULTS.items()
@@ -84,13 +84,13 @@ def mark(companies: pl.LazyFrame) -> pl.LazyFrame:
     return companies.with_columns(reason.alias(REASON))
 
 
-def reasons(marked: pl.LazyFrame) -> dict[str, int]:
+def count_reasons(marked: pl.LazyFrame) -> dict[str, int]:
     """How many rows each reason took, by reason."""
     found = marked.filter(pl.col(REASON).is_not_null()).group_by(REASON).len().sort(REASON)
     return dict(found.collect(engine="streaming").iter_rows())
 
 
-def count(rows: pl.LazyFrame) -> int:
+def count_rows(rows: pl.LazyFrame) -> int:
     """How many rows there are."""
     return int(rows.select(pl.len()).collect(engine="streaming").item())
 

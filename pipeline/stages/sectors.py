@@ -70,7 +70,9 @@ def outside(seeds: Seeds, iso2: str) -> pl.DataFrame:
     )
 
 
-def attach(companies: pl.LazyFrame, lookup: pl.DataFrame, outside: pl.DataFrame) -> pl.LazyFrame:
+def add_sectors(
+    companies: pl.LazyFrame, lookup: pl.DataFrame, outside: pl.DataFrame
+) -> pl.LazyFrame:
     """Add the labels and the working columns; write `nace_code` as `62.01`, `01.1` or `01`.
 
     A code outside NACE or unknown has a null `nace_code`: what is served as one is one.

@@ -49,7 +49,7 @@ _FAULTS: Final[Mapping[str, pl.Expr]] = {
 }
 
 
-def mark(comptes: pl.LazyFrame, companies: pl.LazyFrame) -> pl.LazyFrame:
+def add_reasons(comptes: pl.LazyFrame, companies: pl.LazyFrame) -> pl.LazyFrame:
     """Add `motif`: why a line is left out; null for a good one of a company in `companies`."""
     known = companies.select("id", connue=pl.lit(True))
     absent = pl.when(pl.col("connue").is_null()).then(pl.lit(NO_COMPANY))
@@ -58,12 +58,12 @@ def mark(comptes: pl.LazyFrame, companies: pl.LazyFrame) -> pl.LazyFrame:
     return joined.with_columns(pl.coalesce(absent, *faults).alias(REASON)).drop("connue")
 
 
-def distinct(marked: pl.LazyFrame) -> pl.LazyFrame:
+def drop_copies(marked: pl.LazyFrame) -> pl.LazyFrame:
     """The good lines, exact copies once."""
     return marked.filter(pl.col(REASON).is_null()).select(list(LINES)).unique()
 
 
-def recent(distinct: pl.LazyFrame) -> pl.LazyFrame:
+def last_years(distinct: pl.LazyFrame) -> pl.LazyFrame:
     """The lines of the MOST_YEARS last fiscal years of each company."""
     age = pl.col("exercice").rank("dense", descending=True).over("id")
     return distinct.filter(age <= MOST_YEARS)
@@ -85,7 +85,7 @@ def facts(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
     return joined
 
 
-def attach(companies: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
+def fill_from_statements(companies: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
     """Fill years, turnover, headcount, total assets and capital from the `facts`."""
     filled = (
         companies.join(facts, on="id", how="left")

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.random import Generator
 
 from pipeline.seeds import Seeds, Table
-from pipeline.synth.random_draws import Choice, choice, some, where
+from pipeline.synth.random_draws import Choice, choice, null_unless, random_mask
 
 _ABSENT: Final = 0.05  # companies without a code
 _LABELLED: Final = 0.5  # with the activity in words
@@ -72,15 +72,15 @@ class Coder:
         return Codes(choice(codes, self._weights), texts, pl.Series(labels))
 
 
-def drawn(codes: Codes, rng: Generator, count: int) -> dict[str, pl.Series]:
+def draw(codes: Codes, rng: Generator, count: int) -> dict[str, pl.Series]:
     """`nace_code`, `nace_version` and `activite`."""
     places = codes.classes.places(rng, count)
     levels = _LEVELS.places(rng, count)
-    known = ~some(rng, count, _ABSENT)
-    versioned = known & ((levels == _REV21) | ~some(rng, count, _UNVERSIONED))
+    known = ~random_mask(rng, count, _ABSENT)
+    versioned = known & ((levels == _REV21) | ~random_mask(rng, count, _UNVERSIONED))
     versions = pl.Series(["2", "2.1"])[(levels == _REV21).astype(np.int64)]
     return {
-        "nace_code": where(known, codes.texts[levels * len(codes.labels) + places]),
-        "nace_version": where(versioned, versions),
-        "activite": where(known & some(rng, count, _LABELLED), codes.labels[places]),
+        "nace_code": null_unless(known, codes.texts[levels * len(codes.labels) + places]),
+        "nace_version": null_unless(versioned, versions),
+        "activite": null_unless(known & random_mask(rng, count, _LABELLED), codes.labels[places]),
     }

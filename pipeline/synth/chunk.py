@@ -9,7 +9,7 @@ import polars as pl
 from pipeline.canonical import COMPANIES
 from pipeline.synth import activities, amounts, contacts, identifiers, names, places, statements
 from pipeline.synth.lexicon import Profile, World
-from pipeline.synth.random_draws import generator, some, where
+from pipeline.synth.random_draws import generator, null_unless, random_mask
 
 _DESCRIBED: Final = 0.02
 
@@ -35,7 +35,7 @@ def companies(chunk: Chunk, world: World) -> pl.DataFrame:
         for subject in ("names", "activities", "places", "figures", "contacts")
     }
     rows = np.arange(chunk.start, chunk.start + chunk.rows)
-    bodies, named = names.drawn(profile, world.gabarits, draw["names"], chunk.rows)
+    bodies, named = names.draw(profile, world.gabarits, draw["names"], chunk.rows)
     columns = {
         "iso2": pl.repeat(chunk.iso2, chunk.rows, eager=True),
         "id": identifiers.ids(
@@ -43,13 +43,13 @@ def companies(chunk: Chunk, world: World) -> pl.DataFrame:
         ),
         **named,
         "statut": profile.statuts.draw(draw["figures"], chunk.rows),
-        **activities.drawn(profile.codes, draw["activities"], chunk.rows),
-        **places.drawn(profile, draw["places"], chunk.rows),
-        **amounts.drawn(profile, draw["figures"], chunk.rows),
-        **contacts.drawn(profile, bodies, draw["contacts"]),
+        **activities.draw(profile.codes, draw["activities"], chunk.rows),
+        **places.draw(profile, draw["places"], chunk.rows),
+        **amounts.draw(profile, draw["figures"], chunk.rows),
+        **contacts.draw(profile, bodies, draw["contacts"]),
     }
-    columns["description"] = where(
-        some(draw["contacts"], chunk.rows, _DESCRIBED), columns["activite"]
+    columns["description"] = null_unless(
+        random_mask(draw["contacts"], chunk.rows, _DESCRIBED), columns["activite"]
     )
     return pl.DataFrame({name: columns[name] for name in COMPANIES if name in columns})
 
@@ -58,8 +58,8 @@ def lines(chunk: Chunk, part: int, companies: pl.DataFrame, world: World) -> pl.
     """The statement lines of the share `chunk.comptes` of `companies`, part `part` of the chunk."""
     profile = world.profile(chunk.iso2)
     rng = generator(chunk.seed, profile.place, chunk.number, "statements", part)
-    kept = companies.filter(pl.Series(some(rng, companies.height, chunk.comptes)))
-    return statements.drawn(kept, profile, world.lines, rng)
+    kept = companies.filter(pl.Series(random_mask(rng, companies.height, chunk.comptes)))
+    return statements.draw(kept, profile, world.lines, rng)
 
 
 def _shift(seed: int, profile: Profile) -> int:

@@ -8,7 +8,15 @@ import polars as pl
 from numpy.random import Generator
 
 from pipeline.synth.lexicon import Profile
-from pipeline.synth.random_draws import Choice, Mask, choice, joined, shaped, some, where
+from pipeline.synth.random_draws import (
+    Choice,
+    Mask,
+    choice,
+    concat,
+    fill_pattern,
+    null_unless,
+    random_mask,
+)
 
 _SITE: Final = 0.14
 _EMAIL: Final = 0.08
@@ -30,17 +38,17 @@ _LATIN: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def drawn(profile: Profile, bodies: pl.Series, rng: Generator) -> dict[str, pl.Series]:
+def draw(profile: Profile, bodies: pl.Series, rng: Generator) -> dict[str, pl.Series]:
     """`site_web`, `domaine`, `email` and `telephone` of companies by their name without form."""
     count = len(bodies)
-    site, email = some(rng, count, _SITE), some(rng, count, _EMAIL)
+    site, email = random_mask(rng, count, _SITE), random_mask(rng, count, _EMAIL)
     domains = _domains(profile, bodies, site | email, rng)
-    numbered = some(rng, count, _TELEPHONE)
+    numbered = random_mask(rng, count, _TELEPHONE)
     return {
-        "site_web": where(site, joined([_BEFORE.draw(rng, count), domains])),
-        "domaine": where(site & some(rng, count, _DOMAIN), domains),
-        "email": where(email, joined([_BOX.draw(rng, count), domains])),
-        "telephone": where(numbered, shaped(profile.telephone, rng, count)),
+        "site_web": null_unless(site, concat([_BEFORE.draw(rng, count), domains])),
+        "domaine": null_unless(site & random_mask(rng, count, _DOMAIN), domains),
+        "email": null_unless(email, concat([_BOX.draw(rng, count), domains])),
+        "telephone": null_unless(numbered, fill_pattern(profile.telephone, rng, count)),
     }
 
 
@@ -57,5 +65,5 @@ def _domains(profile: Profile, bodies: pl.Series, wanted: Mask, rng: Generator) 
         .str.head(_LONGEST)
         .replace("", None)
     )
-    rank = where(wanted, np.cumsum(wanted) - 1)
-    return joined([labels.gather(rank), ".", ends])
+    rank = null_unless(wanted, np.cumsum(wanted) - 1)
+    return concat([labels.gather(rank), ".", ends])

@@ -16,7 +16,7 @@ import polars as pl
 from pipeline.errors import BuildError
 from pipeline.seeds import Row
 from pipeline.synth.check_digits import GAPPED, PER_TEN, RULES, valid_stems
-from pipeline.synth.random_draws import Indices, by_group, joined, padded
+from pipeline.synth.random_draws import Indices, by_group, concat, zero_padded
 
 _GOLDEN: Final = 0.6180339887498949
 # Spanish control characters of organisations that have a letter instead of a digit.
@@ -70,7 +70,7 @@ def segments(rows: Sequence[Row], iso2: str) -> tuple[Segment, ...]:
     )
 
 
-def dealt(parts: Sequence[Segment], total: int, iso2: str) -> Indices:
+def share_out(parts: Sequence[Segment], total: int, iso2: str) -> Indices:
     """How many of `total` identifiers each segment gives: by weight, never more than it has.
 
     Raises:
@@ -96,7 +96,7 @@ def ids(iso2: str, parts: Sequence[Segment], rows: Indices, total: int, shift: i
     Args:
         shift: any number; another gives other identifiers to the same rows.
     """
-    ends = np.cumsum(dealt(parts, total, iso2))
+    ends = np.cumsum(share_out(parts, total, iso2))
     places = _permuted(rows, total, shift)
     of_segment = np.searchsorted(ends, places, side="right")
 
@@ -112,15 +112,15 @@ def _written(iso2: str, part: Segment, inside: Indices, shift: int) -> pl.Series
     rule = RULES.get(iso2)
     digits = "".join(filter(str.isdigit, part.debut))
     if rule is None:
-        text = joined([part.debut, padded(numbers, part.largeur), part.fin])
-        return joined([text, _AUSTRIAN_LETTERS[numbers * 5 % 17]]) if iso2 == "AT" else text
+        text = concat([part.debut, zero_padded(numbers, part.largeur), part.fin])
+        return concat([text, _AUSTRIAN_LETTERS[numbers * 5 % 17]]) if iso2 == "AT" else text
     if iso2 in GAPPED:
         head = int(digits or 0) * 10**part.largeur
         stems = valid_stems(numbers + head // 10 * PER_TEN, rule)
         numbers = stems - head
     stems = _stems(digits, part, numbers)
-    return joined(
-        [part.debut, padded(numbers, part.largeur), part.fin, *_check(iso2, part, rule(stems))]
+    return concat(
+        [part.debut, zero_padded(numbers, part.largeur), part.fin, *_check(iso2, part, rule(stems))]
     )
 
 
@@ -133,7 +133,7 @@ def _stems(digits: str, part: Segment, numbers: Indices) -> Indices:
 def _check(iso2: str, part: Segment, checks: Indices) -> Sequence[str | pl.Series]:
     if iso2 == "ES" and part.debut[0] in _SPANISH_LETTERED:
         return [_SPANISH_LETTERS[checks]]
-    return [_BEFORE_CHECK.get(iso2, ""), padded(checks, _CHECK_WIDTH.get(iso2, 1))]
+    return [_BEFORE_CHECK.get(iso2, ""), zero_padded(checks, _CHECK_WIDTH.get(iso2, 1))]
 
 
 _BEFORE_CHECK: Final[Mapping[str, str]] = {"FI": "-"}

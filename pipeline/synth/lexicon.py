@@ -94,7 +94,7 @@ class World:
 
 
 @cache
-def world() -> World:
+def load() -> World:
     """The tables, read and made ready.
 
     Raises:
@@ -102,7 +102,7 @@ def world() -> World:
     """
     base = seeds.read()
     tables = {
-        name: seeds.table(TABLES / f"{name}.csv", columns) for name, columns in COLUMNS.items()
+        name: seeds.read_table(TABLES / f"{name}.csv", columns) for name, columns in COLUMNS.items()
     }
     lexicons = _lexicons(tables["vocabulaire"])
     codes = activities.Coder(base, tables["poids_secteurs"], tables["naf"])

@@ -20,9 +20,9 @@ from pipeline.synth.random_draws import (
     Choice,
     Indices,
     by_group,
-    joined,
-    some,
-    where,
+    concat,
+    null_unless,
+    random_mask,
     zipf,
 )
 
@@ -36,22 +36,22 @@ _LAST: Final = 2.0**52
 _NUMBERS: Final = zipf([str(number) for number in (*range(1, 1000), *range(1990, 2030))])
 
 
-def drawn(
+def draw(
     profile: Profile, gabarits: Choice, rng: Generator, count: int
 ) -> tuple[pl.Series, dict[str, pl.Series]]:
     """The names without their legal form; `nom`, in the case of the register, and `forme`."""
     bodies = _bodies(profile, gabarits, rng, count)
     forms = profile.forms.places(rng, count)
-    name = joined([profile.before[forms], bodies, profile.after[forms]])
+    name = concat([profile.before[forms], bodies, profile.after[forms]])
     case = rng.random(count)
-    upper = where(case < profile.majuscules, name.str.to_uppercase())
-    lower = where(case > 1 - _MINUSCULE, name.str.to_lowercase())
+    upper = null_unless(case < profile.majuscules, name.str.to_uppercase())
+    lower = null_unless(case > 1 - _MINUSCULE, name.str.to_lowercase())
     columns = {
         "nom": pl.select(pl.coalesce(upper, lower, name)).to_series(),
         "forme": profile.forms.values[forms],
     }
     others = rng.integers(0, count, count)
-    kept = np.where(some(rng, count, REPEATED), others, np.arange(count))
+    kept = np.where(random_mask(rng, count, REPEATED), others, np.arange(count))
     return bodies[kept], {key: column[kept] for key, column in columns.items()}
 
 
@@ -93,10 +93,10 @@ def rare(lexicon: Lexicon, rng: Generator, count: int) -> pl.Series:
     rank, end = np.divmod(rank, len(lexicon.ends))
     second, first = np.divmod(rank, len(lexicon.middles))
     middles = (
-        where(some, lexicon.middles[part % len(lexicon.middles)]).fill_null("")
+        null_unless(some, lexicon.middles[part % len(lexicon.middles)]).fill_null("")
         for part, some in ((first, rank > 0), (second, second > 0))
     )
-    return joined([lexicon.starts[start], *middles, lexicon.ends[end]])
+    return concat([lexicon.starts[start], *middles, lexicon.ends[end]])
 
 
 def _filled(pattern: str, words: Mapping[str, Word], rng: Generator, count: int) -> pl.Series:
@@ -106,4 +106,4 @@ def _filled(pattern: str, words: Mapping[str, Word], rng: Generator, count: int)
             parts.append(literal)
         if field:
             parts.append(words[field](rng, count))
-    return joined(parts)
+    return concat(parts)

@@ -70,18 +70,18 @@ def zipf(values: Sequence[str], slope: float = 1.0) -> Choice:
     return choice(values, 1.0 / np.arange(1, len(values) + 1) ** slope)
 
 
-def some(rng: Generator, count: int, share: float) -> Mask:
+def random_mask(rng: Generator, count: int, share: float) -> Mask:
     """True for about `share` of `count` rows."""
     return rng.random(count) < share
 
 
-def where(mask: Mask, values: pl.Series | ArrayLike) -> pl.Series:
+def null_unless(mask: Mask, values: pl.Series | ArrayLike) -> pl.Series:
     """`values` where `mask` holds, else null."""
     column = values if isinstance(values, pl.Series) else pl.Series(np.asarray(values))
     return column.zip_with(pl.Series(mask), pl.Series([None], dtype=column.dtype))
 
 
-def joined(parts: Sequence[str | pl.Series]) -> pl.Series:
+def concat(parts: Sequence[str | pl.Series]) -> pl.Series:
     """Texts written one after the other, row by row; a plain text is the same in every row."""
     whole = pl.Series([""])
     for part in parts:
@@ -100,19 +100,19 @@ def by_group(groups: Indices, make: Callable[[int, Indices], pl.Series]) -> pl.S
     return pl.concat(made)[back]
 
 
-def padded(numbers: ArrayLike, width: int) -> pl.Series:
+def zero_padded(numbers: ArrayLike, width: int) -> pl.Series:
     """Whole numbers as text of at least `width` digits."""
     return pl.Series(np.asarray(numbers)).cast(pl.String).str.zfill(width)
 
 
-def shaped(pattern: str, rng: Generator, count: int) -> pl.Series:
+def fill_pattern(pattern: str, rng: Generator, count: int) -> pl.Series:
     """Texts of a pattern: each `#` is a digit, each `@` a capital letter, the rest itself."""
     parts: list[str | pl.Series] = [pl.Series([""])[np.zeros(count, dtype=np.int64)]]
     for piece in filter(None, _RUNS.split(pattern)):
         if piece.startswith("#"):
-            parts.append(padded(rng.integers(0, 10 ** len(piece), count), len(piece)))
+            parts.append(zero_padded(rng.integers(0, 10 ** len(piece), count), len(piece)))
         elif piece == "@":
             parts.append(LETTERS[rng.integers(0, len(LETTERS), count)])
         else:
             parts.append(piece)
-    return joined(parts)
+    return concat(parts)

@@ -40,7 +40,7 @@ _YEARS_EACH: Final = choice(["1", "2", "3", "4", "5"], [12, 20, 28, 22, 18])
 _GROWTH: Final = 0.12  # standard deviation of the logarithm, a year
 
 
-def drawn(
+def draw(
     companies: pl.DataFrame, profile: Profile, labels: Mapping[tuple[str, str], Row], rng: Generator
 ) -> pl.DataFrame:
     """The lines of every company of `companies`, in the canonical columns."""

@@ -20,8 +20,8 @@ from pipeline.canonical import COMPANIES
 from pipeline.errors import BuildError
 from pipeline.synth import chunk as chunks
 from pipeline.synth.chunk import Chunk
-from pipeline.synth.identifiers import dealt
-from pipeline.synth.lexicon import world
+from pipeline.synth.identifiers import share_out
+from pipeline.synth.lexicon import load
 from pipeline.workers import processes
 from pipeline.workers.processes import Progress
 from shards.generations import atomic_files
@@ -80,7 +80,7 @@ def run(options: SynthOptions) -> Written:
         SeedError: a table of `seeds/` cannot be used.
     """
     tasks = list(plan(options))
-    count = processes.number(options.jobs, [task.rows for task in tasks])
+    count = processes.process_count(options.jobs, [task.rows for task in tasks])
     _clear(options.out)
     if not tasks:  # no company is an input, too
         _whole(pl.DataFrame(schema=dict(COMPANIES)), options.out / "companies" / "FR-00000.parquet")
@@ -92,8 +92,8 @@ def run(options: SynthOptions) -> Written:
 
 def plan(options: SynthOptions) -> Iterator[Chunk]:
     """The chunks, country by country."""
-    for iso2, total in shares(options.companies).items():
-        dealt(world().profile(iso2).segments, total, iso2)  # before anything is written
+    for iso2, total in companies_per_country(options.companies).items():
+        share_out(load().profile(iso2).segments, total, iso2)  # before anything is written
         for number, start in enumerate(range(0, total, ROWS)):
             rows = min(ROWS, total - start)
             yield Chunk(iso2, number, start, rows, total, options.seed, options.comptes)
@@ -113,9 +113,9 @@ def batches(tasks: Sequence[Chunk], count: int) -> list[Batch]:
     return [Batch(tuple(batch)) for batch in found]
 
 
-def shares(companies: int) -> Mapping[str, int]:
+def companies_per_country(companies: int) -> Mapping[str, int]:
     """Companies of each country, in proportion to `synthetic_n`; they add up."""
-    profiles = world().profiles
+    profiles = load().profiles
     whole = sum(profile.synthetic_n for profile in profiles)
     floors = {profile.iso2: companies * profile.synthetic_n // whole for profile in profiles}
     rest = {profile.iso2: companies * profile.synthetic_n % whole for profile in profiles}
@@ -148,14 +148,14 @@ def _write_all(out: Path, batch: Batch, progress: Progress) -> int:
 
 def _write(out: Path, chunk: Chunk) -> int:
     """Write the files of a chunk; return the number of its statement lines."""
-    frame = chunks.companies(chunk, world())
+    frame = chunks.companies(chunk, load())
     name = f"{chunk.iso2}-{chunk.number:05d}"
     _whole(frame, out / "companies" / f"{name}.parquet")
     if not chunk.comptes:
         return 0
     count = 0
     for part, rows in enumerate(frame.iter_slices(PART)):
-        lines = chunks.lines(chunk, part, rows, world())
+        lines = chunks.lines(chunk, part, rows, load())
         if lines.height:
             _whole(lines, out / "comptes" / f"{name}-{part}.parquet")
         count += lines.height

@@ -53,7 +53,7 @@ class Cluster:
             return self.executor.submit(_call, function, task, code)
 
         try:
-            return processes.gathered(submit, tasks, self.jobs)
+            return processes.gather(submit, tasks, self.jobs)
         except CancelledError as error:
             raise BuildError(
                 f"the scheduler at {self.address} is gone or has dropped what it was given; "
@@ -64,7 +64,7 @@ class Cluster:
 
 
 @contextmanager
-def connected(address: str, seen: Path, memory: int | None) -> Iterator[Cluster]:
+def connect(address: str, seen: Path, memory: int | None) -> Iterator[Cluster]:
     """The cluster whose scheduler is at `address`, as `tcp://10.0.0.1:8786`.
 
     Args:
@@ -127,8 +127,8 @@ def _call(function: Callable[[Any, Progress], R], task: Any, code: str) -> R:
             f"the worker on {socket.gethostname()} has other code or libraries than this build; "
             "install the same version there and start it again"
         )
-    return function(task, _unheard)
+    return function(task, _ignore_progress)
 
 
-def _unheard(rows: float) -> None:
+def _ignore_progress(rows: float) -> None:
     """How far a task is stays on its worker: here a country is done or not."""

@@ -29,7 +29,7 @@ _CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # "max", or bytes
 _WITHOUT_PROC: Final = 4 * GIB  # what is taken for available where nobody says
 
 
-def default() -> int:
+def default_limit() -> int:
     """Half of what is available, in bytes."""
     machine = re.search(r"MemAvailable:\s+(\d+) kB", _read(_MACHINE))
     container = re.match(r"\d+", _read(_CONTAINER))
@@ -37,18 +37,18 @@ def default() -> int:
     return int(_SHARE * min(available, int(container[0]) if container else available))
 
 
-def batch(share: int) -> int:
+def batch_rows(share: int) -> int:
     """How many companies a process holds as rows whose share of the memory is so many bytes."""
     rows = share // _PART // ROW
     return max(FEWEST_ROWS, min(MOST_ROWS, rows))
 
 
-def need(companies: int, batch: int) -> int:
+def needed_bytes(companies: int, batch: int) -> int:
     """Bytes that a country of so many companies takes in a process of its own."""
     return PROCESS + companies * COMPANY + min(companies, batch) * ROW
 
 
-def told(size: int) -> str:
+def format_size(size: int) -> str:
     """An amount of memory, in words.
 
     >>> told(1 << 20), told(3 << 29)

@@ -76,7 +76,7 @@ def run(
     """The results of `function` over `tasks`, in their order.
 
     Args:
-        jobs: how many run at once, at most (`number` gives a good one).
+        jobs: how many run at once, at most (`process_count` gives a good one).
         limit: bytes of memory that those which run at once may take together.
 
     Raises:
@@ -91,7 +91,7 @@ def run(
         return [function(task, lambda rows: _show(bar, rows)) for task in tasks]
 
 
-def number(jobs: int | None, rows: Sequence[int]) -> int:
+def process_count(jobs: int | None, rows: Sequence[int]) -> int:
     """How many processes for tasks of so many `rows`; `jobs` None means as many as pay off."""
     busy = sum(count > 0 for count in rows)
     if jobs is None:
@@ -107,8 +107,8 @@ def refuse_too_large(tasks: Sequence[Sized], limit: int) -> None:
     for task in tasks:
         if task.memory > limit:
             raise BuildError(
-                f"{task.iso2} takes {memory.told(task.memory)} of memory, "
-                f"{memory.told(limit)} are allowed; "
+                f"{task.iso2} takes {memory.format_size(task.memory)} of memory, "
+                f"{memory.format_size(limit)} are allowed; "
                 f"give --memory {-(-task.memory * 10 // memory.GIB) / 10}"
             )
 
@@ -123,14 +123,14 @@ def _side_by_side(
     context = get_context("spawn")
     done = context.Value("d", 0.0)
     pool = ProcessPoolExecutor(
-        jobs, context, initializer=_begin, initargs=(done,), max_tasks_per_child=1
+        jobs, context, initializer=_initialise, initargs=(done,), max_tasks_per_child=1
     )
 
     def submit(task: T) -> Future[R]:
         return pool.submit(_call, function, task)
 
     try:
-        return gathered(submit, tasks, jobs, together=limit, moved=lambda: done.value)
+        return gather(submit, tasks, jobs, together=limit, moved=lambda: done.value)
     except BrokenProcessPool as error:
         raise BuildError(
             f"one of {jobs} processes died, for want of memory perhaps; "
@@ -144,7 +144,7 @@ def _side_by_side(
         pool.shutdown(cancel_futures=True)
 
 
-def gathered(
+def gather(
     submit: Callable[[T], Future[R]],
     tasks: Sequence[T],
     jobs: int,
@@ -163,7 +163,7 @@ def gathered(
     waiting = list(range(len(tasks)))
     with _bar(tasks) as bar:
         while waiting or running:
-            for place in admitted(tasks, waiting, list(running.values()), jobs, together):
+            for place in admissible(tasks, waiting, list(running.values()), jobs, together):
                 waiting.remove(place)
                 running[submit(tasks[place])] = place
             finished, _ = wait(running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
@@ -183,7 +183,7 @@ def _show(bar: "tqdm[NoReturn]", rows: float) -> None:
     bar.update(rows)
 
 
-def admitted(
+def admissible(
     tasks: Sequence[Sized], waiting: Sequence[int], running: Sequence[int], jobs: int, limit: int
 ) -> Iterator[int]:
     """The tasks that may begin beside those which are running: the first ones that fit."""
@@ -201,26 +201,26 @@ def admitted(
 _done: "Synchronized[float] | None" = None
 
 
-def _begin(done: "Synchronized[float]") -> None:
+def _initialise(done: "Synchronized[float]") -> None:
     """Share the count of rows; leave Ctrl-C to the parent, and end when the parent is no more."""
     global _done
     _done = done
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None
-    Thread(target=_end_with, args=(parent,), daemon=True).start()
+    Thread(target=_exit_with, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: BaseProcess) -> None:
+def _exit_with(parent: BaseProcess) -> None:
     parent.join()
     os._exit(1)
 
 
 def _call(function: Callable[[T, Progress], R], task: T) -> R:
-    return function(task, _progressed)
+    return function(task, _add_progress)
 
 
-def _progressed(rows: float) -> None:
+def _add_progress(rows: float) -> None:
     assert _done is not None
     with _done.get_lock():
         _done.value += rows

@@ -32,9 +32,9 @@ def country(done: Path) -> BuiltCountry:
 
 
 def test_a_receipt_says_what_came_of_the_country(done: Path, tmp_path: Path) -> None:
-    resume.put(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
+    resume.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
 
-    assert resume.find(done, "EE", "clé", [tmp_path / "EE.parquet"]) == country(done)
+    assert resume.find_done(done, "EE", "clé", [tmp_path / "EE.parquet"]) == country(done)
 
 
 def changed(path: Path) -> None:
@@ -56,44 +56,44 @@ def changed(path: Path) -> None:
 def test_what_was_changed_is_not_taken_and_not_kept(
     done: Path, tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
-    resume.put(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
+    resume.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
     spoil(done)
 
-    assert resume.find(done, "EE", "clé", [tmp_path / "EE.parquet"]) is None
+    assert resume.find_done(done, "EE", "clé", [tmp_path / "EE.parquet"]) is None
     assert list(done.iterdir()) == []
 
 
 def test_another_key_is_another_shard(done: Path, tmp_path: Path) -> None:
-    resume.put(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
+    resume.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
 
-    assert resume.find(done, "EE", "autre", [tmp_path / "EE.parquet"]) is None
+    assert resume.find_done(done, "EE", "autre", [tmp_path / "EE.parquet"]) is None
 
 
 def test_a_country_without_rejected_rows_has_none_when_it_is_taken(
     done: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "EE.parquet").unlink()
-    resume.put(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
+    resume.write_receipt(done, country(done), "clé", [tmp_path / "EE.parquet"], tmp_path)
 
-    assert resume.find(done, "EE", "clé", [tmp_path / "EE.parquet"]) == country(done)
+    assert resume.find_done(done, "EE", "clé", [tmp_path / "EE.parquet"]) == country(done)
 
 
 def test_a_file_of_rejected_lines_that_appears_or_changes_is_seen(
     done: Path, tmp_path: Path
 ) -> None:
     files = [tmp_path / "EE.parquet", tmp_path / "EE-comptes.parquet"]
-    resume.put(done, country(done), "clé", files, tmp_path)
-    assert resume.find(done, "EE", "clé", files) == country(done)
+    resume.write_receipt(done, country(done), "clé", files, tmp_path)
+    assert resume.find_done(done, "EE", "clé", files) == country(done)
 
     files[1].write_bytes("Pärnu".encode())
 
-    assert resume.find(done, "EE", "clé", files) is None
+    assert resume.find_done(done, "EE", "clé", files) is None
 
 
 def test_countries_that_nobody_asks_for_are_thrown_away(done: Path) -> None:
     (done / "UK.json").touch()
 
-    resume.clear(done, {"EE"})
+    resume.discard_others(done, {"EE"})
 
     assert [path.name for path in done.iterdir()] == ["EE.shard"]
 

@@ -47,7 +47,7 @@ def test_what_cannot_be_trusted_is_built_again(tmp_path: Path, spoiled: str) -> 
         path = data / first.generation / "EE.shard"
         path.write_bytes(path.read_bytes()[:-1] + b"x")
     elif spoiled == "receipt":
-        resume.file(data / reuse.FOLDER, "EE").write_bytes(b"{")
+        resume.receipt_path(data / reuse.FOLDER, "EE").write_bytes(b"{")
     elif spoiled == "rejected":
         (data / "rejected").mkdir(exist_ok=True)
         (data / "rejected" / "EE.parquet").write_bytes(b"")

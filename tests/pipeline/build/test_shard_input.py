@@ -52,7 +52,7 @@ def test_columns_have_the_nulls_of_the_format() -> None:
 
 
 def test_no_company_has_no_entry() -> None:
-    columns = shard_input.columns(layout_order.NOTHING)
+    columns = shard_input.columns(layout_order.EMPTY)
 
     assert (len(columns.ids), len(columns.noms), columns.cells) == (0, 0, ())
     assert len(columns.ca_eur) == len(columns.dates) == len(columns.site_web) == 0
@@ -97,7 +97,7 @@ COMPANY = st.fixed_dictionaries({name: VALUES[kind] for name, kind in TYPES.item
 
 @given(st.lists(COMPANY, max_size=3))
 def test_records_are_to_the_byte_those_of_the_oracle(companies: list[dict[str, Any]]) -> None:
-    blocks = list(shard_input.lines(pl.DataFrame(companies, schema=TYPES)))
+    blocks = list(shard_input.json_lines(pl.DataFrame(companies, schema=TYPES)))
 
     lines = b"".join(blocks).split(b"\n")[:-1]
     assert list(map(record.cut, lines)) == [record.encode(company) for company in companies]
@@ -111,7 +111,7 @@ def test_records_are_those_of_the_rows_asked_for(
     frame = FRAME.with_columns(
         pl.lit(None).alias(name) for name in record.FIELDS if name not in FRAME.columns
     )
-    run = sorted_runs.write(tmp_path / "run", 0, shard_input.lines(frame))
+    run = sorted_runs.write(tmp_path / "run", 0, shard_input.json_lines(frame))
     order = np.array([2, 0, 1], dtype=np.uint32)
 
     found = shard_input.records([run], order)

@@ -50,7 +50,7 @@ def test_the_two_ways_to_split_by_due_date_are_one_key(members: list[str], key: 
 )
 def test_a_file_name_of_another_form_is_refused(name: str) -> None:
     with pytest.raises(FilingError, match="nom de fichier inconnu"):
-        filing.deposit(name)
+        filing.parse_name(name)
 
 
 def _xbrl(*days: str, **values: str) -> str:

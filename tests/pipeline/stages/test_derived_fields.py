@@ -28,7 +28,9 @@ from tests.pipeline.inputs import companies, company
 def test_a_domain_is_the_host_of_the_site_in_lower_case(
     site_web: str | None, domaine: str | None
 ) -> None:
-    found = derived_fields.attach(companies(company("EE", "1", "Ä", site_web=site_web))).collect()
+    found = derived_fields.fill_derived(
+        companies(company("EE", "1", "Ä", site_web=site_web))
+    ).collect()
 
     assert found["domaine"].item() == domaine
 
@@ -36,7 +38,7 @@ def test_a_domain_is_the_host_of_the_site_in_lower_case(
 def test_a_given_domain_is_kept() -> None:
     row = company("EE", "1", "Ä", site_web="https://a.ee", domaine="B.ee", tranche_effectif="NN")
 
-    found = derived_fields.attach(companies({**row, "effectif": 7})).collect()
+    found = derived_fields.fill_derived(companies({**row, "effectif": 7})).collect()
 
     assert (found["domaine"].item(), found["tranche_effectif"].item()) == ("b.ee", "NN")
 
@@ -80,7 +82,7 @@ def test_no_headcount_is_no_band() -> None:
 
 def scored(**known: object) -> int:
     row = {**dict.fromkeys(derived_fields.WEIGHTS), **known}
-    return int(derived_fields.attach_score(pl.LazyFrame([row])).collect()["score"].item())
+    return int(derived_fields.add_score(pl.LazyFrame([row])).collect()["score"].item())
 
 
 def test_the_weights_sum_to_100() -> None:

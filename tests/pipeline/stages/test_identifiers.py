@@ -72,7 +72,9 @@ def test_the_register_is_linked_by_its_template() -> None:
         company("EE", "3/4 é", "Õ"),
     ]
 
-    found = identifiers.link(companies(*rows), ESTONIA).collect()["url_registre"].to_list()
+    found = (
+        identifiers.fill_register_url(companies(*rows), ESTONIA).collect()["url_registre"].to_list()
+    )
 
     assert found == [
         "https://ariregister.rik.ee/est/company/12652512",
@@ -84,4 +86,7 @@ def test_the_register_is_linked_by_its_template() -> None:
 def test_a_country_without_a_template_links_nothing() -> None:
     frame = companies(company("DE", "F1103R_HRB218916", "Ü"))
 
-    assert identifiers.link(frame, SEEDS.country("DE")).collect()["url_registre"].item() is None
+    assert (
+        identifiers.fill_register_url(frame, SEEDS.country("DE")).collect()["url_registre"].item()
+        is None
+    )

@@ -20,9 +20,9 @@ def test_the_rows_of_each_country_are_counted_file_by_file(tmp_path: Path) -> No
 
     one, two = input_files.files([first, second], "companies")
     assert found == {one: {"UK": 2, "EE": 1, "": 1}, two: {"UK": 1}}
-    assert input_files.totals(found) == {"": 1, "EE": 1, "UK": 3}
-    assert input_files.parts(found, "UK") == (InputPart(one, 2), InputPart(two, 1))
-    assert input_files.parts(found, "FR") == ()
+    assert input_files.rows_per_country(found) == {"": 1, "EE": 1, "UK": 3}
+    assert input_files.parts_of_country(found, "UK") == (InputPart(one, 2), InputPart(two, 1))
+    assert input_files.parts_of_country(found, "FR") == ()
     assert input_files.survey([first, second], "comptes") == {
         first / "comptes" / "part.parquet": {"EE": 1}
     }
@@ -34,18 +34,18 @@ def test_pieces_are_all_rows_of_the_country_in_order_and_of_no_other(
 ) -> None:
     rows = [company(("GB", "UK", "FR")[n % 3], str(n), "Łódź") for n in range(7)]
     folder = write(tmp_path, rows)
-    held = input_files.parts(input_files.survey([folder], "companies"), "UK")
+    held = input_files.parts_of_country(input_files.survey([folder], "companies"), "UK")
 
-    pieces = [piece.collect() for piece in input_files.pieces(held, "companies", "UK", most)]
+    pieces = [piece.collect() for piece in input_files.scan_pieces(held, "companies", "UK", most)]
 
     assert max(piece.height for piece in pieces) <= most
     assert pl.concat(pieces)["id"].to_list() == ["0", "1", "3", "4", "6"]
     assert set(pl.concat(pieces)["iso2"]) == {"UK"}
-    assert input_files.together(held, "companies", "UK").collect().equals(pl.concat(pieces))
+    assert input_files.scan_country(held, "companies", "UK").collect().equals(pl.concat(pieces))
 
 
 def test_a_country_without_a_file_is_one_empty_piece() -> None:
-    (piece,) = input_files.pieces((), "companies", "EE", 10)
+    (piece,) = input_files.scan_pieces((), "companies", "EE", 10)
 
     assert piece.collect().height == 0
 
@@ -68,7 +68,7 @@ def test_a_folder_that_is_called_as_a_file_is_looked_into(tmp_path: Path) -> Non
     (tmp_path / "part").rename(part)
 
     assert input_files.files([folder], "companies") == [part]
-    assert input_files.totals(input_files.survey([folder], "companies")) == {
+    assert input_files.rows_per_country(input_files.survey([folder], "companies")) == {
         "": 1,
         "EE": 1,
         "UK": 1,

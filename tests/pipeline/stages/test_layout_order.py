@@ -26,25 +26,25 @@ ORDER = ["a", "e", "d", "c", "f", "z", "é"]  # z before é: by their bytes
 
 
 def test_layout_order_is_one_whatever_the_order_before() -> None:
-    ordered = layout_order.in_order(FRAME.lazy()).collect()
+    ordered = layout_order.sort(FRAME.lazy()).collect()
 
     assert ordered["id"].to_list() == ORDER
-    assert_frame_equal(layout_order.in_order(FRAME.reverse().lazy()).collect(), ordered)
+    assert_frame_equal(layout_order.sort(FRAME.reverse().lazy()).collect(), ordered)
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_what_is_held_of_pieces_is_merged_in_layout_order(size: int) -> None:
     columns, numbers = layout_order.merge(
-        layout_order.held(piece) for piece in FRAME.iter_slices(size)
+        layout_order.search_columns(piece) for piece in FRAME.iter_slices(size)
     )
 
     assert_frame_equal(
         columns.drop(layout_order.HAS_SITE),
-        layout_order.in_order(FRAME.lazy()).collect()[layout_order.COLUMNS],
+        layout_order.sort(FRAME.lazy()).collect()[layout_order.COLUMNS],
     )
     assert columns[layout_order.HAS_SITE].to_list() == [False] * 5 + [True, False]
     assert [FRAME["id"][number] for number in numbers.tolist()] == ORDER
 
 
 def test_no_company_has_the_columns_that_companies_have() -> None:
-    assert layout_order.NOTHING.schema == layout_order.held(FRAME).schema
+    assert layout_order.EMPTY.schema == layout_order.search_columns(FRAME).schema

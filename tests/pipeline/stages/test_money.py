@@ -18,7 +18,7 @@ RATES = money.rates(seeds.read())
 
 
 def converted(**fields: object) -> dict[str, object]:
-    frame = companies(company("UK", "1", "Café", **fields)).pipe(money.turnover, RATES)
+    frame = companies(company("UK", "1", "Café", **fields)).pipe(money.convert_turnover, RATES)
     return frame.collect().row(0, named=True)
 
 
@@ -76,7 +76,7 @@ def test_a_company_without_a_turnover_has_nothing_to_convert() -> None:
 def test_minus_zero_is_zero() -> None:
     frame = companies(company("EE", "1", "Õ", ca_eur=-0.0, capital_social=-0.0))
 
-    row = frame.pipe(money.unsigned_zeros).collect().row(0, named=True)
+    row = frame.pipe(money.drop_negative_zeros).collect().row(0, named=True)
 
     assert math.copysign(1, row["ca_eur"]) == math.copysign(1, row["capital_social"]) == 1
     small = converted(ca_last=-0.001, ca_devise="EUR")["ca_eur"]
@@ -99,7 +99,7 @@ def test_capital_is_compared_at_the_year_of_turnover_then_of_assets_then_the_new
     row = company("UK", "1", "Ł", capital_social=100.0, capital_devise="GBP", **fields)
     rate = RATES.filter(devise="GBP", annee=year)["taux"].item()
 
-    found = companies(row).pipe(money.capital, RATES).collect()
+    found = companies(row).pipe(money.convert_capital, RATES).collect()
 
     assert found["capital_eur"].item() == pytest.approx(100 / rate)
     assert found["capital_social"].item() == 100.0
@@ -112,7 +112,7 @@ def test_capital_without_a_rate_has_no_key() -> None:
         for devise, year in (("USD", 2020), (None, 2020), ("GBP", 1950))
     ]
 
-    found = companies(*rows).pipe(money.capital, RATES).collect()
+    found = companies(*rows).pipe(money.convert_capital, RATES).collect()
 
     assert found["capital_eur"].to_list() == [None, None, None]
 
@@ -153,7 +153,7 @@ def test_turnover_agrees_with_plain_python(
         )
     )
 
-    found = frame.pipe(money.turnover, RATES).collect().sort(pl.col("id").cast(int))
+    found = frame.pipe(money.convert_turnover, RATES).collect().sort(pl.col("id").cast(int))
 
     expected = [slow(*row) for row in rows]
     assert [value is None for value in found["ca_eur"]] == [value is None for value in expected]

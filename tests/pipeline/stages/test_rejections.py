@@ -17,7 +17,7 @@ NAN, INF = float("nan"), float("inf")
 def reason(**fields: Any) -> str | None:
     frame = companies(company("EE", "1", "Été") | fields)
     found: str | None = (
-        frame.pipe(text_cleaning.clean).pipe(rejections.mark).collect()[REASON].item()
+        frame.pipe(text_cleaning.clean).pipe(rejections.add_reasons).collect()[REASON].item()
     )
     return found
 
@@ -121,7 +121,7 @@ def test_a_row_has_one_reason_the_first_so_that_counts_add_up() -> None:
 def test_rejected_rows_are_written_whole_with_their_reason(tmp_path: Path) -> None:
     marked = companies(
         company("EE", "2", None, ville="Õismäe"), company("EE", "1", "Ä"), company("EE", None, "Ö")
-    ).pipe(rejections.mark)
+    ).pipe(rejections.add_reasons)
     path = tmp_path / "rejected" / "EE.parquet"
 
     rejections.write(marked, ["iso2", "id", "nom", "ville"], path, tmp_path)
@@ -130,14 +130,14 @@ def test_rejected_rows_are_written_whole_with_their_reason(tmp_path: Path) -> No
         ("nom vide", "EE", "2", None, "Õismäe"),
         ("identifiant vide", "EE", None, "Ö", None),
     ]
-    assert rejections.reasons(marked) == {"identifiant vide": 1, "nom vide": 1}
+    assert rejections.count_reasons(marked) == {"identifiant vide": 1, "nom vide": 1}
 
 
 def test_no_rejected_row_is_no_file_and_takes_an_old_one_away(tmp_path: Path) -> None:
     path = tmp_path / "EE.parquet"
     path.write_bytes(b"old")
 
-    marked = companies(company("EE", "1", "Ä")).pipe(rejections.mark)
+    marked = companies(company("EE", "1", "Ä")).pipe(rejections.add_reasons)
     rejections.write(marked, ["id", "nom"], path, tmp_path)
 
     assert not path.exists()

@@ -20,7 +20,7 @@ CLASSES = {row["code"]: row for row in SEEDS.tables["nace_classes"]}
 
 def attached(code: str | None, version: str | None = None, iso2: str = "UK") -> dict[str, Any]:
     frame = companies(company(iso2, "1", "Żabka", nace_code=code, nace_version=version))
-    found = sectors.attach(frame, LOOKUP, sectors.outside(SEEDS, iso2))
+    found = sectors.add_sectors(frame, LOOKUP, sectors.outside(SEEDS, iso2))
     return found.collect().row(0, named=True)
 
 

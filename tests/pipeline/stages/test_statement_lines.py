@@ -17,18 +17,18 @@ SEEDS = seeds.read()
 def attached(*lines: Row, **fields: Any) -> dict[str, Any]:
     """The company of `fields` with what it takes from `lines`."""
     firm = companies(company("EE", "1", "Õun OÜ", **fields))
-    kept = statement_lines.recent(
-        statement_lines.distinct(statement_lines.mark(comptes(*lines), firm))
+    kept = statement_lines.last_years(
+        statement_lines.drop_copies(statement_lines.add_reasons(comptes(*lines), firm))
     )
     return (
-        statement_lines.attach(firm, statement_lines.facts(kept, SEEDS))
+        statement_lines.fill_from_statements(firm, statement_lines.facts(kept, SEEDS))
         .collect()
         .row(0, named=True)
     )
 
 
 def reason(**fields: Any) -> str | None:
-    marked = statement_lines.mark(
+    marked = statement_lines.add_reasons(
         comptes(line("EE", "1", 2020) | fields), companies(company("EE", "1", "Ä"))
     )
     found: str | None = marked.collect()[REASON].item()
@@ -63,12 +63,12 @@ def test_a_line_that_cannot_be_read_is_left_out_with_a_reason(
 
 
 def test_exact_copies_of_a_line_are_one() -> None:
-    marked = statement_lines.mark(
+    marked = statement_lines.add_reasons(
         comptes(line("EE", "1", 2020), line("EE", "1", 2020), line("EE", "1", 2020, valeur=7.0)),
         companies(company("EE", "1", "Ä")),
     )
 
-    found = statement_lines.distinct(marked).collect()
+    found = statement_lines.drop_copies(marked).collect()
 
     assert sorted(found["valeur"]) == [7.0, 100.0]
     assert statement_lines.contradictions(found.lazy()) == 2
@@ -77,7 +77,9 @@ def test_exact_copies_of_a_line_are_one() -> None:
 def test_the_five_last_fiscal_years_stay_gaps_or_not() -> None:
     """Contract E5: at most the 5 last fiscal years."""
     years = (2010, 2012, 2013, 2019, 2020, 2021, 2022)
-    kept = statement_lines.recent(comptes(*(line("EE", "1", year) for year in years)).drop("iso2"))
+    kept = statement_lines.last_years(
+        comptes(*(line("EE", "1", year) for year in years)).drop("iso2")
+    )
 
     assert sorted(kept.collect()["exercice"]) == [2013, 2019, 2020, 2021, 2022]
 
@@ -216,7 +218,9 @@ def test_no_company_is_lost_or_doubled_by_its_lines() -> None:
     firms = companies(company("EE", "1", "Ä"), company("EE", "2", "Ö"))
     lines = comptes(line("EE", "1", 2020), line("EE", "1", 2021), revenue(2021, 1.0)).drop("iso2")
 
-    found = statement_lines.attach(firms, statement_lines.facts(lines, SEEDS)).collect()
+    found = statement_lines.fill_from_statements(
+        firms, statement_lines.facts(lines, SEEDS)
+    ).collect()
 
     assert sorted(found["id"]) == ["1", "2"]
     assert found.filter(id="2")["total_actif_last"].item() is None

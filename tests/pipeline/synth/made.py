@@ -7,7 +7,7 @@ import polars as pl
 from pipeline import canonical, seeds
 from pipeline.synth import lexicon
 
-WORLD = lexicon.world()
+WORLD = lexicon.load()
 SEEDS = seeds.read()
 CODES = [country.iso2 for country in SEEDS.pays]
 PROFILES = {profile.iso2: profile for profile in WORLD.profiles}

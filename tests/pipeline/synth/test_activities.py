@@ -8,7 +8,7 @@ from seeds import TABLES
 
 
 def test_divisions_have_their_weights(companies: pl.DataFrame) -> None:
-    table = seeds.table(TABLES / "poids_secteurs.csv", ("nace_division", "poids"))
+    table = seeds.read_table(TABLES / "poids_secteurs.csv", ("nace_division", "poids"))
     weights = {row["nace_division"]: float(row["poids"]) for row in table}
     rev2 = companies.filter(pl.col("nace_code").is_not_null() & (pl.col("nace_version") != "2.1"))
     found = rev2["nace_code"].str.head(2).value_counts()

@@ -84,13 +84,13 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 24, 25, 1_000, 123_457])
 def test_the_shares_of_the_countries_add_up(count: int) -> None:
-    assert sum(writer.shares(count).values()) == count
+    assert sum(writer.companies_per_country(count).values()) == count
 
 
 def test_the_full_size_has_exactly_the_numbers_of_the_table() -> None:
     table = {row["iso2"]: int(row["synthetic_n"]) for row in SEEDS.tables["pays"]}
 
-    assert writer.shares(18_700_000) == table
+    assert writer.companies_per_country(18_700_000) == table
 
 
 @pytest.mark.parametrize("count", [0, 1, 30])

@@ -30,16 +30,20 @@ def test_the_default_is_half_of_what_is_available(
             path.write_text(text)
         monkeypatch.setattr(memory, name, path)
 
-    assert memory.default() == expected
+    assert memory.default_limit() == expected
 
 
 def test_less_memory_means_fewer_rows_at_once_within_limits() -> None:
-    assert memory.batch(32 * GIB) == memory.MOST_ROWS
-    assert memory.batch(1) == memory.FEWEST_ROWS
-    assert memory.FEWEST_ROWS < memory.batch(GIB // 2) < memory.batch(GIB) < memory.MOST_ROWS
+    assert memory.batch_rows(32 * GIB) == memory.MOST_ROWS
+    assert memory.batch_rows(1) == memory.FEWEST_ROWS
+    assert (
+        memory.FEWEST_ROWS < memory.batch_rows(GIB // 2) < memory.batch_rows(GIB) < memory.MOST_ROWS
+    )
 
 
 def test_a_country_needs_memory_for_its_companies_and_for_its_rows() -> None:
-    assert memory.need(0, 1000) == memory.PROCESS
-    assert memory.need(10, 1000) == memory.PROCESS + 10 * (memory.COMPANY + memory.ROW)
-    assert memory.need(5000, 1000) == (memory.PROCESS + 5000 * memory.COMPANY + 1000 * memory.ROW)
+    assert memory.needed_bytes(0, 1000) == memory.PROCESS
+    assert memory.needed_bytes(10, 1000) == memory.PROCESS + 10 * (memory.COMPANY + memory.ROW)
+    assert memory.needed_bytes(5000, 1000) == (
+        memory.PROCESS + 5000 * memory.COMPANY + 1000 * memory.ROW
+    )

@@ -71,14 +71,14 @@ def test_a_process_that_dies_is_said_to_have_died() -> None:
 
 
 def test_small_work_is_done_in_this_process_unless_asked_otherwise() -> None:
-    assert processes.number(None, [1, 1]) == 1
-    assert processes.number(2, [1, 1]) == 2
-    assert processes.number(None, [processes.WORTH_PROCESSES, 1]) >= 1
+    assert processes.process_count(None, [1, 1]) == 1
+    assert processes.process_count(2, [1, 1]) == 2
+    assert processes.process_count(None, [processes.WORTH_PROCESSES, 1]) >= 1
 
 
 def test_there_are_no_more_processes_than_tasks_with_rows() -> None:
-    assert processes.number(8, [5, 5, 0]) == 2
-    assert processes.number(8, [0, 0]) == 1
+    assert processes.process_count(8, [5, 5, 0]) == 2
+    assert processes.process_count(8, [0, 0]) == 1
 
 
 def test_the_environment_is_as_it_was_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,10 +107,10 @@ def test_tasks_that_do_not_fit_together_run_one_after_the_other() -> None:
 def test_a_smaller_task_runs_beside_one_that_leaves_no_room_for_the_next() -> None:
     tasks = [Task("a", memory=6), Task("b", memory=5), Task("c", memory=4)]
 
-    assert list(processes.admitted(tasks, [0, 1, 2], [], 2, 10)) == [0, 2]
-    assert list(processes.admitted(tasks, [1], [0], 2, 10)) == []
-    assert list(processes.admitted(tasks, [1], [2], 2, 10)) == [1]
-    assert list(processes.admitted(tasks, [1, 2], [0], 1, 100)) == []
+    assert list(processes.admissible(tasks, [0, 1, 2], [], 2, 10)) == [0, 2]
+    assert list(processes.admissible(tasks, [1], [0], 2, 10)) == []
+    assert list(processes.admissible(tasks, [1], [2], 2, 10)) == [1]
+    assert list(processes.admissible(tasks, [1, 2], [0], 1, 100)) == []
 
 
 @pytest.mark.parametrize("count", [1, 2])
