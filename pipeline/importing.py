@@ -33,10 +33,10 @@ class Report:
     """What an import did. `sortie` is relative to the output folder."""
 
     source: str
-    fichiers: tuple[str, ...]
-    sortie: str
-    rejets: str | None
-    comptage: RowCounts
+    files: tuple[str, ...]
+    output: str
+    rejected: str | None
+    counts: RowCounts
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values."""
@@ -45,14 +45,14 @@ class Report:
     def lines(self) -> list[str]:
         """The report for a terminal, a few short lines."""
         return [
-            f"{self.source}: {', '.join(self.fichiers)} -> {self.sortie}",
-            f"  {_n(self.comptage.lus)} lus, {_n(self.comptage.gardes)} gardés"
-            + (f", {_n(self.comptage.fusionnes)} fusionnés" if self.comptage.fusionnes else ""),
-            *_section("écarté", self.comptage.ecartes),
-            *_section("rejeté", self.comptage.rejetes),
-            *_section("traité à part", self.comptage.traites, self.comptage.exemples),
-            *_section("ignoré à dessein", {"en tout": sum(self.comptage.ignores.values())}),
-            *_section("détail", self.comptage.detail),
+            f"{self.source}: {', '.join(self.files)} -> {self.output}",
+            f"  {_n(self.counts.read)} lus, {_n(self.counts.kept)} gardés"
+            + (f", {_n(self.counts.merged)} fusionnés" if self.counts.merged else ""),
+            *_section("écarté", self.counts.dropped),
+            *_section("rejeté", self.counts.rejected),
+            *_section("traité à part", self.counts.noted, self.counts.examples),
+            *_section("ignoré à dessein", {"en tout": sum(self.counts.ignored.values())}),
+            *_section("détail", self.counts.detail),
         ]
 
 
@@ -88,16 +88,16 @@ def _publish(register: Register, files: Sequence[Path], reading: RegisterRows, o
     target = out / register.table / f"{name}.parquet"
     refused = out / "rejected" / f"{name}.parquet"
     _sink(reading.kept, target)
-    if reading.counts.rejetes:
+    if reading.counts.rejected:
         _sink(reading.rejected, refused)
     else:
         refused.unlink(missing_ok=True)
     report = Report(
         source=register.source,
-        fichiers=tuple(file.name for file in files),
-        sortie=str(target.relative_to(out)),
-        rejets=str(refused.relative_to(out)) if reading.counts.rejetes else None,
-        comptage=reading.counts,
+        files=tuple(file.name for file in files),
+        output=str(target.relative_to(out)),
+        rejected=str(refused.relative_to(out)) if reading.counts.rejected else None,
+        counts=reading.counts,
     )
     body = report.to_dict() | {"bases": list(reading.stems)}
     text = json.dumps(body, ensure_ascii=False, indent=1) + "\n"
@@ -154,11 +154,11 @@ def _check_overlap(out: Path, source: str, name: str, stems: Sequence[str]) -> N
 
 def _check_kept(source: str, files: Sequence[Path], counts: RowCounts) -> None:
     """An empty result would be taken for a register without a company."""
-    if counts.gardes:
+    if counts.kept:
         return
     names = ", ".join(file.name for file in files)
-    reasons = [f"{reason} ({_n(n)})" for reason, n in {**counts.rejetes, **counts.ecartes}.items()]
-    found = f"none of {_n(counts.lus)} is kept: {', '.join(reasons)}" if counts.lus else "no row"
+    reasons = [f"{reason} ({_n(n)})" for reason, n in {**counts.rejected, **counts.dropped}.items()]
+    found = f"none of {_n(counts.read)} is kept: {', '.join(reasons)}" if counts.read else "no row"
     raise InputError(f"{names}: {found}; is it a file of {source}? Download it again")
 
 

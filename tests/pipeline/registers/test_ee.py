@@ -99,8 +99,8 @@ def test_natural_persons_are_dropped_and_counted(tmp_path: Path) -> None:
     reading = _read("ee", [published], tmp_path)
 
     assert reading.kept.collect()["id"].to_list() == ["12652512"]
-    assert reading.counts.ecartes == {"personne physique": 1}
-    assert (reading.counts.lus, reading.counts.gardes) == (2, 1)
+    assert reading.counts.dropped == {"personne physique": 1}
+    assert (reading.counts.read, reading.counts.kept) == (2, 1)
 
 
 def test_the_two_estonian_files_are_known_by_their_headers_and_not_their_names(
@@ -119,7 +119,7 @@ def test_the_two_estonian_files_are_known_by_their_headers_and_not_their_names(
 def test_the_estonian_activities_are_optional_and_the_names_are_not(tmp_path: Path) -> None:
     alone = _read("ee", [EE], tmp_path)
 
-    assert alone.counts.traites == {"EMTAK absent": 2662}
+    assert alone.counts.noted == {"EMTAK absent": 2662}
     with pytest.raises(InputError, match="no lihtandmed file"):
         _read("ee", [EMTAK], tmp_path)
 

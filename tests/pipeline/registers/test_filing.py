@@ -14,8 +14,8 @@ def test_a_fact_said_to_be_nil_or_unreadable_is_no_zero() -> None:
 
     found = filing.parse(io.BytesIO(text.replace("</xbrl>", nil).encode()))
 
-    assert [(fact.cle, fact.valeur) for fact in found.facts] == [("CashBankInHand", 5.0)]
-    assert found.illisibles == 2
+    assert [(fact.key, fact.value) for fact in found.facts] == [("CashBankInHand", 5.0)]
+    assert found.unreadable == 2
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_two_ways_to_split_by_due_date_are_one_key(members: list[str], key: 
 
     found = filing.parse(io.BytesIO(text.encode()))
 
-    assert [fact.cle for fact in found.facts] == [key]
+    assert [fact.key for fact in found.facts] == [key]
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ Key = tuple[int, str]
 
 
 def _fact(
-    key: str, value: float, day: date = CLOSE, debut: date | None = None, precision: float = 0
+    key: str, value: float, day: date = CLOSE, start: date | None = None, precision: float = 0
 ) -> Fact:
-    return Fact(key, day, debut, value, "GBP", precision)
+    return Fact(key, day, start, value, "GBP", precision)
 
 
 def _read(*facts: Fact) -> tuple[dict[Key, float], Tally]:
@@ -36,7 +36,7 @@ def test_a_balance_on_the_first_day_is_the_close_of_the_year_before() -> None:
     # The year runs with the calendar, so 1 January would be of the year it opens.
     year = date(2017, 1, 1), date(2017, 12, 31)
     facts = (
-        _fact("ProfitLoss", 3, year[1], debut=year[0]),
+        _fact("ProfitLoss", 3, year[1], start=year[0]),
         _fact("Equity", 10, year[1]),
         _fact("Equity", 7, year[0]),
         _fact("Debtors", 5, year[0]),
@@ -56,7 +56,7 @@ def test_of_two_closings_in_a_calendar_year_the_later_counts() -> None:
     found, tally = _read(_fact("Equity", 10), _fact("Equity", 7, date(2017, 3, 31)))
 
     assert found == {(2017, "Equity"): 10}
-    assert tally.compte["faits à une autre date que la clôture"] == 1
+    assert tally.counts["faits à une autre date que la clôture"] == 1
 
 
 def test_a_date_after_the_closing_or_far_before_it_makes_no_fiscal_year() -> None:
@@ -77,14 +77,14 @@ def test_of_unequal_facts_the_more_precise_is_kept_and_the_case_counted() -> Non
     )
 
     assert found == {(2017, "Equity"): 12345}
-    assert tally.compte["faits contradictoires"] == 1
-    assert tally.compte["faits répétés"] == 2
+    assert tally.counts["faits contradictoires"] == 1
+    assert tally.counts["faits répétés"] == 2
 
 
 def test_of_two_periods_that_end_together_the_longer_is_the_fiscal_year() -> None:
     found, _ = _read(
-        _fact("TurnoverRevenue", 25, debut=date(2017, 7, 1)),
-        _fact("TurnoverRevenue", 100, debut=OPEN),
+        _fact("TurnoverRevenue", 25, start=date(2017, 7, 1)),
+        _fact("TurnoverRevenue", 100, start=OPEN),
     )
 
     assert found == {(2017, "TurnoverRevenue"): 100}
@@ -105,7 +105,7 @@ def test_rows_of_a_table_of_share_classes_give_no_line() -> None:
     )
 
     assert found == {(2017, "Equity"): 1500}
-    assert tally.compte["lignes d'annexe écartées (contradictoires)"] == 1
+    assert tally.counts["lignes d'annexe écartées (contradictoires)"] == 1
 
 
 def test_a_part_of_a_known_total_is_left_and_an_unknown_concept_is_named() -> None:
@@ -116,9 +116,9 @@ def test_a_part_of_a_known_total_is_left_and_an_unknown_concept_is_named() -> No
         _fact("LicornesDomestiquées", 3),
     )
 
-    assert tally.compte["faits ventilés (le total est repris)"] == 1
-    assert tally.ignores.total() == 1
-    assert tally.inconnus == {"LicornesDomestiquées": 1}
+    assert tally.counts["faits ventilés (le total est repris)"] == 1
+    assert tally.ignored.total() == 1
+    assert tally.unknown == {"LicornesDomestiquées": 1}
 
 
 @pytest.mark.parametrize(
@@ -155,12 +155,12 @@ def test_a_total_that_is_filed_is_not_added_up() -> None:
 
 
 def test_assets_in_two_currencies_have_no_total() -> None:
-    euros = _fact("FixedAssets", 10)._replace(devise="EUR")
+    euros = _fact("FixedAssets", 10)._replace(currency="EUR")
 
     found, tally = _read(_fact("CurrentAssets", 5), euros)
 
     assert (2017, "TotalAssets") not in found
-    assert tally.compte["total de l'actif non calculé (plusieurs devises)"] == 1
+    assert tally.counts["total de l'actif non calculé (plusieurs devises)"] == 1
 
 
 def test_a_company_that_owes_more_than_it_owns_is_not_turned_over() -> None:
@@ -174,7 +174,7 @@ def test_a_company_that_owes_more_than_it_owns_is_not_turned_over() -> None:
     found, tally = _read(*(_fact(key, value) for key, value in facts.items()))
 
     assert found[2017, "NetCurrentAssetsLiabilities"] == -200
-    assert tally.compte["total de l'actif confirmé"] == 1
+    assert tally.counts["total de l'actif confirmé"] == 1
 
 
 def test_a_balance_that_does_not_add_up_is_left_as_it_was_filed() -> None:
@@ -188,10 +188,10 @@ def test_a_balance_that_does_not_add_up_is_left_as_it_was_filed() -> None:
 
     assert found[2017, "CurrentAssets"] == 100
     assert found[2017, "TotalAssetsLessCurrentLiabilities"] == 400
-    assert tally.compte["total de l'actif contredit"] == 1
+    assert tally.counts["total de l'actif contredit"] == 1
 
 
 def test_disposals_are_amounts_whatever_the_sign_filed() -> None:
-    found, _ = _read(_fact("Equity", 1), _fact("TangibleFixedAssetsDisposals", -4, debut=OPEN))
+    found, _ = _read(_fact("Equity", 1), _fact("TangibleFixedAssetsDisposals", -4, start=OPEN))
 
     assert found[2017, "DisposalsPropertyPlantEquipment"] == 4

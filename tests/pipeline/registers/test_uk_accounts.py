@@ -23,7 +23,7 @@ Key = tuple[int, str]
 def excerpt(tmp_path_factory: pytest.TempPathFactory) -> tuple[importing.Report, pl.DataFrame]:
     out = tmp_path_factory.mktemp("comptes")
     report = importing.run("uk-accounts", [ACCOUNTS], out)
-    return report, pl.read_parquet(out / report.sortie)
+    return report, pl.read_parquet(out / report.output)
 
 
 def _values(lines: pl.DataFrame, number: str, etats: Iterable[str] = ETATS) -> dict[Key, float]:
@@ -128,11 +128,11 @@ def test_a_balance_sheet_tagged_upside_down_reads_as_its_page(
 def test_no_concept_of_the_excerpt_is_unknown(
     excerpt: tuple[importing.Report, pl.DataFrame],
 ) -> None:
-    counts = excerpt[0].comptage
+    counts = excerpt[0].counts
 
-    assert "concepts inconnus" not in counts.traites
+    assert "concepts inconnus" not in counts.noted
     assert "faits illisibles" not in counts.detail
-    assert (counts.lus, counts.gardes) == (187, 187)
+    assert (counts.read, counts.kept) == (187, 187)
     assert counts.detail["total de l'actif confirmé"] == 187
     assert counts.detail["total de l'actif contredit"] == 2
 
@@ -140,7 +140,7 @@ def test_no_concept_of_the_excerpt_is_unknown(
 def test_every_fact_read_is_accounted_for(
     excerpt: tuple[importing.Report, pl.DataFrame],
 ) -> None:
-    counts, lines = excerpt[0].comptage, excerpt[1]
+    counts, lines = excerpt[0].counts, excerpt[1]
     read = lines.filter(~pl.col("libelle").str.ends_with("(calculé)")).height
     left = (
         "faits répétés",
@@ -150,7 +150,7 @@ def test_every_fact_read_is_accounted_for(
         "lignes d'annexe écartées (contradictoires)",
     )
 
-    gone = sum(counts.ignores.values()) + sum(counts.detail.get(name, 0) for name in left)
+    gone = sum(counts.ignored.values()) + sum(counts.detail.get(name, 0) for name in left)
     assert counts.detail["faits lus"] == read + gone
 
 
@@ -168,8 +168,8 @@ def test_a_filing_that_states_another_number_is_rejected_and_the_rest_imported(
 
     report = importing.run("uk-accounts", [bulk], tmp_path / "out")
 
-    assert (report.comptage.lus, report.comptage.gardes) == (5, 1)
-    rejected = pl.read_parquet(tmp_path / "out" / (report.rejets or ""))
+    assert (report.counts.read, report.counts.kept) == (5, 1)
+    rejected = pl.read_parquet(tmp_path / "out" / (report.rejected or ""))
     assert rejected.select("fichier", "id", "motif").rows() == [
         ("lisez-moi.txt", None, "nom de fichier inconnu"),
         ("Prod223_2125_09999997_20171231.xml", "09999997", "ni XBRL ni iXBRL"),
@@ -189,7 +189,7 @@ def test_of_two_filings_the_later_wins_line_by_line(tmp_path: Path) -> None:
 
     report = importing.run("uk-accounts", [bulk], tmp_path / "out")
 
-    lines = pl.read_parquet(tmp_path / "out" / report.sortie)
+    lines = pl.read_parquet(tmp_path / "out" / report.output)
     found = _values(lines, "00000001")
     assert found[2016, "CashBankOnHand"] == 6.0
     assert found[2016, "Debtors"] == 7.0

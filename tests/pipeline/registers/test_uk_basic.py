@@ -66,16 +66,16 @@ def test_a_four_digit_uk_code_is_sic_2003_and_never_a_nace_class(tmp_path: Path)
 
     # 4521 reads as a class of NACE Rev. 2's division 45, motor trade; in 2003 it was building.
     assert row == ("Gen construction & civil engineer", None, None)
-    assert reading.counts.traites["SIC 2003"] == 217
-    assert "4521 - Gen construction & civil engineer" not in reading.counts.exemples["SIC 2003"]
-    assert reading.counts.exemples["SIC 2003"][0] == "0125 - Other farming of animals"
+    assert reading.counts.noted["SIC 2003"] == 217
+    assert "4521 - Gen construction & civil engineer" not in reading.counts.examples["SIC 2003"]
+    assert reading.counts.examples["SIC 2003"][0] == "0125 - Other farming of animals"
 
 
 def test_none_supplied_is_no_activity(tmp_path: Path) -> None:
     reading = _read("uk-basic", [UK], tmp_path)
 
     assert _rows(reading, ["00150707"], ["activite", "nace_code"]).row(0) == (None, None)
-    assert reading.counts.traites["SIC None Supplied"] == 50
+    assert reading.counts.noted["SIC None Supplied"] == 50
 
 
 def test_the_two_address_lines_are_one_address(tmp_path: Path) -> None:
