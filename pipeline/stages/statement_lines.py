@@ -38,7 +38,7 @@ PRESENT: Final = "a_comptes"  # working column: the company has statement lines
 LINES: Final = ("id", "exercice", "etat", "code", "libelle", "valeur", "devise", "ordre")
 _TYPED: Final = "bilan_actif"  # the statement where such a label is total assets
 
-_FAULTS: Final[Mapping[str, pl.Expr]] = {
+FAULTS: Final[Mapping[str, pl.Expr]] = {
     "état inconnu": ~pl.col("etat").is_in(ETATS).fill_null(False),
     "exercice absent ou invraisemblable": ~pl.col("exercice")
     .is_between(EARLIEST, LATEST)
@@ -53,7 +53,7 @@ def add_reasons(comptes: pl.LazyFrame, companies: pl.LazyFrame) -> pl.LazyFrame:
     """Add `motif`: why a line is left out; null for a good one of a company in `companies`."""
     known = companies.select("id", connue=pl.lit(True))
     absent = pl.when(pl.col("connue").is_null()).then(pl.lit(NO_COMPANY))
-    faults = [pl.when(fault).then(pl.lit(name)) for name, fault in _FAULTS.items()]
+    faults = [pl.when(fault).then(pl.lit(name)) for name, fault in FAULTS.items()]
     joined = comptes.join(known, on="id", how="left")
     return joined.with_columns(pl.coalesce(absent, *faults).alias(REASON)).drop("connue")
 

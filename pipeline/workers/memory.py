@@ -51,7 +51,7 @@ def needed_bytes(companies: int, batch: int) -> int:
 def format_size(size: int) -> str:
     """An amount of memory, in words.
 
-    >>> told(1 << 20), told(3 << 29)
+    >>> format_size(1 << 20), format_size(3 << 29)
     ('1 MiB', '1.5 GiB')
     """
     return f"{size / GIB:.1f} GiB" if size >= GIB else f"{-(-size // MIB)} MiB"

@@ -251,7 +251,7 @@ def test_a_zip_without_a_csv_is_refused(tmp_path: Path) -> None:
         (
             "uk-accounts",
             ["ettevõtjad.csv", "LISEZMOI.txt"],
-            r"a\.zip: none of 2 is kept: nom de fichier inconnu \(2\); is it a file of uk-accounts",
+            r"a\.zip: none of 2 is kept: unknown file name \(2\); is it a file of uk-accounts",
         ),
         ("uk-accounts", [], r"a\.zip: no row; is it a file of uk-accounts\? Download it again"),
     ],
@@ -275,7 +275,7 @@ def test_a_header_without_a_row_and_rows_without_a_name_are_refused(tmp_path: Pa
         importing.run("uk-basic", [file], tmp_path / "out")
 
     _published(file, _company("1", ""), _company("", "É"), _company("3", ""))
-    with pytest.raises(InputError, match=r"none of 3 is kept: sans identifiant \(1\), sans nom"):
+    with pytest.raises(InputError, match=r"none of 3 is kept: no identifier \(1\), no name"):
         importing.run("uk-basic", [file], tmp_path / "out")
 
 
@@ -299,7 +299,7 @@ def test_the_report_is_saved_and_says_the_same_as_the_one_returned(tmp_path: Pat
     )
     assert saved["comptage"] == json.loads(json.dumps(report.to_dict()["comptage"]))
     assert saved["fichiers"] == [path.name for path in EE]
-    assert report.lines()[1] == "  2 662 lus, 2 662 gardés"
+    assert report.lines()[1] == "  2,662 read, 2,662 kept"
 
 
 def test_many_parts_still_give_a_name_a_disk_can_hold() -> None:

@@ -22,7 +22,7 @@ def test_a_build_prints_its_report_and_its_generation(
     shown = capsys.readouterr()
     assert code == 0
     lines = shown.out.splitlines()
-    assert [line[:5].strip() for line in lines[:4]] == ["pays", "EE", "UK", "total"]
+    assert [line[:5].strip() for line in lines[:4]] == ["iso2", "EE", "UK", "total"]
     assert lines[-1].startswith(f"published {pointer.current(tmp_path / 'data')} in ")
     assert shown.err == ""
 

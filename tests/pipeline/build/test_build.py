@@ -209,7 +209,7 @@ def test_rejected_rows_are_kept_by_country_and_counted(tmp_path: Path) -> None:
 def test_too_many_rejected_rows_stop_the_build_and_name_the_reasons(tmp_path: Path) -> None:
     rows = [company("EE", str(i), "Ä" if i else None) for i in range(50)]
 
-    with pytest.raises(BuildError, match=r"EE: 1 of 50 rows rejected \(2\.0%.*nom vide \(1\)"):
+    with pytest.raises(BuildError, match=r"EE: 1 of 50 rows rejected \(2\.0%.*empty name \(1\)"):
         run(tmp_path, write(tmp_path / "in", rows))
 
     assert pointer.current(tmp_path / "data") is None
@@ -219,7 +219,9 @@ def test_too_many_rejected_rows_stop_the_build_and_name_the_reasons(tmp_path: Pa
 def test_too_many_rows_of_unknown_countries_stop_the_build_and_name_them(tmp_path: Path) -> None:
     rows = [company("EE", "1", "Ä"), company("FRA", "1", "É"), company("gb", "2", "È")]
 
-    with pytest.raises(BuildError, match=r"XX: 2 of 3 rows.*pays 'FRA' \(1\), pays 'gb' \(1\)"):
+    with pytest.raises(
+        BuildError, match=r"XX: 2 of 3 rows.*country 'FRA' \(1\), country 'gb' \(1\)"
+    ):
         run(tmp_path, write(tmp_path / "in", rows))
 
 
@@ -234,7 +236,9 @@ def test_too_many_bad_statement_lines_stop_the_build_that_keeps_them_with_their_
         run(tmp_path, write(tmp_path / "in", rows, [*lines, lines[0]]), max_rejected=0.6)
 
     assert str(caught.value).startswith("EE: 2 of 3 statement lines rejected (66.7%, at most 60.0%")
-    assert f": état inconnu (2); look into {folder / 'EE-comptes.parquet'} " in str(caught.value)
+    assert f": unknown statement (2); look into {folder / 'EE-comptes.parquet'} " in str(
+        caught.value
+    )
     kept = pl.read_parquet(folder / "EE-comptes.parquet").select("motif", "id", "etat", "libelle")
     assert kept.rows() == [("état inconnu", "1", "bilan", "Õ")] * 2
     companies = pl.read_parquet(folder / "EE.parquet").select("motif", "id")

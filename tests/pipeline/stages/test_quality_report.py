@@ -31,21 +31,21 @@ def test_the_table_has_a_row_a_country_a_total_and_what_to_look_into() -> None:
     )
 
     head = [line.split() for line in lines[:4]]
-    assert [row[0] for row in head] == ["pays", "EE", "UK", "total"]
-    assert " ".join(head[1]) == "EE 1 200 1 000 200 70.1 % 0.0 % 100.0 % 0.0 % 0.0 % 0.0 %"
-    assert " ".join(head[3][:6]) == "total 1 201 1 001 200"
+    assert [row[0] for row in head] == ["iso2", "EE", "UK", "total"]
+    assert " ".join(head[1]) == "EE 1,200 1,000 200 70.1% 0.0% 100.0% 0.0% 0.0% 0.0%"
+    assert " ".join(head[3][:4]) == "total 1,201 1,001 200"
     assert lines[4:] == [
-        "sans société : FR",
-        "EE : rejetées : nom vide (150), effectif négatif (50)",
-        "EE : sans secteur : raison 8 (8), raison 7 (7), raison 6 (6), raison 5 (5), "
-        "raison 4 (4), raison 3 (3), autres (3)",
-        "EE : CA sans conversion : sans devise (3)",
-        "EE : lignes de comptes écartées : société absente (3)",
-        "EE : secteur deviné entre plusieurs (NACE Rév. 2.1) : 4",
-        "EE : lignes de comptes contradictoires : 2",
-        "EE : textes trop longs : 5",
-        "EE : identifiants d'un autre format : 6",
-        "EE : clés de contrôle fausses : 8 sur 900 vérifiées",
+        "no company: FR",
+        "EE: rejected: empty name (150), negative headcount (50)",
+        "EE: no sector: raison 8 (8), raison 7 (7), raison 6 (6), raison 5 (5), "
+        "raison 4 (4), raison 3 (3), others (3)",
+        "EE: turnover not converted: no currency (3)",
+        "EE: statement lines left out: no such company (3)",
+        "EE: sector chosen among several (NACE Rev. 2.1): 4",
+        "EE: contradictory statement lines: 2",
+        "EE: texts cut: 5",
+        "EE: identifiers of another format: 6",
+        "EE: wrong check digits: 8 of 900 checked",
     ]
 
 
@@ -58,7 +58,7 @@ def test_columns_of_the_table_are_aligned() -> None:
 def test_rows_of_no_country_are_reported() -> None:
     lines = quality_report.table({}, Quality(lues=3, rejetees={"pays inconnu": 3}))
 
-    assert lines[-1] == "hors des pays : rejetées : pays inconnu (3)"
+    assert lines[-1] == "other countries: rejected: unknown country (3)"
 
 
 def test_the_total_adds_numbers_and_reasons() -> None:

@@ -150,8 +150,8 @@ def test_over_the_threshold_the_country_the_share_and_three_reasons_are_named() 
         rejections.refuse_too_many("EE", "rows", 1000, found, 0.01, Path("rejected/EE.parquet"))
 
     assert str(caught.value) == (
-        "EE: 11 of 1000 rows rejected (1.1%, at most 1.0%): effectif négatif (5), "
-        "identifiant vide (3), nom vide (2); look into rejected/EE.parquet and mend the input, "
+        "EE: 11 of 1000 rows rejected (1.1%, at most 1.0%): negative headcount (5), "
+        "empty identifier (3), empty name (2); look into rejected/EE.parquet and mend the input, "
         "or raise --max-rejected"
     )
 
