@@ -293,7 +293,7 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
         good.pipe(statement_lines.fill_from_statements, facts)
         .pipe(
             checks.require_columns,
-            "accounts",
+            "statement_lines",
             there=["n_exercices", "exercice_min", "exercice_max"],
         )
         .pipe(money.convert_turnover, rates)

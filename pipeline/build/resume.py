@@ -34,7 +34,7 @@ class BuiltCountry:
 
 
 def key(iso2: str, *parts: str) -> str:
-    """The digest of all that the shard of a country depends on: the code, and `parts`."""
+    """The digest of everything that the shard of a country depends on: the code, and `parts`."""
     return blake3(
         orjson.dumps([iso2, FORMAT_VERSION, unidata_version, code_version.code_version(), *parts])
     ).hexdigest()
