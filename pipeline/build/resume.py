@@ -82,7 +82,7 @@ def read_receipt(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry
             receipt["iso2"],
             tuple(CellCount(**cell) for cell in receipt["cells"]),
             Quality(**receipt["quality"]),
-            File(**receipt["receipt_path"]),
+            File(**receipt["file"]),
         )
     except (FileNotFoundError, KeyError, TypeError, ValueError):
         return None  # missing, cut off, or of another version
