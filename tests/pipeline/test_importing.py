@@ -1,4 +1,4 @@
-"""An import accounts for every row, appears whole, and refuses what it does not know."""
+"""An import accounts for every row, appears whole, and refuses unknown columns and files."""
 
 import json
 import zipfile
