@@ -83,19 +83,19 @@ def run(options: BuildOptions) -> Built:
     kept = [pays.iso2 for pays in seeds.pays if pays.iso2 not in wanted]
     with workdir.open_workdir(options.out) as work:
         previous = kept_countries.read_published(options.out) if kept else None
-        given = plan.read_input(options.inputs)
-        elsewhere = _reject_unknown_countries(options, seeds, given, work)
+        build_input = plan.read_input(options.inputs)
+        elsewhere = _reject_unknown_countries(options, seeds, build_input, work)
         published = reuse.published_build(options.out)
-        local = plan.local_processes(options, wanted, given)
+        local = plan.local_processes(options, wanted, build_input)
         with _executor(options, local, work) as executor:
-            tasks = plan.tasks(options, seeds, wanted, given, work, executor.share)
+            tasks = plan.tasks(options, seeds, wanted, build_input, work, executor.share)
             reused = reuse.find_unchanged(published, options.out, tasks)
             fresh, resumed = _build_countries(executor, tasks, work, reused)
         built = [*reused.values(), *fresh]
         counts = {one.iso2: one.cells for one in built}
         qualities = {one.iso2: one.quality for one in built}
         files = {generation_files.shard_name(one.iso2): one.file for one in built}
-        sources = list(given.digests.values())
+        sources = list(build_input.digests.values())
         with _staging_folder(options.out) as staged:
             for folder, group in ((published.folder, reused.values()), (work.done, fresh)):
                 for one in group:
@@ -125,16 +125,19 @@ def run(options: BuildOptions) -> Built:
 
 
 def _reject_unknown_countries(
-    options: BuildOptions, seeds: Seeds, given: BuildInput, work: WorkFolder
+    options: BuildOptions, seeds: Seeds, build_input: BuildInput, work: WorkFolder
 ) -> Quality:
     """Write the rows of no known country apart; stop if they are too many of the whole input."""
     known = [pays.iso2 for pays in seeds.pays]
-    rows, lines = _unknown_rows(given.companies, known), _unknown_rows(given.comptes, known)
+    rows, lines = (
+        _unknown_rows(build_input.companies, known),
+        _unknown_rows(build_input.comptes, known),
+    )
     path = rejections.rows_path(options.out, UNKNOWN_ISO2)
     lines_path = rejections.lines_path(options.out, UNKNOWN_ISO2)
-    _write_rejected(given.companies, "companies", known, path, work)
-    _write_rejected(given.comptes, "comptes", known, lines_path, work)
-    total = sum(input_files.rows_per_country(given.companies).values())
+    _write_rejected(build_input.companies, "companies", known, path, work)
+    _write_rejected(build_input.comptes, "comptes", known, lines_path, work)
+    total = sum(input_files.rows_per_country(build_input.companies).values())
     refused = {f"pays {iso2!r}": count for iso2, count in rows.items()}
     rejections.refuse_too_many(UNKNOWN_ISO2, "rows", total, refused, options.max_rejected, path)
     return Quality(

@@ -132,7 +132,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     ordered, order = layout_order.merge(searched)
     del searched
     files = [part.path for part in task.companies]
-    duplicates.refuse_duplicates(ordered.lazy(), task.iso2, files)
+    duplicates.refuse(ordered.lazy(), task.iso2, files)
     conformity = identifiers.conformity(ordered["id"], task.tables.seeds.country(task.iso2))
     columns = shard_input.columns(ordered)
     comptes = shard_input.statements(ordered["id"], lines) if task.comptes else ()

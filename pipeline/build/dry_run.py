@@ -35,12 +35,12 @@ def lines(options: BuildOptions) -> Iterator[str]:
     seeds = tables.read(options.seeds)
     input_files.check_folders(options.inputs)
     wanted = plan.wanted_countries(options.pays, seeds)
-    given = plan.read_input(options.inputs)
+    build_input = plan.read_input(options.inputs)
     published = pointer.published(options.out)
     compared = publication.counts_of(options.out, published)
     before = compared or {}
-    actions = _actions(options, seeds, wanted, given)
-    after = _expected_companies(seeds, given, before, actions)
+    actions = _actions(options, seeds, wanted, build_input)
+    after = _expected_companies(seeds, build_input, before, actions)
     yield f"published: {published.generation if published else 'nothing'}"
     yield f"{'iso2':<6}{'published':>14}{'rows':>14}  "
     for iso2, action in actions.items():
@@ -56,10 +56,10 @@ def lines(options: BuildOptions) -> Iterator[str]:
 
 
 def _expected_companies(
-    seeds: Seeds, given: BuildInput, before: dict[str, int], actions: dict[str, str]
+    seeds: Seeds, build_input: BuildInput, before: dict[str, int], actions: dict[str, str]
 ) -> dict[str, int]:
     """Companies per country: the published ones where nothing changes, else the rows of the input."""
-    rows = input_files.rows_per_country(given.companies)
+    rows = input_files.rows_per_country(build_input.companies)
     return {
         pays.iso2: before.get(pays.iso2, 0)
         if actions[pays.iso2] in (_KEPT, _SAME)
@@ -69,11 +69,11 @@ def _expected_companies(
 
 
 def _actions(
-    options: BuildOptions, seeds: Seeds, wanted: list[str], given: BuildInput
+    options: BuildOptions, seeds: Seeds, wanted: list[str], build_input: BuildInput
 ) -> dict[str, str]:
     work = WorkFolder(options.out / FOLDER / "done", Path())
-    local = plan.local_processes(options, wanted, given)
-    tasks = plan.tasks(options, seeds, wanted, given, work, local.share)
+    local = plan.local_processes(options, wanted, build_input)
+    tasks = plan.tasks(options, seeds, wanted, build_input, work, local.share)
     published = reuse.published_build(options.out)
     actions = {pays.iso2: _KEPT for pays in seeds.pays}
     for task in tasks:

@@ -68,9 +68,11 @@ def read_input(inputs: tuple[Path, ...]) -> BuildInput:
     )
 
 
-def local_processes(options: BuildOptions, wanted: Sequence[str], given: BuildInput) -> Processes:
+def local_processes(
+    options: BuildOptions, wanted: Sequence[str], build_input: BuildInput
+) -> Processes:
     """Processes of this machine: as many as pay off for the wanted countries."""
-    totals = input_files.rows_per_country(given.companies)
+    totals = input_files.rows_per_country(build_input.companies)
     count = processes.process_count(options.jobs, [totals.get(iso2, 0) for iso2 in wanted])
     return Processes(count, options.memory or memory.default_limit())
 
@@ -79,7 +81,7 @@ def tasks(
     options: BuildOptions,
     seeds: Seeds,
     wanted: Sequence[str],
-    given: BuildInput,
+    build_input: BuildInput,
     work: WorkFolder,
     share: int,
 ) -> list[Task]:
@@ -88,14 +90,14 @@ def tasks(
     Args:
         share: bytes of memory for each of the tasks that run at once.
     """
-    rows = input_files.rows_per_country(given.companies)
+    rows = input_files.rows_per_country(build_input.companies)
     lookups = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
     shared = [
         code_version.folder_digest(options.seeds, "*.csv"),
         f"max_rejected {options.max_rejected}",
     ]
     return [
-        _task(iso2, options, lookups, given, work, shared, memory.batch_rows(share))
+        _task(iso2, options, lookups, build_input, work, shared, memory.batch_rows(share))
         for iso2 in sorted(wanted, key=lambda iso2: (-rows.get(iso2, 0), iso2))
     ]
 
@@ -119,17 +121,18 @@ def _task(
     iso2: str,
     options: BuildOptions,
     lookups: Tables,
-    given: BuildInput,
+    build_input: BuildInput,
     work: WorkFolder,
     shared: Iterable[str],
     batch: int,
 ) -> Task:
     companies, comptes = (
-        input_files.parts_of_country(given.companies, iso2),
-        input_files.parts_of_country(given.comptes, iso2),
+        input_files.parts_of_country(build_input.companies, iso2),
+        input_files.parts_of_country(build_input.comptes, iso2),
     )
     inputs = [
-        sorted(given.digests[part.path].blake3 for part in held) for held in (companies, comptes)
+        sorted(build_input.digests[part.path].blake3 for part in parts)
+        for parts in (companies, comptes)
     ]
     return Task(
         iso2=iso2,

@@ -21,7 +21,7 @@ _NEARLY: Final = 0.9
 _MOSTLY: Final = 0.5
 
 
-def refuse_duplicates(companies: pl.LazyFrame, iso2: str, files: Sequence[Path]) -> None:
+def refuse(companies: pl.LazyFrame, iso2: str, files: Sequence[Path]) -> None:
     """Stop if an identifier of `companies`, all of one country, comes twice.
 
     Raises:

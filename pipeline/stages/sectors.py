@@ -39,6 +39,18 @@ GUESSED: Final = "nace_guessed"  # whether the sector was guessed
 
 _DOTTED: Final = r"^[0-9]{2}(\.[0-9]([0-9][0-9A-Z]?)?)?$"  # 01, 01.1, 01.11, 01.11Z, 01.110
 _PLAIN: Final = r"^[0-9]{4}[0-9A-Z]?$"  # 0111, 0111Z, 01110
+_LOOKUP: Final = {
+    "revision": pl.String,
+    "code": pl.String,
+    "nace_libelle": pl.String,
+    DIVISION: pl.String,
+    GROUP: pl.String,
+    "secteur": pl.String,
+    "grand_secteur": pl.String,
+    "sous_secteur": pl.String,
+    GUESSED: pl.Boolean,
+    OUTSIDE: pl.String,
+}
 
 Codes = Mapping[str, Row]
 
@@ -122,20 +134,6 @@ def normalised(published: pl.Expr) -> pl.Expr:
 
 def _bare(published: pl.Expr) -> pl.Expr:
     return published.str.strip_chars().str.to_uppercase().str.replace_all(".", "", literal=True)
-
-
-_LOOKUP: Final = {
-    "revision": pl.String,
-    "code": pl.String,
-    "nace_libelle": pl.String,
-    DIVISION: pl.String,
-    GROUP: pl.String,
-    "secteur": pl.String,
-    "grand_secteur": pl.String,
-    "sous_secteur": pl.String,
-    GUESSED: pl.Boolean,
-    OUTSIDE: pl.String,
-}
 
 
 def _entry(

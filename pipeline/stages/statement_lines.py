@@ -35,6 +35,7 @@ TOTAL_ASSETS: Final = (
 NO_COMPANY: Final = "société absente"
 COPY: Final = "copie"
 TOO_OLD: Final = "exercice ancien"
+_PARTS: Final = ("valeur", "exercice", "devise")
 PRESENT: Final = "has_lines"  # working column: whether the company has statement lines
 LINES: Final = ("id", "exercice", "etat", "code", "libelle", "valeur", "devise", "ordre")
 _ASSETS: Final = "bilan_actif"  # the only statement in which such a label means total assets
@@ -100,9 +101,6 @@ def fill_from_statements(companies: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Laz
         .drop(*(f"{role}_{part}" for role in ROLES for part in _PARTS))
     )
     return _years_of_figures(filled)
-
-
-_PARTS: Final = ("valeur", "exercice", "devise")
 
 
 def _years(lines: pl.LazyFrame) -> pl.LazyFrame:

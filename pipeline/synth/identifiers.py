@@ -24,6 +24,8 @@ _SPANISH_LETTERS: Final = pl.Series(list("JABCDEFGHI"))
 _SPANISH_LETTERED: Final = frozenset("NPQRSW")
 # The rule of the Austrian check letter is not public; these are the letters in use.
 _AUSTRIAN_LETTERS: Final = pl.Series(list("abdfghikmpstvwxyz"))
+_BEFORE_CHECK: Final[Mapping[str, str]] = {"FI": "-"}
+_CHECK_WIDTH: Final[Mapping[str, int]] = {"BE": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +139,6 @@ def _check(iso2: str, part: Segment, checks: Indices) -> Sequence[str | pl.Serie
     if iso2 == "ES" and part.debut[0] in _SPANISH_LETTERED:
         return [_SPANISH_LETTERS[checks]]
     return [_BEFORE_CHECK.get(iso2, ""), zero_padded(checks, _CHECK_WIDTH.get(iso2, 1))]
-
-
-_BEFORE_CHECK: Final[Mapping[str, str]] = {"FI": "-"}
-_CHECK_WIDTH: Final[Mapping[str, int]] = {"BE": 2}
 
 
 def _permuted(numbers: Indices, size: int, shift: int) -> Indices:

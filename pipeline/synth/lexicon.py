@@ -35,6 +35,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "naf": ("code_naf", "code_nace"),
     "frc": ("etat", "code", "libelle", "ordre"),
 }
+_BY_COUNTRY: Final = ("profils", "langues", "formes", "statuts", "villes", "identifiants")
 YEARS: Final = (2025, 2024, 2023, 2022, 2021)  # fiscal years, newest first
 _VOWELS: Final = frozenset("aeiouyøæœаъоуеиюяαεηιουω")
 _WORD_SLOPE: Final = 0.9  # of the Zipf law of common words
@@ -190,9 +191,6 @@ def _profile(
         devises=devises,
         taux=tuple(rate(base, devise, year) for devise, year in zip(devises, YEARS, strict=True)),
     )
-
-
-_BY_COUNTRY: Final = ("profils", "langues", "formes", "statuts", "villes", "identifiants")
 
 
 def of_country(name: str, table: Table, iso2: str) -> Sequence[Row]:

@@ -36,6 +36,7 @@ LINES: Final = (
     ("compte_resultat", "ProfitLoss"),
     _STAFF,
 )
+_NAMED: Final = ("etat", "code", "libelle")
 _YEARS_EACH: Final = choice(["1", "2", "3", "4", "5"], [12, 20, 28, 22, 18])
 _GROWTH: Final = 0.12  # standard deviation of the logarithm, per year
 
@@ -66,9 +67,6 @@ def draw(
         pl.when(pl.Series(line != LINES.index(_STAFF))).then("devise").alias("devise"),
         pl.Series("ordre", [int(row["ordre"]) for row in rows])[line],
     )
-
-
-_NAMED: Final = ("etat", "code", "libelle")
 
 
 def _values(companies: pl.DataFrame, of: Indices, age: Indices, rng: Generator) -> Numbers:

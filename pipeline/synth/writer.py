@@ -20,9 +20,9 @@ import polars as pl
 from pipeline.canonical import COMPANIES
 from pipeline.errors import BuildError
 from pipeline.synth import chunk as chunks
+from pipeline.synth import lexicon
 from pipeline.synth.chunk import Chunk
 from pipeline.synth.identifiers import share_out
-from pipeline.synth.lexicon import load
 from pipeline.workers import processes
 from pipeline.workers.processes import Progress
 from shards.generations import atomic_files
@@ -100,7 +100,7 @@ def plan(options: SynthOptions) -> Iterator[Chunk]:
         BuildError: a register with too few identifiers.
     """
     for iso2, total in companies_per_country(options.companies).items():
-        share_out(load().profile(iso2).segments, total, iso2)  # before anything is written
+        share_out(lexicon.load().profile(iso2).segments, total, iso2)  # before anything is written
         for number, start in enumerate(range(0, total, ROWS)):
             rows = min(ROWS, total - start)
             yield Chunk(iso2, number, start, rows, total, options.seed, options.comptes)
@@ -122,7 +122,7 @@ def batches(tasks: Sequence[Chunk], count: int) -> list[Batch]:
 
 def companies_per_country(companies: int) -> Mapping[str, int]:
     """Share `companies` out to the countries in proportion to `synthetic_n`."""
-    profiles = load().profiles
+    profiles = lexicon.load().profiles
     whole = sum(profile.synthetic_n for profile in profiles)
     floors = {profile.iso2: companies * profile.synthetic_n // whole for profile in profiles}
     rest = {profile.iso2: companies * profile.synthetic_n % whole for profile in profiles}
@@ -155,14 +155,14 @@ def _write_all(out: Path, batch: Batch, progress: Progress) -> int:
 
 def _write(out: Path, chunk: Chunk) -> int:
     """Write the files of a chunk; return the number of its statement lines."""
-    frame = chunks.companies(chunk, load())
+    frame = chunks.companies(chunk, lexicon.load())
     name = f"{chunk.iso2}-{chunk.number:05d}"
     _write_whole(frame, out / "companies" / f"{name}.parquet")
     if not chunk.comptes:
         return 0
     count = 0
     for part, rows in enumerate(frame.iter_slices(PART)):
-        lines = chunks.lines(chunk, part, rows, load())
+        lines = chunks.lines(chunk, part, rows, lexicon.load())
         if lines.height:
             _write_whole(lines, out / "comptes" / f"{name}-{part}.parquet")
         count += lines.height

@@ -160,7 +160,7 @@ def test_a_cluster_without_workers_is_refused(tmp_path: Path, dask: Dask) -> Non
 def test_an_address_where_nothing_answers_is_named(
     tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_cluster, "_CONNECT", "1s")
+    monkeypatch.setattr(dask_cluster, "_TIMEOUT", "1s")
 
     with pytest.raises(BuildError) as error:
         run(tmp_path, write(tmp_path / "input", [company("EE", "1", "Ä")]), cluster=address)
