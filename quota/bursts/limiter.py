@@ -12,6 +12,7 @@ and deletes those that no longer limit anything, so that the file holds the call
 import contextlib
 import hashlib
 import logging
+import mmap
 import struct
 import time
 from collections.abc import Callable
@@ -31,6 +32,7 @@ PAUSE_S: Final = 30.0  # until the file is tried again; calls are not limited me
 
 _FILE: Final = "debit.lmdb"
 _MAP_SIZE: Final = 64 << 20  # sparse
+_HEADER: Final = 2 * mmap.PAGESIZE  # the pages that LMDB writes into a new file
 # A row takes some 50 bytes, so these fill less than half of the map.
 _ROWS_MOST: Final = 500_000
 
@@ -143,12 +145,11 @@ class BurstLimiter:
             self._swept = cursor.key() if more else b""
 
     def _reopen(self) -> None:
+        self._env.close()  # a process may open the file only once
         env, lock = _open(self._path)
-        before = self._env, self._lock
+        before = self._lock
         self._env, self._lock = env, lock
-        for opened in before:
-            with contextlib.suppress(OSError):
-                opened.close()
+        before.close()
 
 
 def _is_over(key: bytes, value: bytes, now: float) -> bool:
@@ -192,7 +193,9 @@ def _open_file(path: Path) -> "tuple[lmdb.Environment, WriteLock]":
     path.touch(mode=0o600)
     lock = WriteLock(path)
     try:
-        with lock.held(PATIENCE_S):  # two processes that create the file at once
+        # Only creating needs the lock: a stopped process that has it must not delay a start.
+        is_new = path.stat().st_size < _HEADER
+        with lock.held(PATIENCE_S) if is_new else contextlib.nullcontext():
             env = lmdb.open(
                 str(path),
                 subdir=False,
@@ -201,8 +204,8 @@ def _open_file(path: Path) -> "tuple[lmdb.Environment, WriteLock]":
                 mode=0o600,
                 sync=False,
                 metasync=False,
-                # Every transaction holds the lock, and LMDB's lock file could end the process by a
-                # signal if memory is full.
+                # Every transaction holds the `WriteLock`, and LMDB's lock file could end the process
+                # by a signal if memory is full.
                 lock=False,
             )
     except BaseException:

@@ -100,8 +100,8 @@ def test_no_charge_is_lost_or_doubled_and_no_limit_passed_when_workers_are_kille
         if number >= FEWEST and time.monotonic() > until:
             break
         now = datetime.now(UTC)
-        account = store.create_account("free", PLANS, now).result(ANSWER_SECONDS)
-        _, key = store.create_key(account.id, PLANS, now).result(ANSWER_SECONDS)
+        account = store.accounts.create("free", PLANS, now).result(ANSWER_SECONDS)
+        _, key = store.accounts.create_key(account.id, PLANS, now).result(ANSWER_SECONDS)
         told = asyncio.run(_round(server, key, chance, busy=number % 2 == 0))
         usage = store.usage(account.id, FREE, now).result()
         lost += told.lost

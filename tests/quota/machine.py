@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from quota.errors import NotAllowedError
 from quota.ledger import row_format
 from quota.periods import months_before
+from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Refusal, Reservation
 from quota.store.lmdb_store import LmdbStore
@@ -40,13 +41,13 @@ class StoreAgainstModel(RuleBasedStateMachine):
         self.model = Model()
         self.reserved: list[Reservation] = []
         self.names = [
-            self.store.create_account(plan, SMALL, self.now, nom="Żabka").result().id
+            self.store.accounts.create(plan, SMALL, self.now, nom="Żabka").result().id
             for plan in plans
         ]
         self.model.plan = dict(zip(self.names, plans, strict=True))
         # What no example lasts long enough to buy.
         row = row_format.join(row_format.PACKS, self.names[0]), row_format.pack_pair(packs, 0)
-        self.store._submit(lambda txn: txn.put(*row)).result()
+        self.store.submit(lambda txn: txn.put(*row)).result()
         self.model.packs[self.names[0]] = self.model.bought[self.names[0]] = packs
 
     # -- the clock -----------------------------------------------------------------
@@ -91,7 +92,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         outcome = self.model.charge(account, company, cost, grant, self.now) if granted else None
 
         meter, charge = self.store.take_and_charge(
-            account, plan.appels_api_par_jour, company, cost, grant, self.now
+            Purchase(account, plan.appels_api_par_jour, company, cost, grant), self.now
         ).result()
 
         assert meter.granted is granted
@@ -104,7 +105,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def add_credits(self, index: int, count: int) -> None:
         allowed = self.model.add_credits(self.names[index], count)
 
-        added = self.store.add_credits(self.names[index], count)
+        added = self.store.accounts.add_credits(self.names[index], count)
 
         if allowed:
             assert added.result() == self.model.packs[self.names[index]]
@@ -156,14 +157,14 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def set_plan(self, index: int, plan: str) -> None:
         self.model.plan[self.names[index]] = plan
 
-        assert self.store.set_plan(self.names[index], plan, SMALL).result().plan == plan
+        assert self.store.accounts.set_plan(self.names[index], plan, SMALL).result().plan == plan
 
     @rule(index=who)
     def create_key(self, index: int) -> None:
         account = self.names[index]
         allowed = SMALL[self.model.plan[account]].cles_actives
         active = sum(owner == account for owner in self.model.active.values())
-        promise = self.store.create_key(account, SMALL, self.now)
+        promise = self.store.accounts.create_key(account, SMALL, self.now)
         if active < allowed:
             key, text = promise.result()
             self.model.active[text] = account
@@ -177,7 +178,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         text = list(self.model.key_ids)[index % len(self.model.key_ids)]
         self.model.active.pop(text, None)
 
-        assert self.store.revoke_key(self.model.key_ids[text], self.now).result().revoked
+        assert self.store.accounts.revoke_key(self.model.key_ids[text], self.now).result().revoked
 
     # -- upkeep --------------------------------------------------------------------
 

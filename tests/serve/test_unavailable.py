@@ -9,9 +9,9 @@ import pytest
 
 from quota import keys
 from quota.errors import StoreUnavailable
+from quota.store.future import StoreFuture, resolve
 from quota.store.interface import Store
 from quota.store.lmdb_store import LmdbStore
-from quota.store.promise import Promise, settle
 from serve.access import store_holder
 from serve.api import societes
 from tests.serve import world
@@ -44,9 +44,9 @@ class Faulty(LmdbStore):
         return _failed() if self.writes_fail else super().take_and_charge(*arguments)
 
 
-def _failed() -> Promise[Any]:
-    promise: Promise[Any] = Promise()
-    settle([(promise, StoreUnavailable("no commit"))])
+def _failed() -> StoreFuture[Any]:
+    promise: StoreFuture[Any] = StoreFuture()
+    resolve([(promise, StoreUnavailable("no commit"))])
     return promise
 
 

@@ -14,7 +14,7 @@ from quota.errors import NotAllowedError, StoreUnavailable, WrongStoreError
 from quota.redis.connection import ANSWER_S, PAUSE_S
 from quota.redis.store import RedisStore
 from quota.results import Meter, Reservation
-from quota.store.promise import Promise
+from quota.store.future import StoreFuture
 from tests.proof.tools import need
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.servers import KINDS, SYNCED, Server, free_port, run_on, running
@@ -62,12 +62,12 @@ def test_a_key_revoked_by_another_host_is_nobody_at_the_next_look(
     server: Server, store: RedisStore
 ) -> None:
     """A4, A11"""
-    account = store.create_account("data", PLANS, NOON, nom="Société Générale").result()
-    key, text = store.create_key(account.id, PLANS, NOON).result()
+    account = store.accounts.create("data", PLANS, NOON, nom="Société Générale").result()
+    key, text = store.accounts.create_key(account.id, PLANS, NOON).result()
     elsewhere = RedisStore(server.url)
     before = elsewhere.identify(text).result()
 
-    store.revoke_key(key.id, NOON).result()
+    store.accounts.revoke_key(key.id, NOON).result()
 
     assert before == account
     assert elsewhere.identify(text).result() is None
@@ -87,23 +87,23 @@ def test_a_transaction_begins_again_where_another_was_written_first(
     server: Server, store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two keys are allowed, and two hosts make the second at once"""
-    account = store.create_account("data", SMALL, NOON).result().id
-    store.create_key(account, SMALL, NOON).result()
+    account = store.accounts.create("data", SMALL, NOON).result().id
+    store.accounts.create_key(account, SMALL, NOON).result()
     elsewhere = RedisStore(server.url)
-    again = store._queue._transacted
+    again = store._queue._transact
     met: list[str] = []
 
     def meanwhile(wish: Callable[..., object]) -> object:
         def slow(txn: object) -> object:
             outcome = wish(txn)
             if not met:
-                met.append(elsewhere.create_key(account, SMALL, NOON).result()[1])
+                met.append(elsewhere.accounts.create_key(account, SMALL, NOON).result()[1])
             return outcome
 
         return again(slow)
 
-    monkeypatch.setattr(store._queue, "_transacted", meanwhile)
-    refused = store.create_key(account, SMALL, NOON).exception()
+    monkeypatch.setattr(store._queue, "_transact", meanwhile)
+    refused = store.accounts.create_key(account, SMALL, NOON).exception()
 
     assert isinstance(refused, NotAllowedError)
     assert len(store.keys_of(account).result()) == 2
@@ -299,7 +299,7 @@ def test_a_server_with_tls_and_a_password(tmp_path: Path) -> None:
     assert "geheim" not in str(caught.value)
 
 
-def _in_time(take: Callable[[], Promise[Meter]]) -> Meter:
+def _in_time(take: Callable[[], StoreFuture[Meter]]) -> Meter:
     """What is answered once the server is there again."""
     deadline = time.monotonic() + 10
     while (refused := take().exception()) is not None:
@@ -309,6 +309,6 @@ def _in_time(take: Callable[[], Promise[Meter]]) -> Meter:
     return take().result()
 
 
-def _after(seconds: float, take: Callable[[], Promise[Meter]]) -> BaseException | None:
+def _after(seconds: float, take: Callable[[], StoreFuture[Meter]]) -> BaseException | None:
     time.sleep(seconds)
     return take().exception()

@@ -10,16 +10,16 @@ from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import lmdb
 import pytest
 
-from quota.bursts import limiter as limiter
+from quota.bursts import limiter
 from quota.bursts.gcra import Wait
 from quota.bursts.limiter import BurstLimiter
-from quota.bursts.shared_table import SharedTable
 from quota.store.lmdb_file import FILE, LmdbFile
 from quota.store.write_lock import WriteLock
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MEMORY = Path("/dev/shm")
 WAITING_S = 20.0
 
@@ -38,7 +38,7 @@ def file(tmp_path: Path) -> Path:
 @contextmanager
 def running(*arguments: object) -> Iterator[Process]:
     """A process of this module, which says "open" once it is."""
-    command = [sys.executable, "-m", "tests.quota.test_turn", *map(str, arguments)]
+    command = [sys.executable, "-m", "tests.quota.store.test_write_lock", *map(str, arguments)]
     with subprocess.Popen(
         command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -64,7 +64,7 @@ def tell(process: Process, line: object) -> None:
 
 
 @pytest.mark.skipif(not os.access(MEMORY, os.W_OK), reason="a commit must not sleep: no /dev/shm")
-@pytest.mark.parametrize("kind", ["debit", "store"])
+@pytest.mark.parametrize("kind", ["bursts", "store"])
 def test_who_waits_behind_a_killed_process_gets_its_turn(kind: str) -> None:
     """One writes, a second and a third wait. The second is killed; before it runs again (it shares
     the CPU of the first and does not push in: SCHED_BATCH), the first ends and begins anew. A
@@ -106,7 +106,7 @@ def ended(process: Process) -> bool:
 
 def main(role: str, kind: str, folder: str) -> None:
     """What `running` runs."""
-    write = _store(Path(folder)) if kind == "store" else _debit(Path(folder))
+    write = _store(Path(folder)) if kind == "store" else _bursts(Path(folder))
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     if role == "patient":
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
@@ -125,21 +125,21 @@ def _kill() -> None:
 
 
 def _store(folder: Path) -> Write:
-    environment = LmdbFile(folder, 1 << 20)
-    return lambda change: environment.write([lambda txn: (txn.put(b"x", b""), change())])
+    file = LmdbFile(folder, 1 << 20)
+    return lambda change: file.write([lambda txn: (txn.put(b"x", b""), change())])
 
 
-def _debit(folder: Path) -> Write:
+def _bursts(folder: Path) -> Write:
     limiter.PATIENCE_S = 60.0  # type: ignore[misc]
-    debit = BurstLimiter(folder, memory=folder)
+    bursts = BurstLimiter(folder, memory=folder)
 
     def write(change: Change) -> Wait:
-        def do(table: SharedTable) -> Wait:
-            table.put(b"who calls here: ", 1)
+        def decide(txn: "lmdb.Transaction[bytes]") -> Wait:
+            txn.put(b"x", b"")
             change()
             return Wait(0.0, 0, 0.0)
 
-        return debit._change(do)
+        return bursts._decide(decide, 0.0)
 
     return write
 
@@ -192,7 +192,7 @@ def test_a_stopped_process_stops_no_other_from_answering_bursts(
     now = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
     with closing(BurstLimiter(tmp_path, memory=tmp_path)) as debit:
         debit.allow("a", 1, now)
-        (path,) = tmp_path.glob("societes-debit-*/debit.table")
+        (path,) = tmp_path.glob("societes-debit-*/debit.lmdb")
         with closing(WriteLock(path)) as stopped, stopped.held():
             waits = [debit.allow("a", 1, now) for _ in range(100)]
         monkeypatch.setattr(debit, "_paused_until", 0.0)

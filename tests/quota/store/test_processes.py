@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Reservation
 from quota.store.lmdb_file import FILE
@@ -68,7 +69,7 @@ def test_four_processes_grant_exactly_the_limit(place: str, pool: ProcessPoolExe
 def _read_companies(place: str) -> Counter[str]:
     store = _open(place)
     promises = [
-        store.take_and_charge("a_", 10_000, f"EE/{number % 60}", 5, 250, NOON)
+        store.take_and_charge(Purchase("a_", 10_000, f"EE/{number % 60}", 5, 250), NOON)
         for number in range(240)
     ]
     charges = [promise.result()[1] for promise in promises]
@@ -90,7 +91,8 @@ def test_four_processes_charge_exactly_the_companies_that_fit(
 def _read_one_company(place: str) -> Counter[str]:
     store = _open(place)
     promises = [
-        store.take_and_charge("a_", 10_000, "EE/10000018", 5, 250, NOON) for _ in range(250)
+        store.take_and_charge(Purchase("a_", 10_000, "EE/10000018", 5, 250), NOON)
+        for _ in range(250)
     ]
     charges = [promise.result()[1] for promise in promises]
     store.close()
@@ -132,8 +134,8 @@ def test_a_key_revoked_elsewhere_is_nobody_at_the_next_look(
 ) -> None:
     """A4"""
     store = LmdbStore(folder)
-    account = store.create_account("free", PLANS, NOON).result()
-    key, text = store.create_key(account.id, PLANS, NOON).result()
+    account = store.accounts.create("free", PLANS, NOON).result()
+    key, text = store.accounts.create_key(account.id, PLANS, NOON).result()
     assert store.identify(text).result() == account
 
     pool.submit(_revoke, folder, key.id).result()
@@ -144,7 +146,7 @@ def test_a_key_revoked_elsewhere_is_nobody_at_the_next_look(
 
 def _revoke(folder: Path, key_id: str) -> None:
     store = LmdbStore(folder)
-    store.revoke_key(key_id, NOON).result()
+    store.accounts.revoke_key(key_id, NOON).result()
     store.close()
 
 
@@ -161,7 +163,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(folder: Path) -> No
     """R2: and what it did not acknowledge is at most what it had asked for"""
     code = (
         "import sys; from pathlib import Path\n"
-        "from tests.quota.test_processes import _acknowledge\n"
+        "from tests.quota.store.test_processes import _acknowledge\n"
         "_acknowledge(Path(sys.argv[1]))\n"
     )
     acknowledged = 0
@@ -200,7 +202,7 @@ def test_reader_slots_of_killed_processes_are_freed(folder: Path) -> None:
         process.wait()
 
     store = LmdbStore(folder)
-    table = store._environment._opened().readers()
+    table = store._file._opened().readers()
     store.close()
 
     for process in readers:

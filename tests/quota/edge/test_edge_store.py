@@ -13,6 +13,7 @@ from quota import keys
 from quota.edge import edge_store, leases
 from quota.edge.edge_store import FRESH_S, EdgeStore
 from quota.errors import StoreUnavailable, WrongStoreError
+from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Meter
 from tests.quota.servers import Server, running
@@ -185,15 +186,15 @@ def test_a_block_whose_answer_was_lost_is_lent_once(
 ) -> None:
     monkeypatch.setattr("quota.redis.connection.ANSWER_S", 0.2)
     store = edge(tmp_path, server)
-    unheard = store._moved
+    unheard = store._send
 
     def deaf(*arguments: object) -> object:
         unheard(*arguments).result()  # type: ignore[arg-type]
         raise StoreUnavailable("the answer was lost")
 
-    monkeypatch.setattr(store, "_moved", deaf)
+    monkeypatch.setattr(store, "_send", deaf)
     assert taken(store, 1) == []
-    monkeypatch.setattr(store, "_moved", unheard)
+    monkeypatch.setattr(store, "_send", unheard)
     first = taken(store, 1)
     abandoned(store)
 
@@ -205,8 +206,8 @@ def test_a_key_is_known_for_seconds_and_without_the_centre(
     server: Server, centre: RedisStore, tmp_path: Path
 ) -> None:
     """A4: revoked, it is refused within FRESH_S while the centre is there"""
-    account = centre.create_account("free", PLANS, NOON).result()
-    key, text = centre.create_key(account.id, PLANS, NOON).result()
+    account = centre.accounts.create("free", PLANS, NOON).result()
+    key, text = centre.accounts.create_key(account.id, PLANS, NOON).result()
     clock = Clock()
     store = edge(tmp_path, server, clock)
 
@@ -216,7 +217,7 @@ def test_a_key_is_known_for_seconds_and_without_the_centre(
         return found.id if found else None
 
     first = asyncio.run(who())
-    centre.revoke_key(key.id, NOON).result()
+    centre.accounts.revoke_key(key.id, NOON).result()
     clock.now = NOON + timedelta(seconds=FRESH_S - 1)
     within = asyncio.run(who())
     clock.now = NOON + timedelta(seconds=FRESH_S)
@@ -235,8 +236,8 @@ def test_a_key_is_known_for_seconds_and_without_the_centre(
 def test_a_centre_that_says_nothing_is_waited_for_once(
     server: Server, centre: RedisStore, tmp_path: Path
 ) -> None:
-    account = centre.create_account("free", PLANS, NOON).result()
-    _, text = centre.create_key(account.id, PLANS, NOON).result()
+    account = centre.accounts.create("free", PLANS, NOON).result()
+    _, text = centre.accounts.create_key(account.id, PLANS, NOON).result()
     clock = Clock()
     store = edge(tmp_path, server, clock)
 
@@ -246,7 +247,7 @@ def test_a_centre_that_says_nothing_is_waited_for_once(
 
     known = [asyncio.run(who())]
     digest = keys.digest(text)
-    read = store._environment.read
+    read = store._file.read
     assert eventually(lambda: read(lambda txn: leases.recall(txn, digest)) is not None)
     assert server.process
     server.process.send_signal(signal.SIGSTOP)
@@ -269,7 +270,7 @@ def test_a_charge_is_the_centres_and_without_it_nothing_is_counted(
     store = edge(tmp_path, server)
 
     async def read(company: str) -> str:
-        meter, charge = await store.take_and_charge("a_", LIMIT, company, 5, 12, NOON)
+        meter, charge = await store.take_and_charge(Purchase("a_", LIMIT, company, 5, 12), NOON)
         assert charge
         await asyncio.sleep(0.05)
         return f"{charge.outcome} {meter.used}"
@@ -318,8 +319,8 @@ def centre_of(store: EdgeStore) -> RedisStore:
 def abandoned(store: EdgeStore) -> None:
     """What a killed process leaves: nothing is given back."""
     store._ending.set()
-    store._tending.join()
+    store._maintenance.join()
     store._writer.close()
-    store._environment.close()
+    store._file.close()
     if store._centre:
         store._centre.close()
