@@ -43,9 +43,9 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
-def untended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing happens by itself but what a test waits for."""
-    monkeypatch.setattr(edge_store, "TEND_S", 0.05)
+def quick_maintenance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Maintenance runs every 50 ms, so that a test need not wait for it."""
+    monkeypatch.setattr(edge_store, "MAINTENANCE_S", 0.05)
 
 
 def edge(folder: Path, server: Server, clock: Clock | None = None) -> EdgeStore:
