@@ -151,7 +151,7 @@ async def backup(store: LedgerStore, options: Namespace, plans: Plans, now: date
 
 
 def created(account: Account, plans: Plans) -> dict[str, Any]:
-    """A new account, with the members of design.md §2."""
+    """A new account, with the members that scripts rely on."""
     return {
         "account": account.id,
         "plan": account.plan,

@@ -1,10 +1,9 @@
-"""`python -m tests.bench.counting [FOLDER]`: what it costs to count a call, by store.
+"""`python -m tests.bench.counting [FOLDER]`: the cost of counting a call, by store.
 
 One caller alone, then 64 at once, all on one account; calls, and first charges of companies. FOLDER
-says on which disk; without it, that of the temporary files. The same commit of nothing but one
-number by LMDB alone is the measure of the disk. Servers run beside it, so a round trip is that of a
-loopback: to a host at a distance it is longer by that distance, for an edge only where it asks for
-a block.
+selects the disk, by default that of the temporary files. A synced commit of one number, by LMDB
+alone, is the measure of the disk. The servers run on the same host, so a round trip is that of the
+loopback interface; a remote host adds its latency, for an edge only when it requests a block.
 """
 
 import asyncio
