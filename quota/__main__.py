@@ -94,7 +94,7 @@ def _print_lines(lines: Iterable[str]) -> None:
         print(line)
 
 
-# -- values of arguments -------------------------------------------------------------
+# -- values of arguments -----------------------------------------------------------
 
 
 def _address(text: str) -> str:
@@ -143,7 +143,7 @@ def _modules(text: str) -> tuple[str, ...]:
     return names
 
 
-# -- the command line ----------------------------------------------------------------
+# -- the command line --------------------------------------------------------------
 
 _Argument = tuple[tuple[str, ...], dict[str, Any]]
 

@@ -24,7 +24,7 @@ Result = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 _PASSWORD_BYTES: Final = 12  # 96 random bits, 16 characters
 
-# -- accounts, keys, credits -----------------------------------------------------------
+# -- accounts, keys, credits -------------------------------------------------------
 
 
 async def create_account(
@@ -96,7 +96,7 @@ async def usage(store: LedgerStore, options: Namespace, plans: Plans, now: datet
     return usage_members(account, plan, await store.usage(account.id, plan, now))
 
 
-# -- people ------------------------------------------------------------------------------
+# -- people ------------------------------------------------------------------------
 #
 # No mail is sent, so a lost password is replaced here. The new one is random and printed once, and
 # its owner can change it under /compte. All sessions of the person end.
@@ -132,7 +132,7 @@ async def list_people(
     return [person_members(person) for person in await store.accounts.people_of(account.id)]
 
 
-# -- upkeep ------------------------------------------------------------------------------
+# -- upkeep ------------------------------------------------------------------------
 
 
 async def compact(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
@@ -147,7 +147,7 @@ async def backup(store: LedgerStore, options: Namespace, plans: Plans, now: date
     return {"file": str(options.file), "bytes": options.file.stat().st_size}
 
 
-# -- what is printed, as JSON ------------------------------------------------------------
+# -- what is printed, as JSON ------------------------------------------------------
 
 
 def created(account: Account, plans: Plans) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def _moment(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
-# -- what is printed, as text ------------------------------------------------------------
+# -- what is printed, as text ------------------------------------------------------
 
 
 def lines(members: Mapping[str, Any]) -> list[str]:

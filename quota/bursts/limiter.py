@@ -162,7 +162,7 @@ def _digest(who: str) -> bytes:
     return hashlib.blake2b(who.encode(), digest_size=_DIGEST).digest()
 
 
-# -- the file ------------------------------------------------------------------------
+# -- the file ----------------------------------------------------------------------
 
 
 def _open_first(state: Path, memory: Path) -> "tuple[Path, lmdb.Environment, WriteLock]":

@@ -142,8 +142,8 @@ def _charged_until_refused(address: str, key: Mapping[str, str]) -> list[int]:
 
 
 def _charge(store: LmdbStore, company: int) -> None:
-    promise = store.take_and_charge(Purchase(ACCOUNTS[0], LIMIT, f"EE:{company}", COST, LIMIT), NOW)
-    _, charge = promise.result(WAIT_S)
+    future = store.take_and_charge(Purchase(ACCOUNTS[0], LIMIT, f"EE:{company}", COST, LIMIT), NOW)
+    _, charge = future.result(WAIT_S)
     assert charge
     assert charge.outcome == "charged"
 

@@ -36,7 +36,7 @@ FEWEST = min(20, ROUNDS)
 # Beside the rounds: to start, to stop, and to wait once for a server that hangs.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(ROUNDS_SECONDS + 200)]
 
-# Longer than the server may take to say that it cannot count (quota/store/promise.py).
+# Longer than the server may take to say that it cannot count (quota/store/future.py).
 ANSWER_SECONDS = 30.0
 START_SECONDS = 120.0
 COMPANIES = 60

@@ -1,4 +1,4 @@
-"""Any mix of what a store can do, over accounts, days and months, against the plain model.
+"""Any mix of the operations of a store, over accounts, days and months, against the model.
 
 The clock is drawn too: it jumps to the edges of days, months, a leap February and a year, and it
 steps back, in any time zone. Tests run it over a dict, over LMDB, and over Redis and Valkey.
@@ -27,7 +27,7 @@ slugs = st.sampled_from(SLUGS)
 
 
 class StoreAgainstModel(RuleBasedStateMachine):
-    """Subclasses open `self.store`, and say what it holds."""
+    """Subclasses open `self.store` and list its rows."""
 
     store: LmdbStore | RedisStore
 
@@ -45,7 +45,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
             for plan in plans
         ]
         self.model.plan = dict(zip(self.names, plans, strict=True))
-        # What no example lasts long enough to buy.
+        # Packs near the limit, which no example lasts long enough to buy.
         row = row_format.join(row_format.PACKS, self.names[0]), row_format.pack_pair(packs, 0)
         self.store.submit(lambda txn: txn.put(*row)).result()
         self.model.packs[self.names[0]] = self.model.bought[self.names[0]] = packs
@@ -164,13 +164,13 @@ class StoreAgainstModel(RuleBasedStateMachine):
         account = self.names[index]
         allowed = SMALL[self.model.plan[account]].cles_actives
         active = sum(owner == account for owner in self.model.active.values())
-        promise = self.store.accounts.create_key(account, SMALL, self.now)
+        future = self.store.accounts.create_key(account, SMALL, self.now)
         if active < allowed:
-            key, text = promise.result()
+            key, text = future.result()
             self.model.active[text] = account
             self.model.key_ids[text] = key.id
         else:
-            assert isinstance(promise.exception(), NotAllowedError)
+            assert isinstance(future.exception(), NotAllowedError)
 
     @precondition(lambda self: self.model.key_ids)
     @rule(index=st.integers(0, 99))
@@ -189,7 +189,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
 
         self.store.compact(before)
 
-    # -- what must hold ------------------------------------------------------------
+    # -- invariants ----------------------------------------------------------------
 
     @invariant()
     def usage_is_what_the_model_counted(self) -> None:
@@ -232,7 +232,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
                 assert key[2:9].decode() >= self.model.floor
 
     def rows(self) -> list[tuple[bytes, bytes]]:
-        """All that the store holds."""
+        """All rows of the store."""
         raise NotImplementedError
 
     def teardown(self) -> None:

@@ -231,9 +231,9 @@ def test_a_store_that_fails_at_the_end_sends_no_file(tmp_path: Path) -> None:
 
     class Failing(LmdbStore):
         def commit(self, reservation: Reservation, now: object) -> StoreFuture[Meter]:
-            promise: StoreFuture[Meter] = StoreFuture()
-            promise.set_exception(StoreUnavailable("the disk is gone"))
-            return promise
+            future: StoreFuture[Meter] = StoreFuture()
+            future.set_exception(StoreUnavailable("the disk is gone"))
+            return future
 
     with serving_exports(tmp_path, Failing) as place:
         customer = place.served.customer("data")

@@ -23,7 +23,7 @@ COMPTE = "/api/v1/compte"
 
 
 class Faulty(LmdbStore):
-    """A store that fails where it is told to: at reads, or at what a promise holds."""
+    """A store that fails where it is told to: at reads, or at what a future holds."""
 
     reads_fail = False
     writes_fail = False
@@ -45,9 +45,9 @@ class Faulty(LmdbStore):
 
 
 def _failed() -> StoreFuture[Any]:
-    promise: StoreFuture[Any] = StoreFuture()
-    resolve([(promise, StoreUnavailable("no commit"))])
-    return promise
+    future: StoreFuture[Any] = StoreFuture()
+    resolve([(future, StoreUnavailable("no commit"))])
+    return future
 
 
 @pytest.fixture(scope="module")

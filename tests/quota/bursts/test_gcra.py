@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 21, 23, 59, tzinfo=UTC).timestamp()
     st.lists(st.floats(0, 5, allow_nan=False) | st.just(0.0), min_size=1, max_size=200),
 )
 def test_a_bucket_loses_a_call_and_fills_evenly(per_minute: int, pauses: list[float]) -> None:
-    """Against the bucket as one would write it down: a level that rises and falls"""
+    """Compared with a bucket as a level that rises and falls"""
     level, now = float(per_minute), NOW
     full_at: int | None = None
     for pause in pauses:
@@ -25,7 +25,7 @@ def test_a_bucket_loses_a_call_and_fills_evenly(per_minute: int, pauses: list[fl
 
         wait, full_at = gcra.draw(full_at, per_minute, now)
 
-        # Where the level is a whole number but for rounding, either answer is right.
+        # If the level is one call but for rounding, either decision is right.
         if abs(level - 1) > 1e-6:
             assert (wait.seconds == 0) == (level >= 1)
         if wait.seconds:
@@ -47,13 +47,13 @@ def test_exactly_a_minutes_worth_passes_at_once(per_minute: int) -> None:
     assert allowed == [True] * per_minute + [False] * 5
 
 
-def test_who_waits_as_told_is_allowed() -> None:
+def test_a_caller_that_waits_as_told_is_allowed() -> None:
     full_at: int | None = None
     now = NOW
     for _ in range(500):
         wait, full_at = gcra.draw(full_at, 7, now)
         if wait.seconds:
-            now += wait.seconds + 1e-6  # what a float of this size can tell apart
+            now += wait.seconds + 1e-6  # the precision of a float of this size
             again, full_at = gcra.draw(full_at, 7, now)
             assert again.seconds == 0
 

@@ -21,7 +21,7 @@ from tests.proof.tools import small
 NOW = datetime(2026, 11, 21, 23, 59, tzinfo=UTC).timestamp()
 
 
-# Each test has a folder instead of /dev/shm, which nobody would sweep.
+# Each test has a folder of its own in the place of /dev/shm.
 
 
 def test_a_minutes_worth_is_allowed_and_then_one_at_a_time(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_two_state_folders_share_nothing(tmp_path: Path) -> None:
     other.close()
 
 
-def test_what_says_nothing_any_more_is_forgotten(tmp_path: Path) -> None:
+def test_rows_that_limit_nobody_are_deleted(tmp_path: Path) -> None:
     debit = BurstLimiter(tmp_path, memory=tmp_path, rows_most=10_000)
     for number in range(1_000):
         debit.allow(f"ip:{number}", 60, NOW)
@@ -85,7 +85,7 @@ def test_what_says_nothing_any_more_is_forgotten(tmp_path: Path) -> None:
     debit.close()
 
 
-def test_what_still_counts_is_not_forgotten(tmp_path: Path) -> None:
+def test_rows_that_limit_somebody_are_kept(tmp_path: Path) -> None:
     debit = BurstLimiter(tmp_path, memory=tmp_path, rows_most=1_000)
     for number in range(200):
         debit.day(f"ip:{number}", 1, NOW)
@@ -96,7 +96,7 @@ def test_what_still_counts_is_not_forgotten(tmp_path: Path) -> None:
     debit.close()
 
 
-def test_a_full_table_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) -> None:
+def test_a_full_file_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) -> None:
     debit = BurstLimiter(tmp_path, memory=tmp_path, rows_most=1_000)
 
     waits = [debit.day(f"ip:{number}", 1, NOW) for number in range(5_000)]
@@ -113,7 +113,7 @@ def test_a_full_table_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) ->
 def test_a_file_that_cannot_be_locked_limits_nobody_and_is_opened_anew(tmp_path: Path) -> None:
     debit = BurstLimiter(tmp_path, memory=tmp_path)
     debit.allow("a", 1, NOW)
-    no_lock = os.open(tmp_path, os.O_PATH)  # of which no lock can be had: EBADF
+    no_lock = os.open(tmp_path, os.O_PATH)  # flock fails on it with EBADF
     os.dup2(no_lock, debit._lock._file)
     os.close(no_lock)
 
@@ -187,7 +187,7 @@ while True:
 """
 
 
-def test_who_called_cannot_be_read_from_the_file(tmp_path: Path) -> None:
+def test_callers_cannot_be_read_from_the_file(tmp_path: Path) -> None:
     debit = BurstLimiter(tmp_path, memory=tmp_path)
     debit.allow("192.0.2.77", 60, NOW)
     debit.close()

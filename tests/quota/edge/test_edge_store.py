@@ -1,4 +1,4 @@
-"""An edge with its centre, without it, and with it again: real servers, a real file."""
+"""An edge with its centre, without it, and with it again, on real servers and a real file."""
 
 import asyncio
 import signal
@@ -16,6 +16,7 @@ from quota.errors import StoreUnavailable, WrongStoreError
 from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Meter
+from quota.store.interface import Store
 from tests.quota.servers import Server, running
 from tests.quota.small import NOON, PLANS
 
@@ -57,7 +58,7 @@ def used(centre: RedisStore) -> int:
 
 
 def taken(store: EdgeStore, count: int) -> list[Meter]:
-    """So many calls, one after the other; as many as there are until it is unavailable."""
+    """Up to `count` calls, one after the other, until the store is unavailable."""
 
     async def take() -> list[Meter]:
         meters: list[Meter] = []
@@ -66,7 +67,7 @@ def taken(store: EdgeStore, count: int) -> list[Meter]:
                 meters.append(await store.take("a_", LIMIT, NOON))
         except StoreUnavailable:
             pass
-        await asyncio.sleep(0.05)  # what is asked for ahead of time
+        await asyncio.sleep(0.05)  # for a refill ahead of time
         return meters
 
     return asyncio.run(take())
@@ -98,7 +99,7 @@ def test_an_edge_grants_exactly_the_limit_and_says_so(
 def test_without_its_centre_an_edge_goes_on_until_its_block_is_used(
     server: Server, centre: RedisStore, tmp_path: Path
 ) -> None:
-    """R6: then it is unavailable, which is not 429; and with it again, nothing is lost"""
+    """R6: then it is unavailable, which is not 429; with the centre again, nothing is lost"""
     store = edge(tmp_path, server)
     with_it = len(taken(store, 11))
     server.stop(signal.SIGKILL)
@@ -199,13 +200,13 @@ def test_a_block_whose_answer_was_lost_is_lent_once(
     abandoned(store)
 
     assert [meter.used for meter in first] == [1]
-    assert used(centre) <= 4  # the block, and one asked for ahead of time
+    assert used(centre) <= 4  # the block, and one requested ahead of time
 
 
 def test_a_key_is_known_for_seconds_and_without_the_centre(
     server: Server, centre: RedisStore, tmp_path: Path
 ) -> None:
-    """A4: revoked, it is refused within FRESH_S while the centre is there"""
+    """A4: a revoked key is refused within FRESH_S while the centre is reachable"""
     account = centre.accounts.create("free", PLANS, NOON).result()
     key, text = centre.accounts.create_key(account.id, PLANS, NOON).result()
     clock = Clock()
@@ -275,6 +276,9 @@ def test_a_charge_is_the_centres_and_without_it_nothing_is_counted(
         await asyncio.sleep(0.05)
         return f"{charge.outcome} {meter.used}"
 
+    async def is_charged(company: str) -> bool:
+        return await store.is_charged("a_", company, NOON)
+
     outcomes = [asyncio.run(read(f"EE/{number}")) for number in (1, 1, 2, 3)]
     server.stop(signal.SIGKILL)
     with pytest.raises(StoreUnavailable):
@@ -282,11 +286,21 @@ def test_a_charge_is_the_centres_and_without_it_nothing_is_counted(
     server.start()
     assert eventually(lambda: centre_of(store).calls("a_", LIMIT, NOON).exception() is None)
     taken(store, 1)
+    paid = asyncio.run(is_charged("EE/1")), asyncio.run(is_charged("EE/3"))
     store.close()
 
     assert outcomes == ["charged 1", "already 2", "charged 3", "refused 4"]
+    assert paid == (True, False)
     assert used(centre) == 5
     assert centre.usage("a_", PLANS["free"], NOON).result().credits.used == 10
+
+
+def test_accounts_are_the_centres(server: Server, centre: RedisStore, tmp_path: Path) -> None:
+    store: Store = edge(tmp_path, server)
+
+    assert store.accounts is None
+    assert centre.accounts.all().result() == []
+    store.close()
 
 
 def test_exports_are_the_centres(server: Server, centre: RedisStore, tmp_path: Path) -> None:
@@ -317,7 +331,7 @@ def centre_of(store: EdgeStore) -> RedisStore:
 
 
 def abandoned(store: EdgeStore) -> None:
-    """What a killed process leaves: nothing is given back."""
+    """End the store as a killed process does: no call is given back."""
     store._ending.set()
     store._maintenance.join()
     store._writer.close()

@@ -1,4 +1,4 @@
-"""The ledger over a dict: what is counted, charged, held and refused, in whatever order."""
+"""The ledger over a dict: counting, charging, reserving and refusing, in any order."""
 
 from datetime import timedelta
 
@@ -23,7 +23,7 @@ class LedgerAgainstModel(StoreAgainstModel):
 
 
 TestLedger = LedgerAgainstModel.TestCase
-# It costs no disk: five times as many examples as elsewhere.
+# A dict is fast, so there are five times as many examples as elsewhere.
 TestLedger.settings = settings(max_examples=5 * settings().max_examples)
 
 HOUR = timedelta(hours=1)
@@ -150,7 +150,7 @@ def test_only_so_many_exports_run_at_once() -> None:
 
 
 def test_an_export_that_comes_too_late_takes_no_place_that_is_gone() -> None:
-    """A dead process gives its place back; if it was only slow it must not send its file."""
+    """The place of a dead process becomes free; a slow process must not send its file."""
     store = DictStore()
     slow = store.reserve(A, 1, 2, HOUR, NOON).result()
     other = store.reserve(A, 1, 2, HOUR, NOON + HOUR).result()

@@ -52,7 +52,7 @@ def test_an_address_is_one_in_any_spelling(store: DictStore, again: str) -> None
 
 
 def test_a_sign_up_of_a_known_address_writes_as_well() -> None:
-    """So its commit takes as long as that of a new one."""
+    """Its commit takes as long as that of a new address"""
 
     class Counted(DictRows):
         written = 0

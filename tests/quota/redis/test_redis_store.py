@@ -1,4 +1,4 @@
-"""The store over real Redis and Valkey: the machine of the ledger, and servers that fail."""
+"""The store over real Redis and Valkey servers: the state machine, and servers that fail."""
 
 import logging
 import signal
@@ -76,9 +76,9 @@ def test_a_key_revoked_by_another_host_is_nobody_at_the_next_look(
 
 
 def test_what_waits_is_sent_at_once_and_answered_in_its_order(store: RedisStore) -> None:
-    promises = [store.take("a_", 700, NOON) for _ in range(1_000)]
+    futures = [store.take("a_", 700, NOON) for _ in range(1_000)]
 
-    used = [promise.result().used for promise in promises]
+    used = [future.result().used for future in futures]
 
     assert used == [*range(1, 701)] + [700] * 300
 
@@ -93,9 +93,9 @@ def test_a_transaction_begins_again_where_another_was_written_first(
     again = store._queue._transact
     met: list[str] = []
 
-    def meanwhile(wish: Callable[..., object]) -> object:
+    def meanwhile(operation: Callable[..., object]) -> object:
         def slow(txn: object) -> object:
-            outcome = wish(txn)
+            outcome = operation(txn)
             if not met:
                 met.append(elsewhere.accounts.create_key(account, SMALL, NOON).result()[1])
             return outcome
@@ -115,13 +115,13 @@ def test_scripts_that_the_server_forgot_are_sent_again(server: Server, store: Re
     with server.client as client:
         client.script_flush()
 
-    promises = [store.take("a_", 9, NOON) for _ in range(3)]
+    futures = [store.take("a_", 9, NOON) for _ in range(3)]
 
-    assert [promise.result().used for promise in promises] == [2, 3, 4]
+    assert [future.result().used for future in futures] == [2, 3, 4]
 
 
 def test_months_that_another_host_dropped_stay_dropped(server: Server, store: RedisStore) -> None:
-    """A host whose clock is behind, and which does not know yet"""
+    """A host whose clock is behind, and which has not seen the new floor"""
     elsewhere = RedisStore(server.url)
     elsewhere.take("a_", 9, NOON).result()
     store.take("a_", 9, NOON - timedelta(days=60)).result()
@@ -145,13 +145,13 @@ def test_a_server_is_copied_by_its_own_means(store: RedisStore, server: Server) 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_acknowledged_outlives_a_killed_server(kind: str) -> None:
-    """R2, with `appendfsync always`; the store mends itself, and says at once that it cannot"""
+    """R2, with `appendfsync always`; the store fails at once meanwhile, and recovers by itself"""
     with running(kind) as server:
         store = RedisStore(server.url)
-        promises = [store.take("a_", 10**6, NOON) for _ in range(2_000)]
-        promises[500].result()
+        futures = [store.take("a_", 10**6, NOON) for _ in range(2_000)]
+        futures[500].result()
         server.stop(signal.SIGKILL)
-        granted = sum(promise.exception() is None for promise in promises)
+        granted = sum(future.exception() is None for future in futures)
         began = time.monotonic()
         refused = [store.take("a_", 10**6, NOON).exception() for _ in range(100)]
         took = time.monotonic() - began
@@ -177,12 +177,12 @@ def test_a_server_that_is_stopped_is_not_waited_for_long(server: Server, store: 
 
     assert isinstance(refused, StoreUnavailable)
     assert took < ANSWER_S + 1
-    assert used in (0, 1)  # the answer was lost, the call may have been counted: never twice
+    assert used in (0, 1)  # the reply was lost: the call may have been counted, never twice
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_server_that_lost_its_rows_is_not_taken_for_an_empty_one(kind: str) -> None:
-    """Else every key would be unknown, and every counter at 0"""
+    """Otherwise every key would be unknown, and every counter at 0"""
     with running(kind, "--appendonly", "no") as server:
         store = RedisStore(server.url)
         store.take("a_", 9, NOON).result()
@@ -217,7 +217,7 @@ def test_a_server_that_would_lose_counters_is_refused(
 def test_a_server_that_may_forget_is_warned_of_or_refused(
     kind: str, options: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """§ 6 of the design: `appendfsync always` is advised"""
+    """`appendfsync always` is advised"""
     with running(kind, *options) as server:
         with caplog.at_level(logging.WARNING, "quota.redis"):
             RedisStore(server.url).close()
@@ -275,7 +275,7 @@ def test_a_place_for_an_export_is_held_on_all_hosts(server: Server, store: Redis
 
 
 def test_a_server_with_tls_and_a_password(tmp_path: Path) -> None:
-    """`rediss://`: its certificate and ours are checked"""
+    """`rediss://`: both certificates are checked"""
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = [need("openssl", "openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes"]
     command += ["-subj", "/CN=centre", "-addext", "subjectAltName=IP:127.0.0.1"]
@@ -300,7 +300,7 @@ def test_a_server_with_tls_and_a_password(tmp_path: Path) -> None:
 
 
 def _in_time(take: Callable[[], StoreFuture[Meter]]) -> Meter:
-    """What is answered once the server is there again."""
+    """The result once the server is reachable again."""
     deadline = time.monotonic() + 10
     while (refused := take().exception()) is not None:
         assert isinstance(refused, StoreUnavailable)

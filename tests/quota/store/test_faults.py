@@ -1,5 +1,7 @@
-"""A disk that is full, a write that fails, readers that fill the table: reads go on, writes say so,
-nothing is acknowledged that is not there, and the store goes on by itself.
+"""A full disk, a failed write, a full table of readers.
+
+Reads go on, writes fail with StoreUnavailable, nothing is acknowledged that is not stored, and the
+store recovers by itself.
 """
 
 import random

@@ -19,7 +19,7 @@ NOTHING = cast(WriteTransaction, None)
 
 
 class Disk:
-    """Commits groups, and can be made to hold one back until the test lets it through."""
+    """A disk that commits groups, and can delay one until the test lets it through."""
 
     def __init__(self) -> None:
         self.groups: list[int] = []
@@ -152,7 +152,7 @@ def test_an_error_of_ours_is_shown_and_leaves_nobody_waiting(
         writer.submit(broken).result(10)
     assert writer.submit(constant("good")).result(10) == "good"
     writer.close()
-    # The thread that failed shows it at its own end, which is not waited for by the next one.
+    # The failed thread reports at its end, for which the next thread does not wait.
     assert shown.get(timeout=10) is ZeroDivisionError
 
 
@@ -167,7 +167,7 @@ def test_an_operation_after_the_end_is_refused_and_one_before_it_is_done() -> No
     assert isinstance(after.exception(10), StoreUnavailable)
 
 
-def test_a_writer_without_work_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_writer_calls_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quota.store.group_commit.IDLE_S", 0.01)
     rested = threading.Event()
     writer = GroupCommit(Disk().commit, rested.set)
@@ -264,7 +264,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_what_nobody_waits_for_any_more_is_not_done() -> None:
-    """A client never waits for ever, and is told the truth: nothing was counted"""
+    """A client never waits for ever; the message says that nothing was counted"""
     done: list[str] = []
     begins = threading.Event()
 
@@ -310,7 +310,7 @@ def test_an_answer_that_comes_at_the_last_moment_counts() -> None:
         task = asyncio.ensure_future(one())
         await asyncio.sleep(0)
         resolve([(future, 7)])
-        time.sleep(0.1)  # the loop is busy: the alarm and the answer are due together
+        time.sleep(0.1)  # the loop is busy: the time-out and the result are due together
         return await task
 
     assert asyncio.run(main()) == 7

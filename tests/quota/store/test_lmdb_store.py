@@ -1,4 +1,4 @@
-"""The store over real LMDB: the same machine as the ledger's, and what only a file can do wrong."""
+"""The store over a real LMDB file: the state machine, and the faults of files."""
 
 import asyncio
 import tempfile
@@ -77,10 +77,10 @@ def test_a_call_that_could_not_be_written_in_time_is_not_counted_later(
 
 
 def test_what_was_asked_for_before_close_is_done(store: LmdbStore) -> None:
-    promises = [store.take("a_", 1_000, NOON) for _ in range(1_000)]
+    futures = [store.take("a_", 1_000, NOON) for _ in range(1_000)]
     store.close()
 
-    assert [promise.result().used for promise in promises] == list(range(1, 1_001))
+    assert [future.result().used for future in futures] == list(range(1, 1_001))
 
 
 def test_a_closed_store_refuses(store: LmdbStore) -> None:
@@ -217,7 +217,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_byte_of_a_store(store: LmdbStore) -> None:
-    """ARCHITECTURE.md, quota store"""
+    """quota/README.md, Rows"""
     account = store.accounts.create(
         "carte", PLANS, NOON, nom="Żabka", api_tool=True, modules=["bourse"]
     ).result().id  # fmt: skip

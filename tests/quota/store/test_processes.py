@@ -1,4 +1,4 @@
-"""Several processes on one store: they agree exactly; one that is killed takes nothing along."""
+"""Several processes on one store: exact limits, also if one of them is killed."""
 
 import multiprocessing
 import os
@@ -39,7 +39,7 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 
 @pytest.fixture(params=("lmdb", *KINDS))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where an empty store is: a folder, or the address of a server."""
+    """The place of an empty store: a folder, or the address of a server."""
     if request.param == "lmdb":
         yield str(tmp_path)
         return
@@ -53,8 +53,8 @@ def _open(place: str) -> LmdbStore | RedisStore:
 
 def _take(place: str, count: int, limit: int) -> int:
     store = _open(place)
-    promises = [store.take("a_", limit, NOON) for _ in range(count)]
-    granted = sum(promise.result().granted for promise in promises)
+    futures = [store.take("a_", limit, NOON) for _ in range(count)]
+    granted = sum(future.result().granted for future in futures)
     store.close()
     return granted
 
@@ -68,11 +68,11 @@ def test_four_processes_grant_exactly_the_limit(place: str, pool: ProcessPoolExe
 
 def _read_companies(place: str) -> Counter[str]:
     store = _open(place)
-    promises = [
+    futures = [
         store.take_and_charge(Purchase("a_", 10_000, f"EE/{number % 60}", 5, 250), NOON)
         for number in range(240)
     ]
-    charges = [promise.result()[1] for promise in promises]
+    charges = [future.result()[1] for future in futures]
     store.close()
     return Counter(charge.outcome for charge in charges if charge)
 
@@ -80,7 +80,7 @@ def _read_companies(place: str) -> Counter[str]:
 def test_four_processes_charge_exactly_the_companies_that_fit(
     place: str, pool: ProcessPoolExecutor
 ) -> None:
-    """D9, R7: 250 credits are 50 companies, each of them once, whoever asks and how often"""
+    """D9, R7: 250 credits are 50 companies, each charged once by all processes together"""
     outcomes = sum(pool.map(_read_companies, [place] * PROCESSES), Counter[str]())
 
     assert outcomes["charged"] == 50
@@ -90,11 +90,11 @@ def test_four_processes_charge_exactly_the_companies_that_fit(
 
 def _read_one_company(place: str) -> Counter[str]:
     store = _open(place)
-    promises = [
+    futures = [
         store.take_and_charge(Purchase("a_", 10_000, "EE/10000018", 5, 250), NOON)
         for _ in range(250)
     ]
-    charges = [promise.result()[1] for promise in promises]
+    charges = [future.result()[1] for future in futures]
     store.close()
     return Counter(charge.outcome for charge in charges if charge)
 
@@ -151,16 +151,16 @@ def _revoke(folder: Path, key_id: str) -> None:
 
 
 def _acknowledge(folder: Path) -> None:
-    """Write a byte for each call that was granted, until somebody kills us."""
+    """Write a byte for each granted call, until the test kills this process."""
     store = LmdbStore(folder)
     while True:
-        for promise in [store.take("a_", 10**9, NOON) for _ in range(20)]:
-            promise.result()
+        for future in [store.take("a_", 10**9, NOON) for _ in range(20)]:
+            future.result()
             os.write(1, b".")
 
 
 def test_a_killed_process_loses_nothing_that_it_acknowledged(folder: Path) -> None:
-    """R2: and what it did not acknowledge is at most what it had asked for"""
+    """R2: at most the operations under way are counted without being acknowledged"""
     code = (
         "import sys; from pathlib import Path\n"
         "from tests.quota.store.test_processes import _acknowledge\n"
@@ -192,7 +192,7 @@ def test_reader_slots_of_killed_processes_are_freed(folder: Path) -> None:
         "print('reading', flush=True)\n"
         "time.sleep(60)\n"
     )
-    # One lives: with the last user of the file its table would go too.
+    # One process lives: with the last user of the file its reader table would go, too.
     alive, *killed = readers = [_python(code, folder) for _ in range(4)]
     for process in readers:
         assert process.stdout

@@ -69,11 +69,11 @@ def test_backups_are_whole_while_others_write(tmp_path: Path) -> None:
     def write() -> None:
         number = 0
         while not stop.is_set():
-            promises = [
+            futures = [
                 store.take_and_charge(Purchase("a_", 10**9, f"EE/{number + n}", 5, 10**9), NOON)
                 for n in range(100)
             ]
-            promises[-1].result()
+            futures[-1].result()
             number += 100
 
     thread = threading.Thread(target=write)
