@@ -162,7 +162,7 @@ def _argument(*names: str, **options: Any) -> _Argument:
     return names, options
 
 
-_SLUGS: Final = f"one of {', '.join(slug for slug in SLUGS if slug != 'visiteur')}"
+_PLANS_HELP: Final = f"one of {', '.join(slug for slug in SLUGS if slug != 'visiteur')}"
 _ACCOUNT: Final = _argument("account", metavar="ACCOUNT")
 _MODULES: Final = _argument("--modules", type=_modules, metavar="A,B", help="of a custom plan")
 _API_TOOL: Final = _argument(
@@ -184,15 +184,15 @@ _VERBS: Final = (
         "account create", commands.create_account, "a new organisation",
         "--plan data --api-tool --nom 'Société Générale' --json",
         [_argument("--nom", type=_line, default="", help="the organisation's name"),
-         _argument("--plan", required=True, help=_SLUGS), _MODULES, _API_TOOL],
+         _argument("--plan", required=True, help=_PLANS_HELP), _MODULES, _API_TOOL],
     ),
     _Verb("account show", commands.show_account, "one organisation", "a_0000000000aA", [_ACCOUNT]),
     _Verb("account list", commands.list_accounts, "all organisations", "--json"),
     _Verb(
         "account set-plan", commands.set_plan, "change the plan, from the next call on",
         "a_0000000000aA corporate --api-tool",
-        [_ACCOUNT, _argument("plan", metavar="PLAN", nargs="?", default=None, help=_SLUGS),
-         _argument("--plan", dest="named_plan", help="the same, by name"), _MODULES, _API_TOOL],
+        [_ACCOUNT, _argument("plan", metavar="PLAN", nargs="?", default=None, help=_PLANS_HELP),
+         _argument("--plan", dest="named_plan", metavar="PLAN", help="the same, by name"), _MODULES, _API_TOOL],
     ),
     _Verb(
         "key create", commands.create_key, "a new key, shown this once",
