@@ -67,7 +67,7 @@ SCRIPTS: Final = (_TAKE, _GIVE_BACK, _CHARGE, _MOVE, _IDENTIFY, _APPLY)
 
 
 def take(floor: bytes, account: str, limit: int, now: datetime) -> ScriptCall:
-    """`ledger.calls.take`"""
+    """The call of the script that does what `ledger.calls.take` does."""
     today = day(since(now, floor))
     names = META, period_hash(row_format.CALLS, today.key)
 
@@ -79,7 +79,7 @@ def take(floor: bytes, account: str, limit: int, now: datetime) -> ScriptCall:
 
 
 def give_back(floor: bytes, account: str, taken: datetime) -> ScriptCall:
-    """`ledger.calls.give_back`"""
+    """The call of the script that does what `ledger.calls.give_back` does."""
     names = META, period_hash(row_format.CALLS, day(since(taken, floor)).key)
     return ScriptCall(_evalsha(_GIVE_BACK, names, floor, account), lambda reply: None)
 
@@ -87,7 +87,9 @@ def give_back(floor: bytes, account: str, taken: datetime) -> ScriptCall:
 def take_and_charge(
     floor: bytes, purchase: Purchase, now: datetime, *, count_call: bool
 ) -> ScriptCall:
-    """`ledger.calls.take_and_charge`; `charge` alone without `count_call`, the meter is then empty.
+    """The call of the script that does what `ledger.calls.take_and_charge` does.
+
+    Without `count_call` it only charges, as `ledger.calls.charge`, and the limit of the meter is 0.
 
     Raises:
         NotAllowedError: the company's identifier is too long for a store.

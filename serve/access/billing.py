@@ -126,11 +126,11 @@ async def _record(work: PreparedCall, company: str, ask: Request, counting: Coun
     try:
         meter, charge = await counting.store.take_and_charge(
             Purchase(
-                counting.account.id,
-                plan.appels_api_par_jour,
-                company,
-                RECORD_CREDITS,
-                plan.credits_par_mois,
+                account=counting.account.id,
+                call_limit=plan.appels_api_par_jour,
+                company=company,
+                cost=RECORD_CREDITS,
+                grant=plan.credits_par_mois,
             ),
             counting.now,
         )
