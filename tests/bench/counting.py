@@ -22,8 +22,10 @@ import lmdb
 
 from quota.edge.edge_store import EdgeStore
 from quota.plans import load
+from quota.purchase import Purchase
 from quota.redis.store import RedisStore
-from quota.store.interface import Ledger, Store
+from quota.store.interface import Store
+from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.servers import SYNCED, running
 
@@ -54,10 +56,10 @@ def main(folder: str | None) -> None:
                 asyncio.run(_measure(name, store, ledger))
 
 
-async def _measure(name: str, store: Store, ledger: Ledger) -> None:
+async def _measure(name: str, store: Store, ledger: LedgerStore) -> None:
     plans, now = load(), datetime.now(UTC)
-    account = (await ledger.create_account("integral", plans, now)).id
-    _, key = await ledger.create_key(account, plans, now)
+    account = (await ledger.accounts.create("integral", plans, now)).id
+    _, key = await ledger.accounts.create_key(account, plans, now)
 
     async def identify(number: int) -> object:
         return await store.identify(key)
@@ -66,7 +68,7 @@ async def _measure(name: str, store: Store, ledger: Ledger) -> None:
         return await store.take(account, LIMIT, now)
 
     async def charge(number: int) -> object:
-        return await store.take_and_charge(account, LIMIT, f"EE/{number}", 5, LIMIT, now)
+        return await store.take_and_charge(Purchase(account, LIMIT, f"EE/{number}", 5, LIMIT), now)
 
     for what, call in (("a key", identify), ("a call", take), ("a call and a charge", charge)):
         _row(f"{name}: {what}, alone", *await _alone(call))
@@ -74,7 +76,7 @@ async def _measure(name: str, store: Store, ledger: Ledger) -> None:
 
 
 @contextmanager
-def _lmdb() -> Iterator[tuple[Store, Ledger]]:
+def _lmdb() -> Iterator[tuple[Store, LedgerStore]]:
     with tempfile.TemporaryDirectory() as folder:
         store = LmdbStore(Path(folder))
         yield store, store
@@ -82,7 +84,7 @@ def _lmdb() -> Iterator[tuple[Store, Ledger]]:
 
 
 @contextmanager
-def _server(kind: str, *options: str) -> Iterator[tuple[Store, Ledger]]:
+def _server(kind: str, *options: str) -> Iterator[tuple[Store, LedgerStore]]:
     with running(kind, *options) as server:
         store = RedisStore(server.url)
         yield store, store
@@ -90,7 +92,7 @@ def _server(kind: str, *options: str) -> Iterator[tuple[Store, Ledger]]:
 
 
 @contextmanager
-def _edge() -> Iterator[tuple[Store, Ledger]]:
+def _edge() -> Iterator[tuple[Store, LedgerStore]]:
     with tempfile.TemporaryDirectory() as folder, running("redis", *SYNCED) as server:
         edge, centre = EdgeStore(Path(folder), lambda: RedisStore(server.url)), None
         try:

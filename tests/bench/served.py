@@ -23,8 +23,8 @@ def keys(state: Path, accounts: int) -> Sequence[Headers]:
     """The headers of new accounts of the largest plan, in a new STATE folder."""
     plans, now = load(), datetime.now(UTC)
     store = LmdbStore(state)
-    made = [store.create_account("integral", plans, now) for _ in range(accounts)]
-    shown = [store.create_key(one.result().id, plans, now) for one in made]
+    made = [store.accounts.create("integral", plans, now) for _ in range(accounts)]
+    shown = [store.accounts.create_key(one.result().id, plans, now) for one in made]
     found = [{"Authorization": f"Bearer {one.result()[1]}"} for one in shown]
     store.close()
     return found

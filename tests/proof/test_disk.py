@@ -12,6 +12,7 @@ import pytest
 
 from quota.errors import StoreUnavailable
 from quota.plans import load
+from quota.purchase import Purchase
 from quota.store.lmdb_file import FILE, damage_of
 from quota.store.lmdb_store import LmdbStore
 from tests import ROOT, world
@@ -63,8 +64,10 @@ def test_a_server_with_a_full_disk_answers_503_to_debits_only_and_resumes(
     state = small_disk / "state"
     store = LmdbStore(state)
     plans, now = load(), datetime.now(UTC)
-    account = store.create_account("integral", plans, now).result()
-    key = {"Authorization": f"Bearer {store.create_key(account.id, plans, now).result()[1]}"}
+    account = store.accounts.create("integral", plans, now).result()
+    key = {
+        "Authorization": f"Bearer {store.accounts.create_key(account.id, plans, now).result()[1]}"
+    }
     limits = {f"SOCIETES_DEBIT_{plan}": "1000000" for plan in ("INTEGRAL", "VISITEUR")}
 
     with started(data, "--state", str(state), environment=limits) as server:
@@ -115,7 +118,7 @@ def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: P
     assert len(acked) > 1_000
     for company in random.Random(5).sample(acked, 500):
         _, charge = store.take_and_charge(
-            account_of(company), LIMIT, f"EE:{company}", COST, LIMIT, NOW
+            Purchase(account_of(company), LIMIT, f"EE:{company}", COST, LIMIT), NOW
         ).result(WAIT_S)
         assert charge
         assert charge.outcome == "already", f"company {company} was acknowledged and is not there"
@@ -138,7 +141,7 @@ def _charged_until_refused(address: str, key: Mapping[str, str]) -> list[int]:
 
 
 def _charge(store: LmdbStore, company: int) -> None:
-    future = store.take_and_charge(ACCOUNTS[0], LIMIT, f"EE:{company}", COST, LIMIT, NOW)
+    future = store.take_and_charge(Purchase(ACCOUNTS[0], LIMIT, f"EE:{company}", COST, LIMIT), NOW)
     _, charge = future.result(WAIT_S)
     assert charge
     assert charge.outcome == "charged"

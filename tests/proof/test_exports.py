@@ -38,8 +38,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def account(state: Path) -> Iterator[tuple[LmdbStore, str, dict[str, str]]]:
     """A store opened beside the server's, the id of an account in it, and a header with its key."""
     store, now = LmdbStore(state), datetime.now(UTC)
-    made = store.create_account("integral", PLANS, now).result()
-    key = store.create_key(made.id, PLANS, now).result()[1]
+    made = store.accounts.create("integral", PLANS, now).result()
+    key = store.accounts.create_key(made.id, PLANS, now).result()[1]
     yield store, made.id, {"Authorization": f"Bearer {key}"}
     store.close()
 

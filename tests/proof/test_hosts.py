@@ -87,8 +87,8 @@ def hosts(data: Path, centre: Server, *flags: str, count: int = HOSTS) -> Iterat
 def customer_of(centre: Server) -> Customer:
     store = RedisStore(centre.url)
     now = datetime.now(UTC)
-    account = store.create_account("data", PLANS, now, api_tool=True).result()
-    _, text = store.create_key(account.id, PLANS, now).result()
+    account = store.accounts.create("data", PLANS, now, api_tool=True).result()
+    _, text = store.accounts.create_key(account.id, PLANS, now).result()
     store.close()
     return Customer(account.id, text)
 
@@ -268,7 +268,7 @@ def test_hosts_without_leases_need_their_centre(data: Path, centre: Server) -> N
         again = [eventually(partial(_serves, at, customer)) for at in (one, other)]
         store = RedisStore(centre.url)
         (key,) = store.keys_of(customer.account).result()
-        store.revoke_key(key.id, datetime.now(UTC)).result()
+        store.accounts.revoke_key(key.id, datetime.now(UTC)).result()
         store.close()
         revoked = [ask(address, SEARCH, customer.headers)[0] for address in (one, other)]
 

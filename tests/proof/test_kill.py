@@ -36,7 +36,7 @@ FEWEST = min(20, ROUNDS)
 # Beside the rounds: the start, the stop, and one wait for a server that hangs.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(ROUNDS_SECONDS + 200)]
 
-# Longer than the store's own limit, after which the server answers 503 (quota/store/).
+# Longer than the store's own limit, after which the server answers 503 (quota/store/future.py).
 ANSWER_SECONDS = 30.0
 START_SECONDS = 120.0
 COMPANIES = 60
@@ -100,8 +100,8 @@ def test_no_charge_is_lost_or_doubled_and_no_limit_passed_when_workers_are_kille
         if number >= FEWEST and time.monotonic() > until:
             break
         now = datetime.now(UTC)
-        account = store.create_account("free", PLANS, now).result(ANSWER_SECONDS)
-        _, key = store.create_key(account.id, PLANS, now).result(ANSWER_SECONDS)
+        account = store.accounts.create("free", PLANS, now).result(ANSWER_SECONDS)
+        _, key = store.accounts.create_key(account.id, PLANS, now).result(ANSWER_SECONDS)
         answers = asyncio.run(_round(server, key, chance, busy=number % 2 == 0))
         usage = store.usage(account.id, FREE, now).result()
         lost += answers.lost

@@ -77,8 +77,8 @@ def key(state: Path) -> Iterator[list[dict[str, str]]]:
     store, now = LmdbStore(state), datetime.now(UTC)
     made = []
     for _ in range(1 + SWAPS // 50):
-        account = store.create_account("integral", PLANS, now).result()
-        _, text = store.create_key(account.id, PLANS, now).result()
+        account = store.accounts.create("integral", PLANS, now).result()
+        _, text = store.accounts.create_key(account.id, PLANS, now).result()
         made.append({"Authorization": f"Bearer {text}"})
     yield made
     store.close()

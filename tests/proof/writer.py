@@ -16,6 +16,7 @@ from typing import Any, Final
 import lmdb
 
 from quota.errors import StoreUnavailable
+from quota.purchase import Purchase
 from quota.store.lmdb_store import LmdbStore
 
 NOW: Final = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -33,7 +34,8 @@ def main(state: Path, seed: int, count: int, *, sync: bool) -> None:
     while done < count:
         group = range(done, min(count, done + chance.randint(1, 8)))
         futures = [
-            store.take_and_charge(account_of(i), LIMIT, f"EE:{i}", COST, LIMIT, NOW) for i in group
+            store.take_and_charge(Purchase(account_of(i), LIMIT, f"EE:{i}", COST, LIMIT), NOW)
+            for i in group
         ]
         for i, future in zip(group, futures, strict=True):
             try:

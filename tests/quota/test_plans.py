@@ -1,4 +1,4 @@
-"""The plan grid, as §8.1, §8.2 rule 6 and contract C1, C2, C4, D8 have it."""
+"""The plan grid: §8.1, §8.2 rule 6, contract C1, C2, C4, D8."""
 
 from dataclasses import astuple
 from decimal import Decimal

@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from quota.purchase import Purchase
 from quota.store.lmdb_store import LmdbStore
 from tests.proof.tools import absent
 from tests.serve import world
@@ -44,8 +45,8 @@ def store_of(data: Path) -> Iterator[LmdbStore]:
 def customer_of(data: Path, plan: str) -> Customer:
     with store_of(data) as store:
         now = datetime.now(UTC)
-        account = store.create_account(plan, PLANS, now, api_tool=plan == "data").result(10)
-        return Customer(account.id, store.create_key(account.id, PLANS, now).result(10)[1])
+        account = store.accounts.create(plan, PLANS, now, api_tool=plan == "data").result(10)
+        return Customer(account.id, store.accounts.create_key(account.id, PLANS, now).result(10)[1])
 
 
 def all_at_once(
@@ -93,7 +94,7 @@ def test_of_250_credits_at_four_workers_exactly_50_records_fit(tmp_path: Path) -
     customer = customer_of(data, "data")
     with store_of(data) as store:
         spent = store.take_and_charge(
-            customer.account, 1_000, "FR/depense", 4_750, 5_000, datetime.now(UTC)
+            Purchase(customer.account, 1_000, "FR/depense", 4_750, 5_000), datetime.now(UTC)
         )
         spent.result(10)
     paths = [f"/api/v1/societes/FR/{number:09}" for number in range(80) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""The store over real Redis and Valkey: the machine of the ledger, and servers that fail."""
+"""The store over real Redis and Valkey servers: the state machine, and servers that fail."""
 
 import logging
 import signal
@@ -14,7 +14,7 @@ from quota.errors import NotAllowedError, StoreUnavailable, WrongStoreError
 from quota.redis.connection import ANSWER_S, PAUSE_S
 from quota.redis.store import RedisStore
 from quota.results import Meter, Reservation
-from quota.store.promise import Promise
+from quota.store.future import StoreFuture
 from tests.proof.tools import need
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.servers import KINDS, SYNCED, Server, free_port, run_on, running
@@ -62,12 +62,12 @@ def test_a_key_revoked_by_another_host_is_nobody_at_the_next_look(
     server: Server, store: RedisStore
 ) -> None:
     """A4, A11"""
-    account = store.create_account("data", PLANS, NOON, nom="Société Générale").result()
-    key, text = store.create_key(account.id, PLANS, NOON).result()
+    account = store.accounts.create("data", PLANS, NOON, nom="Société Générale").result()
+    key, text = store.accounts.create_key(account.id, PLANS, NOON).result()
     elsewhere = RedisStore(server.url)
     before = elsewhere.identify(text).result()
 
-    store.revoke_key(key.id, NOON).result()
+    store.accounts.revoke_key(key.id, NOON).result()
 
     assert before == account
     assert elsewhere.identify(text).result() is None
@@ -76,9 +76,9 @@ def test_a_key_revoked_by_another_host_is_nobody_at_the_next_look(
 
 
 def test_what_waits_is_sent_at_once_and_answered_in_its_order(store: RedisStore) -> None:
-    promises = [store.take("a_", 700, NOON) for _ in range(1_000)]
+    futures = [store.take("a_", 700, NOON) for _ in range(1_000)]
 
-    used = [promise.result().used for promise in promises]
+    used = [future.result().used for future in futures]
 
     assert used == [*range(1, 701)] + [700] * 300
 
@@ -87,23 +87,23 @@ def test_a_transaction_begins_again_where_another_was_written_first(
     server: Server, store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two keys are allowed, and two hosts make the second at once"""
-    account = store.create_account("data", SMALL, NOON).result().id
-    store.create_key(account, SMALL, NOON).result()
+    account = store.accounts.create("data", SMALL, NOON).result().id
+    store.accounts.create_key(account, SMALL, NOON).result()
     elsewhere = RedisStore(server.url)
-    again = store._queue._transacted
+    again = store._queue._transact
     met: list[str] = []
 
-    def meanwhile(wish: Callable[..., object]) -> object:
+    def meanwhile(operation: Callable[..., object]) -> object:
         def slow(txn: object) -> object:
-            outcome = wish(txn)
+            outcome = operation(txn)
             if not met:
-                met.append(elsewhere.create_key(account, SMALL, NOON).result()[1])
+                met.append(elsewhere.accounts.create_key(account, SMALL, NOON).result()[1])
             return outcome
 
         return again(slow)
 
-    monkeypatch.setattr(store._queue, "_transacted", meanwhile)
-    refused = store.create_key(account, SMALL, NOON).exception()
+    monkeypatch.setattr(store._queue, "_transact", meanwhile)
+    refused = store.accounts.create_key(account, SMALL, NOON).exception()
 
     assert isinstance(refused, NotAllowedError)
     assert len(store.keys_of(account).result()) == 2
@@ -115,13 +115,13 @@ def test_scripts_that_the_server_forgot_are_sent_again(server: Server, store: Re
     with server.client as client:
         client.script_flush()
 
-    promises = [store.take("a_", 9, NOON) for _ in range(3)]
+    futures = [store.take("a_", 9, NOON) for _ in range(3)]
 
-    assert [promise.result().used for promise in promises] == [2, 3, 4]
+    assert [future.result().used for future in futures] == [2, 3, 4]
 
 
 def test_months_that_another_host_dropped_stay_dropped(server: Server, store: RedisStore) -> None:
-    """A host whose clock is behind, and which does not know yet"""
+    """A host whose clock is behind, and which has not seen the new floor"""
     elsewhere = RedisStore(server.url)
     elsewhere.take("a_", 9, NOON).result()
     store.take("a_", 9, NOON - timedelta(days=60)).result()
@@ -145,13 +145,13 @@ def test_a_server_is_copied_by_its_own_means(store: RedisStore, server: Server) 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_acknowledged_outlives_a_killed_server(kind: str) -> None:
-    """R2, with `appendfsync always`; the store mends itself, and says at once that it cannot"""
+    """R2, with `appendfsync always`; the store fails at once meanwhile, and recovers by itself"""
     with running(kind) as server:
         store = RedisStore(server.url)
-        promises = [store.take("a_", 10**6, NOON) for _ in range(2_000)]
-        promises[500].result()
+        futures = [store.take("a_", 10**6, NOON) for _ in range(2_000)]
+        futures[500].result()
         server.stop(signal.SIGKILL)
-        granted = sum(promise.exception() is None for promise in promises)
+        granted = sum(future.exception() is None for future in futures)
         began = time.monotonic()
         refused = [store.take("a_", 10**6, NOON).exception() for _ in range(100)]
         took = time.monotonic() - began
@@ -177,12 +177,12 @@ def test_a_server_that_is_stopped_is_not_waited_for_long(server: Server, store: 
 
     assert isinstance(refused, StoreUnavailable)
     assert took < ANSWER_S + 1
-    assert used in (0, 1)  # the answer was lost, the call may have been counted: never twice
+    assert used in (0, 1)  # the reply was lost: the call may have been counted, never twice
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_server_that_lost_its_rows_is_not_taken_for_an_empty_one(kind: str) -> None:
-    """Else every key would be unknown, and every counter at 0"""
+    """Otherwise every key would be unknown, and every counter at 0"""
     with running(kind, "--appendonly", "no") as server:
         store = RedisStore(server.url)
         store.take("a_", 9, NOON).result()
@@ -217,7 +217,7 @@ def test_a_server_that_would_lose_counters_is_refused(
 def test_a_server_that_may_forget_is_warned_of_or_refused(
     kind: str, options: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """§ 6 of the design: `appendfsync always` is advised"""
+    """`appendfsync always` is advised"""
     with running(kind, *options) as server:
         with caplog.at_level(logging.WARNING, "quota.redis"):
             RedisStore(server.url).close()
@@ -275,7 +275,7 @@ def test_a_place_for_an_export_is_held_on_all_hosts(server: Server, store: Redis
 
 
 def test_a_server_with_tls_and_a_password(tmp_path: Path) -> None:
-    """`rediss://`: its certificate and ours are checked"""
+    """`rediss://`: both certificates are checked"""
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = [need("openssl", "openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes"]
     command += ["-subj", "/CN=centre", "-addext", "subjectAltName=IP:127.0.0.1"]
@@ -299,8 +299,8 @@ def test_a_server_with_tls_and_a_password(tmp_path: Path) -> None:
     assert "geheim" not in str(caught.value)
 
 
-def _in_time(take: Callable[[], Promise[Meter]]) -> Meter:
-    """What is answered once the server is there again."""
+def _in_time(take: Callable[[], StoreFuture[Meter]]) -> Meter:
+    """The result once the server is reachable again."""
     deadline = time.monotonic() + 10
     while (refused := take().exception()) is not None:
         assert isinstance(refused, StoreUnavailable)
@@ -309,6 +309,6 @@ def _in_time(take: Callable[[], Promise[Meter]]) -> Meter:
     return take().result()
 
 
-def _after(seconds: float, take: Callable[[], Promise[Meter]]) -> BaseException | None:
+def _after(seconds: float, take: Callable[[], StoreFuture[Meter]]) -> BaseException | None:
     time.sleep(seconds)
     return take().exception()

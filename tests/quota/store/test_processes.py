@@ -1,4 +1,4 @@
-"""Several processes on one store: they agree exactly; one that is killed takes nothing along."""
+"""Several processes on one store: exact limits, also if one of them is killed."""
 
 import multiprocessing
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Reservation
 from quota.store.lmdb_file import FILE
@@ -38,7 +39,7 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 
 @pytest.fixture(params=("lmdb", *KINDS))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where an empty store is: a folder, or the address of a server."""
+    """The place of an empty store: a folder, or the address of a server."""
     if request.param == "lmdb":
         yield str(tmp_path)
         return
@@ -52,8 +53,8 @@ def _open(place: str) -> LmdbStore | RedisStore:
 
 def _take(place: str, count: int, limit: int) -> int:
     store = _open(place)
-    promises = [store.take("a_", limit, NOON) for _ in range(count)]
-    granted = sum(promise.result().granted for promise in promises)
+    futures = [store.take("a_", limit, NOON) for _ in range(count)]
+    granted = sum(future.result().granted for future in futures)
     store.close()
     return granted
 
@@ -67,11 +68,11 @@ def test_four_processes_grant_exactly_the_limit(place: str, pool: ProcessPoolExe
 
 def _read_companies(place: str) -> Counter[str]:
     store = _open(place)
-    promises = [
-        store.take_and_charge("a_", 10_000, f"EE/{number % 60}", 5, 250, NOON)
+    futures = [
+        store.take_and_charge(Purchase("a_", 10_000, f"EE/{number % 60}", 5, 250), NOON)
         for number in range(240)
     ]
-    charges = [promise.result()[1] for promise in promises]
+    charges = [future.result()[1] for future in futures]
     store.close()
     return Counter(charge.outcome for charge in charges if charge)
 
@@ -79,7 +80,7 @@ def _read_companies(place: str) -> Counter[str]:
 def test_four_processes_charge_exactly_the_companies_that_fit(
     place: str, pool: ProcessPoolExecutor
 ) -> None:
-    """D9, R7: 250 credits are 50 companies, each of them once, whoever asks and how often"""
+    """D9, R7: 250 credits are 50 companies, each charged once by all processes together"""
     outcomes = sum(pool.map(_read_companies, [place] * PROCESSES), Counter[str]())
 
     assert outcomes["charged"] == 50
@@ -89,10 +90,11 @@ def test_four_processes_charge_exactly_the_companies_that_fit(
 
 def _read_one_company(place: str) -> Counter[str]:
     store = _open(place)
-    promises = [
-        store.take_and_charge("a_", 10_000, "EE/10000018", 5, 250, NOON) for _ in range(250)
+    futures = [
+        store.take_and_charge(Purchase("a_", 10_000, "EE/10000018", 5, 250), NOON)
+        for _ in range(250)
     ]
-    charges = [promise.result()[1] for promise in promises]
+    charges = [future.result()[1] for future in futures]
     store.close()
     return Counter(charge.outcome for charge in charges if charge)
 
@@ -132,8 +134,8 @@ def test_a_key_revoked_elsewhere_is_nobody_at_the_next_look(
 ) -> None:
     """A4"""
     store = LmdbStore(folder)
-    account = store.create_account("free", PLANS, NOON).result()
-    key, text = store.create_key(account.id, PLANS, NOON).result()
+    account = store.accounts.create("free", PLANS, NOON).result()
+    key, text = store.accounts.create_key(account.id, PLANS, NOON).result()
     assert store.identify(text).result() == account
 
     pool.submit(_revoke, folder, key.id).result()
@@ -144,24 +146,24 @@ def test_a_key_revoked_elsewhere_is_nobody_at_the_next_look(
 
 def _revoke(folder: Path, key_id: str) -> None:
     store = LmdbStore(folder)
-    store.revoke_key(key_id, NOON).result()
+    store.accounts.revoke_key(key_id, NOON).result()
     store.close()
 
 
 def _acknowledge(folder: Path) -> None:
-    """Write a byte for each call that was granted, until somebody kills us."""
+    """Write a byte for each granted call, until the test kills this process."""
     store = LmdbStore(folder)
     while True:
-        for promise in [store.take("a_", 10**9, NOON) for _ in range(20)]:
-            promise.result()
+        for future in [store.take("a_", 10**9, NOON) for _ in range(20)]:
+            future.result()
             os.write(1, b".")
 
 
 def test_a_killed_process_loses_nothing_that_it_acknowledged(folder: Path) -> None:
-    """R2: and what it did not acknowledge is at most what it had asked for"""
+    """R2: at most the operations under way are counted without being acknowledged"""
     code = (
         "import sys; from pathlib import Path\n"
-        "from tests.quota.test_processes import _acknowledge\n"
+        "from tests.quota.store.test_processes import _acknowledge\n"
         "_acknowledge(Path(sys.argv[1]))\n"
     )
     acknowledged = 0
@@ -190,7 +192,7 @@ def test_reader_slots_of_killed_processes_are_freed(folder: Path) -> None:
         "print('reading', flush=True)\n"
         "time.sleep(60)\n"
     )
-    # One lives: with the last user of the file its table would go too.
+    # One process lives: with the last user of the file its reader table would go, too.
     alive, *killed = readers = [_python(code, folder) for _ in range(4)]
     for process in readers:
         assert process.stdout
@@ -200,7 +202,7 @@ def test_reader_slots_of_killed_processes_are_freed(folder: Path) -> None:
         process.wait()
 
     store = LmdbStore(folder)
-    table = store._environment._opened().readers()
+    table = store._file._opened().readers()
     store.close()
 
     for process in readers:

@@ -1,4 +1,4 @@
-"""The ledger over a dict: what is counted, charged, held and refused, in whatever order."""
+"""The ledger over a dict: counting, charging, reserving and refusing, in any order."""
 
 from datetime import timedelta
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 from quota.errors import NotAllowedError, UnknownError
+from quota.purchase import Purchase
 from quota.results import Refusal, Reservation
 from tests.quota.dict_store import DictStore
 from tests.quota.machine import StoreAgainstModel
@@ -22,7 +23,7 @@ class LedgerAgainstModel(StoreAgainstModel):
 
 
 TestLedger = LedgerAgainstModel.TestCase
-# It costs no disk: five times as many examples as elsewhere.
+# A dict is fast, so there are five times as many examples as elsewhere.
 TestLedger.settings = settings(max_examples=5 * settings().max_examples)
 
 HOUR = timedelta(hours=1)
@@ -44,9 +45,13 @@ def test_a_company_is_charged_once_a_month_and_free_at_zero() -> None:
     """D9"""
     store = DictStore()
 
-    charges = [store.take_and_charge(A, 9, "EE/1", 5, 5, NOON).result()[1] for _ in range(2)]
-    other = store.take_and_charge(A, 9, "EE/2", 5, 5, NOON).result()[1]
-    december = store.take_and_charge(A, 9, "EE/1", 5, 5, NOON + 10 * 24 * HOUR).result()[1]
+    charges = [
+        store.take_and_charge(Purchase(A, 9, "EE/1", 5, 5), NOON).result()[1] for _ in range(2)
+    ]
+    other = store.take_and_charge(Purchase(A, 9, "EE/2", 5, 5), NOON).result()[1]
+    december = store.take_and_charge(Purchase(A, 9, "EE/1", 5, 5), NOON + 10 * 24 * HOUR).result()[
+        1
+    ]
 
     assert [(c.outcome, c.cost, c.left) for c in charges if c] == [
         ("charged", 5, 0),
@@ -61,10 +66,10 @@ def test_a_company_is_charged_once_a_month_and_free_at_zero() -> None:
 def test_packs_pay_what_the_grant_does_not() -> None:
     """D8"""
     store = DictStore()
-    account = store.create_account("data", PLANS, NOON).result().id
-    store.add_credits(account, 100)
+    account = store.accounts.create("data", PLANS, NOON).result().id
+    store.accounts.add_credits(account, 100)
 
-    charge = store.take_and_charge(account, 9, "UK/00944111", 5, 3, NOON).result()[1]
+    charge = store.take_and_charge(Purchase(account, 9, "UK/00944111", 5, 3), NOON).result()[1]
 
     assert charge
     assert charge.left == 98
@@ -73,7 +78,7 @@ def test_packs_pay_what_the_grant_does_not() -> None:
 
 def test_no_company_is_charged_when_the_call_is_refused() -> None:
     """D5: the daily limit comes before the charge"""
-    meter, charge = DictStore().take_and_charge(A, 0, "EE/1", 5, 250, NOON).result()
+    meter, charge = DictStore().take_and_charge(Purchase(A, 0, "EE/1", 5, 250), NOON).result()
 
     assert not meter.granted
     assert charge is None
@@ -84,7 +89,8 @@ def test_exactly_fifty_records_fit_the_credits_of_a_free_plan() -> None:
     store = DictStore()
 
     charges = [
-        store.take_and_charge(A, 999, f"EE/{n}", 5, 250, NOON).result()[1] for n in range(60)
+        store.take_and_charge(Purchase(A, 999, f"EE/{n}", 5, 250), NOON).result()[1]
+        for n in range(60)
     ]
 
     assert [c.outcome for c in charges if c] == ["charged"] * 50 + ["refused"] * 10
@@ -102,15 +108,15 @@ def test_a_call_given_back_can_be_taken_again_but_never_more() -> None:
 
 def test_a_lowered_plan_keeps_packs_whole() -> None:
     store = DictStore()
-    account = store.create_account("data", PLANS, NOON).result().id
-    store.add_credits(account, 7)
+    account = store.accounts.create("data", PLANS, NOON).result().id
+    store.accounts.add_credits(account, 7)
     for n in range(60):
-        store.take_and_charge(account, 999, f"EE/{n}", 5, 5_000, NOON)
+        store.take_and_charge(Purchase(account, 999, f"EE/{n}", 5, 5_000), NOON)
 
     left = store.usage(account, PLANS["free"], NOON).result().credits
 
     assert (left.grant, left.used, left.packs, left.left) == (250, 300, 7, 7)
-    charge = store.take_and_charge(account, 999, "EE/autre", 5, 250, NOON).result()[1]
+    charge = store.take_and_charge(Purchase(account, 999, "EE/autre", 5, 250), NOON).result()[1]
     assert charge
     assert charge.left == 2
     assert store.usage(account, PLANS["free"], NOON).result().credits.packs == 2
@@ -144,7 +150,7 @@ def test_only_so_many_exports_run_at_once() -> None:
 
 
 def test_an_export_that_comes_too_late_takes_no_place_that_is_gone() -> None:
-    """A dead process gives its place back; if it was only slow it must not send its file."""
+    """The place of a dead process becomes free; a slow process must not send its file."""
     store = DictStore()
     slow = store.reserve(A, 1, 2, HOUR, NOON).result()
     other = store.reserve(A, 1, 2, HOUR, NOON + HOUR).result()
@@ -223,39 +229,39 @@ def test_a_clock_set_before_what_was_compacted_gives_nothing_extra() -> None:
 @pytest.mark.parametrize("count", [0, -5, 10**9 + 1, 2**64])
 def test_a_pack_holds_from_one_credit_to_a_thousand_million(count: int) -> None:
     store = DictStore()
-    account = store.create_account("free", PLANS, NOON).result().id
+    account = store.accounts.create("free", PLANS, NOON).result().id
 
-    assert isinstance(store.add_credits(account, count).exception(), NotAllowedError)
+    assert isinstance(store.accounts.add_credits(account, count).exception(), NotAllowedError)
 
 
 def test_modules_are_had_with_a_custom_plan_only() -> None:
     store = DictStore()
-    account = store.create_account("carte", PLANS, NOON, modules=["bourse"]).result().id
+    account = store.accounts.create("carte", PLANS, NOON, modules=["bourse"]).result().id
 
     refused = [
-        store.create_account("data", PLANS, NOON, modules=["bourse"]).exception(),
-        store.set_plan(account, "free", PLANS, modules=["bourse"]).exception(),
+        store.accounts.create("data", PLANS, NOON, modules=["bourse"]).exception(),
+        store.accounts.set_plan(account, "free", PLANS, modules=["bourse"]).exception(),
     ]
 
     assert {type(one) for one in refused} == {NotAllowedError}
-    assert store.set_plan(account, "free", PLANS, modules=()).result().modules == ()
+    assert store.accounts.set_plan(account, "free", PLANS, modules=()).result().modules == ()
 
 
 def test_credits_of_nobody_are_refused() -> None:
-    assert isinstance(DictStore().add_credits("a_", 5).exception(), UnknownError)
+    assert isinstance(DictStore().accounts.add_credits("a_", 5).exception(), UnknownError)
 
 
 def test_an_identifier_that_no_key_can_hold_is_refused_and_nothing_is_charged() -> None:
     store = DictStore()
 
-    error = store.take_and_charge(A, 1, "FR/" + "é" * 300, 5, 250, NOON).exception()
+    error = store.take_and_charge(Purchase(A, 1, "FR/" + "é" * 300, 5, 250), NOON).exception()
 
     assert isinstance(error, NotAllowedError)
 
 
 def test_the_longest_identifier_fits() -> None:
     """§4.5, E1: 64 characters, at most four bytes each"""
-    charge = DictStore().take_and_charge(A, 1, "FR/" + "𝔸" * 64, 5, 250, NOON).result()[1]
+    charge = DictStore().take_and_charge(Purchase(A, 1, "FR/" + "𝔸" * 64, 5, 250), NOON).result()[1]
 
     assert charge
     assert charge.outcome == "charged"

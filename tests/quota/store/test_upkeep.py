@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from quota.errors import NotAllowedError, StoreUnavailable
+from quota.purchase import Purchase
 from quota.store import lmdb_file
 from quota.store.lmdb_file import FILE
 from quota.store.lmdb_store import LmdbStore
@@ -18,13 +19,13 @@ DECEMBER = NOON.replace(month=12)
 
 def test_compaction_drops_old_periods_and_nothing_else_while_others_write(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
-    account = store.create_account("free", PLANS, NOON).result().id
-    _, text = store.create_key(account, PLANS, NOON).result()
-    store.add_credits(account, 1_000).result()
+    account = store.accounts.create("free", PLANS, NOON).result().id
+    _, text = store.accounts.create_key(account, PLANS, NOON).result()
+    store.accounts.add_credits(account, 1_000).result()
     for number in range(5_000):
-        store.take_and_charge(account, 10**9, f"EE/{number}", 5, 10**9, NOON)
+        store.take_and_charge(Purchase(account, 10**9, f"EE/{number}", 5, 10**9), NOON)
     for number in range(10):
-        store.take_and_charge(account, 10**9, f"EE/{number}", 5, 10, DECEMBER).result()
+        store.take_and_charge(Purchase(account, 10**9, f"EE/{number}", 5, 10), DECEMBER).result()
     granted: list[bool] = []
     stop = threading.Event()
 
@@ -44,7 +45,7 @@ def test_compaction_drops_old_periods_and_nothing_else_while_others_write(tmp_pa
     assert usage.credits.packs == 1_000 - 8 * 5
     assert usage.calls.used == 10 + len(granted)
     assert store.identify(text).result()
-    again = store.take_and_charge(account, 10**9, "EE/1", 5, 10, DECEMBER).result()[1]
+    again = store.take_and_charge(Purchase(account, 10**9, "EE/1", 5, 10), DECEMBER).result()[1]
     assert again
     assert again.outcome == "already"
     store.close()
@@ -68,11 +69,11 @@ def test_backups_are_whole_while_others_write(tmp_path: Path) -> None:
     def write() -> None:
         number = 0
         while not stop.is_set():
-            promises = [
-                store.take_and_charge("a_", 10**9, f"EE/{number + n}", 5, 10**9, NOON)
+            futures = [
+                store.take_and_charge(Purchase("a_", 10**9, f"EE/{number + n}", 5, 10**9), NOON)
                 for n in range(100)
             ]
-            promises[-1].result()
+            futures[-1].result()
             number += 100
 
     thread = threading.Thread(target=write)

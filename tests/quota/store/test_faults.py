@@ -1,5 +1,7 @@
-"""A disk that is full, a write that fails, readers that fill the table: reads go on, writes say so,
-nothing is acknowledged that is not there, and the store goes on by itself.
+"""A full disk, a failed write, a full table of readers.
+
+Reads go on, writes fail with StoreUnavailable, nothing is acknowledged that is not stored, and the
+store recovers by itself.
 """
 
 import random
@@ -12,6 +14,7 @@ import lmdb
 import pytest
 
 from quota.errors import StoreUnavailable
+from quota.purchase import Purchase
 from quota.store.lmdb_file import LmdbFile
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.small import NOON, PLANS
@@ -28,13 +31,13 @@ def small(tmp_path: Path) -> Iterator[LmdbStore]:
 
 def test_a_full_store_refuses_reads_on_and_goes_on_after_compact(small: LmdbStore) -> None:
     """R4"""
-    account = small.create_account("free", PLANS, NOON).result()
-    _, text = small.create_key(account.id, PLANS, NOON).result()
+    account = small.accounts.create("free", PLANS, NOON).result()
+    _, text = small.accounts.create_key(account.id, PLANS, NOON).result()
     charged = 0
     with pytest.raises(StoreUnavailable, match="compact"):
         while True:
             company = "EE/" + "".join(random.choices(string.ascii_letters, k=60))
-            small.take_and_charge("a_", 10**9, company, 5, 10**9, NOON).result()
+            small.take_and_charge(Purchase("a_", 10**9, company, 5, 10**9), NOON).result()
             charged += 1
 
     assert small.usage("a_", PLANS["free"], NOON).result().credits.used == 5 * charged
@@ -70,7 +73,7 @@ def test_a_panic_fails_its_group_and_the_next_is_written_to_the_file_opened_anew
     """R3: after a failed write of a meta page LMDB refuses every write until it is opened again"""
     store = LmdbStore(tmp_path)
     store.take("a_", 9, NOON).result()
-    broken(store._environment, lmdb.PanicError("mdb_txn_begin"))
+    broken(store._file, lmdb.PanicError("mdb_txn_begin"))
 
     failed = store.take("a_", 9, NOON).exception()
     after = store.take("a_", 9, NOON).result()
@@ -78,7 +81,7 @@ def test_a_panic_fails_its_group_and_the_next_is_written_to_the_file_opened_anew
     assert isinstance(failed, StoreUnavailable)
     assert "give it space" in str(failed)
     assert after.used == 2
-    assert type(store._environment._env) is lmdb.Environment
+    assert type(store._file._env) is lmdb.Environment
     store.close()
 
 
@@ -87,7 +90,7 @@ def test_a_store_that_cannot_be_opened_anew_is_tried_again_at_each_group(
 ) -> None:
     store = LmdbStore(tmp_path)
     store.take("a_", 9, NOON).result()
-    broken(store._environment, lmdb.PanicError("mdb_txn_begin"))
+    broken(store._file, lmdb.PanicError("mdb_txn_begin"))
     with monkeypatch.context() as patch:
         patch.setattr("lmdb.open", _refuse)
         failed = [store.take("a_", 9, NOON).exception() for _ in range(2)]

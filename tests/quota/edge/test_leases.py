@@ -1,4 +1,4 @@
-"""Blocks of calls: nothing is granted twice and nothing is lost, whatever answers get lost.
+"""Blocks of calls: no call is granted twice or lost, even if replies are lost.
 
 The edges are rows of a dict, the centre is a real server. A move may not be sent, be done without
 its answer being heard, or be asked again by two processes at once.
@@ -130,7 +130,7 @@ class _Edges(RuleBasedStateMachine):
         return datetime.fromisoformat(f"{today}T12:00:00+00:00")
 
     def teardown(self) -> None:
-        """In the end all comes home, and the centre has counted what was served, no less."""
+        """In the end all blocks are returned, and the centre has counted exactly the calls served."""
         if not hasattr(self, "centre"):
             return
         for edge in range(EDGES):
@@ -158,7 +158,7 @@ def test_blocks_are_small_change_near_the_limit() -> None:
             centre.move("a_", f"{n:016x}", leases.block(1_000), 1_000, leases.PARTS, "2026-11-21")
             for n in range(120)
         ]
-        moved = [promise.result()[0] for promise in asked]
+        moved = [future.result()[0] for future in asked]
         centre.close()
 
     assert moved[:40] == [20] * 40
@@ -182,7 +182,7 @@ def test_a_refusal_is_believed_for_seconds_and_no_longer() -> None:
 
 
 def test_a_move_that_got_nothing_gets_nothing_when_it_is_asked_again() -> None:
-    """Two processes ask about it, and a call is given back in between: one would not be told"""
+    """Two processes send the move, and a call is given back in between"""
 
     def asked(name: str, calls: int) -> int:
         return centre.move("a_", name, calls, 2, leases.PARTS, "2026-11-21").result()[0]

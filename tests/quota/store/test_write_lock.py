@@ -1,4 +1,4 @@
-"""The turn to write: one at a time, nobody forgotten when one that waits is killed."""
+"""The write lock: one process at a time, and no waiter forgotten if another one is killed."""
 
 import os
 import subprocess
@@ -10,16 +10,16 @@ from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import lmdb
 import pytest
 
-from quota.bursts import limiter as limiter
+from quota.bursts import limiter
 from quota.bursts.gcra import Wait
 from quota.bursts.limiter import BurstLimiter
-from quota.bursts.shared_table import SharedTable
 from quota.store.lmdb_file import FILE, LmdbFile
 from quota.store.write_lock import WriteLock
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MEMORY = Path("/dev/shm")
 WAITING_S = 20.0
 
@@ -37,8 +37,8 @@ def file(tmp_path: Path) -> Path:
 
 @contextmanager
 def running(*arguments: object) -> Iterator[Process]:
-    """A process of this module, which says "open" once it is."""
-    command = [sys.executable, "-m", "tests.quota.test_turn", *map(str, arguments)]
+    """A process that runs `main`; it prints "open" once its file is open."""
+    command = [sys.executable, "-m", "tests.quota.store.test_write_lock", *map(str, arguments)]
     with subprocess.Popen(
         command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -60,15 +60,15 @@ def tell(process: Process, line: object) -> None:
     process.stdin.flush()
 
 
-# -- two files, one killed ---------------------------------------------------------
+# -- a killed waiter ---------------------------------------------------------------
 
 
 @pytest.mark.skipif(not os.access(MEMORY, os.W_OK), reason="a commit must not sleep: no /dev/shm")
-@pytest.mark.parametrize("kind", ["debit", "store"])
-def test_who_waits_behind_a_killed_process_gets_its_turn(kind: str) -> None:
-    """One writes, a second and a third wait. The second is killed; before it runs again (it shares
-    the CPU of the first and does not push in: SCHED_BATCH), the first ends and begins anew. A
-    wake-up that went to the dead one alone would leave the third asleep for ever.
+@pytest.mark.parametrize("kind", ["bursts", "store"])
+def test_a_waiter_behind_a_killed_process_gets_the_lock(kind: str) -> None:
+    """One process writes, a second and a third wait. The second is killed. Before it runs again (it
+    shares the processor of the first and yields to it: SCHED_BATCH), the first ends its write and
+    starts another. A wake-up for the dead process alone would leave the third asleep for ever.
     """
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(dir=MEMORY))
@@ -89,12 +89,12 @@ def test_who_waits_behind_a_killed_process_gets_its_turn(kind: str) -> None:
 
 
 def asleep(process: Process) -> None:
-    """Wait until it waits, or looks again and again whether it may go on."""
+    """Wait until the process sleeps, for the lock or between two attempts."""
     found = ""
     while found.count("S") < 5 and len(found) < 100:
         found += Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2][0]
         time.sleep(0.02)
-    assert process.poll() is None, "it was not kept from writing"
+    assert process.poll() is None, "the lock did not stop it"
 
 
 def ended(process: Process) -> bool:
@@ -105,8 +105,8 @@ def ended(process: Process) -> bool:
 
 
 def main(role: str, kind: str, folder: str) -> None:
-    """What `running` runs."""
-    write = _store(Path(folder)) if kind == "store" else _debit(Path(folder))
+    """The process of `running`."""
+    write = _store(Path(folder)) if kind == "store" else _bursts(Path(folder))
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     if role == "patient":
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
@@ -125,29 +125,29 @@ def _kill() -> None:
 
 
 def _store(folder: Path) -> Write:
-    environment = LmdbFile(folder, 1 << 20)
-    return lambda change: environment.write([lambda txn: (txn.put(b"x", b""), change())])
+    file = LmdbFile(folder, 1 << 20)
+    return lambda change: file.write([lambda txn: (txn.put(b"x", b""), change())])
 
 
-def _debit(folder: Path) -> Write:
+def _bursts(folder: Path) -> Write:
     limiter.PATIENCE_S = 60.0  # type: ignore[misc]
-    debit = BurstLimiter(folder, memory=folder)
+    bursts = BurstLimiter(folder, memory=folder)
 
     def write(change: Change) -> Wait:
-        def do(table: SharedTable) -> Wait:
-            table.put(b"who calls here: ", 1)
+        def decide(txn: "lmdb.Transaction[bytes]") -> Wait:
+            txn.put(b"x", b"")
             change()
             return Wait(0.0, 0, 0.0)
 
-        return debit._change(do)
+        return bursts._decide(decide, 0.0)
 
     return write
 
 
-# -- the turn ----------------------------------------------------------------------
+# -- the lock ----------------------------------------------------------------------
 
 
-def test_one_has_the_turn_and_others_are_told_after_their_patience(file: Path) -> None:
+def test_one_has_the_lock_and_others_time_out(file: Path) -> None:
     with closing(WriteLock(file)) as ours, closing(WriteLock(file)) as theirs:
         with ours.held(), pytest.raises(TimeoutError, match=r"Ä\.lmdb.*0\.05 s"), theirs.held(0.05):
             pass
@@ -155,7 +155,7 @@ def test_one_has_the_turn_and_others_are_told_after_their_patience(file: Path) -
             pass
 
 
-def test_the_turn_is_given_back_whatever_happens(file: Path) -> None:
+def test_the_lock_is_released_whatever_happens(file: Path) -> None:
     with closing(WriteLock(file)) as ours, closing(WriteLock(file)) as theirs:
         with pytest.raises(ZeroDivisionError), ours.held():
             raise ZeroDivisionError
@@ -166,33 +166,33 @@ def test_the_turn_is_given_back_whatever_happens(file: Path) -> None:
             pass
 
 
-def test_the_turn_of_a_killed_process_is_free(tmp_path: Path) -> None:
+def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     with (
         running("first", "store", tmp_path) as process,
-        closing(WriteLock(tmp_path / FILE)) as turn,
+        closing(WriteLock(tmp_path / FILE)) as lock,
     ):
         assert said(process) == "writing"
-        with pytest.raises(TimeoutError), turn.held(0.05):
+        with pytest.raises(TimeoutError), lock.held(0.05):
             pass
 
         process.kill()
 
-        with turn.held(WAITING_S):
+        with lock.held(WAITING_S):
             pass
 
 
-# -- who does not get it -----------------------------------------------------------
+# -- a lock that is not freed ------------------------------------------------------
 
 
 def test_a_stopped_process_stops_no_other_from_answering_bursts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """D7 fails open: one call waits, those after it do not"""
+    """D7 fails open: one call waits, the calls after it do not"""
     monkeypatch.setattr("quota.bursts.limiter.PATIENCE_S", 0.05)
     now = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
     with closing(BurstLimiter(tmp_path, memory=tmp_path)) as debit:
         debit.allow("a", 1, now)
-        (path,) = tmp_path.glob("societes-debit-*/debit.table")
+        (path,) = tmp_path.glob("societes-debit-*/debit.lmdb")
         with closing(WriteLock(path)) as stopped, stopped.held():
             waits = [debit.allow("a", 1, now) for _ in range(100)]
         monkeypatch.setattr(debit, "_paused_until", 0.0)

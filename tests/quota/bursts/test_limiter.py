@@ -1,85 +1,27 @@
-"""Bursts (D7): the bucket against a list of calls, and the file that workers share."""
+"""Burst limits (D7) in the file that the processes of a host share."""
 
-import errno
 import multiprocessing
 import os
+import signal
 import stat
+import subprocess
+import sys
+import time
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from quota.bursts import gcra
 from quota.bursts.limiter import BurstLimiter
+from quota.store.lmdb_file import damage_of
+from tests.proof.tools import small
 
 NOW = datetime(2026, 11, 21, 23, 59, tzinfo=UTC).timestamp()
 
 
-# -- the bucket --------------------------------------------------------------------
-
-
-@given(
-    st.integers(1, 600),
-    st.lists(st.floats(0, 5, allow_nan=False) | st.just(0.0), min_size=1, max_size=200),
-)
-def test_a_bucket_loses_a_call_and_fills_evenly(per_minute: int, pauses: list[float]) -> None:
-    """Against the bucket as one would write it down: a level that rises and falls"""
-    level, now = float(per_minute), NOW
-    full_at: int | None = None
-    for pause in pauses:
-        now += pause
-        level = min(per_minute, level + pause * per_minute / 60)
-
-        wait, full_at = gcra.draw(full_at, per_minute, now)
-
-        # Where the level is a whole number but for rounding, either answer is right.
-        if abs(level - 1) > 1e-6:
-            assert (wait.seconds == 0) == (level >= 1)
-        if wait.seconds:
-            assert wait.seconds == pytest.approx((1 - level) * 60 / per_minute, abs=1e-5)
-        else:
-            level = max(0.0, level - 1)
-            assert wait.remaining == pytest.approx(level, abs=1 + 1e-5)
-        assert wait.reset == pytest.approx((per_minute - level) * 60 / per_minute, abs=1e-5)
-
-
-@pytest.mark.parametrize("per_minute", [1, 7, 60, 120, 300, 600])
-def test_exactly_a_minutes_worth_passes_at_once(per_minute: int) -> None:
-    full_at: int | None = None
-    allowed = []
-    for _ in range(per_minute + 5):
-        wait, full_at = gcra.draw(full_at, per_minute, NOW)
-        allowed.append(not wait.seconds)
-
-    assert allowed == [True] * per_minute + [False] * 5
-
-
-def test_who_waits_as_told_is_allowed() -> None:
-    full_at: int | None = None
-    now = NOW
-    for _ in range(500):
-        wait, full_at = gcra.draw(full_at, 7, now)
-        if wait.seconds:
-            now += wait.seconds + 1e-6  # what a float of this size can tell apart
-            again, full_at = gcra.draw(full_at, 7, now)
-            assert again.seconds == 0
-
-
-def test_a_clock_that_was_ahead_makes_nobody_wait_more_than_a_minute() -> None:
-    _, full_at = gcra.draw(None, 60, NOW + 86_400)
-
-    wait, full_at = gcra.draw(full_at, 60, NOW)
-
-    assert wait == gcra.Wait(1.0, 0, 60.0)
-    assert gcra.draw(full_at, 60, NOW + 60)[0].remaining == 59
-
-
-# -- the file ----------------------------------------------------------------------
-
-# Each test has a folder instead of /dev/shm, which nobody would sweep.
+# Each test has a folder of its own in the place of /dev/shm.
 
 
 def test_a_minutes_worth_is_allowed_and_then_one_at_a_time(tmp_path: Path) -> None:
@@ -128,8 +70,8 @@ def test_two_state_folders_share_nothing(tmp_path: Path) -> None:
     other.close()
 
 
-def test_what_says_nothing_any_more_is_forgotten(tmp_path: Path) -> None:
-    debit = BurstLimiter(tmp_path, memory=tmp_path, slots=1 << 14)
+def test_rows_that_limit_nobody_are_deleted(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path, rows_most=10_000)
     for number in range(1_000):
         debit.allow(f"ip:{number}", 60, NOW)
         debit.day(f"ip:{number}", 9, NOW)
@@ -143,8 +85,8 @@ def test_what_says_nothing_any_more_is_forgotten(tmp_path: Path) -> None:
     debit.close()
 
 
-def test_what_still_counts_is_not_forgotten(tmp_path: Path) -> None:
-    debit = BurstLimiter(tmp_path, memory=tmp_path, slots=1 << 10)
+def test_rows_that_limit_somebody_are_kept(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path, rows_most=1_000)
     for number in range(200):
         debit.day(f"ip:{number}", 1, NOW)
     for _ in range(2_000):
@@ -154,8 +96,8 @@ def test_what_still_counts_is_not_forgotten(tmp_path: Path) -> None:
     debit.close()
 
 
-def test_a_full_table_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) -> None:
-    debit = BurstLimiter(tmp_path, memory=tmp_path, slots=1 << 10)
+def test_a_full_file_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path, rows_most=1_000)
 
     waits = [debit.day(f"ip:{number}", 1, NOW) for number in range(5_000)]
 
@@ -171,8 +113,8 @@ def test_a_full_table_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) ->
 def test_a_file_that_cannot_be_locked_limits_nobody_and_is_opened_anew(tmp_path: Path) -> None:
     debit = BurstLimiter(tmp_path, memory=tmp_path)
     debit.allow("a", 1, NOW)
-    no_lock = os.open(tmp_path, os.O_PATH)  # of which no lock can be had: EBADF
-    os.dup2(no_lock, debit._turn._file)
+    no_lock = os.open(tmp_path, os.O_PATH)  # flock fails on it with EBADF
+    os.dup2(no_lock, debit._lock._file)
     os.close(no_lock)
 
     assert debit.allow("a", 1, NOW).seconds == 0
@@ -180,34 +122,79 @@ def test_a_file_that_cannot_be_locked_limits_nobody_and_is_opened_anew(tmp_path:
     debit.close()
 
 
-def test_memory_that_is_full_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page of it that could not be had would end the process by a signal"""
+def test_memory_that_is_full_is_not_used(tmp_path: Path) -> None:
     memory = tmp_path / "memory"
     memory.mkdir()
-    write = os.pwrite
+    with small(memory, "4k"):
+        debit = BurstLimiter(tmp_path / "state", memory=memory)
 
-    def full(file: int, data: bytes, offset: int) -> int:
-        if Path(f"/proc/self/fd/{file}").readlink().is_relative_to(memory):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return write(file, data, offset)
+        assert [debit.allow("a", 1, NOW).seconds for _ in range(2)] == [0, 60]
+        assert list((tmp_path / "state").glob("debit-*/debit.lmdb"))
+        debit.close()
 
-    monkeypatch.setattr("os.pwrite", full)
 
-    debit = BurstLimiter(tmp_path / "state", memory=memory)
+def test_memory_that_becomes_full_limits_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    with small(memory, "64k"):
+        debit = BurstLimiter(tmp_path / "state", memory=memory)
+        debit.allow("a", 1, NOW)
+        with pytest.raises(OSError, match="space"):
+            (memory / "other").write_bytes(bytes(1 << 20))
 
-    assert [debit.allow("a", 1, NOW).seconds for _ in range(2)] == [0, 60]
-    assert [path.stat().st_size for path in memory.glob("*/debit.table")] == [0]
+        waits = [debit.allow(f"ip:{number}", 1, NOW) for number in range(2_000)]
+
+        assert not any(wait.seconds for wait in waits)
+        assert "not limited" in caplog.text
+        debit.close()
+
+
+def test_a_process_that_is_killed_anywhere_leaves_a_sound_file(tmp_path: Path) -> None:
+    chance = Random(1)
+    for _ in range(10):
+        with subprocess.Popen(
+            [sys.executable, "-c", _CALLER, str(tmp_path)], stdout=subprocess.PIPE
+        ) as caller:
+            assert caller.stdout
+            caller.stdout.readline()
+            time.sleep(chance.uniform(0.001, 0.05))
+            os.kill(caller.pid, signal.SIGKILL)
+        (file,) = tmp_path.glob("societes-debit-*/debit.lmdb")
+        assert not damage_of(file)
+
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
+    assert debit.rows() > 0
+    assert debit.allow("ip:0", 60, NOW).remaining < 60
     debit.close()
 
 
-def test_who_called_cannot_be_read_from_the_file(tmp_path: Path) -> None:
+_CALLER = """
+import sys
+from pathlib import Path
+from random import Random
+from quota.bursts.limiter import BurstLimiter
+from quota.store.lmdb_file import damage_of
+from tests.proof.tools import small
+limiter = BurstLimiter(Path(sys.argv[1]), memory=Path(sys.argv[1]))
+print(flush=True)
+number = 0
+while True:
+    number += 1
+    limiter.allow(f"ip:{number % 1000}", 60, 1.8e9 + number / 100)
+    limiter.day(f"ip:{number % 1000}", 9, 1.8e9 + number / 100)
+"""
+
+
+def test_callers_cannot_be_read_from_the_file(tmp_path: Path) -> None:
     debit = BurstLimiter(tmp_path, memory=tmp_path)
     debit.allow("192.0.2.77", 60, NOW)
     debit.close()
 
     (place,) = tmp_path.glob("societes-debit-*")
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
-    assert b"192.0.2.77" not in (place / "debit.table").read_bytes()
+    assert b"192.0.2.77" not in (place / "debit.lmdb").read_bytes()
 
 
 def test_the_memory_of_a_state_folder_that_is_gone_is_given_back(tmp_path: Path) -> None:
@@ -230,7 +217,7 @@ def test_without_memory_the_file_lies_in_the_state_folder_for_this_boot(tmp_path
 
     (place,) = list(tmp_path.iterdir())
     assert place.name.startswith("debit-")
-    assert (place / "debit.table").exists()
+    assert (place / "debit.lmdb").exists()
 
 
 def test_a_place_that_is_not_ours_is_not_used(tmp_path: Path) -> None:
@@ -246,7 +233,7 @@ def test_a_place_that_is_not_ours_is_not_used(tmp_path: Path) -> None:
     BurstLimiter(tmp_path / "state", memory=tmp_path).close()
 
     assert not list((tmp_path / "theirs").iterdir())
-    assert list((tmp_path / "state").glob("debit-*/debit.table"))
+    assert list((tmp_path / "state").glob("debit-*/debit.lmdb"))
 
 
 def test_a_place_of_another_user_is_not_used(
@@ -262,7 +249,7 @@ def test_a_place_of_another_user_is_not_used(
     BurstLimiter(tmp_path / "state", memory=tmp_path).close()
 
     assert not list(theirs.iterdir())
-    assert list((tmp_path / "state").glob("debit-*/debit.table"))
+    assert list((tmp_path / "state").glob("debit-*/debit.lmdb"))
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) -> None:

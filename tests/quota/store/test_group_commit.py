@@ -1,4 +1,4 @@
-"""The group commit: its order, answers after the commit only, and what a failure takes along."""
+"""The group commit: the order of operations, results only after the commit, and failures."""
 
 import asyncio
 import queue
@@ -12,14 +12,14 @@ import pytest
 from quota.errors import StoreUnavailable, UnknownError
 from quota.ledger.transaction import WriteTransaction
 from quota.store import group_commit as writers
-from quota.store.group_commit import GROUP, GroupCommit, Wish
-from quota.store.promise import Promise, settle
+from quota.store.future import StoreFuture, resolve
+from quota.store.group_commit import GROUP, GroupCommit, Operation
 
 NOTHING = cast(WriteTransaction, None)
 
 
 class Disk:
-    """Commits groups, and can be made to hold one back until the test lets it through."""
+    """A disk that commits groups, and can delay one until the test lets it through."""
 
     def __init__(self) -> None:
         self.groups: list[int] = []
@@ -27,9 +27,9 @@ class Disk:
         self.through = threading.Event()
         self.through.set()
 
-    def commit(self, wishes: Sequence[Wish[WriteTransaction]]) -> list[Any]:
-        self.groups.append(len(wishes))
-        outcomes = [wish(NOTHING) for wish in wishes]
+    def commit(self, operations: Sequence[Operation[WriteTransaction]]) -> list[Any]:
+        self.groups.append(len(operations))
+        outcomes = [operation(NOTHING) for operation in operations]
         self.reached.release()
         self.through.wait()
         return outcomes
@@ -39,7 +39,7 @@ def constant(value: object) -> Callable[[WriteTransaction], object]:
     return lambda txn: value
 
 
-def test_all_that_waits_is_committed_at_once_and_in_its_order() -> None:
+def test_queued_operations_are_committed_at_once_in_their_order() -> None:
     disk = Disk()
     writer = GroupCommit(disk.commit, lambda: None)
     done: list[int] = []
@@ -47,13 +47,13 @@ def test_all_that_waits_is_committed_at_once_and_in_its_order() -> None:
     writer.submit(constant(None))
     disk.reached.acquire()
 
-    def note(number: int) -> Wish[WriteTransaction]:
+    def note(number: int) -> Operation[WriteTransaction]:
         return lambda txn: done.append(number)
 
-    promises = [writer.submit(note(number)) for number in range(100)]
+    futures = [writer.submit(note(number)) for number in range(100)]
     disk.through.set()
-    for promise in promises:
-        promise.result(10)
+    for future in futures:
+        future.result(10)
     writer.close()
 
     assert disk.groups == [1, 100]
@@ -67,10 +67,10 @@ def test_after_a_group_the_next_one_gathers(monkeypatch: pytest.MonkeyPatch) -> 
     disk.through.clear()
     writer.submit(constant(None))
     disk.reached.acquire()
-    promises = [writer.submit(constant(None)) for _ in range(2)]
+    futures = [writer.submit(constant(None)) for _ in range(2)]
     disk.through.set()
-    for promise in promises:
-        promise.result(10)
+    for future in futures:
+        future.result(10)
 
     first = writer.submit(constant(None))
     time.sleep(0.1)
@@ -82,7 +82,7 @@ def test_after_a_group_the_next_one_gathers(monkeypatch: pytest.MonkeyPatch) -> 
     assert disk.groups == [1, 2, 2]
 
 
-def test_who_calls_alone_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lone_caller_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "GATHERING_S", 60.0)
     disk = Disk()
     writer = GroupCommit(disk.commit, lambda: None)
@@ -111,20 +111,20 @@ def test_nobody_is_answered_before_the_commit() -> None:
     disk = Disk()
     writer = GroupCommit(disk.commit, lambda: None)
     disk.through.clear()
-    promise = writer.submit(constant("granted"))
+    future = writer.submit(constant("granted"))
     disk.reached.acquire()
 
-    assert not promise.done()
+    assert not future.done()
     disk.through.set()
-    assert promise.result(10) == "granted"
+    assert future.result(10) == "granted"
     writer.close()
 
 
 def test_a_commit_that_fails_fails_all_of_its_group_and_the_next_goes_on() -> None:
-    def commit(wishes: Sequence[Wish[WriteTransaction]]) -> list[Any]:
-        outcomes = [wish(NOTHING) for wish in wishes]
+    def commit(operations: Sequence[Operation[WriteTransaction]]) -> list[Any]:
+        outcomes = [operation(NOTHING) for operation in operations]
         lost = StoreUnavailable("the disk is full; give it space")
-        return [lost] * len(wishes) if "bad" in outcomes else outcomes
+        return [lost] * len(operations) if "bad" in outcomes else outcomes
 
     writer = GroupCommit(commit, lambda: None)
 
@@ -140,8 +140,8 @@ def test_an_error_of_ours_is_shown_and_leaves_nobody_waiting(
     shown: queue.Queue[type[BaseException]] = queue.Queue()
     monkeypatch.setattr(threading, "excepthook", lambda error: shown.put(error.exc_type))
 
-    def commit(wishes: Sequence[Wish[WriteTransaction]]) -> list[Any]:
-        return [wish(NOTHING) for wish in wishes]
+    def commit(operations: Sequence[Operation[WriteTransaction]]) -> list[Any]:
+        return [operation(NOTHING) for operation in operations]
 
     def broken(txn: WriteTransaction) -> object:
         raise ZeroDivisionError
@@ -152,11 +152,11 @@ def test_an_error_of_ours_is_shown_and_leaves_nobody_waiting(
         writer.submit(broken).result(10)
     assert writer.submit(constant("good")).result(10) == "good"
     writer.close()
-    # The thread that failed shows it at its own end, which is not waited for by the next one.
+    # The failed thread reports at its end, for which the next thread does not wait.
     assert shown.get(timeout=10) is ZeroDivisionError
 
 
-def test_a_wish_after_the_end_is_refused_and_one_before_it_is_done() -> None:
+def test_an_operation_after_the_end_is_refused_and_one_before_it_is_done() -> None:
     writer = GroupCommit(Disk().commit, lambda: None)
     before = writer.submit(constant("good"))
     writer.close()
@@ -167,7 +167,7 @@ def test_a_wish_after_the_end_is_refused_and_one_before_it_is_done() -> None:
     assert isinstance(after.exception(10), StoreUnavailable)
 
 
-def test_a_writer_without_work_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_writer_calls_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quota.store.group_commit.IDLE_S", 0.01)
     rested = threading.Event()
     writer = GroupCommit(Disk().commit, rested.set)
@@ -178,7 +178,7 @@ def test_a_writer_without_work_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     writer.close()
 
 
-# -- promises ----------------------------------------------------------------------
+# -- futures -----------------------------------------------------------------------
 
 
 def test_a_loop_that_awaits_hundreds_is_woken_once() -> None:
@@ -195,15 +195,15 @@ def test_a_loop_that_awaits_hundreds_is_woken_once() -> None:
             return wake(*arguments)
 
         loop.call_soon_threadsafe = counted  # type: ignore[assignment, method-assign]
-        promises: list[Promise[int]] = [Promise() for _ in range(300)]
+        futures: list[StoreFuture[int]] = [StoreFuture() for _ in range(300)]
 
-        async def one(promise: Promise[int]) -> int:
-            return await promise
+        async def one(future: StoreFuture[int]) -> int:
+            return await future
 
-        tasks = [asyncio.ensure_future(one(promise)) for promise in promises]
+        tasks = [asyncio.ensure_future(one(future)) for future in futures]
         await asyncio.sleep(0)
         thread = threading.Thread(
-            target=settle, args=(list(zip(promises, range(300), strict=True)),)
+            target=resolve, args=(list(zip(futures, range(300), strict=True)),)
         )
         thread.start()
         answers = await asyncio.gather(*tasks)
@@ -215,20 +215,20 @@ def test_a_loop_that_awaits_hundreds_is_woken_once() -> None:
     assert woken == 1
 
 
-def test_a_promise_that_is_kept_is_awaited_at_once() -> None:
+def test_a_future_that_is_done_is_awaited_at_once() -> None:
     async def main() -> str:
-        promise: Promise[str] = Promise()
-        settle([(promise, "Orléans")])
-        return await promise
+        future: StoreFuture[str] = StoreFuture()
+        resolve([(future, "Orléans")])
+        return await future
 
     assert asyncio.run(main()) == "Orléans"
 
 
-def test_a_broken_promise_raises_where_it_is_awaited() -> None:
+def test_a_failed_future_raises_where_it_is_awaited() -> None:
     async def main() -> None:
-        promise: Promise[str] = Promise()
-        asyncio.get_running_loop().call_later(0.01, settle, [(promise, UnknownError("k_"))])
-        await promise
+        future: StoreFuture[str] = StoreFuture()
+        asyncio.get_running_loop().call_later(0.01, resolve, [(future, UnknownError("k_"))])
+        await future
 
     with pytest.raises(UnknownError):
         asyncio.run(main())
@@ -236,41 +236,41 @@ def test_a_broken_promise_raises_where_it_is_awaited() -> None:
 
 def test_a_request_that_is_gone_disturbs_nobody() -> None:
     async def main() -> int:
-        promises: list[Promise[int]] = [Promise(), Promise()]
+        futures: list[StoreFuture[int]] = [StoreFuture(), StoreFuture()]
 
-        async def one(promise: Promise[int]) -> int:
-            return await promise
+        async def one(future: StoreFuture[int]) -> int:
+            return await future
 
-        gone, stays = (asyncio.ensure_future(one(promise)) for promise in promises)
+        gone, stays = (asyncio.ensure_future(one(future)) for future in futures)
         await asyncio.sleep(0)
         gone.cancel()
-        settle([(promise, 7) for promise in promises])
+        resolve([(future, 7) for future in futures])
         return await stays
 
     assert asyncio.run(main()) == 7
 
 
-def awaited(promise: Promise[Any]) -> Any:
+def awaited(future: StoreFuture[Any]) -> Any:
     async def main() -> Any:
-        return await promise
+        return await future
 
     return asyncio.run(main())
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quota.store.promise.PATIENCE_S", 0.05)
+    monkeypatch.setattr("quota.store.future.PATIENCE_S", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")
 def test_what_nobody_waits_for_any_more_is_not_done() -> None:
-    """A client never waits for ever, and is told the truth: nothing was counted"""
+    """A client never waits for ever; the message says that nothing was counted"""
     done: list[str] = []
     begins = threading.Event()
 
-    def commit(wishes: Sequence[Wish[WriteTransaction]]) -> list[Any]:
+    def commit(operations: Sequence[Operation[WriteTransaction]]) -> list[Any]:
         begins.wait(10)
-        return [wish(NOTHING) for wish in wishes]
+        return [operation(NOTHING) for operation in operations]
 
     writer = GroupCommit(commit, lambda: None)
 
@@ -288,46 +288,46 @@ def test_what_was_begun_may_be_done_and_says_so() -> None:
     disk = Disk()
     disk.through.clear()
     writer = GroupCommit(disk.commit, lambda: None)
-    promise = writer.submit(constant(7))
+    future = writer.submit(constant(7))
     disk.reached.acquire()
 
     with pytest.raises(StoreUnavailable, match="may be counted"):
-        awaited(promise)
+        awaited(future)
     disk.through.set()
     writer.close()
 
-    assert promise.result(10) == 7
+    assert future.result(10) == 7
 
 
 @pytest.mark.usefixtures("impatient")
 def test_an_answer_that_comes_at_the_last_moment_counts() -> None:
-    promise: Promise[int] = Promise()
+    future: StoreFuture[int] = StoreFuture()
 
     async def main() -> int:
         async def one() -> int:
-            return await promise
+            return await future
 
         task = asyncio.ensure_future(one())
         await asyncio.sleep(0)
-        settle([(promise, 7)])
-        time.sleep(0.1)  # the loop is busy: the alarm and the answer are due together
+        resolve([(future, 7)])
+        time.sleep(0.1)  # the loop is busy: the time-out and the result are due together
         return await task
 
     assert asyncio.run(main()) == 7
 
 
 def test_a_loop_that_was_closed_is_not_woken() -> None:
-    promise: Promise[int] = Promise()
+    future: StoreFuture[int] = StoreFuture()
 
     async def main() -> None:
         async def one() -> int:
-            return await promise
+            return await future
 
         task = asyncio.ensure_future(one())
         await asyncio.sleep(0)
         task.cancel()
 
     asyncio.run(main())
-    settle([(promise, 1)])
+    resolve([(future, 1)])
 
-    assert promise.result() == 1
+    assert future.result() == 1

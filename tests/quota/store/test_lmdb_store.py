@@ -1,4 +1,4 @@
-"""The store over real LMDB: the same machine as the ledger's, and what only a file can do wrong."""
+"""The store over a real LMDB file: the state machine, and the faults of files."""
 
 import asyncio
 import tempfile
@@ -12,6 +12,7 @@ import pytest
 
 from quota import keys
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError, WrongStoreError
+from quota.purchase import Purchase
 from quota.results import Reservation
 from quota.store.lmdb_file import FILE
 from quota.store.lmdb_store import LmdbStore
@@ -27,7 +28,7 @@ class LmdbStoreAgainstModel(StoreAgainstModel):
         self.lmdb = self.store = LmdbStore(Path(self.folder.name))
 
     def rows(self) -> list[tuple[bytes, bytes]]:
-        return self.lmdb._environment.read(lambda txn: list(txn.scan(b"")))
+        return self.lmdb._file.read(lambda txn: list(txn.scan(b"")))
 
     def teardown(self) -> None:
         super().teardown()
@@ -46,8 +47,8 @@ def store(tmp_path: Path) -> Iterator[LmdbStore]:
 
 def test_what_was_promised_is_there_after_it_was_opened_again(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
-    account = store.create_account("data", PLANS, NOON, nom="Société Générale", api_tool=True)
-    _, text = store.create_key(account.result().id, PLANS, NOON).result()
+    account = store.accounts.create("data", PLANS, NOON, nom="Société Générale", api_tool=True)
+    _, text = store.accounts.create_key(account.result().id, PLANS, NOON).result()
     store.take(account.result().id, 9, NOON).result()
     store.close()
 
@@ -62,7 +63,7 @@ def test_a_call_that_could_not_be_written_in_time_is_not_counted_later(
     store: LmdbStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process is stopped in the middle of a write"""
-    monkeypatch.setattr("quota.store.promise.PATIENCE_S", 0.05)
+    monkeypatch.setattr("quota.store.future.PATIENCE_S", 0.05)
 
     async def ask() -> None:
         await store.take("a_", 9, NOON)
@@ -76,10 +77,10 @@ def test_a_call_that_could_not_be_written_in_time_is_not_counted_later(
 
 
 def test_what_was_asked_for_before_close_is_done(store: LmdbStore) -> None:
-    promises = [store.take("a_", 1_000, NOON) for _ in range(1_000)]
+    futures = [store.take("a_", 1_000, NOON) for _ in range(1_000)]
     store.close()
 
-    assert [promise.result().used for promise in promises] == list(range(1, 1_001))
+    assert [future.result().used for future in futures] == list(range(1, 1_001))
 
 
 def test_a_closed_store_refuses(store: LmdbStore) -> None:
@@ -93,8 +94,8 @@ def test_a_closed_store_refuses(store: LmdbStore) -> None:
 def test_nothing_of_a_key_is_on_disk_but_its_digest_and_last_four(tmp_path: Path) -> None:
     """A11"""
     store = LmdbStore(tmp_path)
-    account = store.create_account("free", PLANS, NOON).result().id
-    _, text = store.create_key(account, PLANS, NOON).result()
+    account = store.accounts.create("free", PLANS, NOON).result().id
+    _, text = store.accounts.create_key(account, PLANS, NOON).result()
     store.identify(text).result()
     store.close()
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -114,11 +115,13 @@ def test_only_its_owner_can_read_the_store(tmp_path: Path) -> None:
 
 def test_a_revoked_key_is_nobody_and_the_others_stay(store: LmdbStore) -> None:
     """§5 rule 6, A4"""
-    account = store.create_account("data", PLANS, NOON).result()
-    (first, one), (_, two) = (store.create_key(account.id, PLANS, NOON).result() for _ in "ab")
+    account = store.accounts.create("data", PLANS, NOON).result()
+    (first, one), (_, two) = (
+        store.accounts.create_key(account.id, PLANS, NOON).result() for _ in "ab"
+    )
 
-    ended = store.revoke_key(first.id, NOON + timedelta(days=1)).result()
-    again = store.revoke_key(first.id, NOON + timedelta(days=2)).result()
+    ended = store.accounts.revoke_key(first.id, NOON + timedelta(days=1)).result()
+    again = store.accounts.revoke_key(first.id, NOON + timedelta(days=2)).result()
 
     assert store.identify(one).result() is None
     assert store.identify(two).result() == account
@@ -134,56 +137,62 @@ def test_a_revoked_key_is_nobody_and_the_others_stay(store: LmdbStore) -> None:
 )
 def test_a_plan_has_so_many_active_keys(store: LmdbStore, plan: str, cap: int) -> None:
     """§8.1, A9"""
-    account = store.create_account(plan, PLANS, NOON).result().id
-    made = [store.create_key(account, PLANS, NOON).result()[0] for _ in range(cap)]
+    account = store.accounts.create(plan, PLANS, NOON).result().id
+    made = [store.accounts.create_key(account, PLANS, NOON).result()[0] for _ in range(cap)]
 
-    refused = store.create_key(account, PLANS, NOON).exception()
-    store.revoke_key(made[0].id, NOON).result()
+    refused = store.accounts.create_key(account, PLANS, NOON).exception()
+    store.accounts.revoke_key(made[0].id, NOON).result()
 
     assert isinstance(refused, NotAllowedError)
     assert f"key revoke {min(made, key=lambda key: key.id).id}" in str(refused)
-    assert store.create_key(account, PLANS, NOON, label="après").result()[0].label == "après"
+    assert (
+        store.accounts.create_key(account, PLANS, NOON, label="après").result()[0].label == "après"
+    )
 
 
 def test_keys_go_on_when_the_plan_is_lowered(store: LmdbStore) -> None:
     """A9"""
-    account = store.create_account("data", PLANS, NOON, api_tool=True).result().id
-    texts = [store.create_key(account, PLANS, NOON).result()[1] for _ in range(3)]
+    account = store.accounts.create("data", PLANS, NOON, api_tool=True).result().id
+    texts = [store.accounts.create_key(account, PLANS, NOON).result()[1] for _ in range(3)]
 
-    lowered = store.set_plan(account, "free", PLANS).result()
+    lowered = store.accounts.set_plan(account, "free", PLANS).result()
 
     assert [store.identify(text).result() for text in texts] == [lowered] * 3
-    assert isinstance(store.create_key(account, PLANS, NOON).exception(), NotAllowedError)
+    assert isinstance(store.accounts.create_key(account, PLANS, NOON).exception(), NotAllowedError)
 
 
 def test_a_plan_of_nobody_is_refused(store: LmdbStore) -> None:
-    account = store.create_account("free", PLANS, NOON).result().id
+    account = store.accounts.create("free", PLANS, NOON).result().id
 
     for plan in ("visiteur", "platine"):
-        assert isinstance(store.create_account(plan, PLANS, NOON).exception(), UnknownError)
-        assert isinstance(store.set_plan(account, plan, PLANS).exception(), UnknownError)
-    tool = store.set_plan(account, "free", PLANS, api_tool=True).exception()
+        assert isinstance(store.accounts.create(plan, PLANS, NOON).exception(), UnknownError)
+        assert isinstance(store.accounts.set_plan(account, plan, PLANS).exception(), UnknownError)
+    tool = store.accounts.set_plan(account, "free", PLANS, api_tool=True).exception()
     assert isinstance(tool, NotAllowedError)
     assert "--api-tool" in str(tool)
 
 
 def test_what_does_not_exist_is_named(store: LmdbStore) -> None:
     with pytest.raises(UnknownError, match="a_nobody"):
-        store.account("a_nobody").result()
-    assert "a_nobody" in str(store.create_key("a_nobody", PLANS, NOON).exception())
-    assert "a_nobody" in str(store.set_plan("a_nobody", "free", PLANS).exception())
-    assert "k_none" in str(store.revoke_key("k_none", NOON).exception())
+        store.accounts.get("a_nobody").result()
+    assert "a_nobody" in str(store.accounts.create_key("a_nobody", PLANS, NOON).exception())
+    assert "a_nobody" in str(store.accounts.set_plan("a_nobody", "free", PLANS).exception())
+    assert "k_none" in str(store.accounts.revoke_key("k_none", NOON).exception())
 
 
 def test_accounts_are_listed_the_oldest_first(store: LmdbStore) -> None:
     made = [
-        store.create_account("carte", PLANS, NOON - timedelta(days=n), modules=("bourse",)).result()
+        store.accounts.create(
+            "carte", PLANS, NOON - timedelta(days=n), modules=("bourse",)
+        ).result()
         for n in range(5)
     ]
 
-    assert store.accounts().result() == made[::-1]
+    assert store.accounts.all().result() == made[::-1]
     assert made[0].modules == ("bourse",)
-    changed = store.set_plan(made[0].id, "carte", PLANS, modules=("bilans", "bourse")).result()
+    changed = store.accounts.set_plan(
+        made[0].id, "carte", PLANS, modules=("bilans", "bourse")
+    ).result()
     assert changed.modules == ("bilans", "bourse")
 
 
@@ -208,13 +217,13 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_byte_of_a_store(store: LmdbStore) -> None:
-    """ARCHITECTURE.md, quota store"""
-    account = store.create_account(
+    """quota/README.md, Rows"""
+    account = store.accounts.create(
         "carte", PLANS, NOON, nom="Żabka", api_tool=True, modules=["bourse"]
     ).result().id  # fmt: skip
-    key, text = store.create_key(account, PLANS, NOON, label="é").result()
-    store.add_credits(account, 1_000).result()
-    store.take_and_charge(account, 9, "UK/00944111", 5, 3, NOON).result()
+    key, text = store.accounts.create_key(account, PLANS, NOON, label="é").result()
+    store.accounts.add_credits(account, 1_000).result()
+    store.take_and_charge(Purchase(account, 9, "UK/00944111", 5, 3), NOON).result()
     done, held = (store.reserve(account, 9, 2, timedelta(hours=1), NOON).result() for _ in range(2))
     assert isinstance(done, Reservation)
     assert isinstance(held, Reservation)
@@ -222,7 +231,7 @@ def test_every_byte_of_a_store(store: LmdbStore) -> None:
     store.compact("2026-01")
     a, digest = account.encode(), keys.digest(text)
 
-    rows = store._environment.read(lambda txn: list(txn.scan(b"")))
+    rows = store._file.read(lambda txn: list(txn.scan(b"")))
 
     assert dict(rows) == {
         b"format": b"1",

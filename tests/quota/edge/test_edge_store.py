@@ -1,4 +1,4 @@
-"""An edge with its centre, without it, and with it again: real servers, a real file."""
+"""An edge with its centre, without it, and with it again, on real servers and a real file."""
 
 import asyncio
 import signal
@@ -13,8 +13,10 @@ from quota import keys
 from quota.edge import edge_store, leases
 from quota.edge.edge_store import FRESH_S, EdgeStore
 from quota.errors import StoreUnavailable, WrongStoreError
+from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Meter
+from quota.store.interface import Store
 from tests.quota.servers import Server, running
 from tests.quota.small import NOON, PLANS
 
@@ -42,9 +44,9 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
-def untended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing happens by itself but what a test waits for."""
-    monkeypatch.setattr(edge_store, "TEND_S", 0.05)
+def quick_maintenance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Maintenance runs every 50 ms, so that a test need not wait for it."""
+    monkeypatch.setattr(edge_store, "MAINTENANCE_S", 0.05)
 
 
 def edge(folder: Path, server: Server, clock: Clock | None = None) -> EdgeStore:
@@ -56,7 +58,7 @@ def used(centre: RedisStore) -> int:
 
 
 def taken(store: EdgeStore, count: int) -> list[Meter]:
-    """So many calls, one after the other; as many as there are until it is unavailable."""
+    """Up to `count` calls, one after the other, until the store is unavailable."""
 
     async def take() -> list[Meter]:
         meters: list[Meter] = []
@@ -65,7 +67,7 @@ def taken(store: EdgeStore, count: int) -> list[Meter]:
                 meters.append(await store.take("a_", LIMIT, NOON))
         except StoreUnavailable:
             pass
-        await asyncio.sleep(0.05)  # what is asked for ahead of time
+        await asyncio.sleep(0.05)  # for a refill ahead of time
         return meters
 
     return asyncio.run(take())
@@ -97,7 +99,7 @@ def test_an_edge_grants_exactly_the_limit_and_says_so(
 def test_without_its_centre_an_edge_goes_on_until_its_block_is_used(
     server: Server, centre: RedisStore, tmp_path: Path
 ) -> None:
-    """R6: then it is unavailable, which is not 429; and with it again, nothing is lost"""
+    """R6: then it is unavailable, which is not 429; with the centre again, nothing is lost"""
     store = edge(tmp_path, server)
     with_it = len(taken(store, 11))
     server.stop(signal.SIGKILL)
@@ -185,28 +187,28 @@ def test_a_block_whose_answer_was_lost_is_lent_once(
 ) -> None:
     monkeypatch.setattr("quota.redis.connection.ANSWER_S", 0.2)
     store = edge(tmp_path, server)
-    unheard = store._moved
+    unheard = store._send
 
     def deaf(*arguments: object) -> object:
         unheard(*arguments).result()  # type: ignore[arg-type]
         raise StoreUnavailable("the answer was lost")
 
-    monkeypatch.setattr(store, "_moved", deaf)
+    monkeypatch.setattr(store, "_send", deaf)
     assert taken(store, 1) == []
-    monkeypatch.setattr(store, "_moved", unheard)
+    monkeypatch.setattr(store, "_send", unheard)
     first = taken(store, 1)
     abandoned(store)
 
     assert [meter.used for meter in first] == [1]
-    assert used(centre) <= 4  # the block, and one asked for ahead of time
+    assert used(centre) <= 4  # the block, and one requested ahead of time
 
 
 def test_a_key_is_known_for_seconds_and_without_the_centre(
     server: Server, centre: RedisStore, tmp_path: Path
 ) -> None:
-    """A4: revoked, it is refused within FRESH_S while the centre is there"""
-    account = centre.create_account("free", PLANS, NOON).result()
-    key, text = centre.create_key(account.id, PLANS, NOON).result()
+    """A4: a revoked key is refused within FRESH_S while the centre is reachable"""
+    account = centre.accounts.create("free", PLANS, NOON).result()
+    key, text = centre.accounts.create_key(account.id, PLANS, NOON).result()
     clock = Clock()
     store = edge(tmp_path, server, clock)
 
@@ -216,7 +218,7 @@ def test_a_key_is_known_for_seconds_and_without_the_centre(
         return found.id if found else None
 
     first = asyncio.run(who())
-    centre.revoke_key(key.id, NOON).result()
+    centre.accounts.revoke_key(key.id, NOON).result()
     clock.now = NOON + timedelta(seconds=FRESH_S - 1)
     within = asyncio.run(who())
     clock.now = NOON + timedelta(seconds=FRESH_S)
@@ -235,8 +237,8 @@ def test_a_key_is_known_for_seconds_and_without_the_centre(
 def test_a_centre_that_says_nothing_is_waited_for_once(
     server: Server, centre: RedisStore, tmp_path: Path
 ) -> None:
-    account = centre.create_account("free", PLANS, NOON).result()
-    _, text = centre.create_key(account.id, PLANS, NOON).result()
+    account = centre.accounts.create("free", PLANS, NOON).result()
+    _, text = centre.accounts.create_key(account.id, PLANS, NOON).result()
     clock = Clock()
     store = edge(tmp_path, server, clock)
 
@@ -246,7 +248,7 @@ def test_a_centre_that_says_nothing_is_waited_for_once(
 
     known = [asyncio.run(who())]
     digest = keys.digest(text)
-    read = store._environment.read
+    read = store._file.read
     assert eventually(lambda: read(lambda txn: leases.recall(txn, digest)) is not None)
     assert server.process
     server.process.send_signal(signal.SIGSTOP)
@@ -269,10 +271,13 @@ def test_a_charge_is_the_centres_and_without_it_nothing_is_counted(
     store = edge(tmp_path, server)
 
     async def read(company: str) -> str:
-        meter, charge = await store.take_and_charge("a_", LIMIT, company, 5, 12, NOON)
+        meter, charge = await store.take_and_charge(Purchase("a_", LIMIT, company, 5, 12), NOON)
         assert charge
         await asyncio.sleep(0.05)
         return f"{charge.outcome} {meter.used}"
+
+    async def is_charged(company: str) -> bool:
+        return await store.is_charged("a_", company, NOON)
 
     outcomes = [asyncio.run(read(f"EE/{number}")) for number in (1, 1, 2, 3)]
     server.stop(signal.SIGKILL)
@@ -281,11 +286,21 @@ def test_a_charge_is_the_centres_and_without_it_nothing_is_counted(
     server.start()
     assert eventually(lambda: centre_of(store).calls("a_", LIMIT, NOON).exception() is None)
     taken(store, 1)
+    paid = asyncio.run(is_charged("EE/1")), asyncio.run(is_charged("EE/3"))
     store.close()
 
     assert outcomes == ["charged 1", "already 2", "charged 3", "refused 4"]
+    assert paid == (True, False)
     assert used(centre) == 5
     assert centre.usage("a_", PLANS["free"], NOON).result().credits.used == 10
+
+
+def test_accounts_are_the_centres(server: Server, centre: RedisStore, tmp_path: Path) -> None:
+    store: Store = edge(tmp_path, server)
+
+    assert store.accounts is None
+    assert centre.accounts.all().result() == []
+    store.close()
 
 
 def test_exports_are_the_centres(server: Server, centre: RedisStore, tmp_path: Path) -> None:
@@ -316,10 +331,10 @@ def centre_of(store: EdgeStore) -> RedisStore:
 
 
 def abandoned(store: EdgeStore) -> None:
-    """What a killed process leaves: nothing is given back."""
+    """End the store as a killed process does: no call is given back."""
     store._ending.set()
-    store._tending.join()
+    store._maintenance.join()
     store._writer.close()
-    store._environment.close()
+    store._file.close()
     if store._centre:
         store._centre.close()
