@@ -101,7 +101,7 @@ def _inspect(options: argparse.Namespace) -> None:
 
 
 def _list(options: argparse.Namespace) -> None:
-    for line in describe.kept_lines(options.data):
+    for line in describe.generation_lines(options.data):
         print(line)
 
 
@@ -114,7 +114,7 @@ def _diff(options: argparse.Namespace) -> None:
 
 
 def _verify(options: argparse.Namespace) -> None:
-    known = pointer.published(options.data)
+    known = pointer.read(options.data)
     if known is None:
         raise GenerationError(
             f"{options.data} has nothing published to verify; `python -m pipeline build` first"

@@ -23,9 +23,9 @@ from shards.sync import subset
 _PIECE: Final = 4_096
 
 
-def kept_lines(data: Path) -> Iterator[str]:
+def generation_lines(data: Path) -> Iterator[str]:
     """Every generation that is kept, the published one first, and what it changed."""
-    known = pointer.expected(data)
+    known = pointer.require(data)
     ways = change_steps.steps(data)
     for place, name in enumerate(known.kept):
         role = f"published {known.published}" if not place else "previous" if place == 1 else "kept"
@@ -58,7 +58,7 @@ def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iter
 def _step(data: Path, before: str, after: str) -> Iterator[ChangeStep]:
     """The step as the build wrote it, else made now, beside the data and for now only."""
     for name in (before, after):
-        pointer.named(name)
+        pointer.check_name(name)
     if before == after:
         raise GenerationError(f"{before} is compared with itself; name two generations")
     manifests = [generation_files.read_manifest(data / name) for name in (before, after)]
@@ -123,12 +123,12 @@ def _check_size(path: Path) -> None:
         return
     file = generation_files.read_manifest(path.parent).files.get(path.name)
     if file is not None:
-        manifests.same_sizes(path.parent, {path.name: file})
+        manifests.check_sizes(path.parent, {path.name: file})
 
 
 def data_lines(data: Path) -> Iterator[str]:
     """The generations in the folder `data`, and the files of the published one."""
-    known = pointer.expected(data)
+    known = pointer.require(data)
     yield f"{data}: {known.generation} published {known.published}, before it {known.previous}"
     folder = data / known.generation
     manifest = generation_files.read_manifest(folder)

@@ -35,7 +35,7 @@ def lines(options: BuildOptions) -> Iterator[str]:
     input_files.check(options.inputs)
     wanted = plan.wanted(options.pays, seeds)
     given = plan.read(options.inputs)
-    published = pointer.published(options.out)
+    published = pointer.read(options.out)
     compared = publication.counts_of(options.out, published)
     before = compared or {}
     found = _becomes(options, seeds, wanted, given)

@@ -46,7 +46,7 @@ def find(known: PublishedBuild, out: Path, tasks: Iterable[Task]) -> dict[str, B
     for task in tasks:
         country = receipt(known, out, task)
         path = known.folder / generation_files.shard_name(task.iso2)
-        if country and path.exists() and manifest.is_file(path, country.file):
+        if country and path.exists() and manifest.has_digest(path, country.file):
             found[task.iso2] = country
     return found
 

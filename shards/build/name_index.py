@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec import sorting, strings
-from shards.codec.arrays import distinct, ranges
-from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, counted_size, heavy_size
-from shards.codec.arrays import Rows
-from shards.codec.row_sets import Packing, mask_of
-from shards.codec.sorting import Keys, Sorted
+from shards.codec.arrays import Rows, distinct, ranges
 from shards.codec.folding import fold, fold_id
+from shards.codec.row_sets import Packing, mask_of
+from shards.codec.sorting import Keys, SortedRows
 from shards.codec.strings import END, Interval, Texts
+from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, counted_size, heavy_size
 
 Numbers = NDArray[np.uint32]
 
@@ -95,7 +94,7 @@ def _numbered(batch: str, pieces: _Pieces) -> Numbers:
     return np.fromiter(map(pieces.__getitem__, parts), dtype=np.uint32, count=len(parts))
 
 
-def by_name(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
+def sort_names(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
     """Rows by folded name, then raw name, ties in the order of `by_id` (contract B29)."""
     starts = names.starts[:-1].astype(np.int64)
     lengths = np.diff(names.starts.astype(np.int64))
@@ -108,14 +107,14 @@ def by_name(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
         second = np.where(left > 1, tokens[place + 1], 0).astype(np.uint64)
         return first << np.uint64(32) | second, left > 2
 
-    folded = sorting.refine(sorting.tied(by_id), level)
-    return sorting.by_bytes(noms, folded).rows
+    folded = sorting.refine(sorting.one_group(by_id), level)
+    return sorting.sort_texts(noms, folded).rows
 
 
 # -- words -------------------------------------------------------------------------
 
 
-def postings(names: FoldedNames) -> Postings:
+def make_postings(names: FoldedNames) -> Postings:
     """The rows of each word, each row once."""
     rows = np.repeat(np.arange(len(names.starts) - 1, dtype=np.uint64), np.diff(names.starts))
     pairs = distinct(names.tokens.astype(np.uint64) << np.uint64(32) | rows)
@@ -126,31 +125,31 @@ def postings(names: FoldedNames) -> Postings:
 
 def suffixes(words: Texts) -> Numbers:
     """The places where a character of a word begins, by the SUFFIX_BYTES bytes from there on."""
-    data = sorting.padded(words.data, SUFFIX_BYTES)
+    data = sorting.pad(words.data, SUFFIX_BYTES)
     text = data[: len(words.data)]
     # A suffix starts at a letter: not at an END, not inside a character.
     starts = np.flatnonzero((text != END[0]) & (text & 0xC0 != 0x80)).astype(np.uint32)
 
     def level(places: Rows, depth: int) -> tuple[Keys, NDArray[np.bool_]]:
         end = (depth + 1) * sorting.CHUNK
-        keys = sorting.heads(data, places.astype(np.int64) + end - sorting.CHUNK)
+        keys = sorting.prefix_keys(data, places.astype(np.int64) + end - sorting.CHUNK)
         return keys, np.full(len(places), end < SUFFIX_BYTES)
 
-    return sorting.refine(sorting.tied(starts), level).rows
+    return sorting.refine(sorting.one_group(starts), level).rows
 
 
-def sampled(data: memoryview | bytes, places: NDArray[np.generic]) -> Keys:
+def sample_keys(data: memoryview | bytes, places: NDArray[np.generic]) -> Keys:
     """The first 8 bytes of every SAMPLED-th place, as a number."""
-    return sorting.heads(sorting.padded(data), places[::SAMPLED].astype(np.int64))
+    return sorting.prefix_keys(sorting.pad(data), places[::SAMPLED].astype(np.int64))
 
 
-def owners(words: Texts) -> Numbers:
+def word_owners(words: Texts) -> Numbers:
     """Of every OWNED-th byte of the words, the number of the word that it belongs to."""
     places = np.arange(0, len(words.data), OWNED, dtype=np.uint32)
     return (np.searchsorted(words.starts, places, side="right") - 1).astype(np.uint32)
 
 
-def heavy(
+def heavy_sets(
     words: Texts, suffixes: Numbers, held: Postings, packing: Packing
 ) -> Iterator[tuple[Interval, bytes]]:
     """Each interval of suffixes whose words have too many rows to be united during a search.
@@ -162,7 +161,7 @@ def heavy(
     owners = (np.searchsorted(words.starts, suffixes, side="right") - 1).astype(np.uint32)
     counts = np.diff(held.starts.astype(np.int64))
     weight = np.concatenate(([0], np.cumsum(counts[owners])))
-    data = sorting.padded(words.data, SUFFIX_BYTES + 1)
+    data = sorting.pad(words.data, SUFFIX_BYTES + 1)
     rows = packing.rows
     met: set[Interval] = set()  # a node with one heavy part is that part, one letter further
     for part, _ in _nodes(data, suffixes, weight, counted_size(rows)):
@@ -213,7 +212,7 @@ def _listed(held: Postings, owners: Numbers) -> Rows:
     return held.rows[ranges(first, held.starts[owners + 1] - first)]
 
 
-def junctions(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
+def junction_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
     """The rows of each pair of characters on either side of a blank, pairs ascending."""
     words = bytes(names.words.data).decode().split("\n")[:-1]
     last = np.array([ord(word[-1]) for word in words], dtype=np.uint64)
@@ -248,19 +247,19 @@ def fold_ids(ids: Texts) -> Texts:
     )
 
 
-def by_identifier(ids: Texts) -> Sorted:
+def sort_identifiers(ids: Texts) -> SortedRows:
     """Rows by the bytes of their identifiers; a group of several rows shares one."""
-    return sorting.by_bytes(ids)
+    return sorting.sort_texts(ids)
 
 
-def width(given: Texts) -> int:
+def common_width(given: Texts) -> int:
     """The bytes from text to text where all, at least one, are of the same length; else 0."""
     lengths = np.diff(given.starts)
     same = len(lengths) and int(lengths.min()) == int(lengths.max())
     return int(lengths[0]) if same else 0
 
 
-def gathered(given: Texts, places: Rows) -> Texts:
+def take_texts(given: Texts, places: Rows) -> Texts:
     """The texts at `places`, in that order."""
     starts = given.starts.astype(np.int64)
     lengths = np.diff(starts)[places]
@@ -269,9 +268,9 @@ def gathered(given: Texts, places: Rows) -> Texts:
     return Texts(data.tobytes(), ends.astype(np.uint32))
 
 
-def prefixes(folded: Texts, by_folded: Rows, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
+def prefix_sets(folded: Texts, by_folded: Rows, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
     """The prefixes of `folded`, sorted identifiers, that too many rows have; prefixes ascending."""
-    data = sorting.padded(folded.data, SUFFIX_BYTES + 1)
+    data = sorting.pad(folded.data, SUFFIX_BYTES + 1)
     places = folded.starts[:-1]
     weight = np.arange(len(places) + 1)
     found = [

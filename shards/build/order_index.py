@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec import sort_keys
+from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
 from shards.codec.sort_keys import Keys
-from shards.codec.arrays import Rows
 from shards.query import ORDERS
 
 # A list is cut out of a longer one by partition where that saves sorting most of it.
@@ -53,7 +53,7 @@ def facts(effectif: NDArray[np.int32], site_web: NDArray[np.bool_]) -> FactColum
 def columns(found: FactColumns, layout: Sequence[Cell]) -> Iterator[IndexEntry]:
     """Tables that are read by row."""
     cell = np.repeat(np.arange(len(layout)), [cell.stop - cell.start for cell in layout])
-    yield IndexEntry(format.COLUMN, format.CELL, packed(cell, format.CELL_TYPE))
+    yield IndexEntry(format.COLUMN, format.CELL, array_bytes(cell, format.CELL_TYPE))
     yield IndexEntry(format.COLUMN, format.FACTS, found.values.tobytes())
 
 
@@ -62,7 +62,7 @@ def permutations(keys: Mapping[str, Keys], by_name: Rows, by_id: Rows) -> dict[s
     found: dict[str, Rows] = {"nom": by_name}
     for tri, (stored, sign) in sort_keys.KEY_OF.items():
         key = keys[stored]
-        found[tri] = sort_keys.by_number(key if sign > 0 else -key, by_id)
+        found[tri] = sort_keys.sort_by_key(key if sign > 0 else -key, by_id)
     return found
 
 
@@ -74,16 +74,18 @@ def orders_and_ranks(
     `ca_asc` is `ca_desc` backwards but for its ties: it has no rank and no steps of its own.
     """
     for tri in sorted(ORDERS):
-        yield IndexEntry(format.ORDER, tri.encode(), packed(kept(tri, keys, found[tri]), format.U4))
+        yield IndexEntry(
+            format.ORDER, tri.encode(), array_bytes(stored_order(tri, keys, found[tri]), format.U4)
+        )
         if tri in sort_keys.RANKED:
-            yield IndexEntry(format.RANK, tri.encode(), packed(ranks[tri], format.U4))
+            yield IndexEntry(format.RANK, tri.encode(), array_bytes(ranks[tri], format.U4))
     for tri in sorted(keys):
-        held = sort_keys.of_order(keys[tri][found[tri][: _known(keys[tri])]])
-        yield IndexEntry(format.KEY, tri.encode(), packed(held.keys, format.KEYS[tri]))
-        yield IndexEntry(format.STEP, tri.encode(), packed(held.places, format.U4))
+        held = sort_keys.key_runs(keys[tri][found[tri][: _known(keys[tri])]])
+        yield IndexEntry(format.KEY, tri.encode(), array_bytes(held.keys, format.KEYS[tri]))
+        yield IndexEntry(format.STEP, tri.encode(), array_bytes(held.places, format.U4))
 
 
-def kept(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
+def stored_order(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
     """What a shard keeps of an order: of the rows that are null in it, a page at the most."""
     if tri not in sort_keys.KEY_OF:
         return order
@@ -91,7 +93,9 @@ def kept(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
     return order[: _known(keys[stored]) + format.TOP_ROWS]
 
 
-def bounds(keys: Mapping[str, Keys], known: FactColumns, found: Mapping[str, Rows]) -> Iterator[IndexEntry]:
+def bounds(
+    keys: Mapping[str, Keys], known: FactColumns, found: Mapping[str, Rows]
+) -> Iterator[IndexEntry]:
     """What lies along the two orders that have bounds: facts, and the rows with a website."""
     bit = format.website_bit(known.values.dtype.str)
     by_ca = found["ca_desc"][: _known(keys["ca_desc"])]
@@ -99,10 +103,10 @@ def bounds(keys: Mapping[str, Keys], known: FactColumns, found: Mapping[str, Row
     for name in ("ca_desc", "effectif_desc"):
         rows = found[name][: _known(keys[name])]
         with_site = np.flatnonzero(known.values[rows] & bit)
-        yield IndexEntry(format.WEBSITE, name.encode(), packed(with_site, format.U4))
+        yield IndexEntry(format.WEBSITE, name.encode(), array_bytes(with_site, format.U4))
 
 
-def tops(
+def top_lists(
     found: Mapping[str, Rows], ranks: Mapping[str, Rows], layout: Sequence[Cell]
 ) -> list[IndexEntry]:
     """The first rows of each order in each large cell and in each large sector."""
@@ -115,7 +119,7 @@ def tops(
         IndexEntry(
             format.TOP,
             format.top_key(place, tri),
-            packed(found[tri][_least(ranks[tri][start:stop])], format.U4),
+            array_bytes(found[tri][_least(ranks[tri][start:stop])], format.U4),
         )
         for place, (start, stop) in spans.items()
         if stop - start >= format.TOP_LEAST
@@ -124,7 +128,7 @@ def tops(
     return sorted(heads)
 
 
-def packed(values: NDArray[Any], dtype: str) -> bytes:
+def array_bytes(values: NDArray[Any], dtype: str) -> bytes:
     """The bytes of an array of this type."""
     return np.ascontiguousarray(values, dtype=dtype).tobytes()
 

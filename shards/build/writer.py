@@ -16,18 +16,18 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from shards.codec import cells, sort_keys
 from shards import format
 from shards.build import name_index, order_index, phrase_index
-from shards.codec.cells import Cell
-from shards.errors import OutOfOrderError
 from shards.build.lmdb_writer import LmdbWriter, open_writer
-from shards.codec.sort_keys import Keys
-from shards.codec.arrays import Rows
-from shards.query import ORDERS
-from shards.codec.row_sets import Packing
-from shards.codec.strings import END, Texts
 from shards.build.name_index import FoldedNames
+from shards.codec import cells, sort_keys
+from shards.codec.arrays import Rows
+from shards.codec.cells import Cell
+from shards.codec.row_sets import Packing
+from shards.codec.sort_keys import Keys
+from shards.codec.strings import END, Texts
+from shards.errors import OutOfOrderError
+from shards.query import ORDERS
 
 # A dictionary of zstd is trained on some rows; on fewer than this it would be longer than its gain.
 _SAMPLES: Final = 4_000
@@ -84,7 +84,7 @@ def write(
     layout = _layout(columns, by_id)
     with open_writer(path) as tables:
         names = name_index.fold_names(columns.noms)
-        by_name = name_index.by_name(names, columns.noms, by_id)
+        by_name = name_index.sort_names(names, columns.noms, by_id)
         packing = _write_columns(tables, columns, layout, by_name, by_id)
         _write_names(tables, names, packing)
         _write_identifiers(tables, columns.ids, by_id, packing)
@@ -103,7 +103,7 @@ def _check_texts(name: str, found: Texts, rows: int) -> None:
 
 def _by_id(columns: Columns) -> Rows:
     """Rows by identifier, once each identifier is known to be the only one."""
-    found = name_index.by_identifier(columns.ids)
+    found = name_index.sort_identifiers(columns.ids)
     twice = np.flatnonzero(found.group[1:] == found.group[:-1])
     if len(twice):
         identifier = columns.ids[int(found.rows[twice[0]])].decode()
@@ -162,7 +162,7 @@ def _write_columns(
         order_index.columns(facts, layout),
         order_index.orders_and_ranks(keys, found, ranks),
         order_index.bounds(keys, facts, found),
-        order_index.tops(found, ranks, layout),
+        order_index.top_lists(found, ranks, layout),
     ):
         for entry in entries:
             tables.append(*entry)
@@ -185,15 +185,15 @@ def _keys(columns: Columns) -> dict[str, Keys]:
 
 def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> None:
     """Folded names, the index of their words, and what of it is united beforehand."""
-    held = name_index.postings(names)
+    held = name_index.make_postings(names)
     suffixes = name_index.suffixes(names.words)
     parts: dict[bytes, dict[str, Any]] = {
         format.NAME: {"tokens": names.tokens, "starts": names.starts},
         format.WORD: {
             "posting_starts": held.starts,
             "postings": held.rows,
-            "owners": name_index.owners(names.words),
-            "suffix_keys": name_index.sampled(names.words.data, suffixes),
+            "owners": name_index.word_owners(names.words),
+            "suffix_keys": name_index.sample_keys(names.words.data, suffixes),
             "suffixes": suffixes,
             **_texts(names.words),
         },
@@ -202,26 +202,26 @@ def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> No
         _append_all(tables, table, values)
     heavy = {
         format.interval_key(*interval): value
-        for interval, value in name_index.heavy(names.words, suffixes, held, packing)
+        for interval, value in name_index.heavy_sets(names.words, suffixes, held, packing)
     }
     for key in sorted(heavy):
         tables.append(format.HEAVY, key, heavy[key])
-    for key, value in name_index.junctions(names, packing):
+    for key, value in name_index.junction_sets(names, packing):
         tables.append(format.JUNCTION, key, value)
-    for key, value in phrase_index.phrases(names, packing):
+    for key, value in phrase_index.phrase_sets(names, packing):
         tables.append(format.PHRASE, key, value)
 
 
 def _write_identifiers(tables: LmdbWriter, ids: Texts, by_id: Rows, packing: Packing) -> None:
     folded = name_index.fold_ids(ids)
-    by_folded = by_id if folded is ids else name_index.by_identifier(folded).rows
-    ordered = name_index.gathered(folded, by_folded)
-    keys = name_index.sampled(ordered.data, ordered.starts[:-1])
+    by_folded = by_id if folded is ids else name_index.sort_identifiers(folded).rows
+    ordered = name_index.take_texts(folded, by_folded)
+    keys = name_index.sample_keys(ordered.data, ordered.starts[:-1])
     parts = {"rows": by_folded, "keys": keys, **_texts(ordered)}
-    if name_index.width(ordered):
+    if name_index.common_width(ordered):
         parts["starts"] = ordered.starts[:2]  # all as long as the first
     _append_all(tables, format.IDENT, parts)
-    for prefix, value in name_index.prefixes(ordered, by_folded, packing):
+    for prefix, value in name_index.prefix_sets(ordered, by_folded, packing):
         tables.append(format.PREFIX, prefix, value)
 
 

@@ -29,12 +29,12 @@ from shards.generations import atomic_files
 SUFFIX: Final = ".changes"
 CHANGES_VERSION: Final = 1
 
-GONE: Final = "supprimee"
-CAME: Final = "creee"
+DELETED: Final = "supprimee"
+CREATED: Final = "creee"
 CHANGED: Final = "modifiee"
-NATURES: Final = (GONE, CAME, CHANGED)
+NATURES: Final = (DELETED, CREATED, CHANGED)
 # The other way round, who went came and who came went.
-_BACKWARDS: Final = {GONE: CAME, CAME: GONE, CHANGED: CHANGED}
+_BACKWARDS: Final = {DELETED: CREATED, CREATED: DELETED, CHANGED: CHANGED}
 STATEMENTS: Final = "comptes"  # stands among the changed fields for the statement lines
 
 _MAGIC: Final = b"societes-diff\0\0\0"

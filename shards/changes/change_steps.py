@@ -99,7 +99,7 @@ def make(
             "counts": {iso2: found._asdict() for iso2, found in sorted(counts.items())},
             "files": {p.name: asdict(manifests.digest(p)) for p in sorted(staged.iterdir())},
         }
-        document["blake3"] = manifests.own_digest(document)
+        document["blake3"] = manifests.document_digest(document)
         packed = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
         atomic_files.write(staged / DOCUMENT, packed)
         shutil.rmtree(data / FOLDER / name, ignore_errors=True)  # one that is damaged
@@ -213,7 +213,7 @@ def _document(folder: Path) -> dict[str, Any]:
             )
         told = document.pop("blake3")
         named = f"{document['from']}-{document['to']}" == folder.name
-        if not named or told != manifests.own_digest(document):
+        if not named or told != manifests.document_digest(document):
             raise ValueError("it was changed after it was written")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptError(

@@ -13,7 +13,14 @@ from typing import Final
 
 import orjson
 
-from shards.changes.change_file import CAME, CHANGED, GONE, STATEMENTS, ChangeCounts, ChangeWriter
+from shards.changes.change_file import (
+    CHANGED,
+    CREATED,
+    DELETED,
+    STATEMENTS,
+    ChangeCounts,
+    ChangeWriter,
+)
 from shards.codec.record import FIELDS
 from shards.codec.strings import END
 from shards.generations import generation_files
@@ -39,7 +46,7 @@ def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Chan
     finally:
         for shard in shards:
             if shard is not None:
-                generation_files.give_back(shard)
+                generation_files.release_shard(shard)
 
 
 _Difference = tuple[str, str, tuple[str, ...]]
@@ -110,8 +117,8 @@ def _of_pairs(
 def _of_company(known: bytes, found: bytes, *, statements: bool) -> Iterator[_Difference]:
     before, after = orjson.loads(known), orjson.loads(found)
     if before["id"] != after["id"]:  # they only fold to the same
-        yield GONE, before["id"], ()
-        yield CAME, after["id"], ()
+        yield DELETED, before["id"], ()
+        yield CREATED, after["id"], ()
         return
     champs = [field for field in FIELDS if before[field] != after[field]]
     yield CHANGED, after["id"], tuple(chain(champs, [STATEMENTS] * statements))
@@ -124,9 +131,9 @@ def _of_group(
     known, found = _by_id(old, before), _by_id(new, after)
     for identifier in sorted(known.keys() | found.keys(), key=str.encode):
         if identifier not in found:
-            yield GONE, identifier, ()
+            yield DELETED, identifier, ()
         elif identifier not in known:
-            yield CAME, identifier, ()
+            yield CREATED, identifier, ()
         else:
             yield from _of_pairs(old, new, [(known[identifier], found[identifier])])
 

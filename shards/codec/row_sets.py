@@ -124,7 +124,7 @@ class Lookup(NamedTuple):
 
 
 EMPTY: Final = Listed(np.empty(0, dtype=np.uint32))
-NONE: Final = Lookup(0.0, lambda: EMPTY)
+NO_LOOKUP: Final = Lookup(0.0, lambda: EMPTY)
 
 
 def unpack(packed: memoryview | bytes, count: int) -> Packed:
@@ -149,16 +149,16 @@ def unpack_union(packed: memoryview | bytes, count: int) -> Packed | Counted:
     return Counted(size, _heads(packed)) if kind == COUNTED else unpack(packed, count)
 
 
-def opened(packed: Packed) -> RowSet:
+def expand(packed: Packed) -> RowSet:
     """The set in a form that can be tested."""
     return Listed(packed.rows()) if isinstance(packed, Gaps) else packed
 
 
-def to_open(packed: Packed) -> Lookup:
+def lazy_lookup(packed: Packed) -> Lookup:
     """`packed`, still to be opened."""
     cost = _OPENING * packed.size * isinstance(packed, Gaps)
     counted = None if packed.heads is None else Counted(packed.size, packed.heads)
-    return Lookup(cost, lambda: opened(packed), counted)
+    return Lookup(cost, lambda: expand(packed), counted)
 
 
 def union(one: RowSet, other: RowSet) -> RowSet:

@@ -71,7 +71,7 @@ def date_key(date: str | None) -> int:
     return int(date.replace("-", "").ljust(8, "0")) if date else 0
 
 
-def by_number(keys: Keys, by_id: Rows) -> Rows:
+def sort_by_key(keys: Keys, by_id: Rows) -> Rows:
     """Rows by key, ties in the order of `by_id`."""
     return by_id[np.argsort(keys[by_id], kind="stable")]
 
@@ -129,7 +129,7 @@ class KeyRuns:
         return found
 
 
-def of_order(keys: Keys) -> KeyRuns:
+def key_runs(keys: Keys) -> KeyRuns:
     """The steps of `keys`, which ascend and have no null among them.
 
     >>> of_order(np.array([-7, -3, -3])).places.tolist()

@@ -19,7 +19,7 @@ Keys = NDArray[np.uint64]
 CHUNK: Final = 8
 
 
-class Sorted(NamedTuple):
+class SortedRows(NamedTuple):
     """`rows` in order; `group[i]` is the place of the first row that compares equal to rows[i]."""
 
     rows: Rows
@@ -32,12 +32,12 @@ class Level(Protocol):
     def __call__(self, rows: Rows, depth: int, /) -> tuple[Keys, NDArray[np.bool_]]: ...
 
 
-def tied(rows: Rows) -> Sorted:
+def one_group(rows: Rows) -> SortedRows:
     """Rows that are still to be compared, in the order that settles ties."""
-    return Sorted(rows, np.zeros(len(rows), dtype=np.int64))
+    return SortedRows(rows, np.zeros(len(rows), dtype=np.int64))
 
 
-def refine(given: Sorted, level: Level) -> Sorted:
+def refine(given: SortedRows, level: Level) -> SortedRows:
     """`given` with the rows of each group sorted by what `level` says of them, depth by depth."""
     rows, group = given.rows.copy(), given.group.copy()
     places = _members(group)
@@ -58,16 +58,16 @@ def refine(given: Sorted, level: Level) -> Sorted:
         several &= np.bincount(index, weights=longer) > 0
         places = places[several[index]]
         depth += 1
-    return Sorted(rows, group)
+    return SortedRows(rows, group)
 
 
-def by_bytes(texts: Texts, given: Sorted | None = None) -> Sorted:
+def sort_texts(texts: Texts, given: SortedRows | None = None) -> SortedRows:
     """The places of `texts` by their bytes, a prefix before what it begins."""
-    places = tied(np.arange(len(texts), dtype=np.uint32)) if given is None else given
+    places = one_group(np.arange(len(texts), dtype=np.uint32)) if given is None else given
     return refine(places, _level(texts))
 
 
-def heads(data: NDArray[np.uint8], positions: NDArray[np.generic]) -> Keys:
+def prefix_keys(data: NDArray[np.uint8], positions: NDArray[np.generic]) -> Keys:
     """The 8 bytes from each position of `data`, as a number that sorts as they do.
 
     `data` must go on for 8 bytes after the last position.
@@ -80,13 +80,13 @@ def heads(data: NDArray[np.uint8], positions: NDArray[np.generic]) -> Keys:
     return keys
 
 
-def padded(data: memoryview | bytes, by: int = CHUNK) -> NDArray[np.uint8]:
+def pad(data: memoryview | bytes, by: int = CHUNK) -> NDArray[np.uint8]:
     """A copy of `data` with zeros behind it."""
     return np.frombuffer(bytes(data) + bytes(by), dtype=np.uint8)
 
 
 def _level(texts: Texts) -> Level:
-    data = padded(texts.data)
+    data = pad(texts.data)
     starts = texts.starts[:-1].astype(np.int64)
     lengths = np.diff(texts.starts.astype(np.int64)) - 1
 
@@ -95,7 +95,7 @@ def _level(texts: Texts) -> Level:
         position = np.minimum(starts[rows] + depth * CHUNK, len(data) - CHUNK)
         # What follows the end of a text is not a part of it: zeros instead.
         unused = np.clip((CHUNK - left) * 8, 0, 64).astype(np.uint64)
-        keys = heads(data, position)
+        keys = prefix_keys(data, position)
         half = unused // np.uint64(2)  # a shift by 64 is undefined, two by 32 are not
         rest = unused - half
         kept = np.asarray(keys >> half >> rest << rest << half, dtype=np.uint64)

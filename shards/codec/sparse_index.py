@@ -17,7 +17,7 @@ from shards.format import SAMPLED
 _HEAD: Final = 8
 
 
-class Even:
+class EvenPlaces:
     """The places 0, width, 2 × width, …: where texts of one length begin. Nothing is stored."""
 
     def __init__(self, width: int, count: int) -> None:
@@ -53,7 +53,7 @@ def probe(text: bytes) -> Probe:
     return Probe(text, np.array([low, low + (1 << 8 * (_HEAD - len(head)))], dtype=np.uint64))
 
 
-P = TypeVar("P", NDArray[np.uint32], Even)
+P = TypeVar("P", NDArray[np.uint32], EvenPlaces)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def inode_of(path: Path) -> Inode:
     return stat.st_dev, stat.st_ino
 
 
-def give_back(shard: Shard) -> None:
+def release_shard(shard: Shard) -> None:
     """Say that one of those who asked for `open_shard` is done with it."""
     with _lock:
         inode = _inodes[id(shard)]
@@ -95,7 +95,7 @@ class Generation:
 
     def close(self) -> None:
         for shard in self.shards.values():
-            give_back(shard)
+            release_shard(shard)
         self.reading.end()
 
     def __enter__(self) -> Self:
@@ -134,14 +134,14 @@ def open_folder(folder: Path, manifest: Manifest) -> Generation:
     reading = ReadLock(folder)
     shards = Base()
     try:
-        manifests.same_sizes(folder, manifest.files)
+        manifests.check_sizes(folder, manifest.files)
         reference = references.load((folder / REFERENCE).read_bytes())
         for pays in reference.pays:
             shards[pays.iso2] = open_shard(folder / shard_name(pays.iso2))
             _same_counts(shards[pays.iso2], pays.iso2, manifest)
     except BaseException:
         for shard in shards.values():
-            give_back(shard)
+            release_shard(shard)
         reading.end()
         raise
     return Generation(manifest.generation, manifest, reference, shards, reading)

@@ -18,7 +18,7 @@ HOLDER: Final = ".lock"
 
 
 @contextmanager
-def writing(data: Path) -> Iterator[None]:
+def write_lock(data: Path) -> Iterator[None]:
     """Be the only one who builds, publishes or rolls back in `data`.
 
     Raises:
@@ -80,7 +80,7 @@ class ReadLock:
 
 
 @contextmanager
-def removing(folder: Path) -> Iterator[bool]:
+def removal_lock(folder: Path) -> Iterator[bool]:
     """Whether `folder` may be removed now: nobody reads it, and nobody begins to within."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:

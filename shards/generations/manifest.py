@@ -136,7 +136,7 @@ def digest(path: Path) -> File:
     return File(size, first.hexdigest(), second.hexdigest())
 
 
-def is_file(path: Path, known: File) -> bool:
+def has_digest(path: Path, known: File) -> bool:
     """Are the bytes at `path` those of `known`? BLAKE3 alone tells, at the speed of the disk."""
     found = blake3()
     for piece in _pieces(path):
@@ -144,7 +144,7 @@ def is_file(path: Path, known: File) -> bool:
     return bool(found.hexdigest() == known.blake3)
 
 
-def same_sizes(folder: Path, files: Mapping[str, File]) -> None:
+def check_sizes(folder: Path, files: Mapping[str, File]) -> None:
     """Look at every file of `files` without reading it.
 
     Raises:
@@ -170,9 +170,9 @@ def verify_files(folder: Path, files: Mapping[str, File], own: str) -> None:
     Raises:
         CorruptError: naming the first file that differs, is missing, or does not belong.
     """
-    same_sizes(folder, files)
+    check_sizes(folder, files)
     for name, file in files.items():
-        if not is_file(folder / name, file):
+        if not has_digest(folder / name, file):
             raise CorruptError(
                 f"{folder / name} is not the file of the manifest (BLAKE3 differs); "
                 "build or fetch the generation again"
@@ -193,13 +193,13 @@ def _pieces(path: Path) -> Iterator[bytes]:
 # -- names -------------------------------------------------------------------------
 
 
-def own_digest(document: Mapping[str, Any]) -> str:
+def document_digest(document: Mapping[str, Any]) -> str:
     """The digest of what a document says, in hexadecimal."""
     return blake3(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _name(manifest: Manifest) -> str:
-    return own_digest({**asdict(manifest), "generation": ""})[:_ID_DIGITS]
+    return document_digest({**asdict(manifest), "generation": ""})[:_ID_DIGITS]
 
 
 def _fields(manifest: Manifest) -> dict[str, Any]:

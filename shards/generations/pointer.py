@@ -40,7 +40,7 @@ class Pointer:
         return (self.generation, *([self.previous] if self.previous else ()), *self.older)
 
 
-def published(data: Path) -> Pointer | None:
+def read(data: Path) -> Pointer | None:
     """What CURRENT says, or None where nothing has been published.
 
     Raises:
@@ -63,14 +63,14 @@ def published(data: Path) -> Pointer | None:
         ) from error
 
 
-def expected(data: Path) -> Pointer:
+def require(data: Path) -> Pointer:
     """What CURRENT says.
 
     Raises:
         CorruptError: if CURRENT cannot be understood.
         GenerationError: if nothing has been published.
     """
-    known = published(data)
+    known = read(data)
     if known is None:
         raise GenerationError(f"{data} has nothing published; `python -m pipeline build` does")
     return known
@@ -81,7 +81,7 @@ def is_name(name: object) -> TypeGuard[str]:
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
-def named(text: str) -> str:
+def check_name(text: str) -> str:
     """`text`, if it can be the name of a generation.
 
     Raises:
@@ -97,7 +97,7 @@ def named(text: str) -> str:
 
 def current(data: Path) -> str | None:
     """The published generation, or None."""
-    known = published(data)
+    known = read(data)
     return known.generation if known else None
 
 

@@ -116,7 +116,7 @@ def publish(
     Raises:
         ShardError: if a gate is closed. What was published stays so.
     """
-    before = pointer.published(data)
+    before = pointer.read(data)
     reference = references.load((staged / REFERENCE).read_bytes())
     counts = {pays.iso2: reference.societes(pays.iso2) for pays in reference.pays}
     closed = gates.closed(counts_of(data, before), counts)
@@ -148,7 +148,7 @@ def adopt(
     Args:
         keep, compare: as in `publish`.
     """
-    before = pointer.published(data)
+    before = pointer.read(data)
     old = _whole(data, before)
     if before and old and before.generation != manifest.generation:
         folder = data / before.generation
@@ -175,14 +175,14 @@ def rollback(data: Path, to: str | None = None) -> Pointer:
     """
     if not data.is_dir():
         raise GenerationError(f"{data} is no folder of generations")
-    with locks.writing(data):
+    with locks.write_lock(data):
         try:
-            known = pointer.published(data)
+            known = pointer.read(data)
         except ShardError:
             if to is None:  # a CURRENT that makes no sense is cured by saying what it should say
                 raise
             known = None
-        wanted = (known.previous if known else None) if to is None else pointer.named(to)
+        wanted = (known.previous if known else None) if to is None else pointer.check_name(to)
         if wanted is None:
             raise GenerationError(f"{data} has no previous generation to go back to; build one")
         folder = data / wanted
@@ -257,14 +257,14 @@ def _settle(staged: Path, folder: Path) -> None:
 
 def _prune(data: Path, keep: int) -> None:
     """Remove every generation behind the first `keep`, but one that somebody still reads."""
-    known = pointer.published(data)
+    known = pointer.read(data)
     assert known is not None
     kept = known.kept[:keep]
     if kept != known.kept:
         pointer.forget(data, known, kept)
     for path in data.iterdir():
         if (path / MANIFEST).exists() and path.name not in kept:
-            with locks.removing(path) as free:
+            with locks.removal_lock(path) as free:
                 if free:
                     # Gone at once for whoever looks, whatever happens next.
                     shutil.rmtree(path.rename(data / f"{atomic_files.STAGED}{path.name}"))

@@ -53,15 +53,15 @@ class AccessPath:
     run: Callable[[], FoundRows]
 
 
-def free() -> float:
+def no_cost() -> float:
     """The cost of what is listed already."""
     return 0.0
 
 
-NOTHING: Final = FoundRows(0, EMPTY.rows, free)
+NOTHING: Final = FoundRows(0, EMPTY.rows, no_cost)
 
 
-def cheapest(shard: Shard, asked: Predicates) -> AccessPath:
+def cheapest_path(shard: Shard, asked: Predicates) -> AccessPath:
     """The path of least estimated cost."""
     return min(_paths(shard, asked), key=lambda path: path.cost)
 
@@ -127,7 +127,7 @@ def _listing(
         left = rows()
         for test in tests(shard, asked, facts=facts, turnover=turnover, named=named):
             left = left.take(where(test(left)))
-        return FoundRows(len(left), lambda: left, free)
+        return FoundRows(len(left), lambda: left, no_cost)
 
     return AccessPath(CALL + each * size, run)
 

@@ -15,7 +15,7 @@ import numpy as np
 from shards.codec.arrays import Rows
 from shards.query import Query
 from shards.search.compiled_query import CompiledQuery, compile_query
-from shards.search.merge import MergedRow, MergeSource, page
+from shards.search.merge import MergedRow, MergeSource, merge_page
 from shards.search.planner import Matches, plans
 from shards.search.reader import Shard
 
@@ -58,7 +58,7 @@ def count_facets(shards: Mapping[str, Shard], query: Query, *, limit: int) -> Fa
             if found.total:
                 _count(counts, shard, question, found)
                 sources.append(MergeSource(shard, found.total, found.first))
-    rows = page(sources, query.tri, offset=0, limit=limit) if sources and limit else ()
+    rows = merge_page(sources, query.tri, offset=0, limit=limit) if sources and limit else ()
     return FacetCount(counts, rows)
 
 

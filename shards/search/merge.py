@@ -53,7 +53,7 @@ class _Merged(NamedTuple):
     at: NDArray[np.intp]
 
 
-def page(
+def merge_page(
     sources: Sequence[MergeSource], tri: str, *, offset: int, limit: int
 ) -> tuple[MergedRow, ...]:
     """Rows [offset, offset + limit) of all sources together, in the order `tri`.

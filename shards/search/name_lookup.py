@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows, distinct, ranges, where
-from shards.codec.row_sets import NONE, Counted, Listed, Lookup, Packed, RowSet, to_open
+from shards.codec.row_sets import NO_LOOKUP, Counted, Listed, Lookup, Packed, RowSet, lazy_lookup
 from shards.codec.sparse_index import Probe, SparseIndex
 from shards.codec.strings import Interval, Texts
 from shards.format import OWNED, SUFFIX_BYTES
@@ -52,27 +52,27 @@ class NameLookup:
     phrase: Callable[[bytes], Packed | None]
 
 
-def containing(index: NameLookup, part: bytes, what: Probe) -> Lookup:
+def rows_containing(index: NameLookup, part: bytes, what: Probe) -> Lookup:
     """The rows with a word that contains `part`; `what` is its first SUFFIX_BYTES, looked up."""
     interval = index.suffixes.beginning_with(what)
     if interval.first == interval.end:
-        return NONE
+        return NO_LOOKUP
     known = index.heavy(interval) if len(part) <= SUFFIX_BYTES else None
     if known is not None and not isinstance(known, Counted):
-        return to_open(known)
+        return lazy_lookup(known)
     cost = _LOOKUP + _UNITING * (interval.end - interval.first)
     return Lookup(cost, lambda: _united(index, part, interval), known)
 
 
 def _united(index: NameLookup, part: bytes, interval: Interval) -> RowSet:
-    owners = owners_of(index, interval)
+    owners = words_of_suffixes(index, interval)
     if len(part) > SUFFIX_BYTES:
         held = [part in index.words[owner] for owner in owners.tolist()]
         owners = owners[np.array(held, dtype=bool)]
-    return Listed(united_rows(index, owners))
+    return Listed(rows_of_words(index, owners))
 
 
-def owners_of(index: NameLookup, interval: Interval) -> Numbers:
+def words_of_suffixes(index: NameLookup, interval: Interval) -> Numbers:
     """The words in which these suffixes lie, ascending."""
     places = np.sort(np.asarray(index.suffixes.places[interval.first : interval.end]))
     found = index.owners.take(places // np.uint32(OWNED))
@@ -84,7 +84,7 @@ def owners_of(index: NameLookup, interval: Interval) -> Numbers:
     return distinct(found)
 
 
-def united_rows(index: NameLookup, owners: Numbers) -> Rows:
+def rows_of_words(index: NameLookup, owners: Numbers) -> Rows:
     """The rows of all these words, ascending, each once."""
     if len(owners) == 1:
         only = int(owners[0])
@@ -110,7 +110,7 @@ def folded_names(index: NameLookup, rows: Rows) -> list[bytes]:
     return names
 
 
-def beginning_with(index: NameLookup, prefix: bytes) -> Interval:
+def words_beginning_with(index: NameLookup, prefix: bytes) -> Interval:
     """The words that begin with `prefix`."""
     words = index.words
     first = _below(words, prefix)
@@ -131,7 +131,7 @@ def _below(words: Texts, text: bytes) -> int:
     return low
 
 
-def exactly(index: NameLookup, word: bytes) -> int | None:
+def word_number(index: NameLookup, word: bytes) -> int | None:
     """The number of `word`, if there is such a word."""
-    first, end = beginning_with(index, word + b"\n")
+    first, end = words_beginning_with(index, word + b"\n")
     return first if first < end else None

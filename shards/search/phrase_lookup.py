@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows, common, distinct, ranges, where
-from shards.codec.row_sets import EMPTY, NONE, Bits, Listed, Lookup, Mask, Packed, RowSet, to_open
+from shards.codec.row_sets import (
+    EMPTY,
+    NO_LOOKUP,
+    Bits,
+    Listed,
+    Lookup,
+    Mask,
+    Packed,
+    RowSet,
+    lazy_lookup,
+)
 from shards.codec.sparse_index import probe
 from shards.codec.strings import END, Interval
 from shards.format import SUFFIX_BYTES
@@ -48,22 +58,22 @@ class _Candidates(NamedTuple):
     rows: Callable[[], Rows]
 
 
-def holding(index: NameLookup, parts: Sequence[bytes]) -> Lookup:
+def rows_with_phrase(index: NameLookup, parts: Sequence[bytes]) -> Lookup:
     """The rows whose folded name holds `parts`, at least two, side by side."""
     pairs = [index.junction(_pair(*two)) for two in pairwise(parts)]
     known = [pair for pair in pairs if pair is not None]
     if len(known) < len(pairs):
-        return NONE
+        return NO_LOOKUP
     if len(parts) == 2 and all(map(_is_single, parts)):
-        return to_open(known[0])
+        return lazy_lookup(known[0])
     text = b" ".join(parts)
     if len(text) <= SUFFIX_BYTES and (listed := index.phrase(text)) is not None:
-        return to_open(listed)
-    last = name_lookup.beginning_with(index, parts[-1])
-    middle = [name_lookup.exactly(index, part) for part in parts[1:-1]]
+        return lazy_lookup(listed)
+    last = name_lookup.words_beginning_with(index, parts[-1])
+    middle = [name_lookup.word_number(index, part) for part in parts[1:-1]]
     between = [number for number in middle if number is not None]
     if last.first == last.end or len(between) < len(middle):
-        return NONE
+        return NO_LOOKUP
     what = _Sought(parts[0], between, last)
     bits = [pair for pair in known if isinstance(pair, Bits)]
     lists = sorted(_candidates(index, what, known), key=lambda one: one.size)
@@ -103,9 +113,9 @@ def _candidates(index: NameLookup, what: _Sought, pairs: Sequence[Packed]) -> It
     yield _of_words(index, what.last)
     ending = index.suffixes.beginning_with(probe((what.first + END)[:SUFFIX_BYTES]))
     if ending.end - ending.first <= _ENDINGS:
-        owners = name_lookup.owners_of(index, ending)
+        owners = name_lookup.words_of_suffixes(index, ending)
         size = int((index.starts.take(owners + 1) - index.starts.take(owners)).sum())
-        yield _Candidates(size, lambda: name_lookup.united_rows(index, owners))
+        yield _Candidates(size, lambda: name_lookup.rows_of_words(index, owners))
 
 
 def _of_words(index: NameLookup, numbers: Interval) -> _Candidates:

@@ -14,7 +14,7 @@ import numpy as np
 from shards import format
 from shards.codec import row_sets
 from shards.codec.arrays import Rows, distinct
-from shards.codec.row_sets import EMPTY, NONE, Counted, Lookup, RowSet
+from shards.codec.row_sets import EMPTY, NO_LOOKUP, Counted, Lookup, RowSet
 from shards.query import ORDERS
 from shards.search import access_paths, id_lookup, name_lookup, phrase_lookup, predicates, top_rows
 from shards.search.access_paths import FoundRows
@@ -60,27 +60,27 @@ def plan(shard: Shard, question: CompiledQuery, count: int) -> RowPlan:
     Args:
         count: the rows that will be asked for, at most: it decides what the way costs.
     """
-    asked = predicates.conditions(shard, question)
+    asked = predicates.bind(shard, question)
     if asked is None:
         return RowPlan(_PLAIN, lambda: NOTHING)
     if question.named is not None:
         return _named_plan(shard, question, asked, question.named, count)
-    total = counted(shard, asked)
+    total = count_without_rows(shard, asked)
     if total is None:
-        path = access_paths.cheapest(shard, asked)
+        path = access_paths.cheapest_path(shard, asked)
         return RowPlan(
             _PLAIN + path.cost / 1e3, lambda: _matches(shard, question, asked, path.run())
         )
     # How they would be listed is only thought of when a page needs it.
     found = FoundRows(
         total,
-        lambda: access_paths.cheapest(shard, asked).run().rows(),
-        lambda: access_paths.cheapest(shard, asked).cost,
+        lambda: access_paths.cheapest_path(shard, asked).run().rows(),
+        lambda: access_paths.cheapest_path(shard, asked).cost,
     )
     return RowPlan(_PLAIN, lambda: _matches(shard, question, asked, found))
 
 
-def counted(shard: Shard, asked: Predicates) -> int | None:
+def count_without_rows(shard: Shard, asked: Predicates) -> int | None:
     """How many rows match, where no row has to be looked at for that."""
     scope, turnover, headcount = asked.scope, asked.turnover, asked.headcount
     if asked.named is not None or (scope is not None and headcount is not None):
@@ -105,15 +105,15 @@ def _named_plan(
     shard: Shard, question: CompiledQuery, asked: Predicates, named: NameTerm, count: int
 ) -> RowPlan:
     lookup = (
-        phrase_lookup.holding(shard.words, named.parts)
+        phrase_lookup.rows_with_phrase(shard.words, named.parts)
         if named.only is None
-        else name_lookup.containing(shard.words, named.parts[0], named.only)
+        else name_lookup.rows_containing(shard.words, named.parts[0], named.only)
     )
     cost = lookup.cost
     if _is_free(asked):
         cost *= lookup.counted is None or count > format.HEAD_ROWS
     else:
-        others = access_paths.cheapest(shard, asked).cost
+        others = access_paths.cheapest_path(shard, asked).cost
         # A set that costs nothing to find is dense: as much is looked at as there is without it.
         cost += min(others, cost) if cost else others
     return RowPlan(_PLAIN + cost / 1e3, lambda: _with_names(shard, question, asked, named, lookup))
@@ -128,7 +128,11 @@ def _with_names(
     shard: Shard, question: CompiledQuery, asked: Predicates, named: NameTerm, by_name: Lookup
 ) -> Matches:
     """Names that contain `q`, and identifiers that begin with it (contract B15)."""
-    by_id = NONE if named.prefix is None else id_lookup.beginning_with(shard.idents, named.prefix)
+    by_id = (
+        NO_LOOKUP
+        if named.prefix is None
+        else id_lookup.rows_beginning_with(shard.idents, named.prefix)
+    )
     if _is_free(asked) and (known := by_name.counted or by_id.counted):
         return _counted_matches(shard, question, asked, known, by_name, by_id)
     found = row_sets.union(by_name.find(), by_id.find())
@@ -137,7 +141,7 @@ def _with_names(
     if _is_free(asked):
         return _all_of(shard, question, asked, found)
     asked = asked._replace(named=found)
-    return _matches(shard, question, asked, access_paths.cheapest(shard, asked).run())
+    return _matches(shard, question, asked, access_paths.cheapest_path(shard, asked).run())
 
 
 def _counted_matches(
@@ -149,9 +153,9 @@ def _counted_matches(
     by_id: Lookup,
 ) -> Matches:
     """The rows of both lookups, of which `known` is what is known of one without finding it."""
-    if by_name is NONE or by_id is NONE:
+    if by_name is NO_LOOKUP or by_id is NO_LOOKUP:
         head = known.heads[ORDERS.index(question.tri)]
-        found = cache(by_id.find if by_name is NONE else by_name.find)
+        found = cache(by_id.find if by_name is NO_LOOKUP else by_name.find)
         return _headed(shard, question, asked, known.size, lambda: head, found)
     one, other = by_name.find(), by_id.find()
     return _headed(
@@ -192,22 +196,22 @@ def _merged_head(shard: Shard, tri: str, parts: Sequence[tuple[Lookup, RowSet]])
     """The first rows of several sets together, some of which are known."""
     place = ORDERS.index(tri)
     heads = [
-        top_rows.least_ranked(shard, tri, found.rows(), format.HEAD_ROWS)
+        top_rows.first_of(shard, tri, found.rows(), format.HEAD_ROWS)
         if lookup.counted is None
         else lookup.counted.heads[place]
         for lookup, found in parts
     ]
-    return top_rows.least_ranked(shard, tri, distinct(np.concatenate(heads)), format.HEAD_ROWS)
+    return top_rows.first_of(shard, tri, distinct(np.concatenate(heads)), format.HEAD_ROWS)
 
 
 def _listing(found: RowSet) -> Callable[[], float]:
     if isinstance(found, row_sets.Listed):
-        return access_paths.free
+        return access_paths.no_cost
     return lambda: found.count * access_paths.LISTING
 
 
 def _matches(shard: Shard, question: CompiledQuery, asked: Predicates, found: FoundRows) -> Matches:
     if not found.total:
         return NOTHING
-    first = partial(top_rows.first, shard, question, asked, found)
+    first = partial(top_rows.first_rows, shard, question, asked, found)
     return Matches(found.total, first, found.rows)

@@ -75,7 +75,7 @@ class Predicates(NamedTuple):
 _NONE: Final = Predicates(None, None, False, None, False, None)
 
 
-def conditions(shard: Shard, question: CompiledQuery) -> Predicates | None:
+def bind(shard: Shard, question: CompiledQuery) -> Predicates | None:
     """The conditions of `question`, `q` left aside; None where they show that nothing matches."""
     if not question.has_scope and not question.has_bounds:
         return _NONE

@@ -28,7 +28,7 @@ from shards.codec.cells import Layout
 from shards.codec.folding import fold_id
 from shards.codec.row_sets import Counted, Packed
 from shards.codec.sort_keys import KeyRuns, Keys
-from shards.codec.sparse_index import Even, SparseIndex
+from shards.codec.sparse_index import EvenPlaces, SparseIndex
 from shards.codec.strings import Interval, Texts
 from shards.errors import CorruptError, WrongFormatError
 from shards.search import id_lookup
@@ -141,7 +141,7 @@ class Shard:
     def find(self, identifier: str) -> int | None:
         """The row of `identifier`: exactly, else by letters and digits if that is unique (E2)."""
         folded = fold_id(identifier)
-        alike = id_lookup.equal_to(self.idents, folded).tolist()
+        alike = id_lookup.rows_equal_to(self.idents, folded).tolist()
         for row in alike:
             if self.company(row)["id"] == identifier:
                 return int(row)
@@ -235,13 +235,13 @@ class Shard:
         keys = self._array(format.IDENT, "keys", format.U8)
         same = len(starts) == 2  # the first text, and hence each of them, ends there
         return IdLookup(
-            SparseIndex(data, Even(int(starts[1]), self.rows), keys)
+            SparseIndex(data, EvenPlaces(int(starts[1]), self.rows), keys)
             if same
             else SparseIndex(data, starts[:-1], keys),
             self._array(format.IDENT, "rows", format.U4),
             format.heavy_size(self.rows),
             lambda prefix: self._sets[format.PREFIX, prefix],
-            *id_lookup.ends(data),
+            *id_lookup.first_and_last(data),
         )
 
     def heavy(self, interval: Interval) -> Packed | Counted | None:

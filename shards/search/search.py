@@ -12,7 +12,7 @@ from typing import Final
 from shards.codec.arrays import Rows
 from shards.query import DEEPEST, Query
 from shards.search.compiled_query import compile_query
-from shards.search.merge import MergedRow, MergeSource, page
+from shards.search.merge import MergedRow, MergeSource, merge_page
 from shards.search.planner import RowPlan, plans
 from shards.search.reader import Shard
 
@@ -45,7 +45,7 @@ class Base(dict[str, Shard]):
         if known is None:
             sources = [MergeSource(shard, shard.rows, partial(_first, shard, tri))
                        for _, shard in sorted(self.items()) if shard.rows]  # fmt: skip
-            known = page(sources, tri, offset=0, limit=DEEPEST) if sources else ()
+            known = merge_page(sources, tri, offset=0, limit=DEEPEST) if sources else ()
             self._first[tri] = known
         return known
 
@@ -88,7 +88,7 @@ class Prepared:
             return ResultPage(total, ())
         sources = [MergeSource(shard, found.total, found.first)
                    for shard, found in matches if found.total]  # fmt: skip
-        return ResultPage(total, page(sources, self.tri, offset=offset, limit=limit))
+        return ResultPage(total, merge_page(sources, self.tri, offset=offset, limit=limit))
 
 
 def prepare(base: Base, query: Query, count: int = DEEPEST) -> Prepared:

@@ -28,7 +28,7 @@ from shards.search.reader import Shard
 # The first of some rows in an order, by looking at the rank of each.
 
 
-def least_ranked(shard: Shard, tri: str, rows: Rows, count: int) -> Rows:
+def first_of(shard: Shard, tri: str, rows: Rows, count: int) -> Rows:
     """The first `count` of `rows` in the order `tri`, or all if there are fewer.
 
     Cost: a rank and a part in finding the least ones for each row.
@@ -92,7 +92,7 @@ _LEAST_BLOCK: Final = 64
 _LARGEST_BLOCK: Final = 1 << 15
 
 
-def first(
+def first_rows(
     shard: Shard, question: CompiledQuery, asked: Predicates, found: FoundRows, count: int
 ) -> Rows:
     """The first `count` rows that match, or all if there are fewer."""
@@ -100,7 +100,7 @@ def first(
     if not count:
         return EMPTY.rows()
     if found.total == count and asked.named is not None:
-        return least_ranked(shard, question.tri, found.rows(), count)
+        return first_of(shard, question.tri, found.rows(), count)
     direct = _direct(shard, question, asked, count)
     if direct is not None and len(direct) == count:  # an order may end before that among nulls
         return direct
@@ -113,7 +113,7 @@ def first(
         walked = _walk(shard, question.tri, asked, stretch, count, int(expected), budget)
         if walked is not None:
             return walked
-    return least_ranked(shard, question.tri, found.rows(), count)
+    return first_of(shard, question.tri, found.rows(), count)
 
 
 # -- without looking at a row -------------------------------------------------------------
@@ -170,14 +170,14 @@ def _heads(shard: Shard, tri: str, scope: CellScope, count: int) -> Rows | None:
     if len(heads) == 1 and not few:
         return heads[0]
     heads += [np.arange(part.start, part.stop, dtype=np.uint32) for part in few]
-    return least_ranked(shard, tri, np.concatenate(heads), count)
+    return first_of(shard, tri, np.concatenate(heads), count)
 
 
 def _fronts(shard: Shard, tri: str, asked: Predicates, count: int) -> Rows:
     """In a cell turnover descends, so the first rows of each range are the first of it."""
     starts, stops = predicates.spans(shard, asked)
     fronts = ranges(starts, np.minimum(stops - starts, count)).astype(np.uint32)
-    return least_ranked(shard, tri, fronts, count)
+    return first_of(shard, tri, fronts, count)
 
 
 def _stretch(shard: Shard, tri: str, asked: Predicates) -> Interval:

@@ -43,7 +43,7 @@ class BlobStore:
             return blob
         for path in self.held.get(file.blake3, ()):
             with suppress(FileNotFoundError):
-                if path.stat().st_size == file.size and manifests.is_file(path, file):
+                if path.stat().st_size == file.size and manifests.has_digest(path, file):
                     atomic_files.link(path, blob)
                     self.linked += 1
                     return blob
@@ -73,7 +73,7 @@ class BlobStore:
         return sum(path.stat().st_size for path in self.folder.glob(f"*{PART}"))
 
 
-def held(data: Path) -> dict[str, list[Path]]:
+def local_files(data: Path) -> dict[str, list[Path]]:
     """Where the files of the generations here are, by the digest that they ought to have."""
     found: dict[str, list[Path]] = {}
     for folder in data.iterdir():

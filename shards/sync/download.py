@@ -59,7 +59,7 @@ class Downloader:
         self.came(had)
         for _ in range(_WRONG):
             self._complete(path, file, part)
-            if manifests.is_file(part, file):
+            if manifests.has_digest(part, file):
                 atomic_files.appear(part, blob)
                 self.patience.progress()
                 return

@@ -23,7 +23,7 @@ from shards.sync import signature, source_check, subset
 from shards.sync.blobs import BlobStore
 from shards.sync.download import Downloader
 from shards.sync.errors import AbsentError, FaultError, SyncError
-from shards.sync.source import whole
+from shards.sync.source import read_small
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -87,7 +87,7 @@ def mirror(
         ShardError: the source failed, or cannot be mirrored. What was published here stays so.
         OSError: the disk failed.
     """
-    with locks.writing(data):
+    with locks.write_lock(data):
         generation = _pointed(fetcher)
         for _ in range(_MOVES):
             try:
@@ -119,7 +119,7 @@ def _round(
             signature.keep(data, generation, signed)
         shutil.rmtree(data / BLOBS, ignore_errors=True)  # of a round that ended after CURRENT
         return MirrorOutcome(pointer.current(data) or generation)
-    stock = BlobStore(fetcher, generation, data / BLOBS, stocks.held(data))
+    stock = BlobStore(fetcher, generation, data / BLOBS, stocks.local_files(data))
     own: Mapping[str, bytes] = {MANIFEST: packed}
     if wish.pays:
         subset.check(manifest, wish.pays)
@@ -175,7 +175,7 @@ def _small(fetcher: Downloader, path: str, most: int, read: Callable[[bytes], T]
     """What `read` makes of a small file, which is asked for again if it came damaged."""
     while True:
         try:
-            found = read(whole(fetcher.source, path, most))
+            found = read(read_small(fetcher.source, path, most))
         except FaultError as fault:
             fetcher.patience.wait(fault)
         else:
@@ -194,7 +194,7 @@ def _here(data: Path, generation: str, wish: MirrorOptions) -> tuple[bytes, Mani
     folder = data / name
     try:
         manifest = generation_files.read_manifest(folder)
-        manifests.same_sizes(folder, manifest.files)
+        manifests.check_sizes(folder, manifest.files)
     except ShardError:  # it is replaced
         return None
     if not wish.pays:

@@ -120,7 +120,7 @@ def keep(data: Path, generation: str, signed: bytes) -> None:
     """Have the signature of a generation in `data`; those of what is not kept any more go."""
     (data / FOLDER).mkdir(exist_ok=True)
     atomic_files.write(data / path_of(generation), signed)
-    known = pointer.published(data)
+    known = pointer.read(data)
     wanted = {generation, *(known.kept if known else ())}
     for path in (data / FOLDER).glob("*.json"):
         if path.stem not in wanted:

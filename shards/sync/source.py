@@ -41,7 +41,7 @@ class MirrorSource(Protocol):
         ...
 
 
-def whole(source: MirrorSource, path: str, most: int) -> bytes:
+def read_small(source: MirrorSource, path: str, most: int) -> bytes:
     """A small file.
 
     Raises:

@@ -213,7 +213,7 @@ def _whole_order(shard: Shard, tri: str, held: Contents) -> Rows | None:
             return None
         return sort_keys.ranks(rank)
     by_id = np.argsort(held.ids, kind="stable").astype(np.uint32)
-    return sort_keys.by_number(shard.keys(tri, np.arange(shard.rows, dtype=np.uint32)), by_id)
+    return sort_keys.sort_by_key(shard.keys(tri, np.arange(shard.rows, dtype=np.uint32)), by_id)
 
 
 def _places(shard: Shard) -> Iterator[tuple[str, slice]]:

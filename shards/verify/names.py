@@ -51,10 +51,10 @@ def _word_faults(shard: Shard) -> Iterator[str]:
     known = bytes(index.words.data).split(END)[:-1]
     if any(one >= other for one, other in pairwise(known)):
         yield "the words are not sorted, each once"
-    made = name_index.postings(_names(shard))
+    made = name_index.make_postings(_names(shard))
     if not np.array_equal(made.rows, index.postings):
         yield "the postings are not the rows of the words"
-    if not np.array_equal(name_index.owners(index.words), index.owners):
+    if not np.array_equal(name_index.word_owners(index.words), index.owners):
         yield "the owners are not the words of their bytes"
     if not np.array_equal(made.starts, index.starts):
         yield "the starts of the postings are not those of their words"
@@ -77,7 +77,7 @@ def _order_faults(shard: Shard, held: Contents) -> Iterator[str]:
 def _suffix_faults(shard: Shard) -> Iterator[str]:
     """The suffixes are all places of characters, in the order of the bytes there."""
     found = shard.words.suffixes
-    data = sorting.padded(found.data, format.SUFFIX_BYTES)
+    data = sorting.pad(found.data, format.SUFFIX_BYTES)
     text = data[: len(found.data)]
     if not np.array_equal(
         np.sort(found.places), np.flatnonzero((text != END[0]) & (text & 0xC0 != 0x80))
@@ -85,7 +85,7 @@ def _suffix_faults(shard: Shard) -> Iterator[str]:
         yield "the suffixes are not the characters of the words"
         return
     places = found.places.astype(np.int64)
-    keys = [sorting.heads(data, places + window) for window in _WINDOWS]
+    keys = [sorting.prefix_keys(data, places + window) for window in _WINDOWS]
     if not np.array_equal(found.keys, keys[0][:: format.SAMPLED]):
         yield "the keys of the suffixes are not their first bytes"
     later = places[1:] > places[:-1]
@@ -99,12 +99,12 @@ def _set_faults(shard: Shard, packing: Packing) -> Iterator[str]:
     """What the build unites beforehand is what it must unite, and is united rightly."""
     index, names = shard.words, _names(shard)
     held = Postings(index.postings, index.starts)
-    heavy = name_index.heavy(index.words, index.suffixes.places, held, packing)
+    heavy = name_index.heavy_sets(index.words, index.suffixes.places, held, packing)
     yield from _differing(
         shard, format.HEAVY, ((format.interval_key(*part), packed) for part, packed in heavy)
     )
-    yield from _differing(shard, format.JUNCTION, name_index.junctions(names, packing))
-    yield from _differing(shard, format.PHRASE, phrase_index.phrases(names, packing))
+    yield from _differing(shard, format.JUNCTION, name_index.junction_sets(names, packing))
+    yield from _differing(shard, format.PHRASE, phrase_index.phrase_sets(names, packing))
 
 
 def _ident_faults(shard: Shard, held: Contents, packing: Packing) -> Iterator[str]:
@@ -121,9 +121,11 @@ def _ident_faults(shard: Shard, held: Contents, packing: Packing) -> Iterator[st
             yield f"the identifiers are not those of the records, sorted, at row {row}"
             return
         before = key
-    if not np.array_equal(name_index.sampled(folded.data, folded.starts[:-1]), index.folded.keys):
+    if not np.array_equal(
+        name_index.sample_keys(folded.data, folded.starts[:-1]), index.folded.keys
+    ):
         yield "the keys of the identifiers are not their first bytes"
-    sets = name_index.prefixes(folded, index.rows, packing)
+    sets = name_index.prefix_sets(folded, index.rows, packing)
     yield from _differing(shard, format.PREFIX, sets)
 
 

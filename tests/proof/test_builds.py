@@ -62,7 +62,7 @@ def _holder(data: Path) -> str:
 
 def check(data: Path) -> str:
     """What is published is whole, and so is all that leads to it; its name."""
-    known = pointer.published(data)
+    known = pointer.read(data)
     assert known is not None
     for name in (known.generation, *([known.previous] if known.previous else [])):
         folder = data / name
@@ -103,7 +103,7 @@ def test_a_build_that_is_killed_at_any_moment_leaves_what_is_published(tmp_path:
 
 def _was_published(data: Path, before: str) -> bool:
     """It was killed after the last rename: the new one is published, the old one behind it."""
-    known = pointer.published(data)
+    known = pointer.read(data)
     return known is not None and known.previous == before
 
 

@@ -20,7 +20,7 @@ KEYS = st.lists(st.integers(-5, 5), max_size=20).map(sorted)
 def test_steps_tell_the_key_at_each_place_and_the_places_of_keys(
     keys: list[int], low: int, high: int
 ) -> None:
-    found = sort_keys.of_order(np.array(keys, dtype=np.int32))
+    found = sort_keys.key_runs(np.array(keys, dtype=np.int32))
 
     assert found.known == len(keys)
     null = np.iinfo(np.int32).max
@@ -41,6 +41,6 @@ def test_ranking_gives_the_first_rows_of_an_order(
             chosen = data.draw(st.sets(st.sampled_from(order)) if order else st.just(set()))
             rows = np.array(sorted(chosen), dtype=np.uint32)
 
-            ranked = top_rows.least_ranked(shard, tri, rows, count).tolist()
+            ranked = top_rows.first_of(shard, tri, rows, count).tolist()
 
     assert ranked == [row for row in order if row in chosen][:count]
