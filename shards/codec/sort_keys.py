@@ -132,7 +132,7 @@ class KeyRuns:
 def key_runs(keys: Keys) -> KeyRuns:
     """The steps of `keys`, which ascend and have no null among them.
 
-    >>> of_order(np.array([-7, -3, -3])).places.tolist()
+    >>> key_runs(np.array([-7, -3, -3])).places.tolist()
     [0, 1, 3]
     """
     begins = np.concatenate(([True], keys[1:] != keys[:-1]))[: len(keys)]

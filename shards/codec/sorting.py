@@ -72,7 +72,7 @@ def prefix_keys(data: NDArray[np.uint8], positions: NDArray[np.generic]) -> Keys
 
     `data` must go on for 8 bytes after the last position.
 
-    >>> [hex(n) for n in heads(np.frombuffer(b"abcdefghi", dtype=np.uint8), np.array([0, 1]))]
+    >>> [hex(n) for n in prefix_keys(np.frombuffer(b"abcdefghi", dtype=np.uint8), np.array([0, 1]))]
     ['0x6162636465666768', '0x6263646566676869']
     """
     windows = np.lib.stride_tricks.sliding_window_view(data, CHUNK)[positions]

@@ -215,7 +215,7 @@ def test_a_lock_ends_with_the_process_that_holds_it(tmp_path: Path) -> None:
 import os
 from pathlib import Path
 from shards.generations import locks
-with locks.writing(Path({str(tmp_path)!r})):
+with locks.write_lock(Path({str(tmp_path)!r})):
     os.kill(os.getpid(), 9)
 """
     subprocess.run([sys.executable, "-c", code], check=False)

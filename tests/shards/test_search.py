@@ -109,7 +109,7 @@ TUNINGS: st.SearchStrategy[Tuning] = st.fixed_dictionaries(
         (writer, "FEWEST_SAMPLES"): st.just(12),
     },
     optional={
-        (access_paths, "cheapest"): st.builds(_nth_path, st.integers(0, 2)),
+        (access_paths, "cheapest_path"): st.builds(_nth_path, st.integers(0, 2)),
         (access_paths, "SPAN"): st.sampled_from((0, 10**9)),
         (top_rows, "RANKING"): st.sampled_from((0, 10**9)),
         (top_rows, "WALKING"): st.sampled_from((0.1, 10**9)),
