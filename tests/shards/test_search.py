@@ -15,7 +15,7 @@ from shards.build import writer
 from shards.codec import arrays, row_sets
 from shards.query import ORDERS, Query
 from shards.search import access_paths, merge, phrase_lookup, predicates, top_rows
-from shards.search.predicates import Predicates
+from shards.search.predicates import BoundQuery
 from shards.search.reader import Shard
 from shards.search.search import Base, search
 from tests import oracle
@@ -86,9 +86,9 @@ def _tuned(tuning: Tuning) -> Iterator[None]:
 def _nth_path(number: int) -> Any:
     """Takes one of the access paths, whatever its cost."""
 
-    def chosen(shard: Shard, asked: Predicates) -> access_paths.AccessPath:
-        ways = list(access_paths._paths(shard, asked))
-        return ways[number % len(ways)]
+    def chosen(bound: BoundQuery) -> access_paths.AccessPath:
+        paths = list(access_paths._paths(bound))
+        return paths[number % len(paths)]
 
     return chosen
 
