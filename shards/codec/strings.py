@@ -1,8 +1,9 @@
 """Lists of texts as two arrays: the UTF-8 bytes of all texts, each followed by a newline, and their starts.
 
-Words and identifiers are stored so, and names are passed to the writer so. No such text contains a newline, so END
-sorts before every byte of a text; a search for `text` finds a prefix, a search for `text` + END the whole text. UTF-8
-needs no further care: its bytes sort like the code points, and a text occurs in another exactly where its bytes do.
+Words and identifiers are stored so, and names are passed to the writer so. No such text contains a newline, and END
+sorts before every byte of a folded text: a search for `text` finds prefixes, a search for `text` + END whole texts.
+UTF-8 needs no further care: its bytes sort like the code points, and a text occurs in another exactly where its bytes
+do.
 """
 
 from collections.abc import Iterable
