@@ -45,8 +45,9 @@ class _Occurrences:
 
     def part(self, chosen: NDArray[np.intp], text: bytes) -> "_Occurrences":
         """Some of the occurrences, as those of the longer `text`."""
-        return _Occurrences(text, self.row[chosen], self.begin[chosen], self.token[chosen],
-                     self.end[chosen])  # fmt: skip
+        return _Occurrences(
+            text, self.row[chosen], self.begin[chosen], self.token[chosen], self.end[chosen]
+        )
 
 
 def phrase_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
@@ -84,9 +85,9 @@ def _pairs(names: FoldedNames, data: Bytes, least: int) -> Iterator[_Occurrences
         at = where((kinds == kind) & inside)
         row = (np.searchsorted(names.starts, at, side="right") - 1).astype(np.uint32)
         text = bytes((kind >> 8, 32, kind & 255))
-        occurrences = _Occurrences(text, row, starts[tokens[at].astype(np.int64) + 1] - 2, at + 1,
-                     starts[tokens[at + 1]])  # fmt: skip
-        yield from _heavier(occurrences, least)
+        begin = starts[tokens[at].astype(np.int64) + 1] - 2
+        end = starts[tokens[at + 1]]
+        yield from _heavier(_Occurrences(text, row, begin, at + 1, end), least)
 
 
 def _rightward(

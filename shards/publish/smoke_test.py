@@ -1,11 +1,12 @@
-"""A sample of searches that a new generation must answer rightly before it is published.
+"""A sample of searches that a new generation must answer correctly before it is published.
 
-Two kinds. The counts of every country, sector and order are those of `reference.json`. And in each
-country some companies are taken, and searches made up for which they are an answer: by pieces of
-the name, the identifier, bounds, flags, in every order. On a scope of at most LARGEST companies
-(a whole country, or a sub-sector of a large one) the answer must be, row by row, that of the slow
-way (naive_search.py); on the whole country each row that is shown must match, and stand in order.
-`verify` is the thorough check; this one stops a generation that opens, counts and answers wrongly.
+There are two kinds. First, the counts of every country, sector and order must be those of `reference.json`. Second,
+some companies of each country are picked, and queries are made that match them: by parts of the name, by identifier,
+by bounds and flags, in every order. On a scope of at most LARGEST companies (a whole country, or a sub-sector of a
+large one) the answer must equal that of `naive_search`, row by row; on a whole country every row of the page must match
+and be in order.
+
+`verify` is the thorough check. This one stops a generation that can be opened but answers wrongly.
 """
 
 from collections.abc import Iterator
@@ -23,13 +24,17 @@ from shards.search.search import Base, search
 
 LARGEST: Final = 500
 _PAGE: Final = 50
-_SCOPES: Final = 2  # of a large country
-_TOLD: Final = 5
+_SCOPES: Final = 2  # sub-sectors that are checked in a large country
+_REPORTED: Final = 5
 
 
 def check(shards: Base, reference: Reference) -> None:
-    """Raise GenerationError, naming each search that answers wrongly, if one does."""
-    if faults := list(islice(_faults(shards, reference), _TOLD)):
+    """Run the sample.
+
+    Raises:
+        GenerationError: names the first searches with a wrong answer.
+    """
+    if faults := list(islice(_faults(shards, reference), _REPORTED)):
         raise GenerationError(
             f"the new generation answers wrongly: {'; '.join(faults)}. It is not published; "
             "build it again, and report the build that made it"
@@ -75,7 +80,7 @@ def _identifier_faults(shard: Shard) -> Iterator[str]:
 
 
 def _page_faults(shards: Base, query: Query, expected: list[int], iso2: str) -> Iterator[str]:
-    """The total and the first page are those of the slow way."""
+    """Check that the total and the first page are the expected ones."""
     page = search(shards, query, offset=0, limit=_PAGE)
     if page.total != len(expected):
         yield f"{_shown(query)} finds {page.total} of {len(expected)} companies"
@@ -84,7 +89,7 @@ def _page_faults(shards: Base, query: Query, expected: list[int], iso2: str) -> 
 
 
 def _row_faults(shards: Base, query: Query, shard: Shard) -> Iterator[str]:
-    """Something is found, all that is shown matches, and it stands in order."""
+    """Check that the first page has rows, and that they match and are in order."""
     page = search(shards, query, offset=0, limit=_PAGE)
     if not page.rows:
         yield f"{_shown(query)} finds nothing"
@@ -98,8 +103,7 @@ def _row_faults(shards: Base, query: Query, shard: Shard) -> Iterator[str]:
 
 
 def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
-    """Parts of a country that are small enough to be looked through: all of it, or its largest
-    sub-sectors that are."""
+    """The parts of a country for the naive search: the whole country, or its largest sub-sectors within LARGEST."""
     pays = (shard.iso2,)
     if shard.rows <= LARGEST:
         yield Query(pays=pays), range(shard.rows)
@@ -113,7 +117,7 @@ def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
 
 
 def _questions(scope: Query, known: list[KnownCompany]) -> Iterator[Query]:
-    """Searches within a scope that some of its companies answer, each in every order."""
+    """Queries within a scope that some of its companies match, each in every order."""
     for place in _picked(len(known)):
         for query in _about(scope, known[place]):
             yield from (replace(query, tri=tri) for tri in ORDERS)
@@ -140,11 +144,11 @@ def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
 
 
 def _picked(count: int) -> list[int]:
-    """Some of `count` places: the first, the last, and two between."""
+    """Some of `count` places: the first, the last, and two in between."""
     return sorted({0, count // 3, 2 * count // 3, count - 1})
 
 
 def _shown(query: Query) -> str:
-    """A search as it may be repeated by hand: what it asks, without what it does not."""
-    asked = {name: getattr(query, name) for name in Query.__slots__}
-    return " ".join(f"{name}={value!r}" for name, value in asked.items() if value)
+    """The filters of a query as text, so that a person can repeat it."""
+    filters = {name: getattr(query, name) for name in Query.__slots__}
+    return " ".join(f"{name}={value!r}" for name, value in filters.items() if value)
