@@ -7,7 +7,7 @@ import zstandard
 from shards import format
 from shards.search.reader import Shard
 from tests import golden
-from tests.shards.test_shard import LINES
+from tests.shards.search.test_reader import LINES
 from tests.world import company, write_shard
 
 FOUND = [

@@ -1,7 +1,7 @@
-"""The index that is built of names and identifiers, held to the words themselves."""
+"""The indexes of names and identifiers, compared with plain Python on the folded words."""
 
 from collections import defaultdict
-from itertools import combinations, pairwise
+from itertools import pairwise
 from unittest.mock import patch
 
 import numpy as np
@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards import format
-from shards.build import name_index, phrase_index
-from shards.codec import sort_keys, strings
+from shards.build import name_index
+from shards.codec import strings
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing
 from shards.codec.strings import Interval, Texts
 from tests import world
-from tests.shards.test_rowsets import unpacked
+from tests.shards.codec.test_row_sets import unpacked
 
 NAMES = st.lists(world.names, max_size=30)
 
@@ -147,30 +147,6 @@ def test_identifiers_are_folded_and_their_frequent_prefixes_listed(ids: list[str
     assert [key for key, _ in found] == sorted(key for key, _ in found)
 
 
-@pytest.mark.parametrize("least", [0, 1, 3])
-@given(noms=NAMES)
-def test_every_text_with_a_blank_that_many_rows_hold_is_listed(least: int, noms: list[str]) -> None:
-    expected: dict[str, set[int]] = defaultdict(set)
-    for row, nom in enumerate(noms):
-        name = fold(nom)
-        for first, last in combinations(range(len(name) + 1), 2):
-            text = name[first:last]
-            if " " in text.strip() and text == text.strip() and len(text) > 3:
-                expected[text].add(row)
-
-    with patch.object(phrase_index, "phrase_size", lambda _: least):
-        found = dict(
-            phrase_index.phrase_sets(name_index.fold_names(strings.pack(noms)), packing(noms))
-        )
-
-    assert {key.decode(): set(unpacked(value, len(noms))) for key, value in found.items()} == {
-        text: rows
-        for text, rows in expected.items()
-        if len(rows) > least and len(text.encode()) <= format.SUFFIX_BYTES
-    }
-    assert list(found) == sorted(found)
-
-
 @given(NAMES)
 def test_every_sixteenth_byte_of_the_words_knows_its_word(noms: list[str]) -> None:
     words = name_index.fold_names(strings.pack(noms)).words
@@ -182,9 +158,3 @@ def test_every_sixteenth_byte_of_the_words_knows_its_word(noms: list[str]) -> No
         for data in (bytes(words.data)[:place] for place in range(0, len(words.data), format.OWNED))
     ]
     assert found == before
-
-
-def test_ranks_undo_an_order() -> None:
-    order = np.array([2, 0, 1], dtype=np.uint32)
-
-    assert sort_keys.ranks(order)[order].tolist() == [0, 1, 2]

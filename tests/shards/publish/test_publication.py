@@ -20,7 +20,7 @@ from shards.publish.publication import EVERYWHERE, Gates
 from shards.query import Query
 from shards.search.reader import Shard
 from shards.search.search import Base
-from tests.shards.test_verify import Break, put
+from tests.shards.verify.test_invariants import Break, put
 from tests.world import Company, company, publish, reference, write_shard
 
 FOUND = [
