@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from shards.query import ORDERS, Query
-from tests.world import COUNTRIES, GROUPS, LABELS, PIECES, Company
+from tests.world import COUNTRIES, GROUPS, LABELS, PIECES, Company, companies
 
 parts = st.sampled_from(PIECES) | st.text("abcdefot ée.1290é", min_size=1, max_size=4)
 blanks = st.lists(st.sampled_from(("a", "b", "ab", "Ψ", "ё", "oe", "0")), min_size=2, max_size=4)
@@ -16,10 +16,16 @@ blanks = st.lists(st.sampled_from(("a", "b", "ab", "Ψ", "ё", "oe", "0")), min_
 FILTERS = ("pays", "secteurs", "sous_secteurs", "q", "ca", "effectif", "site_web", "avec_ca")
 
 
+# The filters without countries and `q`.
+BOUNDS = ("secteurs", "sous_secteurs", "ca", "effectif", "site_web", "avec_ca")
+
+
 @st.composite
-def queries(draw: st.DrawFn, found: Sequence[Company]) -> Query:
+def queries(
+    draw: st.DrawFn, found: Sequence[Company], filters: Sequence[str] = FILTERS, least: int = 0
+) -> Query:
     """A query whose bounds and words are mostly those of companies that exist."""
-    chosen = draw(st.sets(st.sampled_from(FILTERS), max_size=3))
+    chosen = draw(st.sets(st.sampled_from(filters), min_size=least, max_size=3))
     fields: dict[str, Any] = {"tri": draw(st.sampled_from(ORDERS))}
     if "pays" in chosen:
         fields["pays"] = tuple(draw(st.lists(st.sampled_from(COUNTRIES), max_size=3)))
@@ -57,3 +63,12 @@ def _range(draw: st.DrawFn, found: Sequence[Company], field: str, name: str) -> 
     sides = draw(st.sampled_from(("min", "max", "both")))
     least = {f"{name}_min": low} if sides != "max" else {}
     return least | ({f"{name}_max": high} if sides != "min" else {})
+
+
+def bounded_cases() -> st.SearchStrategy[tuple[list[Company], Query]]:
+    """Companies of one country, and a query with at least one filter, but no `q`."""
+    return (
+        companies()
+        .map(lambda found: list({one["id"]: {**one, "iso2": "EE"} for one in found}.values()))
+        .flatmap(lambda found: st.tuples(st.just(found), queries(found, BOUNDS, 1)))
+    )
