@@ -1,5 +1,7 @@
 """Bound queries: each filter by itself, compared with the fields of the companies."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,9 +14,11 @@ from shards.search.predicates import FactTest
 from tests import oracle
 from tests.shards.search.open_shards import open_shard
 from tests.shards.search.query_strategies import bounded_cases
-from tests.world import Company
+from tests.world import Company, company
 
 CASES = bounded_cases()
+# Few values, near the ends of the codes, so that bounds are often met exactly.
+FACTS = st.sampled_from((0, 1, 2, 3, 4, 0x7FFE, 0x7FFF, 0x8000, 0x8001, 0x8002, 0xFFFF))
 
 
 @given(CASES)
@@ -38,6 +42,28 @@ def test_every_filter_becomes_the_rows_that_pass_it(case: tuple[list[Company], Q
             assert passed == _passing(rows, "effectif", query.effectif_min, query.effectif_max) & {
                 row for row, one in enumerate(rows) if one["site_web"] or not query.site_web
             }
+
+
+@pytest.mark.parametrize("site_web", [False, True])
+def test_every_pair_of_bounds_of_headcount_becomes_the_rows_within_them(site_web: bool) -> None:
+    """B22: every bound that is, is next to, and is beyond a headcount"""
+    found = [
+        company("EE", f"{effectif}{site}", "Ä", effectif=effectif, site_web=site)
+        for effectif in (None, 0, 1, 3, 4)
+        for site in (None, "https://a.ee")
+    ]
+    bounds = (None, *range(6))
+    with open_shard(found) as (shard, rows):
+        for least, most in product(bounds, bounds):
+            query = Query(effectif_min=least, effectif_max=most, site_web=site_web)
+            compiled = compile_query(query)
+            bound = predicates.bind(shard, compiled) if compiled else None
+            expected = [row for row, one in enumerate(rows) if oracle.matches(one, query)]
+
+            if bound is None:
+                assert not expected
+            elif bound.facts is not None:
+                assert np.flatnonzero(bound.facts.test(shard.facts)).tolist() == expected
 
 
 @given(CASES)
@@ -81,10 +107,10 @@ def test_spans_are_the_rows_within_sectors_and_turnover(
 
 
 @given(
-    st.lists(st.integers(0, 0xFFFF), max_size=40),
+    st.lists(FACTS, max_size=40),
     st.sampled_from([None, 0x7FFF]),
-    st.integers(0, 0xFFFF),
-    st.integers(0, 0xFFFF),
+    FACTS,
+    st.integers(0, 5) | st.integers(0, 0xFFFF),
 )
 def test_facts_are_tested_alike_one_by_one_and_in_blocks(
     facts: list[int], mask: int | None, low: int, width: int
