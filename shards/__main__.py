@@ -38,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m shards",
-        description="Look at generations of shards and manage them.",
+        description="Inspect and manage generations of shards.",
         epilog="example: python -m shards inspect demo-data/data",
         allow_abbrev=False,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     inspect = _command(
-        commands, "inspect", _inspect, "what is in a DATA folder, or in one shard file",
+        commands, "inspect", _inspect, "show the content of a DATA folder, or of one shard file",
         "python -m shards inspect demo-data/data/4f6a0c1d2e3b4a59/EE.shard --id 10000018",
     )  # fmt: skip
     inspect.add_argument("path", type=Path, metavar="DATA|FILE")
@@ -150,11 +150,11 @@ def _rollback(options: argparse.Namespace) -> None:
 
 _ON_DATA: Final[tuple[tuple[str, Callable[[argparse.Namespace], None], str, str], ...]] = (
     (
-        "list", _list, "which generations are kept, and what each of them changed",
+        "list", _list, "list the generations that are kept, and the changes of each",
         "python -m shards list demo-data/data",
     ),
     (
-        "diff", _diff, "what is different in generation B: who went, came, is another",
+        "diff", _diff, "show the changes from generation A to B: companies deleted, created, changed",
         "python -m shards diff demo-data/data 81c09a7b6c5d4e3f 4f6a0c1d2e3b4a59",
     ),
     (

@@ -187,7 +187,7 @@ def _two(text: str) -> int:
 
 COMMANDS: Final = {
     "sync": (
-        _arguments_of_sync, sync, "mirror the published generation of another place",
+        _arguments_of_sync, sync, "fetch the published generation of another host and publish it here",
         "python -m shards sync https://example.org/data data --follow 60",
     ),
     "keygen": (
