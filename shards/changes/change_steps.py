@@ -93,7 +93,7 @@ def make(
     """
     name = f"{was.generation}-{becomes.generation}"
     back = f"{becomes.generation}-{was.generation}"
-    if any(_is_whole(data / FOLDER / known) for known in (name, back)):
+    if any(_is_whole(data / FOLDER / folder) for folder in (name, back)):
         return
     (data / FOLDER).mkdir(exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=data))
@@ -155,11 +155,11 @@ def folders(data: Path) -> list[Path]:
     return [path for path in sorted((data / FOLDER).glob("*")) if _NAME.fullmatch(path.name)]
 
 
-def way(known: Mapping[str, Sequence[ChangeStep]], start: str, end: str) -> ChangeStep | None:
+def way(steps: Mapping[str, Sequence[ChangeStep]], start: str, end: str) -> ChangeStep | None:
     """The first step of the shortest way from one generation to another, None if there is no way."""
-    for steps in _ways(known, start):
-        if steps[-1].after == end:
-            return steps[0]
+    for path in _ways(steps, start):
+        if path[-1].after == end:
+            return path[0]
     return None
 
 
@@ -174,7 +174,7 @@ def prune(data: Path, published: str) -> None:
 
 
 def _ways(
-    known: Mapping[str, Sequence[ChangeStep]], start: str
+    steps: Mapping[str, Sequence[ChangeStep]], start: str
 ) -> Iterator[tuple[ChangeStep, ...]]:
     """The shortest way to each generation that can be reached from `start`, the nearest first."""
     seen = {start}
@@ -182,7 +182,7 @@ def _ways(
     while front:
         further: list[tuple[ChangeStep, ...]] = []
         for path in front:
-            for step in known.get(path[-1].after if path else start, ()):
+            for step in steps.get(path[-1].after if path else start, ()):
                 if step.after not in seen:
                     seen.add(step.after)
                     yield (*path, step)
@@ -219,9 +219,9 @@ def _document(folder: Path) -> dict[str, Any]:
             raise WrongFormatError(
                 f"{where} has format {document['format']}, this code reads {STEP_VERSION}"
             )
-        told = document.pop("blake3")
+        stored = document.pop("blake3")
         named = f"{document['from']}-{document['to']}" == folder.name
-        if not named or told != manifests.document_digest(document):
+        if not named or stored != manifests.document_digest(document):
             raise ValueError("it was changed after it was written")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptError(

@@ -58,14 +58,14 @@ def _differences(old: Shard | None, new: Shard | None) -> Iterator[_Difference]:
         if len(before) == len(after) == 1:
             pairs.append((before[0], after[0]))
             if len(pairs) == _BATCH:
-                yield from _of_pairs(old, new, pairs)
+                yield from _pair_changes(old, new, pairs)
                 pairs = []
             continue
         # Entries are in the order of identifiers, so the collected pairs come first.
-        yield from _of_pairs(old, new, pairs)
+        yield from _pair_changes(old, new, pairs)
         pairs = []
-        yield from _of_group(old, new, before, after)
-    yield from _of_pairs(old, new, pairs)
+        yield from _group_changes(old, new, before, after)
+    yield from _pair_changes(old, new, pairs)
 
 
 def _aligned(old: Shard | None, new: Shard | None) -> Iterator[tuple[list[int], list[int]]]:
@@ -100,7 +100,7 @@ def _rows(shard: Shard | None) -> Iterator[_Row]:
         yield from zip(texts, index.rows[first:last].tolist(), strict=True)
 
 
-def _of_pairs(
+def _pair_changes(
     old: Shard | None, new: Shard | None, pairs: list[tuple[int, int]]
 ) -> Iterator[_Difference]:
     if not pairs:
@@ -108,14 +108,14 @@ def _of_pairs(
     assert old is not None and new is not None
     before = old.records([row for row, _ in pairs], coordonnees=True)
     after = new.records([row for _, row in pairs], coordonnees=True)
-    for (row, other), known, found in zip(pairs, before, after, strict=True):
-        statements = old.comptes(row) != new.comptes(other)
-        if known != found or statements:
-            yield from _of_company(known, found, statements=statements)
+    for (old_row, new_row), was, becomes in zip(pairs, before, after, strict=True):
+        statements = old.comptes(old_row) != new.comptes(new_row)
+        if was != becomes or statements:
+            yield from _company_changes(was, becomes, statements=statements)
 
 
-def _of_company(known: bytes, found: bytes, *, statements: bool) -> Iterator[_Difference]:
-    before, after = orjson.loads(known), orjson.loads(found)
+def _company_changes(was: bytes, becomes: bytes, *, statements: bool) -> Iterator[_Difference]:
+    before, after = orjson.loads(was), orjson.loads(becomes)
     if before["id"] != after["id"]:  # two companies whose identifiers fold to the same text
         yield DELETED, before["id"], ()
         yield CREATED, after["id"], ()
@@ -124,18 +124,18 @@ def _of_company(known: bytes, found: bytes, *, statements: bool) -> Iterator[_Di
     yield CHANGED, after["id"], tuple(chain(champs, [STATEMENTS] * statements))
 
 
-def _of_group(
+def _group_changes(
     old: Shard | None, new: Shard | None, before: list[int], after: list[int]
 ) -> Iterator[_Difference]:
     """The companies whose identifiers fold to the same text; one side may have none."""
-    known, found = _by_id(old, before), _by_id(new, after)
-    for identifier in sorted(known.keys() | found.keys(), key=str.encode):
-        if identifier not in found:
+    old_rows, new_rows = _by_id(old, before), _by_id(new, after)
+    for identifier in sorted(old_rows.keys() | new_rows.keys(), key=str.encode):
+        if identifier not in new_rows:
             yield DELETED, identifier, ()
-        elif identifier not in known:
+        elif identifier not in old_rows:
             yield CREATED, identifier, ()
         else:
-            yield from _of_pairs(old, new, [(known[identifier], found[identifier])])
+            yield from _pair_changes(old, new, [(old_rows[identifier], new_rows[identifier])])
 
 
 def _by_id(shard: Shard | None, rows: list[int]) -> dict[str, int]:

@@ -99,7 +99,7 @@ class CellScope:
         return [index for part in self.parts for index in range(part.first, part.end)]
 
     def mask(self, count: int) -> NDArray[np.bool_]:
-        """Which of the `count` cells of the layout are in the scope."""
+        """A mask of the cells in the scope, over the `count` cells of the layout."""
         chosen = np.zeros(count, dtype=bool)
         for part in self.parts:
             chosen[part.first : part.end] = True

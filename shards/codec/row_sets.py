@@ -52,7 +52,7 @@ class Listed:
         return self.numbers
 
     def test(self, rows: Rows) -> Mask:
-        """Which of `rows` are in the set."""
+        """A mask of the `rows` that are in the set."""
         if not len(self.numbers):
             return np.zeros(len(rows), dtype=bool)
         places = self.numbers.searchsorted(rows)
@@ -74,7 +74,7 @@ class Bits:
         return where(self.mask(0, self.count)).astype(np.uint32)
 
     def test(self, rows: Rows) -> Mask:
-        """Which of `rows` are in the set."""
+        """A mask of the `rows` that are in the set."""
         found = self.bits.take(rows >> 3)
         found >>= (rows & 7).astype(np.uint8)
         found &= 1
@@ -92,7 +92,7 @@ class Bits:
                     - _rank(words, before, starts - 64 * first)).sum())  # fmt: skip
 
     def mask(self, start: int, stop: int) -> Mask:
-        """Which of the rows [start, stop) are in the set."""
+        """A mask of the rows in the set, over the rows [start, stop)."""
         unpacked = np.unpackbits(self.bits[start >> 3 : (stop + 7) >> 3], bitorder="little")
         return unpacked[start & 7 : (start & 7) + stop - start].view(np.bool_)
 
@@ -305,7 +305,7 @@ def pack_mask(mask: NDArray[np.bool_]) -> bytes:
 
 
 def mask_of(found: Rows, rows: int) -> NDArray[np.bool_]:
-    """Which of `rows` rows are among `found`, which may be unordered and repeat rows."""
+    """A mask of the rows `found`, over all `rows` rows; `found` may be unordered and repeat rows."""
     mask = np.zeros(rows, dtype=bool)
     mask[found] = True
     return mask

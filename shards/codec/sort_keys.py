@@ -54,7 +54,7 @@ def descending(values: NDArray[Any], dtype: str, null: int | None = None) -> Key
 
 
 def is_null(keys: Keys) -> NDArray[np.bool_]:
-    """Which keys are the key of null."""
+    """A mask of the keys that are the key of null."""
     if keys.dtype.kind == "f":
         return np.isnan(keys)
     return np.asarray(keys == null_of(keys.dtype))

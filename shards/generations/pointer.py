@@ -55,10 +55,10 @@ def read(data: Path) -> Pointer | None:
         return None
     try:
         document = orjson.loads(packed)
-        known = Pointer(**{**document, "older": tuple(document.get("older", ()))})
-        if not all(is_name(name) for name in known.kept):
+        pointer = Pointer(**{**document, "older": tuple(document.get("older", ()))})
+        if not all(is_name(name) for name in pointer.kept):
             raise ValueError("a generation is 16 hexadecimal digits")
-        return known
+        return pointer
     except (AttributeError, TypeError, ValueError) as error:
         raise CorruptError(
             f"{data / CURRENT} cannot be understood ({error}); "
@@ -73,10 +73,10 @@ def require(data: Path) -> Pointer:
         CorruptError: CURRENT cannot be parsed.
         GenerationError: nothing has been published.
     """
-    known = read(data)
-    if known is None:
+    pointer = read(data)
+    if pointer is None:
         raise GenerationError(f"{data} has nothing published; `python -m pipeline build` does")
-    return known
+    return pointer
 
 
 def is_name(name: object) -> TypeGuard[str]:
@@ -100,8 +100,8 @@ def check_name(text: str) -> str:
 
 def current(data: Path) -> str | None:
     """The name of the published generation, or None."""
-    known = read(data)
-    return known.generation if known else None
+    pointer = read(data)
+    return pointer.generation if pointer else None
 
 
 def point_to(data: Path, generation: str, behind: Sequence[str] = ()) -> Pointer:
@@ -112,15 +112,15 @@ def point_to(data: Path, generation: str, behind: Sequence[str] = ()) -> Pointer
     """
     others = tuple(dict.fromkeys(name for name in behind if name != generation))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    known = Pointer(generation, others[0] if others else None, now, others[1:])
-    _write(data, known)
-    return known
+    pointer = Pointer(generation, others[0] if others else None, now, others[1:])
+    _write(data, pointer)
+    return pointer
 
 
-def forget(data: Path, known: Pointer, kept: Collection[str]) -> None:
+def forget(data: Path, pointer: Pointer, kept: Collection[str]) -> None:
     """Remove the older generations from CURRENT that are not in `kept`."""
-    _write(data, replace(known, older=tuple(name for name in known.older if name in kept)))
+    _write(data, replace(pointer, older=tuple(name for name in pointer.older if name in kept)))
 
 
-def _write(data: Path, known: Pointer) -> None:
-    atomic_files.write(data / CURRENT, orjson.dumps(asdict(known)) + b"\n")
+def _write(data: Path, pointer: Pointer) -> None:
+    atomic_files.write(data / CURRENT, orjson.dumps(asdict(pointer)) + b"\n")

@@ -50,10 +50,10 @@ def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
     return found
 
 
-def search(known: Sequence[KnownCompany], query: Query) -> list[int]:
+def search(companies: Sequence[KnownCompany], query: Query) -> list[int]:
     """The rows that match, in order; all companies must be of one country."""
-    found = sorted((one for one in known if matches(one, query)), key=lambda c: place(c, query.tri))
-    return [one.row for one in found]
+    matching = [company for company in companies if matches(company, query)]
+    return [company.row for company in sorted(matching, key=lambda c: place(c, query.tri))]
 
 
 def matches(known: KnownCompany, query: Query) -> bool:

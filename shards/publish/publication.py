@@ -53,11 +53,11 @@ class Gates:
         Args:
             before: the counts of the published generation; None if they cannot be read, which closes a gate.
         """
-        known = {**counts, EVERYWHERE: sum(counts.values())}
+        totals = {**counts, EVERYWHERE: sum(counts.values())}
         return _losses(before, counts) + [
-            f"{iso2 or 'the whole'} has {known.get(iso2, 0)} companies, {number} are the minimum"
+            f"{iso2 or 'the whole'} has {totals.get(iso2, 0)} companies, {number} are the minimum"
             for iso2, number in sorted(self.minimums.items())
-            if known.get(iso2, 0) < number
+            if totals.get(iso2, 0) < number
         ]
 
 
@@ -84,9 +84,13 @@ def staging(data: Path) -> Path:
 
 def compare(countries: Iterable[Shards], folder: Path) -> dict[str, ChangeCounts]:
     """Compare these countries one after the other, in this process."""
-    found = {c.iso2: comparison.compare(c.old, c.new, c.iso2, folder / f"{c.iso2}{SUFFIX}")
-             for c in countries}  # fmt: skip
-    return {iso2: counts for iso2, counts in found.items() if any(counts)}
+    compared = {
+        country.iso2: comparison.compare(
+            country.old, country.new, country.iso2, folder / f"{country.iso2}{SUFFIX}"
+        )
+        for country in countries
+    }
+    return {iso2: counts for iso2, counts in compared.items() if any(counts)}
 
 
 def publish(
@@ -175,17 +179,17 @@ def rollback(data: Path, to: str | None = None) -> Pointer:
         raise GenerationError(f"{data} is no folder of generations")
     with locks.write_lock(data):
         try:
-            known = pointer.read(data)
+            current = pointer.read(data)
         except ShardError:
             if to is None:  # an explicit target repairs a CURRENT that cannot be parsed
                 raise
-            known = None
-        wanted = (known.previous if known else None) if to is None else pointer.check_name(to)
+            current = None
+        wanted = (current.previous if current else None) if to is None else pointer.check_name(to)
         if wanted is None:
             raise GenerationError(f"{data} has no previous generation to go back to; build one")
         folder = data / wanted
         generation_files.verify_digests(folder, generation_files.read_manifest(folder))
-        return pointer.point_to(data, wanted, known.kept if known else ())
+        return pointer.point_to(data, wanted, current.kept if current else ())
 
 
 def counts_of(data: Path, before: Pointer | None) -> dict[str, int] | None:
@@ -255,15 +259,15 @@ def _settle(staged: Path, folder: Path) -> None:
 
 def _prune(data: Path, keep: int) -> None:
     """Remove all generations after the first `keep`, except those that a process still reads."""
-    known = pointer.read(data)
-    assert known is not None
-    kept = known.kept[:keep]
-    if kept != known.kept:
-        pointer.forget(data, known, kept)
+    current = pointer.read(data)
+    assert current is not None
+    kept = current.kept[:keep]
+    if kept != current.kept:
+        pointer.forget(data, current, kept)
     for path in data.iterdir():
         if (path / MANIFEST).exists() and path.name not in kept:
             with locks.removal_lock(path) as free:
                 if free:
                     # The rename removes it for all readers at once, even if the deletion is interrupted.
                     shutil.rmtree(path.rename(data / f"{atomic_files.STAGED}{path.name}"))
-    change_steps.prune(data, known.generation)
+    change_steps.prune(data, current.generation)

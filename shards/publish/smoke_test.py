@@ -48,10 +48,11 @@ def _faults(shards: Base, reference: Reference) -> Iterator[str]:
             continue
         yield from _identifier_faults(shard)
         for scope, rows in _scopes(shard):
-            known = naive_search.read(shard, rows)
-            for query in _questions(scope, known):
-                yield from _page_faults(shards, query, naive_search.search(known, query), iso2)
-        for query in _questions(Query(pays=(iso2,)), naive_search.read(shard, _picked(shard.rows))):
+            companies = naive_search.read(shard, rows)
+            for query in _queries(scope, companies):
+                expected = naive_search.search(companies, query)
+                yield from _page_faults(shards, query, expected, iso2)
+        for query in _queries(Query(pays=(iso2,)), naive_search.read(shard, _picked(shard.rows))):
             yield from _row_faults(shards, query, shard)
 
 
@@ -83,23 +84,23 @@ def _page_faults(shards: Base, query: Query, expected: list[int], iso2: str) -> 
     """Check that the total and the first page are the expected ones."""
     page = search(shards, query, offset=0, limit=_PAGE)
     if page.total != len(expected):
-        yield f"{_shown(query)} finds {page.total} of {len(expected)} companies"
+        yield f"{_text(query)} finds {page.total} of {len(expected)} companies"
     elif page.rows != tuple((iso2, row) for row in expected[:_PAGE]):
-        yield f"{_shown(query)} shows other companies than it should, or in another order"
+        yield f"{_text(query)} shows other companies than it should, or in another order"
 
 
 def _row_faults(shards: Base, query: Query, shard: Shard) -> Iterator[str]:
     """Check that the first page has rows, and that they match and are in order."""
     page = search(shards, query, offset=0, limit=_PAGE)
     if not page.rows:
-        yield f"{_shown(query)} finds nothing"
+        yield f"{_text(query)} finds nothing"
         return
-    known = naive_search.read(shard, [row for _, row in page.rows])
-    if not all(naive_search.matches(one, query) for one in known):
-        yield f"{_shown(query)} shows a company that does not match"
-    places = [naive_search.place(one, query.tri) for one in known]
+    shown = naive_search.read(shard, [row for _, row in page.rows])
+    if not all(naive_search.matches(company, query) for company in shown):
+        yield f"{_text(query)} shows a company that does not match"
+    places = [naive_search.place(company, query.tri) for company in shown]
     if places != sorted(places):
-        yield f"{_shown(query)} is not in order"
+        yield f"{_text(query)} is not in order"
 
 
 def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
@@ -116,10 +117,10 @@ def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
         yield query, range(cell.start, cell.stop)
 
 
-def _questions(scope: Query, known: list[KnownCompany]) -> Iterator[Query]:
+def _queries(scope: Query, companies: list[KnownCompany]) -> Iterator[Query]:
     """Queries within a scope that some of its companies match, each in every order."""
-    for place in _picked(len(known)):
-        for query in _about(scope, known[place]):
+    for place in _picked(len(companies)):
+        for query in _about(scope, companies[place]):
             yield from (replace(query, tri=tri) for tri in ORDERS)
 
 
@@ -148,7 +149,7 @@ def _picked(count: int) -> list[int]:
     return sorted({0, count // 3, 2 * count // 3, count - 1})
 
 
-def _shown(query: Query) -> str:
+def _text(query: Query) -> str:
     """The filters of a query as text, so that a person can repeat it."""
     filters = {name: getattr(query, name) for name in Query.__slots__}
     return " ".join(f"{name}={value!r}" for name, value in filters.items() if value)

@@ -238,7 +238,7 @@ def _test_spans(bound: BoundQuery, spans: Spans) -> FoundRows:
 
 
 def _mask(bound: BoundQuery, span: Span) -> Mask:
-    """Which rows of `span` pass facts and `q`."""
+    """A mask of the rows that pass facts and `q`, over the rows of `span`."""
     mask: Mask | None = None
     if bound.facts is not None:
         mask = bound.facts.along(bound.shard.facts[span.start : span.stop])

@@ -89,7 +89,7 @@ def merge_page(
 
 
 def _merge_keys(shard: Shard, tri: str, rows: Rows) -> Any:
-    """What `tri` compares across countries: folded names, or keys."""
+    """The values that `tri` compares across countries: folded names, or keys."""
     return name_lookup.folded_names(shard.words, rows) if tri == "nom" else shard.keys(tri, rows)
 
 

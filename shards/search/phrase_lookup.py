@@ -152,7 +152,7 @@ def _rows_with(index: NameLookup, rows: Rows, phrase: _Phrase) -> Rows:
 
 
 def _words_end_with(index: NameLookup, numbers: Numbers, part: bytes) -> Mask:
-    """Which of the words end with `part`, compared from its last byte back.
+    """A mask of the words that end with `part`, compared from its last byte back.
 
     If a word is shorter than `part`, the byte before it is the END of another word, which no part has. Before the
     first word it is the END of the last one, because the place -1 is the end of the data.

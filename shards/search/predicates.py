@@ -30,14 +30,14 @@ class FactTest(NamedTuple):
     width: int
 
     def test(self, facts: NDArray[Any]) -> Mask:
-        """Which of a few `facts` are within the bounds."""
+        """A mask of the `facts` within the bounds, for a few facts."""
         if self.mask is not None:
             facts = facts & self.mask
         passed: Mask = facts - self.low < self.width
         return passed
 
     def along(self, facts: NDArray[Any]) -> Mask:
-        """Which of many contiguous `facts` are within the bounds."""
+        """A mask of the `facts` within the bounds, for many contiguous facts."""
         if len(facts) <= _BLOCK:
             return self.test(facts)
         passed = np.empty(len(facts), dtype=bool)
@@ -110,7 +110,7 @@ def bind(shard: Shard, query: CompiledQuery) -> BoundQuery | None:
 
 
 def cell_mask(shard: Shard, scope: CellScope) -> NDArray[np.bool_]:
-    """Which cells of the shard are in the scope."""
+    """A mask of the cells in the scope, over all cells of the shard."""
     return scope.mask(len(shard.layout.cells))
 
 
@@ -128,7 +128,7 @@ def spans(bound: BoundQuery) -> Spans:
 
 
 def website_interval(places: Rows, within: Interval) -> Interval:
-    """Which of the ascending `places` of websites lie within an interval of their order."""
+    """The part of the ascending `places` of websites that lies within an interval of their order."""
     first, end = places.searchsorted(np.array(within, dtype=np.uint32)).tolist()
     return Interval(first, end)
 

@@ -123,8 +123,8 @@ def keep(data: Path, generation: str, signed: bytes) -> None:
     """Store the signature of a generation in `data`, and remove those of generations that are not kept."""
     (data / FOLDER).mkdir(exist_ok=True)
     atomic_files.write(data / path_of(generation), signed)
-    known = pointer.read(data)
-    wanted = {generation, *(known.kept if known else ())}
+    current = pointer.read(data)
+    wanted = {generation, *(current.kept if current else ())}
     for path in (data / FOLDER).glob("*.json"):
         if path.stem not in wanted:
             path.unlink()

@@ -50,7 +50,7 @@ def make(
     reference = references.load(lists)
     reference = replace(
         reference,
-        pays=tuple(one for one in reference.pays if one.iso2 in pays),
+        pays=tuple(country for country in reference.pays if country.iso2 in pays),
         counts={iso2: reference.counts[iso2] for iso2 in sorted(pays)},
     )
     own = {REFERENCE: references.dump(reference), ORIGIN: packed}

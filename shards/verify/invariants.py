@@ -245,7 +245,7 @@ def _ascend(keys: Keys, places: Rows) -> bool:
 
 
 def _follow(keys: Keys, ids: NDArray[np.bytes_]) -> NDArray[np.bool_]:
-    """Which pairs of neighbours ascend: by key with NaN last, then by identifier."""
+    """A mask of the pairs of neighbours that ascend: by key with NaN last, then by identifier."""
     if keys.dtype.kind == "f":
         keys = np.where(np.isnan(keys), np.inf, keys)
     later: NDArray[np.bool_] = keys[1:] > keys[:-1]

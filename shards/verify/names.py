@@ -43,16 +43,16 @@ def _name_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
         return
     for rows in contents.batches(shard.rows):
         folded = name_lookup.folded_names(index, np.array(rows, dtype=np.uint32))
-        for row, known in zip(rows, folded, strict=True):
-            if known != fold(decoded.noms[row].decode()).encode():
+        for row, name in zip(rows, folded, strict=True):
+            if name != fold(decoded.noms[row].decode()).encode():
                 yield f"the folded name of row {row} is not that of {decoded.noms[row].decode()!r}"
 
 
 def _word_faults(shard: Shard) -> Iterator[str]:
     """Check that words ascend, and that the postings are exactly the words of each name."""
     index = shard.words
-    known = bytes(index.words.data).split(END)[:-1]
-    if any(one >= other for one, other in pairwise(known)):
+    words = bytes(index.words.data).split(END)[:-1]
+    if any(one >= other for one, other in pairwise(words)):
         yield "the words are not sorted, each once"
     made = name_index.make_postings(_names(shard))
     if not np.array_equal(made.rows, index.postings):
@@ -70,8 +70,8 @@ def _order_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
     for places in contents.batches(shard.rows):
         rows = order[places.start : places.stop]
         folded = name_lookup.folded_names(shard.words, rows)
-        for row, known in zip(rows.tolist(), folded, strict=True):
-            key = (known, decoded.noms[row], bytes(decoded.ids[row]))
+        for row, name in zip(rows.tolist(), folded, strict=True):
+            key = (name, decoded.noms[row], bytes(decoded.ids[row]))
             if key <= before:
                 yield f"order nom does not follow the names of the records at row {row}"
             before = key
@@ -152,6 +152,6 @@ def _names(shard: Shard) -> FoldedNames:
 def _folded(shard: Shard) -> Texts:
     index = shard.idents
     places = index.folded.places
-    known = places if isinstance(places, np.ndarray) else places.array()
-    starts = np.append(known, np.uint32(len(index.folded.data)))
+    starts = places if isinstance(places, np.ndarray) else places.array()
+    starts = np.append(starts, np.uint32(len(index.folded.data)))
     return Texts(index.folded.data, starts)

@@ -107,10 +107,10 @@ def test_a_generation_that_opens_and_counts_and_answers_wrongly_is_not_published
         smoke_test.check(base, lists)
 
 
-def test_what_is_asked_is_shown_as_it_may_be_repeated() -> None:
+def test_a_query_is_shown_as_it_may_be_repeated() -> None:
     query = Query(pays=("EE",), q="Ä", ca_min=0.5)
 
-    assert smoke_test._shown(query) == "pays=('EE',) q='Ä' tri='ca_desc' ca_min=0.5"
+    assert smoke_test._text(query) == "pays=('EE',) q='Ä' tri='ca_desc' ca_min=0.5"
 
 
 # -- what is kept ------------------------------------------------------------------------
