@@ -22,7 +22,7 @@ from serve.data.edition import OpenGeneration
 from serve.request import params
 from serve.request.params import Modifications
 from shards.changes import change_steps
-from shards.changes.change_file import GONE, ChangeFile
+from shards.changes.change_file import DELETED, ChangeFile
 from shards.changes.change_steps import ChangeStep
 from shards.errors import ShardError
 
@@ -121,8 +121,8 @@ def _page(asked: Modifications, step: ChangeStep | None, caller: Caller) -> _Pag
         for iso2, counts in step.counts.items() if step else ():
             count = getattr(counts, f"{nature}s")
             if count and (not asked.pays or iso2 in asked.pays):
-                shown = count if nature == GONE else min(count, cap)
-                cap -= 0 if nature == GONE else shown
+                shown = count if nature == DELETED else min(count, cap)
+                cap -= 0 if nature == DELETED else shown
                 sections.append(_Section(iso2, nature, count, shown))
     limit = min(asked.limit, plan.lignes_par_appel)
     return _Page(step, sections, _start(asked), limit)

@@ -123,7 +123,7 @@ class CurrentGeneration:
         self._seen = _signature(self._data)
         known: Pointer | None = None
         try:
-            known = pointer.published(self._data)
+            known = pointer.read(self._data)
             if known is None:
                 _log.warning("nothing is published in %s yet", self._data)
                 return
@@ -157,7 +157,7 @@ class CurrentGeneration:
         self._seen = seen
         known: Pointer | None = None
         try:
-            known = pointer.published(self._data)
+            known = pointer.read(self._data)
             if known is not None and known.generation != self.generation:
                 new = await asyncio.to_thread(_verified, self._data, known.generation)
                 self._swap(known, _Lent(new))

@@ -1,7 +1,7 @@
-"""A search over a whole generation: an exact total, and one page of it.
+"""A search over all shards of a generation: an exact total, and one page of rows.
 
-Counts add up over countries, and the page needs only the first rows of each. The batch job checks a
-generation with it before publication, the server answers with it: there is one search.
+Totals add up over countries, and a page needs only the first rows of each country. The server answers with this search
+and the build checks a generation with it before publication.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,22 @@ from typing import Final
 from shards.codec.arrays import Rows
 from shards.query import DEEPEST, Query
 from shards.search.compiled_query import compile_query
-from shards.search.merge import MergedRow, MergeSource, page
+from shards.search.merge import MergedRow, MergeSource, merge_page
 from shards.search.planner import RowPlan, plans
 from shards.search.reader import Shard
 
-# Microseconds: the first pages of all countries in one order, merged.
+# Microseconds that merging the first rows of all countries in one order takes.
 _MERGING: Final = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
 class ResultPage:
-    """`total` companies match in the whole base (§8.2 rule 3); `rows` are the ones asked for."""
+    """One page of a search.
+
+    Attributes:
+        total: the number of matches in the whole base (§8.2 rule 3).
+        rows: the rows of the page.
+    """
 
     total: int
     rows: tuple[MergedRow, ...]
@@ -31,8 +36,8 @@ class ResultPage:
 class Base(dict[str, Shard]):
     """The shards of a generation, by country.
 
-    Its first rows in each order, of all countries together, are merged when they are asked for
-    first, and kept: what everybody looks at before anything is chosen.
+    The first rows of all countries together are merged once per order, at the first request, and cached: the search
+    without any filter is the most frequent one.
     """
 
     def __init__(self) -> None:
@@ -40,17 +45,17 @@ class Base(dict[str, Shard]):
         self._first: dict[str, tuple[MergedRow, ...]] = {}
 
     def first(self, tri: str) -> tuple[MergedRow, ...]:
-        """The rows that any page of the whole base may show in the order `tri`."""
-        known = self._first.get(tri)
-        if known is None:
+        """The first DEEPEST rows of the whole base in the order `tri`."""
+        cached = self._first.get(tri)
+        if cached is None:
             sources = [MergeSource(shard, shard.rows, partial(_first, shard, tri))
                        for _, shard in sorted(self.items()) if shard.rows]  # fmt: skip
-            known = page(sources, tri, offset=0, limit=DEEPEST) if sources else ()
-            self._first[tri] = known
-        return known
+            cached = merge_page(sources, tri, offset=0, limit=DEEPEST) if sources else ()
+            self._first[tri] = cached
+        return cached
 
-    def known_first(self, tri: str) -> bool:
-        """Whether `first` costs nothing any more."""
+    def has_first(self, tri: str) -> bool:
+        """Whether `first` is cached for this order."""
         return tri in self._first
 
 
@@ -60,11 +65,11 @@ def _first(shard: Shard, tri: str, count: int) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A search that is understood but not made; any thread may make it.
+    """A search that is planned but not run; any thread may run it.
 
     Attributes:
-        cost: about how many microseconds it will take.
-        plans: how each country will answer, in their order; None where every company matches.
+        cost: the estimated cost in microseconds.
+        plans: a plan per country, in the order of their codes; None if every company matches.
     """
 
     base: Base
@@ -73,9 +78,10 @@ class Prepared:
     plans: Sequence[tuple[Shard, RowPlan]] | None
 
     def page(self, *, offset: int, limit: int) -> ResultPage:
-        """Rows [offset, offset + limit) of the companies that match, and how many match.
+        """The total, and the matching rows [offset, offset + limit).
 
-        `offset` and `limit` are at least 0, at most `query.DEEPEST` together.
+        Args:
+            offset, limit: at least 0, together at most `query.DEEPEST`.
         """
         if self.plans is None:
             total = sum(shard.rows for shard in self.base.values())
@@ -88,25 +94,25 @@ class Prepared:
             return ResultPage(total, ())
         sources = [MergeSource(shard, found.total, found.first)
                    for shard, found in matches if found.total]  # fmt: skip
-        return ResultPage(total, page(sources, self.tri, offset=offset, limit=limit))
+        return ResultPage(total, merge_page(sources, self.tri, offset=offset, limit=limit))
 
 
 def prepare(base: Base, query: Query, count: int = DEEPEST) -> Prepared:
-    """Find the ways to answer `query`: cheap, whatever the query is.
+    """Plan `query` in every country; cheap for any query.
 
     Args:
-        base: all countries of the generation; those of `query.pays` must be among them.
-        count: where the page will end, at most: `cost` is that of such a page.
+        base: all countries of the generation; the countries of `query.pays` must be among them.
+        count: the greatest end of the page, offset + limit; `cost` is the cost of such a page.
     """
-    question = compile_query(query)
-    if question is None:
+    compiled = compile_query(query)
+    if compiled is None:
         return Prepared(base, query.tri, 0.0, ())
-    if not query.pays and question.is_open:
-        return Prepared(base, query.tri, 0.0 if base.known_first(query.tri) else _MERGING, None)
-    found = plans(base, query.pays, question, count)
+    if not query.pays and compiled.is_open:
+        return Prepared(base, query.tri, 0.0 if base.has_first(query.tri) else _MERGING, None)
+    found = plans(base, query.pays, compiled, count)
     return Prepared(base, query.tri, sum(plan.cost for _, plan in found), found)
 
 
 def search(base: Base, query: Query, *, offset: int, limit: int) -> ResultPage:
-    """`prepare` and its page at once."""
+    """Plan `query` and run it: `prepare`, then `Prepared.page`."""
     return prepare(base, query, offset + limit).page(offset=offset, limit=limit)

@@ -177,7 +177,7 @@ def _held(data: Path) -> Iterator[None]:
     with ExitStack() as stack:
         while True:
             try:
-                stack.enter_context(locks.writing(data))
+                stack.enter_context(locks.write_lock(data))
                 break
             except GenerationError:
                 time.sleep(0.001)

@@ -1,4 +1,4 @@
-"""The census against the slow search: exact counts of every place, rows as deep as asked for."""
+"""Facet counts, compared with the slow search: exact counts of every place, rows of any depth."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.query import ORDERS, Query
-from shards.search import facets as censuses
+from shards.search import facets
 from shards.search.facets import FacetCount, count_facets
 from tests import oracle
-from tests.shards.test_search import World, queries
+from tests.shards.search.open_shards import OpenShards
+from tests.shards.search.query_strategies import queries
 from tests.world import Company, companies, company
 
 
@@ -21,7 +22,7 @@ from tests.world import Company, companies, company
     st.integers(0, 30),
     st.sampled_from((0, 1, 1_000)),
 )
-def test_a_census_counts_and_lists_as_the_oracle_does(
+def test_facets_count_and_list_as_the_oracle_does(
     case: tuple[list[Company], list[Query]], limit: int, top_rows: int
 ) -> None:
     """F12; the lists of the build, `top_rows` long, are no limit"""
@@ -29,8 +30,8 @@ def test_a_census_counts_and_lists_as_the_oracle_does(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(format, "TOP_ROWS", top_rows)
         patch.setattr(format, "TOP_LEAST", 2)
-        patch.setattr(censuses, "_BLOCK", 2)
-        with World(found) as world:
+        patch.setattr(facets, "_BLOCK", 2)
+        with OpenShards(found) as world:
             for query in asked:
                 made = count_facets(world.shards, query, limit=limit)
 
@@ -47,21 +48,21 @@ def test_rows_go_deeper_than_any_page(tri: str, secteurs: tuple[str, ...]) -> No
     ]
     query = Query(tri=tri, secteurs=secteurs)
 
-    with World(found) as world:
+    with OpenShards(found) as world:
         made = count_facets(world.shards, query, limit=2_500)
 
         assert_as_the_oracle(made, found, query, world, 2_500)
 
 
 def test_nothing_matches_in_an_empty_world() -> None:
-    with World([]) as world:
+    with OpenShards([]) as world:
         made = count_facets(world.shards, Query(), limit=10)
 
     assert (made.total, made.counts, made.rows) == (0, {}, ())
 
 
 def assert_as_the_oracle(
-    made: FacetCount, found: Sequence[Company], query: Query, world: World, limit: int
+    made: FacetCount, found: Sequence[Company], query: Query, world: OpenShards, limit: int
 ) -> None:
     expected = oracle.search(found, query)
     rows = [(row.iso2, world.shards[row.iso2].company(row.row)["id"]) for row in made.rows]

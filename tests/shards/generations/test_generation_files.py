@@ -35,7 +35,7 @@ def test_another_company_gives_another_generation_and_keeps_the_one_before(tmp_p
     second = publish(tmp_path, [*FOUND, company("FR", "9", "Œuvre")])
     third = publish(tmp_path, [*FOUND, company("FR", "9", "Œuvre"), company("FR", "8", "Ç")])
 
-    known = pointer.published(tmp_path)
+    known = pointer.read(tmp_path)
     assert known is not None
     assert (known.generation, known.previous) == (third, second)
     assert _folders(tmp_path) == {second, third}

@@ -1,7 +1,7 @@
-"""The index that is built of names and identifiers, held to the words themselves."""
+"""The indexes of names and identifiers, compared with plain Python on the folded words."""
 
 from collections import defaultdict
-from itertools import combinations, pairwise
+from itertools import pairwise
 from unittest.mock import patch
 
 import numpy as np
@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards import format
-from shards.build import name_index, phrase_index
-from shards.codec import sort_keys, strings
+from shards.build import name_index
+from shards.codec import strings
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing
 from shards.codec.strings import Interval, Texts
 from tests import world
-from tests.shards.test_rowsets import unpacked
+from tests.shards.codec.test_row_sets import unpacked
 
 NAMES = st.lists(world.names, max_size=30)
 
@@ -47,7 +47,7 @@ def test_names_sort_as_their_folded_and_raw_texts_do(noms: list[str]) -> None:
     packed = strings.pack(noms)
     by_id = np.arange(len(noms), dtype=np.uint32)[::-1].copy()
 
-    found = name_index.by_name(name_index.fold_names(packed), packed, by_id)
+    found = name_index.sort_names(name_index.fold_names(packed), packed, by_id)
 
     expected = sorted(range(len(noms)), key=lambda i: (fold(noms[i]), noms[i].encode(), -i))
     assert found.tolist() == expected
@@ -57,7 +57,7 @@ def test_names_sort_as_their_folded_and_raw_texts_do(noms: list[str]) -> None:
 def test_postings_are_the_rows_that_hold_a_word_once_each(noms: list[str]) -> None:
     names = name_index.fold_names(strings.pack(noms))
 
-    held = name_index.postings(names)
+    held = name_index.make_postings(names)
 
     for number, word in enumerate(listed(names.words)):
         rows = held.rows[held.starts[number] : held.starts[number + 1]].tolist()
@@ -76,7 +76,7 @@ def test_suffixes_are_all_characters_of_all_words_in_order(noms: list[str]) -> N
     ]  # fmt: skip
     padded = data + bytes(format.SUFFIX_BYTES)
     assert found == sorted(begins, key=lambda i: (padded[i : i + format.SUFFIX_BYTES], i))
-    keys = name_index.sampled(words.data, np.array(found, dtype=np.uint32))
+    keys = name_index.sample_keys(words.data, np.array(found, dtype=np.uint32))
     sampled = found[:: format.SAMPLED]
     assert keys.tolist() == [int.from_bytes(padded[i : i + 8], "big") for i in sampled]
 
@@ -87,11 +87,11 @@ def test_every_part_of_a_word_that_many_rows_hold_has_its_rows_united(
     least: int, noms: list[str]
 ) -> None:
     names = name_index.fold_names(strings.pack(noms))
-    held = name_index.postings(names)
+    held = name_index.make_postings(names)
     suffixes = name_index.suffixes(names.words)
     data = bytes(names.words.data)
     with patch.multiple(name_index, heavy_size=lambda _: least, counted_size=lambda _: least):
-        found = dict(name_index.heavy(names.words, suffixes, held, packing(noms)))
+        found = dict(name_index.heavy_sets(names.words, suffixes, held, packing(noms)))
 
     parts: dict[str, list[int]] = defaultdict(list)  # part of a word -> its places in `suffixes`
     for place, start in enumerate(suffixes.tolist()):
@@ -120,7 +120,7 @@ def test_junctions_are_the_characters_around_each_blank(noms: list[str]) -> None
         for before, after in pairwise(words):
             expected[before[-1] + after[0]].add(row)
 
-    found = list(name_index.junctions(name_index.fold_names(strings.pack(noms)), packing(noms)))
+    found = list(name_index.junction_sets(name_index.fold_names(strings.pack(noms)), packing(noms)))
 
     assert [key for key, _ in found] == sorted(key.encode() for key in expected)
     assert {key.decode(): set(unpacked(value, len(noms))) for key, value in found} == expected
@@ -131,11 +131,11 @@ def test_identifiers_are_folded_and_their_frequent_prefixes_listed(ids: list[str
     folded = name_index.fold_ids(strings.pack(ids))
     assert listed(folded) == [fold_id(identifier) for identifier in ids]
 
-    by_folded = name_index.by_identifier(folded).rows
-    ordered = name_index.gathered(folded, by_folded)
+    by_folded = name_index.sort_identifiers(folded).rows
+    ordered = name_index.take_texts(folded, by_folded)
     assert listed(ordered) == sorted(listed(folded))
     with patch.object(name_index, "heavy_size", lambda _: 1):
-        found = list(name_index.prefixes(ordered, by_folded, packing(ids)))
+        found = list(name_index.prefix_sets(ordered, by_folded, packing(ids)))
 
     expected: dict[str, set[int]] = defaultdict(set)
     for row, text in enumerate(listed(folded)):
@@ -147,42 +147,14 @@ def test_identifiers_are_folded_and_their_frequent_prefixes_listed(ids: list[str
     assert [key for key, _ in found] == sorted(key for key, _ in found)
 
 
-@pytest.mark.parametrize("least", [0, 1, 3])
-@given(noms=NAMES)
-def test_every_text_with_a_blank_that_many_rows_hold_is_listed(least: int, noms: list[str]) -> None:
-    expected: dict[str, set[int]] = defaultdict(set)
-    for row, nom in enumerate(noms):
-        name = fold(nom)
-        for first, last in combinations(range(len(name) + 1), 2):
-            text = name[first:last]
-            if " " in text.strip() and text == text.strip() and len(text) > 3:
-                expected[text].add(row)
-
-    with patch.object(phrase_index, "phrase_size", lambda _: least):
-        found = dict(phrase_index.phrases(name_index.fold_names(strings.pack(noms)), packing(noms)))
-
-    assert {key.decode(): set(unpacked(value, len(noms))) for key, value in found.items()} == {
-        text: rows
-        for text, rows in expected.items()
-        if len(rows) > least and len(text.encode()) <= format.SUFFIX_BYTES
-    }
-    assert list(found) == sorted(found)
-
-
 @given(NAMES)
 def test_every_sixteenth_byte_of_the_words_knows_its_word(noms: list[str]) -> None:
     words = name_index.fold_names(strings.pack(noms)).words
 
-    found = name_index.owners(words).tolist()
+    found = name_index.word_owners(words).tolist()
 
     before = [
         data.count(b"\n")
         for data in (bytes(words.data)[:place] for place in range(0, len(words.data), format.OWNED))
     ]
     assert found == before
-
-
-def test_ranks_undo_an_order() -> None:
-    order = np.array([2, 0, 1], dtype=np.uint32)
-
-    assert sort_keys.ranks(order)[order].tolist() == [0, 1, 2]

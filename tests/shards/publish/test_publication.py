@@ -20,7 +20,7 @@ from shards.publish.publication import EVERYWHERE, Gates
 from shards.query import Query
 from shards.search.reader import Shard
 from shards.search.search import Base
-from tests.shards.test_verify import Break, put
+from tests.shards.verify.test_invariants import Break, put
 from tests.world import Company, company, publish, reference, write_shard
 
 FOUND = [
@@ -52,7 +52,7 @@ def test_fewer_companies_than_the_minimum_are_not_published(
     with pytest.raises(GenerationError, match=told):
         publish(tmp_path, FOUND, gates=Gates(minimums=minimums))
 
-    assert pointer.published(tmp_path) is None
+    assert pointer.read(tmp_path) is None
     forced = publish(tmp_path, FOUND, gates=Gates(force=True, minimums=minimums))
     assert generation_files.read_manifest(tmp_path / forced).forced == told
     publish(tmp_path / "b", FOUND, gates=Gates(minimums={EVERYWHERE: 4, "EE": 3, "UK": 1}))
@@ -107,10 +107,10 @@ def test_a_generation_that_opens_and_counts_and_answers_wrongly_is_not_published
         smoke_test.check(base, lists)
 
 
-def test_what_is_asked_is_shown_as_it_may_be_repeated() -> None:
+def test_a_query_is_shown_as_it_may_be_repeated() -> None:
     query = Query(pays=("EE",), q="Ä", ca_min=0.5)
 
-    assert smoke_test._shown(query) == "pays=('EE',) q='Ä' tri='ca_desc' ca_min=0.5"
+    assert smoke_test._text(query) == "pays=('EE',) q='Ä' tri='ca_desc' ca_min=0.5"
 
 
 # -- what is kept ------------------------------------------------------------------------
@@ -119,13 +119,13 @@ def test_what_is_asked_is_shown_as_it_may_be_repeated() -> None:
 def test_so_many_generations_are_kept_as_is_said_and_no_fewer_than_two(tmp_path: Path) -> None:
     names = [publish(tmp_path, grown(count), keep=3) for count in range(5)]
 
-    known = pointer.published(tmp_path)
+    known = pointer.read(tmp_path)
     assert known is not None
     assert known.kept == (names[4], names[3], names[2])
     assert {path.parent.name for path in tmp_path.glob("*/manifest.json")} == set(known.kept)
 
     publish(tmp_path, grown(4))
-    known = pointer.published(tmp_path)
+    known = pointer.read(tmp_path)
     assert known is not None
     assert known.kept == (names[4], names[3])
 
@@ -136,7 +136,7 @@ def test_any_generation_that_is_kept_can_be_gone_back_to(
     names = [publish(tmp_path, grown(count), keep=3) for count in range(3)]
 
     assert main(["rollback", str(tmp_path), "--to", names[0]]) == 0
-    known = pointer.published(tmp_path)
+    known = pointer.read(tmp_path)
     assert known is not None
     assert known.kept == (names[0], names[2], names[1])
     assert main(["rollback", str(tmp_path), "--to", "0" * 16]) == 1
@@ -203,7 +203,7 @@ def test_one_writes_at_a_time_and_the_other_is_told_who(
     publish(tmp_path, FOUND)
     publish(tmp_path, grown(1))
 
-    with locks.writing(tmp_path):
+    with locks.write_lock(tmp_path):
         assert main(["rollback", str(tmp_path)]) == 1
     assert f"by process {os.getpid()};" in capsys.readouterr().err
     assert main(["rollback", str(tmp_path)]) == 0
@@ -215,19 +215,19 @@ def test_a_lock_ends_with_the_process_that_holds_it(tmp_path: Path) -> None:
 import os
 from pathlib import Path
 from shards.generations import locks
-with locks.writing(Path({str(tmp_path)!r})):
+with locks.write_lock(Path({str(tmp_path)!r})):
     os.kill(os.getpid(), 9)
 """
     subprocess.run([sys.executable, "-c", code], check=False)
 
     assert (tmp_path / locks.HOLDER).exists()
-    with locks.writing(tmp_path):
+    with locks.write_lock(tmp_path):
         pass
 
 
 def test_what_is_being_removed_is_not_begun_to_be_read(tmp_path: Path) -> None:
     folder = tmp_path / publish(tmp_path, FOUND)
-    with locks.removing(folder) as free:
+    with locks.removal_lock(folder) as free:
         assert free
         with pytest.raises(GenerationError, match="is being removed"):
             generation_files.load(tmp_path, folder.name)
@@ -261,7 +261,7 @@ def test_only_the_name_of_a_generation_is_one(
     assert "is no name of a generation" in capsys.readouterr().err
     assert main(["diff", str(data), wrong, second]) == 1
     assert "is no name of a generation" in capsys.readouterr().err
-    known = pointer.published(data)
+    known = pointer.read(data)
     assert known is not None
     assert known.kept == (second, first)
 
@@ -272,7 +272,7 @@ def test_a_pointer_that_names_a_path_is_not_followed(tmp_path: Path) -> None:
     current.write_bytes(current.read_bytes().replace(name.encode(), f"../{name}".encode()))
 
     with pytest.raises(CorruptError, match="16 hexadecimal digits"):
-        pointer.published(tmp_path)
+        pointer.read(tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone"])
@@ -292,7 +292,7 @@ def test_what_cannot_be_compared_with_what_is_published_is_not_published(
     assert pointer.current(tmp_path) == broken
     forced = publish(tmp_path, grown(2), gates=Gates(force=True))
 
-    known = pointer.published(tmp_path)
+    known = pointer.read(tmp_path)
     assert known is not None
     assert known.kept == (forced, whole)
     assert publication.rollback(tmp_path).generation == whole

@@ -1,9 +1,7 @@
-"""The fast search against the slow one (tests/oracle.py): totals, rows, order, every page."""
+"""The search, compared with the slow one of tests/oracle.py: totals, rows, order, every page."""
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -15,68 +13,18 @@ from shards.build import writer
 from shards.codec import arrays, row_sets
 from shards.query import ORDERS, Query
 from shards.search import access_paths, merge, phrase_lookup, predicates, top_rows
-from shards.search.predicates import Predicates
-from shards.search.reader import Shard
-from shards.search.search import Base, search
+from shards.search.predicates import BoundQuery
 from tests import oracle
-from tests.world import COUNTRIES, GROUPS, LABELS, PIECES, Company, companies, company, write_shard
+from tests.shards.search.open_shards import OpenShards
+from tests.shards.search.query_strategies import queries
+from tests.world import Company, companies, company
 
-parts = st.sampled_from(PIECES) | st.text("abcdefot ée.1290é", min_size=1, max_size=4)
-blanks = st.lists(st.sampled_from(("a", "b", "ab", "Ψ", "ё", "oe", "0")), min_size=2, max_size=4)
-
-# Each drawn alone or with one or two others: a search with all of them at once finds nothing, and
-# proves little.
 Tuning = Mapping[tuple[Any, str], Any]
-
-FILTERS = ("pays", "secteurs", "sous_secteurs", "q", "ca", "effectif", "site_web", "avec_ca")
-
-
-@st.composite
-def queries(draw: st.DrawFn, found: Sequence[Company]) -> Query:
-    """A query whose bounds and words are mostly those of companies that exist."""
-    chosen = draw(st.sets(st.sampled_from(FILTERS), max_size=3))
-    fields: dict[str, Any] = {"tri": draw(st.sampled_from(ORDERS))}
-    if "pays" in chosen:
-        fields["pays"] = tuple(draw(st.lists(st.sampled_from(COUNTRIES), max_size=3)))
-    if "secteurs" in chosen:
-        fields["secteurs"] = tuple(draw(st.sets(st.sampled_from(sorted(GROUPS)))))
-    if "sous_secteurs" in chosen:
-        fields["sous_secteurs"] = tuple(draw(st.sets(st.sampled_from(sorted(LABELS)))))
-    if "q" in chosen:
-        fields["q"] = draw(_words(found))
-    if "ca" in chosen:
-        fields |= draw(_range(found, "ca_eur", "ca"))
-    if "effectif" in chosen:
-        fields |= draw(_range(found, "effectif", "effectif"))
-    return Query(**fields, site_web="site_web" in chosen, avec_ca="avec_ca" in chosen)
-
-
-@st.composite
-def _words(draw: st.DrawFn, found: Sequence[Company]) -> str:
-    """A part of a name or of an identifier, or any text."""
-    existing = draw(st.integers(0, 3))
-    if not found or not existing:
-        return draw(parts | blanks.map(" ".join))
-    company = draw(st.sampled_from(found))
-    text: str = company["id" if existing == 1 else "nom"]
-    start = draw(st.integers(0, len(text) - 1))
-    return text[start : start + draw(st.integers(1, 30))]
-
-
-@st.composite
-def _range(draw: st.DrawFn, found: Sequence[Company], field: str, name: str) -> dict[str, Any]:
-    """One or two bounds, each a value that some company has, or next to one."""
-    values = sorted({c[field] for c in found if c[field] is not None}) or [0]
-    bound = st.sampled_from(values) | st.sampled_from(values).map(lambda value: value + 1)
-    low, high = sorted((draw(bound), draw(bound)))
-    sides = draw(st.sampled_from(("min", "max", "both")))
-    least = {f"{name}_min": low} if sides != "max" else {}
-    return least | ({f"{name}_max": high} if sides != "min" else {})
 
 
 @contextmanager
 def _tuned(tuning: Tuning) -> Iterator[None]:
-    """Estimates and thresholds as in `tuning`: what only large shards do, small ones do, too."""
+    """Set estimates and thresholds as in `tuning`, so that small shards take the paths of large ones."""
     with pytest.MonkeyPatch.context() as patch:
         for (module, name), value in tuning.items():
             patch.setattr(module, name, value)
@@ -84,16 +32,16 @@ def _tuned(tuning: Tuning) -> Iterator[None]:
 
 
 def _nth_path(number: int) -> Any:
-    """Takes one of the access paths, whatever its cost."""
+    """A replacement of `cheapest_path` that takes one of the paths, whatever its cost."""
 
-    def chosen(shard: Shard, asked: Predicates) -> access_paths.AccessPath:
-        ways = list(access_paths._paths(shard, asked))
-        return ways[number % len(ways)]
+    def chosen(bound: BoundQuery) -> access_paths.AccessPath:
+        paths = list(access_paths._paths(bound))
+        return paths[number % len(paths)]
 
     return chosen
 
 
-# None of these may change an answer. The first are known to the build, the others to the search.
+# None of these may change an answer. The first ones change what the build stores, the others what a search does.
 TUNINGS: st.SearchStrategy[Tuning] = st.fixed_dictionaries(
     {
         (format, "HEAVY_LEAST"): st.sampled_from((0, 1, 3, 1_024)),
@@ -109,7 +57,7 @@ TUNINGS: st.SearchStrategy[Tuning] = st.fixed_dictionaries(
         (writer, "FEWEST_SAMPLES"): st.just(12),
     },
     optional={
-        (access_paths, "cheapest"): st.builds(_nth_path, st.integers(0, 2)),
+        (access_paths, "cheapest_path"): st.builds(_nth_path, st.integers(0, 2)),
         (access_paths, "SPAN"): st.sampled_from((0, 10**9)),
         (top_rows, "RANKING"): st.sampled_from((0, 10**9)),
         (top_rows, "WALKING"): st.sampled_from((0.1, 10**9)),
@@ -137,7 +85,7 @@ def test_search_answers_as_the_oracle_does(
     case: tuple[list[Company], list[Query]], tuning: Tuning
 ) -> None:
     found, asked = case
-    with _tuned(tuning), World(found) as world:
+    with _tuned(tuning), OpenShards(found) as world:
         for query in asked:
             expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
             total, rows = world.pages(query, 4)
@@ -153,13 +101,13 @@ def test_every_order_is_walked_page_by_page_without_a_gap_or_a_repeat(
 ) -> None:
     expected = [(c["iso2"], c["id"]) for c in oracle.search(found, Query(tri=tri))]
 
-    with World(found) as world:
+    with OpenShards(found) as world:
         assert world.pages(Query(tri=tri), limit) == (len(expected), expected)
 
 
 def test_a_country_named_twice_is_counted_once() -> None:
     """B1"""
-    with World([company("EE", "1", "Ä")]) as world:
+    with OpenShards([company("EE", "1", "Ä")]) as world:
         assert world.pages(Query(pays=("EE", "EE")), 9) == (1, [("EE", "1")])
 
 
@@ -167,7 +115,7 @@ def test_equal_values_are_ordered_by_country_then_identifier() -> None:
     """B28"""
     found = [company(iso2, i, "Ä", ca_eur=5.0) for iso2 in ("UK", "EE") for i in ("2", "10", "1")]
 
-    with World(found) as world:
+    with OpenShards(found) as world:
         _, rows = world.pages(Query(), 6)
 
     assert rows == [("EE", "1"), ("EE", "10"), ("EE", "2"), ("UK", "1"), ("UK", "10"), ("UK", "2")]
@@ -177,7 +125,7 @@ def test_a_null_is_last_whichever_the_direction() -> None:
     """B27"""
     found = [company("EE", "1", "a"), company("EE", "2", "b", ca_eur=-1.0)]
 
-    with World(found) as world:
+    with OpenShards(found) as world:
         assert world.pages(Query(tri="ca_asc"), 2)[1] == [("EE", "2"), ("EE", "1")]
         assert world.pages(Query(tri="ca_desc"), 2)[1] == [("EE", "2"), ("EE", "1")]
 
@@ -186,7 +134,7 @@ def test_a_word_is_found_inside_another_and_across_a_blank() -> None:
     """B15"""
     found = [company("EE", "1", "Fitlab OÜ"), company("EE", "2", "Lab. Orléans")]
 
-    with World(found) as world:
+    with OpenShards(found) as world:
         assert world.pages(Query(q="LAB", tri="nom"), 9)[0] == 2
         assert world.pages(Query(q="b o", tri="nom"), 9)[0] == 2
         assert world.pages(Query(q="lab orleans"), 9)[1] == [("EE", "2")]
@@ -202,7 +150,7 @@ def test_a_long_word_is_found_by_any_long_part_of_it(
     found = [company("EE", str(i), alike + "ё" * i + "я" * 20 + str(i % 3)) for i in range(9)]
     queries = [Query(q=c["nom"][start : start + length]) for c in found for start in range(4)]
 
-    with World(found) as world:
+    with OpenShards(found) as world:
         for query in queries:
             expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
             assert world.pages(query, 20) == (len(expected), expected)
@@ -212,49 +160,19 @@ def test_words_must_be_neighbours_to_match_across_a_blank() -> None:
     """B15"""
     found = [company("EE", "1", "red blue green"), company("EE", "2", "blue red")]
 
-    with World(found) as world:
+    with OpenShards(found) as world:
         assert world.pages(Query(q="red green"), 9)[0] == 0
         assert world.pages(Query(q="ed b"), 9)[1] == [("EE", "1")]
 
 
 def test_punctuation_alone_finds_nothing() -> None:
     """B16"""
-    with World([company("EE", "1", "A & B")]) as world:
+    with OpenShards([company("EE", "1", "A & B")]) as world:
         assert world.pages(Query(q=" & "), 9) == (0, [])
 
 
 def test_an_identifier_is_found_by_its_letters_and_digits() -> None:
     """B15"""
-    with World([company("FR", "fn 122-m", "Ψ")]) as world:
+    with OpenShards([company("FR", "fn 122-m", "Ψ")]) as world:
         assert world.pages(Query(q="FN1.22"), 9)[0] == 1
         assert world.pages(Query(q="22m"), 9)[0] == 0
-
-
-class World:
-    """Companies in real shards."""
-
-    def __init__(self, found: Sequence[Company]) -> None:
-        self.found = found
-        self.stack = ExitStack()
-
-    def __enter__(self) -> "World":
-        folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
-        self.shards = Base()
-        for iso2 in COUNTRIES:
-            write_shard(folder / iso2, iso2, self.found)
-            self.shards[iso2] = self.stack.enter_context(Shard(folder / iso2))
-        return self
-
-    def pages(self, query: Query, limit: int) -> tuple[int, list[tuple[str, str]]]:
-        """The total, and the companies of all pages that may be asked for, one after the other."""
-        rows: list[tuple[str, str]] = []
-        deepest = format.TOP_ROWS // limit * limit
-        for offset in range(0, min(len(self.found) + limit, deepest), limit):
-            page = search(self.shards, query, offset=offset, limit=limit)
-            found = [(r.iso2, self.shards[r.iso2].company(r.row)["id"]) for r in page.rows]
-            assert len(found) == max(0, min(limit, page.total - offset))
-            rows += found
-        return page.total, rows
-
-    def __exit__(self, *error: Any) -> None:
-        self.stack.close()

@@ -57,7 +57,7 @@ def test_the_reader_has_the_same_rows(case: tuple[int, set[int]]) -> None:
     rows, held = case
     packed = row_sets.pack(np.array(sorted(held), dtype=np.uint32), rows)
 
-    found = row_sets.opened(row_sets.unpack(packed, rows))
+    found = row_sets.expand(row_sets.unpack(packed, rows))
 
     assert found.size == len(held)
     assert found.rows().tolist() == sorted(held)
@@ -84,7 +84,7 @@ def test_a_large_set_has_its_first_rows_in_each_order(
         found = row_sets.unpack(packed, rows)
 
     assert found.size == len(held)
-    assert row_sets.opened(found).rows().tolist() == sorted(held)
+    assert row_sets.expand(found).rows().tolist() == sorted(held)
     if len(held) <= max(3, rows // 64):
         assert found.heads is None
     else:
@@ -108,7 +108,7 @@ def test_a_set_may_be_counted_without_its_rows(case: tuple[int, set[int]], seed:
     assert found.size == len(held)
     if len(held) < 3:
         assert not isinstance(found, Counted)
-        assert row_sets.opened(found).rows().tolist() == sorted(held)
+        assert row_sets.expand(found).rows().tolist() == sorted(held)
     else:
         assert isinstance(found, Counted)
         heads = [[row for row in order if row in held][:3] for order in orders]
@@ -126,7 +126,7 @@ def test_what_two_sets_have_in_common_is_counted(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(row_sets, "_DENSE", 10_000 if bits else 0)
             packed = row_sets.pack(np.array(sorted(numbers), dtype=np.uint32), rows)
-        return row_sets.opened(row_sets.unpack(packed, rows))
+        return row_sets.expand(row_sets.unpack(packed, rows))
 
     assert row_sets.common_size(found(held, dense), found(others, also)) == len(held & others)
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from shards.__main__ import main
 from shards.changes import change_steps, comparison
 from shards.changes.change_file import (
-    CAME,
     CHANGED,
-    GONE,
+    CREATED,
+    DELETED,
     NATURES,
     STATEMENTS,
     ChangeCounts,
@@ -74,8 +74,8 @@ def expected(old: Sequence[Company], new: Sequence[Company]) -> Told:
         for name in before.keys() & after.keys()
     }
     return {
-        GONE: [(name,) for name in before.keys() - after.keys()],
-        CAME: [(name,) for name in after.keys() - before.keys()],
+        DELETED: [(name,) for name in before.keys() - after.keys()],
+        CREATED: [(name,) for name in after.keys() - before.keys()],
         CHANGED: [(name, *champs) for name, champs in changed.items() if champs],
     }
 
@@ -113,8 +113,8 @@ def test_identifiers_that_fold_to_the_same_are_told_apart(tmp_path: Path) -> Non
 
     told = compared(tmp_path, old, new)
 
-    assert sorted(told[GONE]) == [("-",), ("A-1",)]
-    assert sorted(told[CAME]) == [(".",), ("A1",)]
+    assert sorted(told[DELETED]) == [("-",), ("A-1",)]
+    assert sorted(told[CREATED]) == [(".",), ("A1",)]
     assert told[CHANGED] == [("A.1", "nom")]
 
 
@@ -133,20 +133,23 @@ def test_backwards_who_came_went(tmp_path: Path) -> None:
     there = read(tmp_path / "EE.changes")
     back = read(tmp_path / "EE.changes", backwards=True)
 
-    assert there == {GONE: [("2",)], CAME: [("3",)], CHANGED: [("1", "nom", "ca_eur")]}
-    assert back == {GONE: [("3",)], CAME: [("2",)], CHANGED: [("1", "nom", "ca_eur")]}
+    assert there == {DELETED: [("2",)], CREATED: [("3",)], CHANGED: [("1", "nom", "ca_eur")]}
+    assert back == {DELETED: [("3",)], CREATED: [("2",)], CHANGED: [("1", "nom", "ca_eur")]}
 
 
 def test_entries_are_read_from_anywhere_to_anywhere(tmp_path: Path) -> None:
     writer = ChangeWriter(tmp_path / "EE.changes", "EE")
     for number in range(5):
-        writer.add(CAME, f"{number}")
-    writer.add(GONE, "9")
+        writer.add(CREATED, f"{number}")
+    writer.add(DELETED, "9")
     writer.close()
 
     with closing(ChangeFile(tmp_path / "EE.changes")) as changes:
-        assert changes.entries(CAME, 3, 9) == [b'{"iso2":"EE","id":"3"}', b'{"iso2":"EE","id":"4"}']
-        assert changes.entries(GONE, 0, 9) == [b'{"iso2":"EE","id":"9"}']
+        assert changes.entries(CREATED, 3, 9) == [
+            b'{"iso2":"EE","id":"3"}',
+            b'{"iso2":"EE","id":"4"}',
+        ]
+        assert changes.entries(DELETED, 0, 9) == [b'{"iso2":"EE","id":"9"}']
         assert changes.entries(CHANGED, 0, 9) == []
 
 
@@ -268,8 +271,8 @@ def test_diff_and_list_tell_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert capsys.readouterr().out.splitlines()[1].split() == ["EE", "1", "1", "1"]
         assert main(["diff", str(tmp_path), first, second, "--rows"]) == 0
         assert [orjson.loads(line) for line in capsys.readouterr().out.splitlines()] == [
-            {"nature": GONE, "iso2": "EE", "id": "2"},
-            {"nature": CAME, "iso2": "EE", "id": "3"},
+            {"nature": DELETED, "iso2": "EE", "id": "2"},
+            {"nature": CREATED, "iso2": "EE", "id": "3"},
             {"nature": CHANGED, "iso2": "EE", "id": "1", "champs": ["nom", "ca_eur"]},
         ]
     assert main(["diff", str(tmp_path), first, first]) == 1
