@@ -15,7 +15,7 @@ from serve.config import Config, ConfigError
 from serve.observe import log
 from serve.process import handover, workers
 from serve.process import port as ports
-from serve.process.handover import HandoverError, PortLock
+from serve.process.handover import HandoverError, Predecessor
 from serve.process.port import PortError
 from serve.process.workers import WorkersError
 
@@ -49,28 +49,44 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _serve(config: Config) -> None:
-    assert config.state
-    _make(config.state)
+    state = config.state
+    assert state
+    _make(state)
     log.set_up()
-    bound = ports.reserve(config.host, config.port, beside=config.take_over)
-    port = bound.getsockname()[1]
-    post = handover.PortLock(config.state, port)
-    others = handover.to_relieve(post) if config.take_over else 0
-    if not others:
-        post.take()  # before it listens: who looks at a port that is served finds its place held
+    predecessor = None
+    if config.take_over:
+        predecessor = handover.find_predecessor(state, config.host, config.port)
+    inherited = predecessor.listeners if predecessor else ()
+    listeners = ports.reserve(config.host, config.port, config.workers, inherited)
+    address = ports.address(listeners[0])
+    port = listeners[0].getsockname()[1]
 
     def ready(pids: Callable[[], set[int]]) -> None:
-        address = ports.address(bound)
         print(address, flush=True)
-        # Not to be waited for: it lasts until the old server has left.
-        Thread(target=_relieve, args=(post, address, pids), daemon=True).start()
+        if predecessor is None:
+            handover.offer(state, port, listeners)
+        else:
+            # In a thread: it lasts until the old server has left.
+            Thread(target=relieve, args=(predecessor, pids), daemon=True).start()
 
+    def relieve(predecessor: Predecessor, pids: Callable[[], set[int]]) -> None:
+        try:
+            predecessor.relieve(address, pids)
+            handover.offer(state, port, listeners)
+        except (HandoverError, OSError) as error:
+            print(f"serve: {error}", file=sys.stderr)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    relieving = predecessor is not None
     if config.workers > 1:
-        workers.run(config, bound, ready, others)
+        workers.run(config, listeners, ready, relieving)
     else:
-        from serve.process import worker  # what a parent of workers does not wait for
+        # Imported here: the parent of several workers must not wait for it.
+        from serve.process import worker
 
-        worker.run(config, bound, ready=lambda: ready(lambda: {os.getpid()}), others=others)
+        worker.run(
+            config, listeners, ready=lambda: ready(lambda: {os.getpid()}), relieving=relieving
+        )
 
 
 def _make(state: Path) -> None:
@@ -79,14 +95,6 @@ def _make(state: Path) -> None:
     except (FileExistsError, NotADirectoryError) as error:
         file = next(path for path in (state, *state.parents) if path.exists())
         raise NotADirectoryError(f"{file} is a file; --state wants a folder") from error
-
-
-def _relieve(post: PortLock, address: str, pids: Callable[[], set[int]]) -> None:
-    try:
-        handover.relieve(post, address, pids)
-    except HandoverError as error:
-        print(f"serve: {error}", file=sys.stderr)
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _check(config: Config) -> None:
