@@ -27,7 +27,7 @@ TOML file of --config, then defaults. SIGHUP looks for a new generation, SIGTERM
 """
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command until a signal stops it.
 
     Returns:
@@ -145,4 +145,4 @@ def _help(setting: Setting) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
