@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Final
 
 from serve.contract import errors
-from serve.data import edition as editions
-from serve.data.edition import OpenGeneration
+from serve.data import open_generation as editions
 from serve.data.generation_status import GenerationStatus
+from serve.data.open_generation import OpenGeneration
 from shards.changes import change_steps
 from shards.errors import ShardError
 from shards.generations import generation_files, pointer

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from serve.contract import errors
-from serve.data.edition import DEAR_MICROSECONDS, OpenGeneration
+from serve.data.open_generation import DEAR_MICROSECONDS, OpenGeneration
 from shards.query import ORDERS, Query
 from shards.search.facets import count_facets
 

@@ -1,6 +1,6 @@
 """The examples of the document: answers that the bundled data gave, letter by letter.
 
-`make golden` asks for them again (tests/serve/openapi/test_examples.py) and writes them beside this
+`make golden` asks for them again (tests/serve/docs/openapi/test_examples.py) and writes them beside this
 file, so none is invented and none goes stale.
 """
 

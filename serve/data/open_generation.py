@@ -74,7 +74,7 @@ _LONGEST: Final = 200
 _DOCUMENTS: Final = 64
 
 # A search that may take longer is made in a thread, so that the others do not wait for it; the two
-# take turns under Python's lock (serve/data/edition.py). More threads would only take more turns.
+# take turns under Python's lock (serve/data/open_generation.py). More threads would only take more turns.
 DEAR_MICROSECONDS: Final = 2_000.0
 THREADS: Final = 2
 

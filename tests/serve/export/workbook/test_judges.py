@@ -14,7 +14,7 @@ from openxml_audit import OpenXmlValidator, ValidationSeverity
 from python_calamine import CalamineWorkbook
 
 from tests.proof.tools import need
-from tests.serve.workbook.made import File
+from tests.serve.export.workbook.made import File
 
 FILES = ["whole", "free", "english"]
 ERROR = ValidationSeverity.ERROR

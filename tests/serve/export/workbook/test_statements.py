@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serve.data.statement_table import SECTIONS, arranged
-from tests.serve.workbook.made import File, of_world
+from tests.serve.export.workbook.made import File, of_world
 from tests.serve.world import WITH_STATEMENTS
 
 

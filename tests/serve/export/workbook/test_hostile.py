@@ -9,7 +9,7 @@ from serve.contract import seed_tables
 from serve.export.workbook import cell_values, list_columns
 from serve.export.workbook.cell_values import LONGEST_CELL, is_page, within
 from serve.export.workbook.sheet import Book
-from tests.serve.workbook.made import File, cells, of_world, rows
+from tests.serve.export.workbook.made import File, cells, of_world, rows
 from tests.serve.world import STATEMENTS
 from tests.world import company
 

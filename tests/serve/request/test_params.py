@@ -1,6 +1,6 @@
 """Countries, sectors, names and the text of a query string: contract B1 to B11.
 
-The other parameters are in test_params_scalars.py.
+The other parameters are in test_scalars.py.
 """
 
 import unicodedata

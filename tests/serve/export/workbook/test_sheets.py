@@ -14,7 +14,7 @@ from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS, Query
 from tests import oracle
 from tests.serve import world
-from tests.serve.workbook.made import DAY, PLANS, File, asked, make, of_world, rows
+from tests.serve.export.workbook.made import DAY, PLANS, File, asked, make, of_world, rows
 from tests.serve.world import COMPANIES, CONTACT, LISTS, STATEMENTS
 from tests.world import company
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from serve.data import edition as editions
+from serve.data import open_generation as editions
 from serve.data.current_generation import CurrentGeneration
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from tests.serve import world
 from tests.serve.client import Served, serving
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.serve.workbook.made import File, of_world
+from tests.serve.export.workbook.made import File, of_world
 
 
 @pytest.fixture(scope="session")

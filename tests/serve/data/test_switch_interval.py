@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from serve.data import edition as editions
-from serve.data.edition import FINE_SECONDS, OpenGeneration, Switching
+from serve.data import open_generation as editions
+from serve.data.open_generation import FINE_SECONDS, OpenGeneration, Switching
 
 USUAL = sys.getswitchinterval()
 
