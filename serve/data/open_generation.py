@@ -1,7 +1,7 @@
-"""A generation as the server holds it: open shards, and the words that callers may use for them.
+"""An open generation: its shards, the words that callers may use for them, and its caches.
 
-With it lives what follows from it and from nothing else: searches that were understood, the bodies
-of the public lists, and the threads that read its shards.
+The caches hold values that depend on the generation alone, and are closed with it: parsed searches,
+the bodies of the public lists, open files of changes. Its threads read its shards.
 """
 
 import asyncio
@@ -26,31 +26,45 @@ from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
 from shards.search.search import Base
 
-# MERGED serve/switching.py
-# How long a thread that wants Python's lock waits before it is given it.
-#
-# Python lets it wait 5 ms. A search that was put aside gives the lock up at each large array, some
-# hundred times, and would get it back after 5 ms each time while the event loop is busy: it hardly
-# moved beside cheap searches. So while one runs the wait is shorter; else it stays as it is, for the
-# writer of the counters needs the lock as often, and each hand-over costs (tests/bench/RESULTS.md).
+T = TypeVar("T")
 
-# About half a cheap search; at a fifth of it hand-overs cost more than the waits.
-FINE_SECONDS: Final = 50e-6
+# Parsed searches that are remembered, if their values are short: a few megabytes at most.
+_REMEMBERED: Final = 1_024
+_LONGEST: Final = 200
+
+# Bodies of public lists that are remembered: the common scopes, some 15 kB each.
+_DOCUMENTS: Final = 64
+
+# A search that may take longer runs in a thread, so that other requests do not wait for it. More
+# threads would only share Python's lock among more of them.
+EXPENSIVE_MICROSECONDS: Final = 2_000.0
+THREADS: Final = 2
+
+# The switch interval while such a search runs: about half a cheap search. At a fifth of that,
+# switching would cost more than waiting.
+SHORT_INTERVAL_SECONDS: Final = 50e-6
 
 
-class Switching:
-    """The interval of the process while some of its threads do dear work; for the event loop."""
+class SwitchInterval:
+    """Python's switch interval while some threads of the process run expensive work.
+
+    A thread that wants Python's lock waits for this interval, 5 ms by default. An expensive search in
+    a thread gives the lock up at each large array, some hundred times, and would wait 5 ms each time
+    while the event loop is busy: it would hardly advance beside cheap searches. The interval is short
+    only while such work runs: the writer of the counters also needs the lock often, and each switch
+    has a cost (tests/bench/RESULTS.md). Used on the event loop only.
+    """
 
     def __init__(self) -> None:
         self._running = 0
         self._usual = 0.0
 
     @contextmanager
-    def fine(self) -> Iterator[None]:
-        """Switch finely within the block, or until the last of several blocks ends."""
+    def short(self) -> Iterator[None]:
+        """Shorten the interval within the block; overlapping blocks end with the last one."""
         if not self._running:
             self._usual = sys.getswitchinterval()
-            sys.setswitchinterval(FINE_SECONDS)
+            sys.setswitchinterval(SHORT_INTERVAL_SECONDS)
         self._running += 1
         try:
             yield
@@ -60,31 +74,17 @@ class Switching:
                 sys.setswitchinterval(self._usual)
 
 
-# Python has one interval, whatever the number of editions.
-PROCESS: Final = Switching()
-
-
-T = TypeVar("T")
-
-# Searches that are remembered, if their values are short: a few megabytes at most.
-_REMEMBERED: Final = 1_024
-_LONGEST: Final = 200
-
-# Bodies of public lists that are kept: the common scopes, some 15 kB each.
-_DOCUMENTS: Final = 64
-
-# A search that may take longer is made in a thread, so that the others do not wait for it; the two
-# take turns under Python's lock (serve/data/open_generation.py). More threads would only take more turns.
-DEAR_MICROSECONDS: Final = 2_000.0
-THREADS: Final = 2
+# The interval is one per process, whatever the number of generations.
+_SWITCH_INTERVAL: Final = SwitchInterval()
 
 
 @dataclass(frozen=True, slots=True)
 class OpenGeneration:
-    """Everything that changes when a new generation is published; never mixed with another.
+    """Everything that changes when a new generation is published; a request uses one of them.
 
     Attributes:
-        steps: the ways from one generation to another that are known (`/modifications`).
+        names: the words that callers may send for its countries and sectors.
+        steps: the known changes from one generation to another (`/modifications`), by the first.
     """
 
     generation: Generation
@@ -92,7 +92,7 @@ class OpenGeneration:
     _read: Callable[[tuple[tuple[str, str], ...]], Search]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     _documents: dict[Hashable, bytes] = field(default_factory=dict)
-    _others: dict[str, "OpenGeneration"] = field(default_factory=dict)
+    _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
 
@@ -109,29 +109,30 @@ class OpenGeneration:
         return self.generation.shards
 
     def of(self, version: str | None) -> "OpenGeneration":
-        """This edition, or the one that a walk through pages is pinned to (G10).
+        """The generation that a request names (G10): this one, or the previous one.
 
         Raises:
-            ApiError: 409 `version_expiree`: that one is not open any more.
+            ApiError: 409 `version_expiree`: the named one is not open any more.
         """
         if version is None or version == self.id:
             return self
-        other = self._others.get(version)
-        if other is None:
-            raise errors.version_expiree(version, [self.id, *self._others])
-        return other
+        previous = self._previous.get(version)
+        if previous is None:
+            raise errors.version_expiree(version, [self.id, *self._previous])
+        return previous
 
-    def stand_before(self, other: "OpenGeneration | None") -> None:
-        """Let callers be pinned to `other`, which is open as long as this one is lent."""
-        self._others.clear()
-        if other is not None:
-            self._others[other.id] = other
+    def set_previous(self, previous: "OpenGeneration | None") -> None:
+        """Let requests name `previous`, which stays open as long as this one is leased."""
+        self._previous.clear()
+        if previous is not None:
+            self._previous[previous.id] = previous
 
     def changes(self, step: ChangeStep, iso2: str) -> ChangeFile:
-        """What a step changed in a country, kept open.
+        """The open file of what a step changed in a country.
 
         Raises:
-            ShardError, FileNotFoundError: the file is damaged, or gone.
+            ShardError: the file is damaged.
+            FileNotFoundError: the step was removed.
         """
         place = (step.folder, f"{iso2} {step.backwards}")
         found = self._changes.get(place)
@@ -140,7 +141,7 @@ class OpenGeneration:
         return found
 
     def search(self, pairs: Pairs) -> Search:
-        """`params.search`, remembered: most of a 304 would be reading the same parameters again.
+        """`params.search` with a memo: a 304 would spend most of its time parsing parameters.
 
         Raises:
             ApiError: 400.
@@ -150,7 +151,7 @@ class OpenGeneration:
         return self._read(tuple(pairs))
 
     def document(self, what: Hashable, make: Callable[[], bytes]) -> bytes:
-        """The body that `what` determines, made once and kept while there is room."""
+        """The body that `what` determines, made once and remembered while there is room."""
         body = self._documents.get(what)
         if body is None:
             body = make()
@@ -159,14 +160,14 @@ class OpenGeneration:
         return body
 
     async def aside(self, cost: float, make: Callable[[], T]) -> T:
-        """What `make` returns; made in a thread where its `cost`, in microseconds, is dear.
+        """Run `make`, in a thread if its `cost` in microseconds is high.
 
-        Who is cancelled still waits for the thread, which nothing can stop: the lease of whoever
-        calls must not end while it reads.
+        A cancelled caller still waits for the thread, which cannot be stopped: the lease of the caller
+        must not end while the thread reads.
         """
-        if cost < DEAR_MICROSECONDS:
+        if cost < EXPENSIVE_MICROSECONDS:
             return make()
-        with PROCESS.fine():
+        with _SWITCH_INTERVAL.short():
             made = asyncio.get_running_loop().run_in_executor(self._threads, make)
             try:
                 return await asyncio.shield(made)
@@ -178,6 +179,7 @@ class OpenGeneration:
                         continue
 
     def close(self) -> None:
+        """Wait for the threads, then close every file."""
         self._threads.shutdown()
         for changes in self._changes.values():
             changes.close()
@@ -188,7 +190,7 @@ def load(data: Path, generation: str) -> OpenGeneration:
     """Open a generation of `data`.
 
     Raises:
-        ShardError: it is absent, not whole, or of another format.
+        ShardError: the generation is absent, not whole, or of another format.
     """
     opened = generation_files.load(data, generation)
     known = place_names.read(opened.reference)

@@ -1,12 +1,16 @@
 """The table of errors (§7, G6, G7)."""
 
 import inspect
+from pathlib import Path
 
 import orjson
 
 from serve.contract import errors
 from serve.contract.error_codes import CODES as CODES_DECLARED
+from serve.contract.error_codes import RESERVED
 from serve.contract.errors import ApiError
+
+SERVE = Path(errors.__file__).parents[1]
 
 # §7, contract G7, and for G10: code -> status.
 CODES = {
@@ -65,6 +69,13 @@ def test_every_code_has_a_function_of_its_name() -> None:
     assert functions >= set(CODES)
     others = {name for name in functions if name[0] != "_"} - set(CODES)
     assert others == {"secteur_requis", "exports_simultanes", "trop_ancienne"}
+
+
+def test_codes_that_no_route_raises_are_marked_reserved() -> None:
+    """§7"""
+    raised = "".join(path.read_text(encoding="utf-8") for path in SERVE.rglob("*.py"))
+
+    assert {code for code in CODES if f"errors.{code}(" not in raised} == RESERVED
 
 
 def test_the_extra_keys_of_each_code_are_those_it_declares() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from serve.data import open_generation as editions
+from serve.data import open_generation
 from serve.data.current_generation import CurrentGeneration
 from serve.data.open_generation import OpenGeneration
 from tests.serve import world
 from tests.serve.client import Served, serving
 
-DEAR = editions.DEAR_MICROSECONDS
+DEAR = open_generation.EXPENSIVE_MICROSECONDS
 
 
 def test_a_cheap_search_stays_on_its_thread_and_a_dear_one_leaves_it(
@@ -97,7 +97,7 @@ def test_a_dear_search_answers_and_counts_as_a_cheap_one(
             return [served.ask(f"/api/v1/societes{path}", headers=headers).body for path in paths]
 
         cheap = bodies()
-        monkeypatch.setattr(editions, "DEAR_MICROSECONDS", 0.0)
+        monkeypatch.setattr(open_generation, "EXPENSIVE_MICROSECONDS", 0.0)
         dear = bodies()
 
         assert dear == cheap
@@ -116,7 +116,7 @@ def test_a_public_list_is_made_once(served: Served, monkeypatch: pytest.MonkeyPa
 def test_no_more_lists_are_kept_than_there_is_room_for(
     open_edition: OpenGeneration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(editions, "_DOCUMENTS", 1)
+    monkeypatch.setattr(open_generation, "_DOCUMENTS", 1)
     known = [open_edition.document(("x", number), lambda: b"first") for number in range(2)]
     again = [open_edition.document(("x", number), lambda: b"again") for number in range(2)]
 
