@@ -31,9 +31,9 @@ def test_it_says_what_it_made(order: Order) -> None:
 def test_it_says_why_there_is_no_file(order: Order, tmp_path: Path) -> None:
     data = Data()
 
-    nowhere = worker.answer(Order(order.asked, tmp_path / "absent" / "a.xlsx", tmp_path), data)
+    nowhere = worker.answer(Order(order.request, tmp_path / "absent" / "a.xlsx", tmp_path), data)
     data.close()
-    order.asked.folder.rename(tmp_path / "away")
+    order.request.folder.rename(tmp_path / "away")
     gone = worker.answer(order, data)
 
     assert isinstance(nowhere, Failed)

@@ -1,8 +1,8 @@
-"""What a workbook says, read from a generation before a cell is written.
+"""The data of a workbook, read from a generation before a cell is written.
 
-A cell cannot be changed once its row is written, and the first sheets tell of the last ones; so all
-of it is here first: the census of the scope, the rows of the file as tuples, and the packed
-statements of those that get a sheet. At 10 000 rows this is the most memory that an export takes.
+A cell cannot be changed once its row is written, and the first sheets refer to the last ones. So
+everything is read first: the counts of the scope, the rows of the file as tuples, and the packed
+statements of the companies that get a sheet. At 10 000 rows this is most of an export's memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,58 +26,60 @@ Values = tuple[Any, ...]  # of a company, in the order of FIELDS
 
 AT: Final = {field: place for place, field in enumerate(FIELDS)}
 
-# Records that are read at once.
+# Records per read.
 _BATCH: Final = 256
 
 
 @dataclass(frozen=True)
-class Content:
-    """Everything that the sheets of a workbook say.
+class ExportData:
+    """The data of all sheets.
 
     Attributes:
-        places: of each row, the sector it is in.
-        comptes: JSON of the statement lines of those rows that have a sheet, by row.
+        facets: the counts of the scope, and the rows of the file in its order.
+        rows: the values of each company in the file.
+        places: the country and sector of each row.
+        comptes: the statement lines as JSON, by row, of the rows that get a sheet.
     """
 
-    asked: ExportRequest
+    request: ExportRequest
     reference: Reference
-    census: FacetCount
+    facets: FacetCount
     rows: Sequence[Values]
     places: Sequence[FacetRow]
     comptes: Mapping[int, bytes]
 
     @cached_property
     def turnovers(self) -> Sequence[float | None]:
-        """In euros, of each row."""
+        """The turnover of each row in euros, None if unknown."""
         return [values[AT["ca_eur"]] for values in self.rows]
 
     def sheets_of(self, taken: Iterable[str]) -> dict[int, str]:
-        """The names of the statements sheets, by row; none is one of `taken` (F8)."""
+        """The names of the statement sheets by row; none of them is in `taken` (F8)."""
         wanted = (f"{self.rows[row][0]} {self.rows[row][1]}" for row in self.comptes)
         return dict(zip(self.comptes, sheet_names(wanted, taken), strict=True))
 
     def filled(self, champ: str) -> bool:
-        """Has any row a value of this field?"""
+        """Does any row have a value of this field?"""
         place = AT[champ]
         return any(values[place] is not None for values in self.rows)
 
 
-def find(generation: Generation, asked: ExportRequest) -> FacetCount:
-    """The companies of the scope: how many there are where, and which are in the file."""
-    return count_facets(generation.shards, asked.query, limit=asked.limit)
+def find(generation: Generation, request: ExportRequest) -> FacetCount:
+    """Count the companies of the scope, and select the rows of the file."""
+    return count_facets(generation.shards, request.query, limit=request.limit)
 
 
-def read(generation: Generation, asked: ExportRequest, found: FacetCount) -> Content:
-    """The rows of `found` and their statements."""
+def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> ExportData:
+    """Read the rows that `facets` selected, and their statements."""
     shards = generation.shards
-    plan = asked.plan
-    with_comptes = _comptes(shards, found.rows) if plan.etats_financiers else iter(())
-    return Content(
-        asked,
+    plan = request.plan
+    with_comptes = _comptes(shards, facets.rows) if plan.etats_financiers else iter(())
+    return ExportData(
+        request,
         generation.reference,
-        found,
-        list(_records(shards, found.rows, coordonnees=plan.coordonnees)),
-        [_place(shards[iso2], row) for iso2, row in found.rows],
+        facets,
+        list(_records(shards, facets.rows, coordonnees=plan.coordonnees)),
+        [_place(shards[iso2], row) for iso2, row in facets.rows],
         dict(islice(with_comptes, plan.societes_avec_comptes_par_export)),
     )
 
@@ -85,7 +87,7 @@ def read(generation: Generation, asked: ExportRequest, found: FacetCount) -> Con
 def _records(
     shards: Mapping[str, Shard], rows: Sequence[MergedRow], *, coordonnees: bool
 ) -> Iterator[Values]:
-    """The companies of `rows`; the contact fields are null without the right (§2.1)."""
+    """The values of `rows`; contact fields are None without the right to them (§2.1)."""
     for iso2, run in groupby(rows, key=lambda row: row.iso2):
         wanted = [row for _, row in run]
         for start in range(0, len(wanted), _BATCH):
@@ -100,7 +102,7 @@ def _place(shard: Shard, row: int) -> FacetRow:
 
 
 def _comptes(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> Iterator[tuple[int, bytes]]:
-    """The rows with statements, in order (F7): their place in the file, and the lines."""
+    """The rows with statements, in order (F7): the index in the file, and the lines as JSON."""
     for place, (iso2, row) in enumerate(rows):
         lines = shards[iso2].comptes(row)
         if lines is not None and lines != b"[]":
