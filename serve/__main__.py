@@ -75,8 +75,8 @@ def _serve(config: Config) -> None:
 
     def relieve(predecessor: Predecessor, pids: Callable[[], set[int]]) -> None:
         try:
-            predecessor.relieve(address, pids)
-            handover.offer(state, port, listeners)
+            if predecessor.relieve(address, pids):
+                handover.offer(state, port, listeners)
         except (HandoverError, OSError) as error:
             print(f"serve: {error}", file=sys.stderr)
             os.kill(os.getpid(), signal.SIGTERM)

@@ -58,11 +58,14 @@ class Predecessor:
     listeners: Sequence[socket.socket]
     connection: socket.socket  # open as long as that process lives
 
-    def relieve(self, address: str, pids: Callable[[], Collection[int]]) -> None:
-        """Prove that this server answers at `address`, then stop the other one; return at its end.
+    def relieve(self, address: str, pids: Callable[[], Collection[int]]) -> bool:
+        """Prove that this server answers at `address`, then stop the other one and wait for its end.
 
         Args:
             pids: returns the processes of this server that answer requests.
+
+        Returns:
+            False if this server was itself stopped meanwhile, so that the other one goes on.
 
         Raises:
             HandoverError: this server is not ready in time; the other one was not stopped.
@@ -75,6 +78,8 @@ class Predecessor:
                     f"{address}/readyz says why"
                 )
             time.sleep(PAUSE_SECONDS)
+        if any(listener.fileno() < 0 for listener in self.listeners):
+            return False
         _log.info("process %d is told to stop", self.pid)
         with suppress(ConnectionError):  # that process has already ended
             self.connection.settimeout(None)
@@ -82,6 +87,7 @@ class Predecessor:
             self.connection.recv(1)
         self.connection.close()
         _log.info("process %d has left the port to this server", self.pid)
+        return True
 
 
 def find_predecessor(state: Path, host: str, port: int) -> Predecessor | None:
