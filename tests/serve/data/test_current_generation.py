@@ -1,4 +1,4 @@
-"""How a generation takes the place of another (G9, G10)."""
+"""The replacement of one generation by the next (G9, G10)."""
 
 import asyncio
 import threading

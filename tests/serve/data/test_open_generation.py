@@ -1,4 +1,4 @@
-"""What a generation remembers, and searches that are made in a thread."""
+"""The memos of an open generation, and searches in its threads."""
 
 import asyncio
 import threading
@@ -61,12 +61,12 @@ def test_a_generation_outlives_a_search_that_was_cancelled(tmp_path: Path) -> No
             held.wait(20)
             return shard.rows + len(shard.record(0, coordonnees=False))
 
-        with published.lease() as edition:
-            shard = edition.shards["FR"]
+        with published.lease() as generation:
+            shard = generation.shards["FR"]
 
         async def request() -> None:
-            with published.lease() as edition:
-                await edition.aside(DEAR, search)
+            with published.lease() as generation:
+                await generation.aside(DEAR, search)
 
         asked = asyncio.create_task(request())
         await asyncio.to_thread(begun.wait, 20)

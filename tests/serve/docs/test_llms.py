@@ -1,4 +1,4 @@
-"""/llms.txt, /llms-full.txt and the documentation as Markdown (§4.8)."""
+"""The files /llms.txt and /llms-full.txt, and the documentation as Markdown (§4.8)."""
 
 import re
 from urllib.parse import urlsplit

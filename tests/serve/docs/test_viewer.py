@@ -1,4 +1,4 @@
-"""/docs: the page, its policy, and the files of the viewer (§4.8)."""
+"""The page /docs: its policy, and the files of the viewer (§4.8)."""
 
 import re
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""The folder of files that are being made: it goes with its process, whatever ends that (F6)."""
+"""The folder of temporary files: it disappears with its process, however that ends (F6)."""
 
 import subprocess
 import sys

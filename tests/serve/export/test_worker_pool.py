@@ -1,5 +1,6 @@
-"""What may happen while a workbook is made or sent: each ends cleanly, with the counter as it was
-and no file left (F5, F6). Worker processes are stopped where they are, so nothing depends on luck.
+"""Faults while a workbook is made or sent: the counter stays as it was, and no file is left (F5, F6).
+
+Worker processes are stopped with SIGSTOP at a known point, so no test depends on timing.
 """
 
 import os

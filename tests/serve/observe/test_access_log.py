@@ -1,4 +1,4 @@
-"""The log of a running server: one line a request, without a key (G11, A5)."""
+"""The log of a running server: one line per request, without a key (G11, A5)."""
 
 from tests.serve.client import Served, logged
 

@@ -1,4 +1,4 @@
-"""What may stand in the log (G11, A5)."""
+"""The content of log lines (G11, A5)."""
 
 import asyncio
 import logging

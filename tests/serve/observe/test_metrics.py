@@ -1,4 +1,4 @@
-"""/metrics (G10)."""
+"""The metrics of /metrics (G10)."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""serve/deploy/: what is an example there is judged by the programs that read it."""
+"""The examples in serve/deploy/, judged by the programs that read them."""
 
 import os
 import re

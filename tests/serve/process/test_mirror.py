@@ -1,4 +1,4 @@
-"""A server of a mirror: DATA belongs to another, and cannot be written to."""
+"""A server of a mirror: another program maintains DATA, and the server cannot write to it."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""The command itself: a real process, its one line, its signals, what it imports (design §2)."""
+"""The command `python -m serve`: a real process, its output, signals and imports (design §2)."""
 
 import os
 import signal

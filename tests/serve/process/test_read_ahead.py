@@ -1,4 +1,4 @@
-"""Reading the shards ahead: once, where memory holds them, and never in anybody's way."""
+"""The thread that reads shards ahead: once, if memory holds them, without delaying others."""
 
 import fcntl
 import os

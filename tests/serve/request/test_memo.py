@@ -1,4 +1,4 @@
-"""What is remembered of what clients wrote."""
+"""The bounded memo of texts that clients wrote."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""q, order, page, bounds, flags, and which error is told first: contract B12 to B26, B33."""
+"""q, order, page, bounds, flags, and the order of errors: contract B12 to B26, B33."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""/openapi.json: routes and document name each other, and both say what the code does (§4.8)."""
+"""The document /openapi.json: it names every route, and says what the code does (§4.8)."""
 
 import re
 

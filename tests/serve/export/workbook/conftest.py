@@ -1,8 +1,8 @@
-"""The workbook of the world of the HTTP tests, by a plan that sees everything and by `free`."""
+"""The workbook of the companies of the HTTP tests, by a plan that sees everything and by `free`."""
 
 import pytest
 
-from tests.serve.export.workbook.made import File, of_world
+from tests.serve.export.workbook.workbooks import File, of_world
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What a register may hold and a workbook must not obey: formulas, links, markup (F8, F9)."""
+"""Hostile values of a register, which a workbook must not obey: formulas, links, markup (F8, F9)."""
 
 import tempfile
 from pathlib import Path
@@ -9,7 +9,7 @@ from serve.contract import seed_tables
 from serve.export.workbook import cell_values, list_columns
 from serve.export.workbook.cell_values import LONGEST_CELL, is_page, within
 from serve.export.workbook.sheet import Book
-from tests.serve.export.workbook.made import File, cells, of_world, rows
+from tests.serve.export.workbook.workbooks import File, cells, of_world, rows
 from tests.serve.world import STATEMENTS
 from tests.world import company
 

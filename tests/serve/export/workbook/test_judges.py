@@ -1,4 +1,4 @@
-"""Programs that read workbooks, none of them ours: all agree on every value, and none repairs."""
+"""Other programs that read workbooks: all agree on every value, and none repairs a file."""
 
 import subprocess
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from openxml_audit import OpenXmlValidator, ValidationSeverity
 from python_calamine import CalamineWorkbook
 
 from tests.proof.tools import need
-from tests.serve.export.workbook.made import File
+from tests.serve.export.workbook.workbooks import File
 
 FILES = ["whole", "free", "english"]
 ERROR = ValidationSeverity.ERROR

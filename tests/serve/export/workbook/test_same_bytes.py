@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 from serve.export.workbook.export_request import ExportRequest
 from tests.serve import world
-from tests.serve.export.workbook.made import asked, make
+from tests.serve.export.workbook.workbooks import asked, make
 
 
 def test_two_files_of_one_request_differ_in_the_journal_only(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What stands on the sheets of a workbook (§4.6, F7, F8, F11, F12), held against the companies."""
+"""The content of the sheets (§4.6, F7, F8, F11, F12), compared with the companies."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS, Query
 from tests import oracle
 from tests.serve import world
-from tests.serve.export.workbook.made import DAY, PLANS, File, asked, make, of_world, rows
+from tests.serve.export.workbook.workbooks import DAY, PLANS, File, asked, make, of_world, rows
 from tests.serve.world import COMPANIES, CONTACT, LISTS, STATEMENTS
 from tests.world import company
 

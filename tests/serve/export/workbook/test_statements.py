@@ -1,4 +1,4 @@
-"""Statements sheets: one fiscal year a column, nothing lost, nothing added up (§4.6, E5)."""
+"""The statement sheets: one column per fiscal year, nothing lost, nothing added up (§4.6, E5)."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serve.data.statement_table import SECTIONS, arranged
-from tests.serve.export.workbook.made import File, of_world
+from tests.serve.export.workbook.workbooks import File, of_world
 from tests.serve.world import WITH_STATEMENTS
 
 

@@ -1,4 +1,4 @@
-"""The tables and words that a workbook is written by: whole, and in step with the specification."""
+"""The tables and texts of a workbook: complete, and in step with the specification."""
 
 import ast
 import csv

@@ -1,4 +1,4 @@
-"""What a worker process says to what it is told (its life: tests/serve/export/test_worker_pool.py)."""
+"""The answers of a worker process; its start and end are in tests/serve/export/test_worker_pool.py."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from serve.export.workbook import worker
 from serve.export.workbook.export_request import ExportResult
 from serve.export.workbook.worker import Data, Failed, Order
 from tests.serve import world
-from tests.serve.export.workbook.made import asked
+from tests.serve.export.workbook.workbooks import asked
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Workbooks made of small worlds, and read back by openpyxl: what the tests of them share."""
+"""Workbooks made from small data and read back by openpyxl, for the tests of this folder."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ DAY: Final = datetime(2026, 11, 21, 8, 30, tzinfo=UTC)
 
 
 def asked(data: Path, generation: str, plan: str = "integral", **changes: Any) -> ExportRequest:
-    """An export of everything by `plan`; `changes` are fields of Asked."""
+    """An export of everything by `plan`; `changes` are fields of ExportRequest."""
     of = PLANS[plan]
     whole = ExportRequest(
         data / generation, DAY, Query(), of.lignes_par_export, "fr", of, (), "essai-1", DAY
