@@ -84,13 +84,13 @@ class Metrics:
         """Count a 503 because of the store of counters."""
         self._store_errors.inc()
 
-    def text(self, standing: GenerationStatus, now: datetime) -> bytes:
+    def text(self, status: GenerationStatus, now: datetime) -> bytes:
         """The figures of all workers, and the generations that this worker serves or refuses."""
         registry = self._registry
         if _FOLDER in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry) + generate_latest(_data(standing, now))
+        return generate_latest(registry) + generate_latest(_data(status, now))
 
 
 @contextmanager
@@ -119,15 +119,15 @@ def _remove_leftovers(place: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _data(standing: GenerationStatus, now: datetime) -> CollectorRegistry:
+def _data(status: GenerationStatus, now: datetime) -> CollectorRegistry:
     # Not shared by the workers: each has a generation of its own, and they cannot be added up.
     registry = CollectorRegistry()
-    _info(registry, "societes_generation_info", "1 for the generation served.", standing.generation)
+    _info(registry, "societes_generation_info", "1 for the generation served.", status.generation)
     what = "1 for the published generation if it is damaged: another one is served."
-    _info(registry, "societes_generation_refused_info", what, standing.refused)
-    if standing.since is not None:
+    _info(registry, "societes_generation_refused_info", what, status.refused)
+    if status.since is not None:
         Gauge("societes_generation_age_seconds", "Since it was published.", registry=registry).set(
-            (now - standing.since).total_seconds()
+            (now - status.since).total_seconds()
         )
     return registry
 

@@ -114,19 +114,25 @@ def find_predecessor(state: Path, host: str, port: int) -> Predecessor | None:
 
 
 def offer(state: Path, port: int, listeners: Sequence[socket.socket]) -> None:
-    """From now on, send `listeners` to each successor that asks, and stop when it says so."""
+    """Start a thread that sends `listeners` to successors, and stops this server when one says so."""
     path = _path(state, port)
     path.unlink(missing_ok=True)
-    door = socket.socket(socket.AF_UNIX)
+    server = socket.socket(socket.AF_UNIX)
     with _short_name(path) as name:
-        door.bind(name)
-    door.listen()
-    Thread(target=_offer, args=(door, listeners), name="handover", daemon=True).start()
+        server.bind(name)
+    path.chmod(0o600)  # a process that can connect can stop this server
+    server.listen()
+    Thread(target=_offer, args=(server, listeners), name="handover", daemon=True).start()
 
 
-def _offer(door: socket.socket, listeners: Sequence[socket.socket]) -> None:
+def _offer(server: socket.socket, listeners: Sequence[socket.socket]) -> None:
     while True:
-        connection, _ = door.accept()
+        try:
+            connection, _ = server.accept()
+        except OSError as error:  # no descriptor is free
+            _log.error("a successor cannot connect, trying again: %s", error)
+            time.sleep(PAUSE_SECONDS)
+            continue
         with connection, suppress(OSError):  # the successor failed, or this server is stopping
             descriptors = [listener.fileno() for listener in listeners]
             socket.send_fds(connection, [str(os.getpid()).encode()], descriptors)

@@ -133,7 +133,7 @@ def _keep(crew: _Crew, signals: int, ready: Callable[[], None]) -> None:
     while True:
         waiting = [worker.pipe for worker in workers if not worker.ready]
         happened = wait([signals, *waiting, *(worker.process.sentinel for worker in workers)])
-        if signals in happened and _told_to_stop(signals, workers):
+        if signals in happened and _handle_signals(signals, workers):
             return
         for place, worker in enumerate(workers):
             if worker.process.sentinel in happened:
@@ -145,13 +145,13 @@ def _keep(crew: _Crew, signals: int, ready: Callable[[], None]) -> None:
                 time.sleep(_PAUSE_SECONDS if not worker.ready else 0)
                 workers[place] = crew.start_again(place)
             elif worker.pipe in happened:
-                worker.ready = _says_ready(worker)
+                worker.ready = _becomes_ready(worker)
         if not announced and all(worker.ready for worker in workers):
             announced = True
             ready()
 
 
-def _says_ready(worker: _Worker) -> bool:
+def _becomes_ready(worker: _Worker) -> bool:
     """Read the pipe of a starting worker: True if it is ready, False if it died."""
     try:
         return bool(worker.pipe.recv())
@@ -161,7 +161,8 @@ def _says_ready(worker: _Worker) -> bool:
         return False
 
 
-def _told_to_stop(signals: int, workers: list[_Worker]) -> bool:
+def _handle_signals(signals: int, workers: list[_Worker]) -> bool:
+    """Forward SIGHUP; True at SIGTERM or SIGINT."""
     numbers = os.read(signals, 64)
     if signal.SIGHUP in numbers:
         for worker in workers:

@@ -177,6 +177,29 @@ def test_a_server_that_is_killed_as_it_is_relieved_is_nobody_to_be_relieved(
             assert second.wait(START_S) == 0
 
 
+def test_a_server_that_is_stopped_before_it_is_proven_does_not_stop_the_old_one(
+    tmp_path: Path,
+) -> None:
+    world.publish(tmp_path / "data")
+    (tmp_path / "serve.toml").write_text(GENEROUS)
+    with server(tmp_path, 0) as first:
+        address = next_line(first, START_S).strip()
+        found = handover.find_predecessor(
+            tmp_path / "state", "127.0.0.1", int(address.rsplit(":", 1)[1])
+        )
+        assert found
+        for listener in found.listeners:
+            listener.close()  # the first that a server does when it is stopped
+
+        relieved = found.relieve(address, lambda: {first.pid})
+        found.connection.close()
+
+        assert not relieved
+        assert ask(address, "/readyz")[0] == 200
+        first.terminate()
+        assert first.wait(START_S) == 0
+
+
 def test_who_listens_without_offering_its_sockets_is_looked_at_again(tmp_path: Path) -> None:
     """It stops, or has only begun"""
     listener = _listener()

@@ -108,7 +108,7 @@ def test_a_worker_that_dies_as_it_starts_does_not_end_its_parent() -> None:
     theirs.close()
     worker = workers._Worker(process, ours)
 
-    assert not workers._says_ready(worker)
+    assert not workers._becomes_ready(worker)
     assert process.exitcode == 0
     ours.close()
 
