@@ -99,6 +99,26 @@ def test_a_worker_that_dies_is_replaced(data: Path) -> None:
     assert any("starting another" in str(line["event"]) for line in log(stderr))
 
 
+def test_connections_that_wait_for_a_worker_that_dies_are_answered_by_the_next_one(
+    data: Path,
+) -> None:
+    """A stopped worker accepts nothing, so about half of these connections wait for it"""
+    with started(data, "--workers", "2") as process:
+        host, port = line_of(process).removeprefix("http://").split(":")
+        victim, _ = children(process.pid)
+        os.kill(victim, signal.SIGSTOP)
+        clients = [socket.create_connection((host, int(port)), timeout=30) for _ in range(40)]
+        for client in clients:
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        os.kill(victim, signal.SIGKILL)
+        answers = [client.recv(15) for client in clients]
+        for client in clients:
+            client.close()
+        stop(process)
+
+    assert answers == [b"HTTP/1.1 200 OK"] * 40
+
+
 def test_a_worker_that_dies_as_it_starts_does_not_end_its_parent() -> None:
     """Its end of the pipe closes before it is gone: that is no word, and no error"""
     context = get_context("spawn")
