@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from quota.plans import SEEDS
+from seeds import TABLES
 from shards.codec.record import CONTACTS
 
 # The kinds of a field's value, which decide the format of its cell.
@@ -39,7 +39,7 @@ class ExchangeRate:
 
 def rows(name: str) -> list[dict[str, str]]:
     """The rows of a table by column; serve reads every table of `seeds/` but plans.csv here."""
-    with (SEEDS / name).open(encoding="utf-8", newline="") as file:
+    with (TABLES / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -111,9 +111,9 @@ def full(base_url: str, debit: BurstLimits) -> str:
 def _figures(plan: Plan) -> str:
     """The rights of a plan, in the order of §8.1."""
     rights = [
-        f"{plan.resultats_par_recherche:,} companies of a search",
+        f"{plan.resultats_par_recherche:,} companies per search",
         f"{plan.appels_api_par_jour:,} calls a day" if plan.appels_api_par_jour else "",
-        f"{plan.exports_par_mois} exports a month of {plan.lignes_par_export:,} companies"
+        f"{plan.exports_par_mois} exports a month with up to {plan.lignes_par_export:,} companies each"
         if plan.exports_par_mois
         else "",
         "statements" if plan.etats_financiers else "",
