@@ -13,8 +13,8 @@ from typing import BinaryIO, Final, NamedTuple
 from serve.access.caller import Caller
 from serve.access.etag import matches
 from serve.contract.errors import ApiError
-from serve.data.edition import OpenGeneration
 from serve.data.generation_status import GenerationStatus
+from serve.data.open_generation import OpenGeneration
 from serve.request.params import Pairs
 
 # Which generation an answer is from (G10).

@@ -13,7 +13,7 @@ import orjson
 
 from serve.access.etag import etag, matches
 from serve.access.result import Request, Response, not_modified
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import SearchScope
 from shards.generations.reference import CellCount, Reference

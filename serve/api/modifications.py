@@ -18,7 +18,7 @@ from serve.access.etag import etag
 from serve.access.result import PreparedCall, Request, Response
 from serve.api.societes import PRIVATE
 from serve.contract import errors
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import Modifications
 from shards.changes import change_steps

@@ -8,7 +8,7 @@ from serve.access import envelope, rights
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PreparedCall, Request, Response
 from serve.access.rights import Window
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.request.memo import remembering
 from shards.search.merge import MergedRow
 from shards.search.reader import Shard

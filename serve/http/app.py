@@ -8,7 +8,7 @@ functions of an Ask and an Edition, so this is a low-level `web.Server` with one
 an Application: so few paths need no framework, and the order above stays visible.
 
 A search is made on the event loop where it takes a millisecond or two, for a hop to a thread takes
-a tenth of one; a dear one is made aside (serve/data/edition.py), and the loop answers others meanwhile.
+a tenth of one; a dear one is made aside (serve/data/open_generation.py), and the loop answers others meanwhile.
 """
 
 import logging

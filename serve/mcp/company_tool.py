@@ -17,7 +17,7 @@ from serve.access.result import PreparedCall, Request, Response
 from serve.api.societe import exercices, identite, societe
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.mcp import results, sizes
 from serve.mcp.arguments import STATEMENTS, YEAR
 from serve.mcp.results import Result, Use

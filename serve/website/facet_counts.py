@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from serve.contract import errors
-from serve.data.edition import DEAR_MICROSECONDS, OpenGeneration
+from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from shards.query import ORDERS, Query
 from shards.search.facets import count_facets
 
@@ -63,7 +63,7 @@ class FacetCounter:
                 found = self.known(edition, query)
                 if found is not None:
                     return found
-                counts = await edition.aside(DEAR_MICROSECONDS, lambda: _count(edition, query))
+                counts = await edition.aside(EXPENSIVE_MICROSECONDS, lambda: _count(edition, query))
                 return self._keep(_key(edition, query), counts)
         finally:
             self._waiting -= 1

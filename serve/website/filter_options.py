@@ -15,7 +15,7 @@ from serve.access import admission
 from serve.access.admission import Call
 from serve.access.result import PublicList
 from serve.api import lists
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.request.params import Pairs
 from serve.website import facet_bars
 from serve.website.page_request import PageContext, PageRequest

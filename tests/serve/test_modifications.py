@@ -11,8 +11,8 @@ from shards.publish import publication
 from shards.publish.publication import Gates
 from tests import world
 from tests.serve.client import Customer, Served, serving
+from tests.serve.data.test_current_generation import until
 from tests.serve.processes import eventually
-from tests.serve.test_published import until
 from tests.world import Company, company
 
 PATH = "/api/v1/modifications"

@@ -15,7 +15,7 @@ from serve.access.admission import Call
 from serve.access.result import Response
 from serve.api.societes import societes
 from serve.contract.errors import ApiError
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.request.scalars import parse_decimal
 from serve.website import error_pages, facet_bars, filter_options, result_table
 from serve.website import search_form as searches

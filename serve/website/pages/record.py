@@ -16,7 +16,7 @@ from serve.access.caller import Caller
 from serve.access.result import PreparedCall, Response
 from serve.access.rights import VISITOR
 from serve.api.societe import societe
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
 from serve.request.params import Pairs
 from serve.website import chart, facet_bars

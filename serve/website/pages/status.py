@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from serve.access.result import Response
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.website import facet_bars
 from serve.website.page_request import PageContext, PageRequest
 from serve.website.render import page
