@@ -1,6 +1,6 @@
-"""What the tools answer, as JSON Schema (2020-12): the names are those of the API, in French.
+"""The results of the tools as JSON Schema (2020-12); the names are those of the API, in French.
 
-Keys that are null in the API are left out here, so only what is always there is required.
+The tools leave out keys that are null in the API, so only keys that are always there are required.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from shards.codec.record import FIELDS
 
 Schema = dict[str, Any]
 
-# What a search shows of a company: enough to choose one, not to describe it.
+# The fields of a company in a search: enough to choose one, not to describe it.
 COMPACT: Final = (
     "iso2", "id", "nom", "statut", "ville", "date_creation", "effectif", "ca_eur", "ca_year",
     "secteur", "sous_secteur", "site_web",

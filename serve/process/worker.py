@@ -15,7 +15,6 @@ from typing import Final
 
 from aiohttp import web
 
-from quota import plans
 from quota.bursts.limiter import BurstLimiter
 from quota.open_store import open_store
 from serve.access.context import make_context
@@ -132,19 +131,9 @@ def _server(
 ) -> Server:
     """What answers, of these parts."""
     assert config.state
-    site = make_context(
-        published,
-        counters,
-        limiter,
-        plans.load(),
-        debit=config.debit,
-        base_url=config.base_url,
-        trusted=config.trusted_proxies,
-        mcp_origins=config.mcp_origins,
-        makers=makers,
-    )
-    desk = make_page_context(site, signing.load(config.state), limiter, config.debit)
-    return make_server(make_handler(site, desk), site.metrics)
+    context = make_context(config, published, counters, limiter, makers)
+    pages = make_page_context(context, signing.load(config.state), limiter)
+    return make_server(make_handler(pages), context.metrics)
 
 
 async def _take_over(bound: socket.socket, workers: int, others: int) -> None:

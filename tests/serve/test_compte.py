@@ -13,9 +13,9 @@ def test_an_account_sees_its_plan_its_counters_and_its_keys(served: Served) -> N
     served.store.add_credits(customer.account, 40).result(10)
     (first,) = served.store.keys_of(customer.account).result()
     second, _ = served.store.create_key(
-        customer.account, PLANS, served.site.now(), label="Atelier d'été"
+        customer.account, PLANS, served.context.now(), label="Atelier d'été"
     ).result(10)
-    served.store.revoke_key(second.id, served.site.now()).result(10)
+    served.store.revoke_key(second.id, served.context.now()).result(10)
     served.ask("/api/v1/societes/FR/552100554", headers=customer.headers)
     served.ask("/api/v1/societes", headers=customer.headers)
 

@@ -133,6 +133,6 @@ def broke(served: Served, slug: str) -> Customer:
     customer = served.customer(slug)
     grant = PLANS[slug].credits_par_mois
     served.store.take_and_charge(
-        customer.account, 10_000, "FR/depense", grant, grant, served.site.now()
+        customer.account, 10_000, "FR/depense", grant, grant, served.context.now()
     ).result(10)
     return customer

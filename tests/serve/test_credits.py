@@ -37,7 +37,7 @@ def poor(served: Served, plan: str = "free", left: int = 0) -> Customer:
     customer = served.customer(plan)
     grant = PLANS[plan].credits_par_mois
     served.store.take_and_charge(
-        customer.account, 10_000, "FR/depense", grant - left, grant, served.site.now()
+        customer.account, 10_000, "FR/depense", grant - left, grant, served.context.now()
     ).result(10)
     return customer
 

@@ -10,6 +10,8 @@ import pytest
 from quota import plans
 from serve.access import envelope, next_plan, rights
 from serve.access.caller import Caller
+from serve.access.envelope import COMPTES_MESSAGE, Record, SearchResult
+from serve.contract.errors import ApiError
 
 PLANS = plans.load()
 OFFERS = next_plan.offers(PLANS)
@@ -85,11 +87,11 @@ def test_the_envelope_of_each_plan(slug: str) -> None:
     cap = plan.resultats_par_recherche
     window = rights.window(plan, 50, 0)
 
-    body = envelope.search(
+    result = SearchResult(
         Caller(plan), OFFERS[slug], window, 18_700_000, [b'{"id":"1"}', b'{"id":"2"}']
     )
 
-    found = orjson.loads(body)
+    found = orjson.loads(result.json())
     assert list(found) == ENVELOPE
     assert found == {
         "total": 18_700_000,
@@ -111,7 +113,9 @@ def test_an_empty_result_is_whole() -> None:
     """B9"""
     plan = PLANS["free"]
 
-    found = orjson.loads(envelope.search(Caller(plan), b"null", rights.window(plan, 50, 0), 0, []))
+    result = SearchResult(Caller(plan), b"null", rights.window(plan, 50, 0), 0, [])
+
+    found = orjson.loads(result.json())
 
     assert (found["total"], found["visibles"], found["restantes"]) == (0, 0, 0)
     assert (found["tronque"], found["societes"]) == (False, [])
@@ -122,7 +126,7 @@ def test_an_offset_of_any_size_is_echoed() -> None:
     plan = PLANS["free"]
     window = rights.window(plan, 50, 10**4_299)
 
-    assert b',"limit":0,"offset":1000' in envelope.search(Caller(plan), b"null", window, 7, [])
+    assert b',"limit":0,"offset":1000' in SearchResult(Caller(plan), b"null", window, 7, []).json()
 
 
 @pytest.mark.parametrize("slug", plans.SLUGS)
@@ -131,10 +135,10 @@ def test_the_record_of_each_plan(slug: str) -> None:
     plan = PLANS[slug]
     entitled = slug != "visiteur"
 
-    found = orjson.loads(
-        envelope.record(Caller(plan), OFFERS[slug], b'{"id":"1"}', b'[{"ordre":1}]')
-    )
+    comptes, message = (b'[{"ordre":1}]', None) if entitled else (None, COMPTES_MESSAGE)
+    record = Record(Caller(plan), OFFERS[slug], b'{"id":"1"}', plan.coordonnees, comptes, message)
 
+    found = orjson.loads(record.json())
     statements = "comptes" if entitled else "comptes_message"
     assert list(found) == ["societe", "plan", statements, "droits", "offre_suivante"]
     assert found["societe"] == {"id": "1"}
@@ -144,17 +148,19 @@ def test_the_record_of_each_plan(slug: str) -> None:
         "coordonnees": slug not in ("visiteur", "free"),
     }
     assert found["offre_suivante"] == offered(slug)
-    assert found[statements] == ([{"ordre": 1}] if entitled else envelope.COMPTES_MESSAGE)
+    assert found[statements] == ([{"ordre": 1}] if entitled else COMPTES_MESSAGE)
 
 
 def test_a_company_without_statements_has_an_empty_list_of_them() -> None:
     """E4"""
-    assert b'"comptes":[],' in envelope.record(Caller(PLANS["free"]), b"null", b"{}", None)
+    record = Record(Caller(PLANS["free"]), b"null", b"{}", contacts=False, statements=b"[]")
+
+    assert b'"comptes":[],' in record.json()
 
 
 def test_an_error_can_stand_beside_a_complete_answer() -> None:
     """A1"""
-    body = envelope.with_erreur(b'{"total":1}', {"code": "cle_invalide", "message": "Clé"})
+    body = envelope.with_error(b'{"total":1}', ApiError("cle_invalide", "Clé"))
 
     assert orjson.loads(body) == {
         "total": 1,

@@ -11,7 +11,7 @@ import pytest
 from quota import plans
 from serve.access import next_plan
 from serve.access.caller import Caller
-from serve.access.result import PreparedCall, Request, Response
+from serve.access.result import Content, PreparedCall, Request, Response
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.data.edition import OpenGeneration
@@ -34,11 +34,11 @@ def ask(
     return Request(path, segments, pairs, caller, OFFERS[slug], base_url, None)
 
 
-def made(work: PreparedCall) -> Response:
-    """What comes of a work on an event loop."""
+def made(prepared: PreparedCall[Content]) -> Response:
+    """The response to a prepared call, run on an event loop."""
 
     async def run() -> Response:
-        return await work.run()
+        return (await prepared.run()).response()
 
     return asyncio.run(run())
 

@@ -30,7 +30,7 @@ def spent(served: Served, customer: Customer, calls: int) -> None:
     """Use up calls of today."""
     limit = 10_000
     for taken in [
-        served.store.take(customer.account, limit, served.site.now()) for _ in range(calls)
+        served.store.take(customer.account, limit, served.context.now()) for _ in range(calls)
     ]:
         taken.result(10)
 

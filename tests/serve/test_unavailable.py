@@ -192,7 +192,7 @@ def test_a_record_that_fails_is_not_charged(
         raise RuntimeError("broken record")
 
     with monkeypatch.context() as patched:
-        patched.setattr("serve.access.envelope.record", broken)
+        patched.setattr("serve.access.envelope.Record.json", broken)
         status = faulty.ask(RECORD, headers=customer.headers).status
 
     assert status == 500

@@ -89,7 +89,9 @@ def template(path: routes.Route) -> str:
 def _paths() -> dict[str, Any]:
     described = operations()
     # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
-    return {template(path): described[path.name] for path in routes.PATHS if not path.mcp}
+    return {
+        template(path): described[path.name] for path in routes.ROUTES if path is not routes.MCP
+    }
 
 
 def _parameters(words: SeedWords) -> dict[str, Schema]:

@@ -268,6 +268,6 @@ def spent(served: Served) -> Customer:
     customer = served.customer("data")
     grant = PLANS["data"].credits_par_mois
     served.store.take_and_charge(
-        customer.account, 10_000, "FR/depense", grant, grant, served.site.now()
+        customer.account, 10_000, "FR/depense", grant, grant, served.context.now()
     ).result(10)
     return customer

@@ -163,7 +163,7 @@ def test_a_person_added_by_the_operator_gets_in(served: Served) -> None:
     customer = served.customer("data")
     email = address()
     hashed = passwords.hashed(PASSWORD)
-    served.store.people.add(customer.account, email, hashed, served.site.now()).result(10)
+    served.store.people.add(customer.account, email, hashed, served.context.now()).result(10)
     visitor = Visitor(served)
 
     visitor.log_in(email)

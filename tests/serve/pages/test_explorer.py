@@ -52,7 +52,7 @@ def test_the_front_page_searches_nothing_and_counts_nothing(served: Served) -> N
 
     assert 'id="total"' not in seen.html
     assert f"{len(COMPANIES)} sociétés européennes" in seen.text
-    assert served.store.calls(account, 50, served.site.now()).result().used == 0
+    assert served.store.calls(account, 50, served.context.now()).result().used == 0
 
 
 def test_a_search_of_an_account_is_a_call_of_its_day(served: Served) -> None:
@@ -64,13 +64,13 @@ def test_a_search_of_an_account_is_a_call_of_its_day(served: Served) -> None:
 
     assert [one.status for one in seen] == [200, 200, 400]
     assert "appel 1 / 50 aujourd’hui" in seen[0].text
-    assert served.store.calls(account, 50, served.site.now()).result().used == 3
+    assert served.store.calls(account, 50, served.context.now()).result().used == 3
 
 
 def test_a_day_that_is_used_up_is_a_page(served: Served) -> None:
     visitor, account = member(served)
     for _ in range(50):
-        served.store.take(account, 50, served.site.now()).result(10)
+        served.store.take(account, 50, served.context.now()).result(10)
 
     seen = visitor.get("/?q=lab")
 

@@ -243,8 +243,8 @@ def test_the_secret_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
     second = signing.load(tmp_path)
 
     assert (tmp_path / signing.FILE).stat().st_mode & 0o777 == 0o600
-    assert second.is_of(first.of("a", "b"), "a", "b")
-    assert not second.is_of(first.of("a", "b"), "b", "a")
+    assert second.is_valid(first.signature("a", "b"), "a", "b")
+    assert not second.is_valid(first.signature("a", "b"), "b", "a")
     assert [path.name for path in tmp_path.iterdir()] == [signing.FILE]
 
 

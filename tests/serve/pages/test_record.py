@@ -12,7 +12,7 @@ OTHER = "/societes/UK/08209948"
 
 def used(served: Served, account: str, plan: str = "free") -> tuple[int, int]:
     """Calls and credits that were spent."""
-    usage = served.store.usage(account, PLANS[plan], served.site.now()).result()
+    usage = served.store.usage(account, PLANS[plan], served.context.now()).result()
     return usage.calls.used, usage.credits.used
 
 
@@ -57,7 +57,7 @@ def test_a_record_is_charged_once_a_month_and_then_comes_at_once(served: Served)
 def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served) -> None:
     """A8"""
     visitor, account = member(served)
-    now = served.site.now()
+    now = served.context.now()
     served.store.revoke_key(served.store.keys_of(account).result()[0].id, now).result(10)
     _, key = served.store.create_key(account, PLANS, now).result(10)
     headers = {"Authorization": f"Bearer {key}"}
@@ -83,7 +83,7 @@ def test_without_credits_the_preview_is_served_and_says_so(served: Served) -> No
     """D10"""
     visitor, account = member(served)
     visitor.get(COMPANY)
-    served.store.take_and_charge(account, 50, "FR/autre", 250, 250, served.site.now()).result(10)
+    served.store.take_and_charge(account, 50, "FR/autre", 250, 250, served.context.now()).result(10)
 
     seen = visitor.send(COMPANY)
 

@@ -52,7 +52,7 @@ def test_buying_is_not_open_as_a_page_and_as_json(served: Served, form: dict[str
 def test_the_status_tells_what_is_served(served: Served) -> None:
     seen = Visitor(served).get("/statut")
 
-    assert str(served.site.published.generation) in seen.html
+    assert str(served.context.published.generation) in seen.html
     assert f"Sociétés {len(COMPANIES)}" in seen.text
     counts = dict(re.findall(r'<th scope="row">([^<]+)<small.*?<td class="num">(\d+)', seen.html))
     assert sum(map(int, counts.values())) == len(COMPANIES)
