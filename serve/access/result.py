@@ -10,6 +10,7 @@ These are tuples: a frozen dataclass takes four times as long to make, and a req
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import BinaryIO, Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -130,13 +131,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
 
     def encoded(self) -> "PreparedCall[Content]":
         """The same call, encoded as JSON within `run`: so before anything is charged for it."""
-
-        async def run() -> CallResult[Content]:
-            result = await self.run()
-            assert result.content is not None  # a call that has nothing to show raises ApiError
-            return CallResult(result.status, EncodedContent(result.content.json()), result.headers)
-
-        return PreparedCall[Content](run, *self[1:])
+        return PreparedCall(partial(_run_encoded, self.run), *self[1:])
 
 
 # A list reads a generation; a check reads the status of those that are served and refused.
@@ -153,3 +148,9 @@ def of_error(error: ApiError) -> Response:
 def not_modified(headers: Mapping[str, str]) -> CallResult[T_co]:
     """A 304: the client has the representation with these headers (RFC 9110 §15.4.5)."""
     return CallResult(304, None, headers)
+
+
+async def _run_encoded(run: Callable[[], Awaitable[CallResult[Content]]]) -> CallResult[Content]:
+    result = await run()
+    assert result.content is not None  # a call that has nothing to show raises ApiError
+    return CallResult(result.status, EncodedContent(result.content.json()), result.headers)

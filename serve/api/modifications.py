@@ -124,7 +124,7 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
     tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, asked)
     headers = {"ETag": tag, **PRIVATE}
 
-    async def run() -> CallResult[ChangesResult]:
+    async def run() -> "CallResult[ChangesResult]":
         entries = [entry for part in parts for entry in part.entries()]
         return CallResult(200, ChangesResult(request, asked, page, generation.id, entries), headers)
 

@@ -72,7 +72,7 @@ def _prepared(
     headers = {"ETag": tag, **PRIVATE, "Content-Location": path_of(company)}
     served = with_statements and plan.etats_financiers
 
-    async def run() -> CallResult[Record]:
+    async def run() -> "CallResult[Record]":
         identity = shard.record(row, coordonnees=plan.coordonnees)
         statements = (shard.comptes(row) or b"[]") if served else None
         message = COMPTES_MESSAGE if with_statements and not served else None

@@ -40,7 +40,8 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     tag = etag(generation.id, plan.slug, caller.souscrit, request.offer, search.query, window)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
-    async def run() -> CallResult[SearchResult]:
+    # Quoted annotations of inner functions are not evaluated at each request.
+    async def run() -> "CallResult[SearchResult]":
         # Past the cap only the total matters, however large the offset.
         first = window.offset if window.limit else 0
         prepared = prepare(generation.shards, search.query, first + window.limit)
