@@ -13,6 +13,7 @@ from typing import Final
 from quota.accounts import Account
 from quota.ledger.people import Person
 from quota.store.base import AccountBook
+from quota.store.interface import Store
 from serve.access.burst_gate import Limiter
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
@@ -49,14 +50,19 @@ class PageContext:
         return self.server.config.base_url.startswith("https://")
 
     @property
+    def store(self) -> Store:
+        """The store that pages count in. Raises StoreUnavailable."""
+        return self.server.holder.store
+
+    @property
     def accounts(self) -> AccountBook:
-        """The store, with its accounts and people.
+        """The accounts and people of the store.
 
         Raises:
             ApiError: 503: an edge has neither (`quota/edge/edge_store.py`).
             StoreUnavailable
         """
-        store = self.server.holder.store
+        store = self.store
         if not isinstance(store, AccountBook):
             raise page_errors.comptes_au_centre()
         return store
@@ -111,6 +117,10 @@ class PageRequest:
     @property
     def server(self) -> ServerContext:
         return self.context.server
+
+    @property
+    def store(self) -> Store:
+        return self.context.store
 
     @property
     def accounts(self) -> AccountBook:

@@ -47,7 +47,7 @@ async def show(request: PageRequest) -> Response:
 async def create_key(request: PageRequest) -> Response:
     """Make one more key, if the plan allows it (§5 rule 6)."""
     session = _session(request)
-    keys = await request.accounts.keys_of(session.account.id)
+    keys = await request.store.keys_of(session.account.id)
     if request.form.get("connues") != str(len(keys)):
         return await _page(request, session, _Notice("already", 409))
     return await new_key(request, request.form.get("libelle", "").strip()[:_LONGEST_LABEL])
@@ -73,7 +73,7 @@ async def revoke_key(request: PageRequest) -> Response:
     """
     session = _session(request)
     wanted = request.form.get("cle", "")
-    if wanted not in {key.id for key in await request.accounts.keys_of(session.account.id)}:
+    if wanted not in {key.id for key in await request.store.keys_of(session.account.id)}:
         raise page_errors.cle_introuvable()
     await request.accounts.revoke_key(wanted, request.now)
     return see_other("/compte#cles")
@@ -112,7 +112,7 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
     plans, account = request.server.plans, session.account
     plan = subscribed_plan(account, plans)
     keys = sorted(
-        await request.accounts.keys_of(account.id), key=lambda key: key.created, reverse=True
+        await request.store.keys_of(account.id), key=lambda key: key.created, reverse=True
     )
     return page(
         replace(request, session=session), "account.html",
@@ -123,7 +123,7 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
         plan=plan,
         key_plan=effective(account, plans),
         has_tool=has_tool(account, plans),
-        usage=await request.accounts.usage(account.id, plan, request.now),
+        usage=await request.store.usage(account.id, plan, request.now),
         keys=keys,
         active=sum(key.revoked is None for key in keys),
         last_used=await request.accounts.people.last_used([key.id for key in keys]),

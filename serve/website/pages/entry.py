@@ -88,7 +88,7 @@ async def log_in(request: PageRequest) -> Response:
     if person is None or not is_right:
         return page(request, "log_in.html", status=403, news="refused", email=email, suite=suite)
     session, cookie = await sessions.opened(request.context, person, request.now)
-    if not await request.accounts.keys_of(session.account.id):
+    if not await request.store.keys_of(session.account.id):
         label = request.t("Première clé", "First key")
         return await account.new_key(replace(request, session=session), label, cookie=cookie)
     return see_other(_own_path(suite), cookie)
