@@ -398,7 +398,7 @@ def test_arguments_become_parameters(given: dict[str, Any], pairs: Pairs) -> Non
 
 
 def test_contacts_are_among_the_rows_of_who_may_see_them(served: Served) -> None:
-    """§8.1; that they are nowhere else: tests/serve/test_contacts.py"""
+    """§8.1; that they are nowhere else: tests/serve/access/test_contacts.py"""
     free, data = (served.customer(plan).headers for plan in ("free", "data"))
     site = "https://www.fuite-sgo.eu"
 

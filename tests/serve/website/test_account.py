@@ -3,7 +3,7 @@
 import re
 
 from tests.serve.client import PLANS, Served
-from tests.serve.pages.visitor import Visitor, member
+from tests.serve.website.visitor import Visitor, member
 
 
 def connues(html: str) -> str:

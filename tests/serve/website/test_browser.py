@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, expect
 
 from tests.serve import world
 from tests.serve.client import Served, serving
-from tests.serve.pages import browser as browsers
-from tests.serve.pages.browser import DESK, PHONE, window
-from tests.serve.pages.visitor import PASSWORD, address
+from tests.serve.website import browser as browsers
+from tests.serve.website.browser import DESK, PHONE, window
+from tests.serve.website.visitor import PASSWORD, address
 
 OPEN = ["/", "/?q=a&pays=DE", "/?q=rien+du+tout", "/?ca_min=x", "/societes/FR/552100554",
         "/tarifs", "/inscription", "/connexion", "/statut", "/chiffres?q=a", "/rien"]  # fmt: skip

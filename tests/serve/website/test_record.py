@@ -3,7 +3,7 @@
 import pytest
 
 from tests.serve.client import PLANS, Served
-from tests.serve.pages.visitor import Visitor, member
+from tests.serve.website.visitor import Visitor, member
 from tests.serve.world import CONTACT
 
 COMPANY = "/societes/FR/552100554"

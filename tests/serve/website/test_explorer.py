@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.serve.client import Served
-from tests.serve.pages.visitor import Seen, Visitor, member
+from tests.serve.website.visitor import Seen, Visitor, member
 from tests.serve.world import COMPANIES, CONTACT
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.serve import world
 from tests.serve.client import Served, serving
-from tests.serve.pages.visitor import Visitor, address, member
+from tests.serve.website.visitor import Visitor, address, member
 
 EVIL = [
     "<script>alert(1)</script>",

@@ -6,7 +6,7 @@ import pytest
 
 from quota.ledger import passwords
 from tests.serve.client import PLANS, Served
-from tests.serve.pages.visitor import PASSWORD, Visitor, address, member
+from tests.serve.website.visitor import PASSWORD, Visitor, address, member
 
 
 def test_a_sign_up_and_a_log_in_show_the_first_key_once(served: Served) -> None:

@@ -12,7 +12,7 @@ from quota.ledger import passwords
 from serve.website import login_throttle, signing
 from tests.serve.client import GENEROUS, Served, serving
 from tests.serve.clock import Clock
-from tests.serve.pages.visitor import PASSWORD, Visitor, address, member
+from tests.serve.website.visitor import PASSWORD, Visitor, address, member
 
 FORMS = ["/inscription", "/connexion"]
 INSIDE = ["/deconnexion", "/compte/cles", "/compte/cles/revocation", "/compte/mot-de-passe"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from serve.request.params import SEARCH
 from shards.query import ORDERS
 from tests.serve.client import Served
-from tests.serve.test_envelope import ENVELOPE
+from tests.serve.access.test_envelope import ENVELOPE
 from tests.serve.world import COUNTRIES, IT, TWO_SECTORS_LABEL
 
 # The server is one for all examples: nothing that is sent may change it.
