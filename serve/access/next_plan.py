@@ -55,7 +55,7 @@ def monthly(plan: Plan) -> Decimal:
 def remedy(
     caller: Caller, plans: Mapping[str, Plan], figure: Callable[[Plan], str], otherwise: str
 ) -> str:
-    """What the caller can do about a reached limit: get the API tool, or the next plan.
+    """The remedies of a reached limit, in French: the API tool, or the next plan.
 
     Args:
         figure: what a plan allows, in French: `1000 appels par jour`.

@@ -28,7 +28,7 @@ Headers = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a plan allows.
+    """The limits of a plan.
 
     Attributes:
         par_minute: calls per minute.
@@ -42,7 +42,7 @@ class Terms:
 
 
 class Left(NamedTuple):
-    """What the burst limits leave after this request; only a visitor's `jour` is counted there."""
+    """The requests that the burst limits leave after this one; only a visitor has a `jour`."""
 
     minute: int
     jour: int = 0

@@ -1,4 +1,4 @@
-"""How much of a search a plan may see (contract C): pure arithmetic on the figures of the plan.
+"""The part of a search that a plan shows (contract C): pure arithmetic on the figures of the plan.
 
 `total` never enters a clamp and no clamp ever enters `total` (§8.2 rule 3). offset + limit never
 passes the cap of the plan, so paging is no way around it (§8.2 rule 2).
@@ -19,7 +19,7 @@ class Window(NamedTuple):
 
 
 class VisibleWindow(NamedTuple):
-    """How much of `total` the plan shows, in the words of §2.2."""
+    """The part of `total` that the plan shows, in the words of §2.2."""
 
     visibles: int
     restantes: int
@@ -42,7 +42,7 @@ def window(plan: Plan, limit: int, offset: int) -> Window:
 
 
 def shown(plan: Plan, total: int) -> VisibleWindow:
-    """How many of `total` companies the plan shows, and how many it does not."""
+    """The part of `total` companies that the plan shows, and the rest."""
     visibles = min(total, plan.resultats_par_recherche)
     return VisibleWindow(visibles, total - visibles)
 

@@ -30,6 +30,7 @@ _VISITOR: Final = (
 
 
 async def countries(call: ToolCall) -> ToolResult:
+    """Every country."""
     result, found = _listed(call, lists.pays)
     kept = ("iso2", "nom_fr", "nom_en", "n_societes")
     entries = [{name: one[name] for name in kept} for one in found["pays"]]
@@ -37,6 +38,7 @@ async def countries(call: ToolCall) -> ToolResult:
 
 
 async def sectors(call: ToolCall) -> ToolResult:
+    """Every sector, counted in the given countries."""
     result, found = _listed(call, lists.secteurs)
     kept = ("slug", "secteur_en", "n_societes")
     entries = [{name: one[name] for name in kept} for one in found["secteurs"]]
@@ -44,6 +46,7 @@ async def sectors(call: ToolCall) -> ToolResult:
 
 
 async def sub_sectors(call: ToolCall) -> ToolResult:
+    """The sub-sectors of the given sectors, as many as fit."""
     result, found = _listed(call, lists.sous_secteurs)
 
     def document(entries: list[Any]) -> dict[str, Any]:

@@ -53,23 +53,28 @@ class RpcError(Exception):
 
 
 def not_json(why: str) -> RpcError:
+    """-32700: the body is not JSON."""
     return RpcError(400, PARSE, f"the body is not one JSON value in UTF-8: {why[:_SHOWN]}")
 
 
 def invalid_request(why: str) -> RpcError:
+    """-32600: the JSON is not one request or notification."""
     return RpcError(400, INVALID_REQUEST, f"not one JSON-RPC 2.0 request or notification: {why}")
 
 
 def invalid_params(why: str) -> RpcError:
+    """-32602: the params do not fit the method."""
     return RpcError(400, INVALID_PARAMS, why)
 
 
 def header_mismatch(name: str, header: str | None, body: str) -> RpcError:
+    """-32020: a header does not repeat the body."""
     found = "is missing" if header is None else f"is {header[:_SHOWN]!r}"
     return RpcError(400, HEADER_MISMATCH, f"header {name} {found}, the body says {body[:_SHOWN]!r}")
 
 
 def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
+    """-32022: the revision is unknown here."""
     requested = requested[:_SHOWN]
     message = f"protocol version {requested!r} is not supported; use one of {', '.join(supported)}"
     data = {"supported": list(supported), "requested": requested}
@@ -77,11 +82,13 @@ def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
 
 
 def method_not_found(method: str, known: Sequence[str]) -> RpcError:
+    """-32601: the protocol here has no such method."""
     message = f"no method {method[:_SHOWN]!r}; there are {', '.join(known)}"
     return RpcError(404, METHOD_NOT_FOUND, message)
 
 
 def unknown_tool(name: str, known: Sequence[str]) -> RpcError:
+    """-32602: there is no such tool."""
     return invalid_params(f"no tool {name[:_SHOWN]!r}; there are {', '.join(known)}")
 
 

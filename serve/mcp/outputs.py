@@ -76,6 +76,7 @@ COUNT: Final = _object({"total": _TOTAL, "plan": _TEXT}, {"note": _NOTE})
 
 @cache
 def search() -> Schema:
+    """The schema of search_companies."""
     return _object(
         {
             "total": _TOTAL,
@@ -94,6 +95,7 @@ def search() -> Schema:
 
 @cache
 def company() -> Schema:
+    """The schema of read_company."""
     line = _object({"libelle": _TEXT}, {"code": _TEXT, "valeur": {"type": "number"}})
     statement = _object(
         {"exercice": {"type": "integer"}, "etat": _TEXT, "lignes": _list(line)}, {"devise": _TEXT}

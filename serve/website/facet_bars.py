@@ -71,10 +71,12 @@ def of_counts(
 
 
 def country_name(request: PageRequest, pays: Pays) -> str:
+    """The name of a country in the visitor's language."""
     return request.t(pays.nom_fr, pays.nom_en)
 
 
 def sector_name(request: PageRequest, secteur: Secteur) -> str:
+    """The name of a sector in the visitor's language."""
     return request.t(secteur.secteur, secteur.secteur_en)
 
 

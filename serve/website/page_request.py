@@ -144,6 +144,7 @@ def remembered(kept: Mapping[str, str], *, secure: bool) -> tuple[str | None, st
 
 
 def new_nonce() -> str:
+    """A nonce for a new browser: 22 characters."""
     return secrets.token_urlsafe(16)
 
 

@@ -1,4 +1,4 @@
-"""A key that is not valid, where keys count (A1, A4, D5)."""
+"""Invalid keys on routes where keys count (A1, A4, D5)."""
 
 import pytest
 

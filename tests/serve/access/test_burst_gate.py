@@ -1,4 +1,4 @@
-"""Burst limits: who is limited with whom, and what is said then (D7, A1, D5)."""
+"""Burst limits: the callers that share a limit, and the response to a refused one (D7, A1, D5)."""
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_network

@@ -1,4 +1,4 @@
-"""Who calls: keys on every route, effective plans, organisations (A1 to A9, A12)."""
+"""Callers: keys on every route, effective plans, organisations (A1 to A9, A12)."""
 
 import pytest
 

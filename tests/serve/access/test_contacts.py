@@ -1,4 +1,4 @@
-"""No contact value leaves for a caller without the right (§2.1); with it, all of them do."""
+"""Contact values: none for a caller without the right (§2.1), all for a caller with it."""
 
 from collections.abc import Iterator
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""Real servers of several processes: exact counters, secrets that stay secret, midnight."""
+"""Servers of several processes: exact counters, secrets that stay secret, midnight."""
 
 import asyncio
 import os

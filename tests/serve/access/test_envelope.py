@@ -1,4 +1,4 @@
-"""The bytes of the answers, for all seven plans (§2.2 to §2.4, C1 to C4, E4)."""
+"""The bytes of search and record for all seven plans (§2.2 to §2.4, C1 to C4, E4)."""
 
 from dataclasses import replace
 from decimal import Decimal

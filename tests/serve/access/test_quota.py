@@ -1,4 +1,4 @@
-"""What a call costs, what it says, and what it does at the limit (D1 to D6, D13)."""
+"""The cost of a call, its headers, and its refusal at the limit (D1 to D6, D13)."""
 
 import re
 from collections.abc import Iterator

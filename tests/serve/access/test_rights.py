@@ -1,4 +1,4 @@
-"""What each plan may see of a search (contract C, B18 to B21)."""
+"""The part of a search that each plan shows (contract C, B18 to B21)."""
 
 import pytest
 from hypothesis import given

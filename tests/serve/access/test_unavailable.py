@@ -1,4 +1,4 @@
-"""The store of counters cannot be used: keys get 503, visitors are served, it mends itself (G9)."""
+"""An unusable store of counters: 503 for keys, service for visitors, recovery by itself (G9)."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tags, revalidation, what a cache may keep (G8, D13)."""
+"""Caching: tags, revalidation, Cache-Control (G8, D13)."""
 
 import pytest
 

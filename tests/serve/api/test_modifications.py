@@ -1,4 +1,4 @@
-"""GET /api/v1/modifications (beyond §4): what changed since a generation, as far as a plan goes."""
+"""GET /api/v1/modifications (beyond §4): the changes since a generation, as far as a plan goes."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -8,8 +8,8 @@ from serve.request import params
 from serve.request.place_names import read
 from shards.codec.record import FIELDS
 from tests import oracle
-from tests.serve.client import Served
 from tests.serve.access.test_envelope import ENVELOPE
+from tests.serve.client import Served
 from tests.serve.world import COMPANIES, IT, LISTS, RETAIL, TWO_SECTORS_LABEL
 
 NAMES = read(LISTS)

@@ -1,4 +1,4 @@
-"""What cannot be read, what cannot be served, and what is our own fault (F4, G7, G9)."""
+"""Faults: unreadable requests, missing data, errors of the server itself (F4, G7, G9)."""
 
 import json
 import socket

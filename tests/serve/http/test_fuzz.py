@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is one of the contract's: never a 500, never silence (B, E1, G7)."""
+"""Random requests: each response is one of the contract's, never a 500 (B, E1, G7)."""
 
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from serve.request.params import SEARCH
 from shards.query import ORDERS
-from tests.serve.client import Served
 from tests.serve.access.test_envelope import ENVELOPE
+from tests.serve.client import Served
 from tests.serve.world import COUNTRIES, IT, TWO_SECTORS_LABEL
 
 # The server is one for all examples: nothing that is sent may change it.

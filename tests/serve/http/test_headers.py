@@ -1,4 +1,4 @@
-"""HTTP itself: methods, cross-origin access, what stands on every answer (G1 to G3, G7, G10)."""
+"""HTTP: methods, cross-origin access, the headers of every response (G1 to G3, G7, G10)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The bytes of an answer: head, length, whether the connection stays (RFC 9110, RFC 9112)."""
+"""The bytes of a response: head, length, the end of the connection (RFC 9110, RFC 9112)."""
 
 import pytest
 

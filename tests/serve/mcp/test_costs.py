@@ -1,4 +1,4 @@
-"""A call of a tool has the rights and the price of its route (D1), whatever comes back."""
+"""Costs of tools: a call has the rights and the price of its route (D1)."""
 
 from collections.abc import Iterator
 from dataclasses import replace

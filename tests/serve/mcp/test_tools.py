@@ -1,4 +1,4 @@
-"""What the tools say of themselves, and what they show."""
+"""The definitions of the tools, and their results."""
 
 from collections.abc import Iterator
 from pathlib import Path

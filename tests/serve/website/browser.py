@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright. A page that complains or leaves the host fails."""
+"""Debian's Chromium, driven by Playwright; a page that logs an error or leaves the host fails."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""/compte: meters, keys, and nobody else's."""
+"""/compte: the meters and keys of an organisation, never those of another."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The pages in a real browser: Debian's Chromium. What a person does, at a desk and on a phone."""
+"""The pages in Debian's Chromium, at the sizes of a computer and of a phone."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Sign-up, log-in, log-out (contract A12): sessions, and nothing that tells who has an account."""
+"""Sign-up, log-in, log-out (contract A12): no response reveals whether an account exists."""
 
 import re
 

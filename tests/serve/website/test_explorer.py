@@ -1,4 +1,4 @@
-"""/ and /chiffres: the explorer is the API's search, drawn."""
+"""/ and /chiffres: the explorer shows the search of the API."""
 
 import re
 from html import unescape

@@ -1,4 +1,4 @@
-"""What pages do not let in: foreign forms, forged sessions, too many tries, links away."""
+"""Forms that are refused: foreign forms, forged sessions, too many attempts, links to other sites."""
 
 from collections.abc import Iterator
 from dataclasses import replace

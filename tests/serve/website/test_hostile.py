@@ -1,4 +1,4 @@
-"""Names, parameters and forms that are meant to break a page are text, and stay in their place."""
+"""Hostile names, parameters and forms: they stay text, in their place."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""/societes/{iso}/{id}: what everybody sees, what is paid for, once, and how it is said before."""
+"""/societes/{iso}/{id}: the public preview, the announced price, one charge a month."""
 
 import pytest
 

@@ -8,9 +8,9 @@ import pytest
 
 from quota.ledger import passwords
 from serve.website import assets
+from tests.serve.access.test_unavailable import Faulty
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.website.visitor import PASSWORD, Visitor, address, member
-from tests.serve.access.test_unavailable import Faulty
 from tests.serve.world import COMPANIES
 
 PAGES = ["/", "/?q=lab", "/chiffres?q=lab", "/societes/FR/552100554", "/tarifs", "/inscription",

@@ -1,4 +1,4 @@
-"""A visitor without a browser: keeps cookies, sends forms with the token that it was given."""
+"""A visitor without a browser: it keeps cookies, and sends forms with the token of their page."""
 
 import re
 import secrets
