@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from serve.contract import errors
 from serve.request import params, place_names
@@ -91,7 +91,7 @@ class OpenGeneration:
     names: PlaceNames
     _read: Callable[[tuple[tuple[str, str], ...]], Search]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
-    _documents: dict[Hashable, bytes] = field(default_factory=dict)
+    _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
@@ -150,14 +150,14 @@ class OpenGeneration:
             return params.search(pairs, self.names)
         return self._read(tuple(pairs))
 
-    def document(self, what: Hashable, make: Callable[[], bytes]) -> bytes:
-        """The body that `what` determines, made once and remembered while there is room."""
-        body = self._documents.get(what)
-        if body is None:
-            body = make()
+    def document(self, what: Hashable, make: Callable[[], T]) -> T:
+        """The value that `what` determines, made once and kept while there is room."""
+        found: T | None = self._documents.get(what)
+        if found is None:
+            found = make()
             if len(self._documents) < _DOCUMENTS:
-                self._documents[what] = body
-        return body
+                self._documents[what] = found
+        return found
 
     async def aside(self, cost: float, make: Callable[[], T]) -> T:
         """Run `make`, in a thread if its `cost` in microseconds is high.

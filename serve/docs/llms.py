@@ -161,7 +161,7 @@ _SAID: Final = {
 
 
 def _tool(tool: Tool) -> str:
-    schema = tool.told["inputSchema"]
+    schema = tool.definition["inputSchema"]
     arguments = schema.get("properties", {})
     required = schema.get("required", [])
     lines = [

@@ -15,7 +15,6 @@ from typing import Final
 
 from aiohttp import web
 
-from quota import plans
 from quota.bursts.limiter import BurstLimiter
 from quota.open_store import open_store
 from serve.access.context import make_context
@@ -134,19 +133,9 @@ def _server(
     makers: WorkerPool,
 ) -> Server:
     assert config.state
-    context = make_context(
-        current,
-        store,
-        limiter,
-        plans.load(),
-        debit=config.debit,
-        base_url=config.base_url,
-        trusted=config.trusted_proxies,
-        mcp_origins=config.mcp_origins,
-        makers=makers,
-    )
-    pages = make_page_context(context, signing.load(config.state), limiter, config.debit)
-    return make_server(make_handler(context, pages), context.metrics)
+    context = make_context(config, current, store, limiter, makers)
+    pages = make_page_context(context, signing.load(config.state), limiter)
+    return make_server(make_handler(pages), context.metrics)
 
 
 def _start_read_ahead(config: Config, current: CurrentGeneration) -> ReadAhead | None:

@@ -87,8 +87,10 @@ def template(path: routes.Route) -> str:
 
 def _paths() -> dict[str, Any]:
     described = operations()
-    # /api/mcp is left out: its messages follow another protocol, which describes them (tools/list).
-    return {template(path): described[path.name] for path in routes.PATHS if not path.mcp}
+    # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
+    return {
+        template(path): described[path.name] for path in routes.ROUTES if path is not routes.MCP
+    }
 
 
 def _parameters(words: SeedWords) -> dict[str, Schema]:

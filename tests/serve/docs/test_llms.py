@@ -81,7 +81,7 @@ def test_the_whole_reads_well(served: Served) -> None:
 def test_the_limits_are_those_of_this_server(served: Served, path: str) -> None:
     """D7: the settings, not their defaults"""
     text = served.ask(path).body.decode()
-    debit = served.site.debit
+    debit = served.context.config.debit
 
     assert f"| 5000 | {debit.corporate} |" in text
     assert f"{debit.visiteur_jour} an address | {debit.visiteur} |" in text

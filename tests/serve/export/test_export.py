@@ -292,7 +292,7 @@ def test_the_last_export_of_the_month_is_the_last(own: Served) -> None:
 
 def test_on_the_highest_plan_the_remedy_is_the_date(own: Served) -> None:
     """F10"""
-    customer, now = own.customer("integral"), own.site.now()
+    customer, now = own.customer("integral"), own.context.now()
     for _ in range(200):
         held = own.store.reserve(customer.account, 200, 1, HELD, now).result(10)
         assert isinstance(held, Reservation)
@@ -306,7 +306,7 @@ def test_on_the_highest_plan_the_remedy_is_the_date(own: Served) -> None:
 
 def test_a_third_export_at_once_is_refused_and_not_counted(own: Served) -> None:
     """D7"""
-    customer, now = own.customer("data"), own.site.now()
+    customer, now = own.customer("data"), own.context.now()
     for _ in range(2):
         own.store.reserve(customer.account, 40, 2, HELD, now).result(10)
 

@@ -214,11 +214,11 @@ def test_an_export_that_comes_after_its_time_has_no_place_any_more(place: Place)
         place.clock.pass_by(10 * 60)
         for _ in range(2):
             held = served.store.reserve(
-                customer.account, 2, 9, timedelta(minutes=5), served.site.now()
+                customer.account, 2, 9, timedelta(minutes=5), served.context.now()
             )
             reservation = held.result(10)
             assert isinstance(reservation, Reservation)
-            assert served.store.commit(reservation, served.site.now()).result(10).granted
+            assert served.store.commit(reservation, served.context.now()).result(10).granted
         os.kill(pid, signal.SIGCONT)
 
     (reply,) = answers

@@ -50,8 +50,8 @@ def test_routes_and_document_name_each_other() -> None:
     }
     known = {
         document.template(path): set(path.methods) - {"HEAD", "OPTIONS"}
-        for path in routes.PATHS
-        if not path.mcp
+        for path in routes.ROUTES
+        if path is not routes.MCP
     }
 
     assert described == known
@@ -201,7 +201,7 @@ def test_every_limit_is_described_as_the_server_keeps_it() -> None:
 def test_it_is_served_as_it_is(served: Served) -> None:
     reply = served.ask(PATH)
 
-    assert reply.json == document.document(debit=served.site.debit)
+    assert reply.json == document.document(debit=served.context.config.debit)
     assert reply.headers["Content-Type"] == "application/json; charset=utf-8"
     assert reply.headers["Cache-Control"] == "public, max-age=300"
     assert reply.headers["Access-Control-Allow-Origin"] == "*"

@@ -71,7 +71,7 @@ def test_the_examples_are_golden(demo: Served) -> None:
 def _poor(demo: Served) -> Customer:
     customer, credits = demo.customer("free"), PLANS["free"].credits_par_mois
     demo.store.take_and_charge(
-        Purchase(customer.account, 10, "EE/0", credits, credits), demo.site.now()
+        Purchase(customer.account, 10, "EE/0", credits, credits), demo.context.now()
     ).result(10)
     return customer
 
