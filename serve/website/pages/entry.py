@@ -28,7 +28,7 @@ async def sign_up_form(desk: PageContext, visit: PageRequest) -> Response:
         ApiError: 503: there are no accounts here.
         StoreUnavailable
     """
-    _ = desk.store
+    _ = desk.accounts
     if visit.session:
         return see_other(desk, visit, _ACCOUNT)
     return page(desk, visit, "sign_up.html", wrong={}, given={}, free=desk.site.plans["free"])
@@ -60,7 +60,7 @@ async def log_in_form(desk: PageContext, visit: PageRequest) -> Response:
         ApiError: 503: there are no accounts here.
         StoreUnavailable
     """
-    _ = desk.store
+    _ = desk.accounts
     suite = last(visit.pairs, "suite") or ""
     if visit.session:
         return see_other(desk, visit, _inside(suite))
