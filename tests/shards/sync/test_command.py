@@ -1,4 +1,4 @@
-"""`python -m shards sync`, `keygen`, `sign`: exit codes, errors of one line, ends of following."""
+"""The commands `sync`, `keygen` and `sign`: exit codes, errors in one line, the end of --follow."""
 
 import os
 import re
