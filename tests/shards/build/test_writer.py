@@ -1,4 +1,4 @@
-"""What the writer refuses, and that a refusal leaves nothing behind."""
+"""Input that the writer refuses, without leaving a file behind."""
 
 from collections.abc import Iterator
 from dataclasses import replace

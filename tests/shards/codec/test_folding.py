@@ -1,4 +1,4 @@
-"""Folding (contract B15) against the oracle's, on every character there is."""
+"""Folding (contract B15), compared with that of the oracle on every character of Unicode."""
 
 import sys
 

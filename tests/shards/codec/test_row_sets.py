@@ -1,4 +1,4 @@
-"""A set of rows as bytes: numbers, gaps or bits, whichever is best for so many."""
+"""Row sets as bytes, compared with Python sets and with a decoder after FORMAT.md §8."""
 
 import random
 import struct

@@ -1,4 +1,4 @@
-"""Texts sorted as numbers: the order that `sorted` gives of their bytes, ties as they came."""
+"""Sorting of texts as numbers, compared with `sorted` on their bytes."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""One shard, written and read: rows, statements, identifiers, order, bytes."""
+"""One shard, written and read back: companies, statements, identifiers, bytes."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One file: it is resumed, bounded, compared, and has its name only when it is that file."""
+"""The download of one file: resumed, bounded, verified, and renamed only when it is correct."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A round of a mirror: what it brings, what it leaves, what it refuses."""
+"""Rounds of a mirror: files fetched and linked, countries chosen, sources refused."""
 
 import shutil
 from dataclasses import replace

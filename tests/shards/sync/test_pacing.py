@@ -1,4 +1,4 @@
-"""When a mirror tries again, and how fast it reads; with a clock of its own."""
+"""Retries, rate limit and rounds of a mirror, with a simulated clock."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The web as a source: ranges, refusals, redirects, passwords."""
+"""Web servers as sources: ranges, refusals, redirects, passwords."""
 
 import threading
 from collections.abc import Iterator, Mapping

@@ -42,6 +42,8 @@ FOUND = [
 
 Break = Callable[[bytes], bytes]
 
+ROW = format.row_key(0)
+
 
 def swapped(dtype: str, first: int = -1, second: int = -2) -> Break:
     def change(value: bytes) -> bytes:
@@ -84,9 +86,6 @@ def odd_record() -> bytes:
     company = orjson.dumps({**dict.fromkeys(record.FIELDS), "iso2": "EE", "id": "4", "nom": "Орёл",
                             "score": 0, "more": 1})  # fmt: skip
     return compressed(struct.pack("<II", len(company), 0) + company)
-
-
-ROW = format.row_key(0)
 
 
 @pytest.mark.parametrize(
@@ -237,3 +236,8 @@ def test_a_process_that_dies_while_it_checks_is_an_error(
 
 def _die(path: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_every_invariant_holds_in_what_the_writer_writes(tmp_path: Path) -> None:
+    with generation_files.load(tmp_path, publish(tmp_path, FOUND)) as generation:
+        invariants.verify(generation)
