@@ -14,8 +14,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from quota.accounts import Account
 from quota.errors import StoreUnavailable
+from quota.ledger.purchase import Purchase
 from quota.plans import Plan
-from quota.purchase import Purchase
 from quota.results import Charge, Meter
 from quota.store.interface import Store
 from serve.access import quota_headers

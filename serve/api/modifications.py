@@ -29,7 +29,7 @@ from shards.changes.change_steps import ChangeStep
 from shards.errors import ShardError
 
 
-class _Section(NamedTuple):
+class _ChangeSection(NamedTuple):
     """The changes of a country and nature; the plan shows the first `shown` of them."""
 
     iso2: str
@@ -42,7 +42,7 @@ class _Page(NamedTuple):
     """A page of changes: `limit` (>= 0) of all that `sections` show, from `start`."""
 
     step: ChangeStep | None
-    sections: Sequence[_Section]
+    sections: Sequence[_ChangeSection]
     start: int
     limit: int
 
@@ -158,7 +158,7 @@ def _page(asked: Modifications, step: ChangeStep | None, caller: Caller) -> _Pag
             if count and (not asked.pays or iso2 in asked.pays):
                 shown = count if nature == DELETED else min(count, cap)
                 cap -= 0 if nature == DELETED else shown
-                sections.append(_Section(iso2, nature, count, shown))
+                sections.append(_ChangeSection(iso2, nature, count, shown))
     limit = min(asked.limit, plan.lignes_par_appel)
     return _Page(step, sections, _start(asked), limit)
 

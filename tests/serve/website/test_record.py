@@ -2,7 +2,7 @@
 
 import pytest
 
-from quota.purchase import Purchase
+from quota.ledger.purchase import Purchase
 from tests.serve.client import PLANS, Served
 from tests.serve.website.visitor import Visitor, member
 from tests.serve.world import CONTACT
