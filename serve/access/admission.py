@@ -17,11 +17,11 @@ from typing import Final, NamedTuple, TypeVar
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
-from serve.access import billing, quota_headers
+from serve.access import billing, counter_headers
 from serve.access.billing import Counting, UnchargedError
 from serve.access.caller import Caller, identify
 from serve.access.context import ServerContext
-from serve.access.quota_headers import Headers, Left
+from serve.access.counter_headers import Headers, Left
 from serve.access.result import (
     NO_STORE,
     CallResult,
@@ -125,7 +125,7 @@ async def admit_caller(
     if counting is not None:
         return Admitted(caller, left, counting, {})
     terms = context.gate.terms[caller.plan.slug]
-    return Admitted(caller, left, None, quota_headers.visitor(terms, left, now))
+    return Admitted(caller, left, None, counter_headers.visitor(terms, left, now))
 
 
 def require_account(admitted: Admitted) -> Counting:

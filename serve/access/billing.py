@@ -18,9 +18,9 @@ from quota.ledger.purchase import Purchase
 from quota.plans import Plan
 from quota.results import Charge, Meter
 from quota.store.interface import Store
-from serve.access import quota_headers
+from serve.access import counter_headers
+from serve.access.counter_headers import Headers, Left, Terms
 from serve.access.next_plan import remedy
-from serve.access.quota_headers import Headers, Left, Terms
 from serve.access.result import (
     NO_STORE,
     CallResult,
@@ -88,10 +88,10 @@ async def current_headers(plan: Plan, counting: Counting, *, with_credits: bool 
     store, account, now = counting.store, counting.account.id, counting.now
     if not with_credits:
         meter = await store.calls(account, plan.appels_api_par_jour, now)
-        return quota_headers.calls(counting.terms, meter, counting.left, now)
+        return counter_headers.calls(counting.terms, meter, counting.left, now)
     usage = await store.usage(account, plan, now)
-    headers = quota_headers.calls(counting.terms, usage.calls, counting.left, now)
-    return {**headers, **_credits(0, usage.credits.left)}
+    headers = counter_headers.calls(counting.terms, usage.calls, counting.left, now)
+    return {**headers, **counter_headers.credits(0, usage.credits.left)}
 
 
 async def _unmetered(
@@ -122,7 +122,7 @@ async def _call(prepared: PreparedCall[T], request: Request, counting: Counting)
             await store.give_back(account, now)
     if not meter.granted:
         raise _quota_api(meter, request, counting)
-    headers = {**result.headers, **quota_headers.calls(counting.terms, meter, counting.left, now)}
+    headers = {**result.headers, **counter_headers.calls(counting.terms, meter, counting.left, now)}
     if prepared.cost:
         headers |= await _current_credits(request, counting)
     return CallResult(result.status, result.content, headers, "taken", result.error)
@@ -135,7 +135,7 @@ async def _current_credits(request: Request, counting: Counting) -> Headers:
     except StoreUnavailable:
         await counting.store.give_back(counting.account.id, counting.now)
         raise
-    return _credits(0, usage.credits.left)
+    return counter_headers.credits(0, usage.credits.left)
 
 
 async def _record(prepared: PreparedCall[T], request: Request, counting: Counting) -> CallResult[T]:
@@ -158,8 +158,8 @@ async def _record(prepared: PreparedCall[T], request: Request, counting: Countin
         raise UnchargedError(error, _uncharged(prepared).response()) from error
     if charge is None:
         raise _quota_api(meter, request, counting)
-    headers = quota_headers.calls(counting.terms, meter, counting.left, counting.now)
-    headers |= _credits(charge.cost, charge.left)
+    headers = counter_headers.calls(counting.terms, meter, counting.left, counting.now)
+    headers |= counter_headers.credits(charge.cost, charge.left)
     if charge.outcome == "refused":
         return _refused(prepared, charge, headers)
     all_headers = {**result.headers, **headers}
@@ -168,7 +168,7 @@ async def _record(prepared: PreparedCall[T], request: Request, counting: Countin
 
 def _refused(prepared: PreparedCall[T], charge: Charge, headers: Headers) -> CallResult[T]:
     """402 with what a visitor would see (D10)."""
-    reset = quota_headers.iso(charge.reset)
+    reset = counter_headers.iso(charge.reset)
     error = errors.credits_epuises(prepared.cost, charge.left, reset)
     return _preview(prepared, error, headers)
 
@@ -199,14 +199,10 @@ async def _made(prepared: PreparedCall[T]) -> CallResult[T]:
         return CallResult(error.status, None, NO_STORE | error.headers, "", error)
 
 
-def _credits(cost: int, left: int) -> Headers:
-    return {"X-Credits-Debites": str(cost), "X-Credits-Restants": str(left)}
-
-
 def _quota_api(meter: Meter, request: Request, counting: Counting) -> ApiError:
     """429 with its meters (D3, D4); the remedy is the next plan, or the API tool if it is missing."""
-    quota = quota_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
-    wait = quota_headers.seconds(meter.reset, counting.now)
+    quota = counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
+    wait = counter_headers.seconds(meter.reset, counting.now)
     remedies = remedy(
         request.caller,
         counting.plans,
@@ -214,5 +210,5 @@ def _quota_api(meter: Meter, request: Request, counting: Counting) -> ApiError:
         "Votre offre est la plus haute",
     )
     error = errors.quota_api(quota, wait, remedies)
-    error.headers |= quota_headers.calls(counting.terms, meter, counting.left, counting.now)
+    error.headers |= counter_headers.calls(counting.terms, meter, counting.left, counting.now)
     return error

@@ -13,9 +13,9 @@ from math import ceil
 from typing import Protocol
 
 from quota.bursts.gcra import Wait
-from serve.access import quota_headers
+from serve.access import counter_headers
 from serve.access.caller import Caller
-from serve.access.quota_headers import Left, Terms
+from serve.access.counter_headers import Left, Terms
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.request.client_address import bucket
@@ -48,7 +48,7 @@ class BurstGate:
             who = f"compte {caller.account.id}"
             return Left(self._minute(who, terms.par_minute, now, terms.fixed))
         who = f"visiteur {bucket(address)}"
-        headers = quota_headers.unmetered(terms)
+        headers = counter_headers.unmetered(terms)
         minute = self._minute(who, terms.par_minute, now, headers)
         wait = self.limiter.day(who, terms.par_jour, now.timestamp())
         if wait.seconds:
@@ -61,7 +61,7 @@ class BurstGate:
         Raises:
             ApiError: 429 `trop_de_requetes`.
         """
-        self._minute(f"listes {bucket(address)}", self.listes, now, quota_headers.UNMETERED)
+        self._minute(f"listes {bucket(address)}", self.listes, now, counter_headers.UNMETERED)
 
     def _minute(self, who: str, limit: int, now: datetime, headers: Mapping[str, str]) -> int:
         wait = self.limiter.allow(who, limit, now.timestamp())
@@ -74,7 +74,7 @@ def _refused(
     window: str, limit: int, wait: float, now: datetime, headers: Mapping[str, str]
 ) -> ApiError:
     seconds = max(1, ceil(wait))
-    quota = quota_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
+    quota = counter_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
     error = errors.trop_de_requetes(quota, seconds, window)
-    error.headers |= {**headers, **quota_headers.spent(window, limit, seconds)}
+    error.headers |= {**headers, **counter_headers.spent(window, limit, seconds)}
     return error

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from quota import plans as plan_file
 from quota.plans import Plan
-from serve.access import quota_headers
+from serve.access import counter_headers
 from serve.access.burst_gate import BurstGate, Limiter
 from serve.access.next_plan import offers
 from serve.access.store_holder import KeyUsage, StoreHolder
@@ -57,7 +57,7 @@ def make_context(
 ) -> ServerContext:
     """The context of a process; the clock is a parameter, so that midnight can be tested."""
     plans = plan_file.load()
-    terms = {slug: quota_headers.terms(plan, config.debit) for slug, plan in plans.items()}
+    terms = {slug: counter_headers.terms(plan, config.debit) for slug, plan in plans.items()}
     return ServerContext(
         config,
         published,

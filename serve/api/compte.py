@@ -12,7 +12,7 @@ import orjson
 
 from quota.accounts import Account, Key, has_tool
 from quota.results import Meter
-from serve.access import quota_headers
+from serve.access import counter_headers
 from serve.access.billing import Counting
 from serve.access.result import NO_STORE, CallResult, Request
 from serve.request import params
@@ -62,12 +62,12 @@ async def compte(request: Request, counting: Counting) -> CallResult[AccountCont
             "utilises": usage.credits.used,
             "packs": usage.credits.packs,
             "restants": usage.credits.left,
-            "reinitialisation": quota_headers.iso(usage.credits.reset),
+            "reinitialisation": counter_headers.iso(usage.credits.reset),
         },
         "cles": [_key(key) for key in await counting.store.keys_of(account.id)],
         "offre_suivante": orjson.Fragment(request.offer),
     }
-    headers = quota_headers.calls(counting.terms, usage.calls, counting.left, counting.now)
+    headers = counter_headers.calls(counting.terms, usage.calls, counting.left, counting.now)
     return CallResult(200, AccountContent(document), {**NO_STORE, **headers}, "free")
 
 
@@ -81,7 +81,7 @@ def _account(account: Account) -> dict[str, Any]:
 
 
 def _meter(meter: Meter) -> dict[str, Any]:
-    return quota_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
+    return counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
 
 
 def _key(key: Key) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from typing import Final
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
 from quota.results import Meter, Refusal, Reservation
-from serve.access import quota_headers
+from serve.access import counter_headers
 from serve.access.billing import Counting
 from serve.access.caller import Caller
+from serve.access.counter_headers import Headers
 from serve.access.next_plan import remedy
-from serve.access.quota_headers import Headers
 from serve.access.result import Response
 from serve.contract import errors
 from serve.contract.errors import ApiError
@@ -76,7 +76,7 @@ async def export(
         "Cache-Control": "private, no-store",
         "Vary": "Authorization",
         **_figures(workbook.made, caller.plan),
-        **quota_headers.exports(counting.terms, meter, counting.left, counting.now),
+        **counter_headers.exports(counting.terms, meter, counting.left, counting.now),
     }
     outcome = "taken" if workbook.made.total else "free"
     return Response(200, b"", headers, outcome, workbook.file)
@@ -85,7 +85,7 @@ async def export(
 async def current_headers(plan: Plan, counting: Counting) -> Headers:
     """The exports of the month, for a response that costs none."""
     usage = await counting.store.usage(counting.account.id, plan, counting.now)
-    return quota_headers.exports(counting.terms, usage.exports, counting.left, counting.now)
+    return counter_headers.exports(counting.terms, usage.exports, counting.left, counting.now)
 
 
 async def _reserved(exporter: Exporter, caller: Caller, counting: Counting) -> Reservation:
@@ -98,9 +98,9 @@ async def _reserved(exporter: Exporter, caller: Caller, counting: Counting) -> R
     if answer.reason == "quota":
         raise _quota_export(answer.meter, caller, counting)
     retry = counting.now + timedelta(seconds=_RETRY_AFTER)
-    quota = quota_headers.quota("debit", exporter.at_once, exporter.at_once, retry)
+    quota = counter_headers.quota("debit", exporter.at_once, exporter.at_once, retry)
     error = errors.exports_simultanes(quota, _RETRY_AFTER)
-    error.headers |= quota_headers.exports(
+    error.headers |= counter_headers.exports(
         counting.terms, answer.meter, counting.left, counting.now
     )
     raise error
@@ -135,15 +135,15 @@ async def _counted(
 
 def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:
     """429 with its meters; the remedy is the next plan, or else the date of the reset (F10)."""
-    quota = quota_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
+    quota = counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
     remedies = remedy(
         caller,
         counting.plans,
         lambda plan: f"{plan.exports_par_mois} exports par mois",
-        f"Remise à zéro le {quota_headers.iso(meter.reset)}",
+        f"Remise à zéro le {counter_headers.iso(meter.reset)}",
     )
-    error = errors.quota_export(quota, quota_headers.seconds(meter.reset, counting.now), remedies)
-    error.headers |= quota_headers.exports(counting.terms, meter, counting.left, counting.now)
+    error = errors.quota_export(quota, counter_headers.seconds(meter.reset, counting.now), remedies)
+    error.headers |= counter_headers.exports(counting.terms, meter, counting.left, counting.now)
     return error
 
 

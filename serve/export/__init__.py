@@ -2,5 +2,5 @@
 
 Start at `worker_pool`, which gives a request its file and kills a worker that takes too long;
 `temp_files` owns the folder in which files grow. `workbook` is the workbook itself, and the code of
-the worker processes. The route is serve/http/export_route.py.
+the worker processes. The route is serve/http/export_adapter.py.
 """

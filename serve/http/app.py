@@ -24,7 +24,7 @@ from serve.api import routes
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.docs.documents import documents
-from serve.http import headers, website_route
+from serve.http import headers, website_adapter
 from serve.http.handlers import HANDLERS
 from serve.http.http_request import HttpRequest
 from serve.http.reply import Download, Reply
@@ -89,7 +89,7 @@ async def _dispatch(request: HttpRequest) -> Response:
     if route is None:
         if request.target.opened:
             raise errors.route_inconnue()
-        return await website_route.respond(request)
+        return await website_adapter.respond(request)
     trace.route = route.name
     if message.method == "OPTIONS":
         return Response(204, b"", headers.preflight(route))
@@ -102,4 +102,4 @@ def _refused(request: HttpRequest, error: ApiError) -> Response:
     """An error as JSON, or outside the API as a page if the client prefers one."""
     if request.target.route or request.target.opened:
         return of_error(error)
-    return website_route.error_response(request, error)
+    return website_adapter.error_response(request, error)

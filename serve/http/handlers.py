@@ -25,7 +25,7 @@ from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.data.open_generation import OpenGeneration
 from serve.docs.documents import documents
-from serve.http import export_route, mcp_route
+from serve.http import export_adapter, mcp_adapter
 from serve.http.http_request import HttpRequest
 from serve.observe.metrics import CONTENT_TYPE
 from serve.request import params
@@ -97,9 +97,9 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "societes": _keyed(societes),
     "modifications": _keyed(modifications),
     "societe": _keyed(societe),
-    "export": export_route.respond,
+    "export": export_adapter.respond,
     "compte": _account,
-    "mcp": mcp_route.respond,
+    "mcp": mcp_adapter.respond,
     "openapi": _static_page,
     "docs": _static_page,
     "docs-markdown": _static_page,

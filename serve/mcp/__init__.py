@@ -2,5 +2,5 @@
 
 Read `endpoint` first (one message and its response), then `tools` (the table of tools) and the functions in
 `search_tools`, `company_tool` and `list_tools`. `messages` and `versions` are the protocol, `arguments` and `outputs`
-the schemas. HTTP is in `serve/http/mcp_route.py`.
+the schemas. HTTP is in `serve/http/mcp_adapter.py`.
 """

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from quota import plans
-from serve.access import quota_headers
+from serve.access import counter_headers
 from serve.access.admission import Call
 from serve.access.context import ServerContext
 from serve.access.result import CallResult, Content
@@ -98,7 +98,7 @@ def first(pairs: Pairs, name: str) -> str:
 
 
 def _remedy(error: ApiError) -> str:
-    if error.code == "trop_de_requetes" and quota_headers.is_of_day(error.headers):
+    if error.code == "trop_de_requetes" and counter_headers.is_of_day(error.headers):
         return _tomorrow()
     allowed = error.extra.get("parametres_admis")
     if allowed is None:

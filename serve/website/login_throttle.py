@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from quota.ledger import passwords
 from quota.ledger.people import folded
-from serve.access import quota_headers
+from serve.access import counter_headers
 from serve.access.burst_gate import Limiter
 from serve.config import BurstLimits
 from serve.contract import errors
@@ -75,5 +75,5 @@ class LoginThrottle:
 
 def _refused(limit: int, window: str, wait: float, now: datetime) -> ApiError:
     seconds = max(1, ceil(wait))
-    quota = quota_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
+    quota = counter_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
     return errors.trop_de_requetes(quota, seconds, window)

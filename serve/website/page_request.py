@@ -1,6 +1,6 @@
 """The request for a page: the visitor, the language, the form, and the context to answer from.
 
-`serve/http/website_route.py` makes one from HTTP. Every page is a function of a `PageRequest`.
+`serve/http/website_adapter.py` makes one from HTTP. Every page is a function of a `PageRequest`.
 """
 
 import re

@@ -23,7 +23,7 @@ def truth(description: str, **more: Any) -> Schema:
 
 
 def moment(description: str) -> Schema:
-    """A time in UTC, as serve/access/quota_headers.py writes it."""
+    """A time in UTC, as serve/access/counter_headers.py writes it."""
     return text(f"{description} (UTC, ISO 8601).", format="date-time")
 
 

@@ -1,4 +1,4 @@
-"""The headers and objects that report a counter: D3, the `quota` object of D4, the IETF draft.
+"""The headers and objects that report a counter: D3, D11, the `quota` object of D4, the IETF draft.
 
 `RateLimit-Policy` and `RateLimit` follow draft-ietf-httpapi-ratelimit-headers (structured fields,
 RFC 9651): what a plan allows and what is left of it, `jour` for the calls of the UTC day, `mois` for
@@ -97,6 +97,11 @@ def exports(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
         "RateLimit-Policy": policy,
         "RateLimit": f'"mois";r={rest};t={reset}, "minute";r={left.minute}',
     }
+
+
+def credits(cost: int, left: int) -> Headers:
+    """The headers of a record: the credits that it cost, and those that remain (D11)."""
+    return {"X-Credits-Debites": str(cost), "X-Credits-Restants": str(left)}
 
 
 def unmetered(terms: Terms) -> Headers:
