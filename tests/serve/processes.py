@@ -50,6 +50,12 @@ def line_of(process: "subprocess.Popen[str]") -> str:
     return process.stdout.readline().rstrip("\n")
 
 
+def processor_seconds(pid: int) -> float:
+    """The time that a process has spent on a processor: field 14 and 15 of proc_pid_stat(5)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 def ask(address: str, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
     host = address.removeprefix("http://")
     with closing(http.client.HTTPConnection(host, timeout=10)) as connection:

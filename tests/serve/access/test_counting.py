@@ -194,14 +194,14 @@ def test_no_key_is_in_what_a_crash_leaves(data: Path) -> None:
 
 
 def test_midnight_and_the_end_of_a_month_on_the_real_clock(data: Path) -> None:
-    """R8, D3, D9: the server runs from 30 November 23:59:55 into December"""
+    """R8, D3, D9: the server runs from 30 November 23:59:40 into December"""
     library = faketime()
     customer = customer_of(data, "free")
     record = "/api/v1/societes/FR/552100554"
     environment = {
         **WIDE,
         "LD_PRELOAD": str(library),
-        "FAKETIME": "@2026-11-30 23:59:55",
+        "FAKETIME": "@2026-11-30 23:59:40",  # a busy machine takes seconds to start a server
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "TZ": "UTC",
     }
@@ -214,7 +214,7 @@ def test_midnight_and_the_end_of_a_month_on_the_real_clock(data: Path) -> None:
         december = all_at_once(address, customer, [SEARCH] * 60)
         stop(process)
 
-    assert 1 <= int(first[1]["X-Quota-Reset"]) <= 5
+    assert 1 <= int(first[1]["X-Quota-Reset"]) <= 20
     assert Counter(status for status, _ in november) == {200: 49, 429: 11}
     assert Counter(status for status, _ in december) == {200: 49, 429: 11}
     assert again[1]["X-Quota-Used"] == "1"

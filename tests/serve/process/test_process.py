@@ -15,7 +15,17 @@ import pytest
 from serve.process import workers
 from shards.generations import pointer
 from tests.serve import world
-from tests.serve.processes import ROOT, ask, children, eventually, line_of, log, started, stop
+from tests.serve.processes import (
+    ROOT,
+    ask,
+    children,
+    eventually,
+    line_of,
+    log,
+    processor_seconds,
+    started,
+    stop,
+)
 
 
 @pytest.fixture
@@ -29,16 +39,15 @@ def data(tmp_path: Path) -> Path:
 def test_it_says_where_it_listens_serves_and_leaves_with_0(
     data: Path, number: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    begun = time.perf_counter()
     with started(data) as process:
         address = line_of(process)
-        ready = time.perf_counter() - begun
+        ready = processor_seconds(process.pid)
         status, body = ask(address, "/api/v1/societes?pays=FR")
         with capsys.disabled():
-            sys.stdout.write(f"[ready in {ready:.2f} s] ")
+            sys.stdout.write(f"[ready after {ready:.2f} s of a processor] ")
         stdout, stderr = stop(process, number)
 
-    # About a third of a second on an idle machine; the goal is one, a busy machine gets three.
+    # The goal is a second by the clock on an idle machine; the processor's time is the same on a busy one, or twice.
     assert ready < 3
     assert address.startswith("http://127.0.0.1:")
     assert (status, orjson.loads(body)["total"]) == (200, 8)
