@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline import importing
+from pipeline import importing, registers
 from pipeline.canonical import InputError
-from pipeline.registers.uk_basic import LAYOUT
+from pipeline.registers import declaration
 from seeds import TABLES
 
 RAW = TABLES / "raw"
@@ -18,6 +18,8 @@ FILED = RAW / "uk" / "BasicCompanyData-accounts-sample.zip"
 ACCOUNTS = RAW / "uk" / "Accounts_Bulk_Data-sample.zip"
 EE = sorted((RAW / "ee").glob("*.zip"))
 
+DECLARED = Path(registers.__file__).parent / "uk-basic.toml"
+LAYOUT = declaration.read(DECLARED).files["BasicCompanyData"]
 HEADER = [*sorted(LAYOUT.used), *sorted(LAYOUT.ignored)]
 
 
