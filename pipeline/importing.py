@@ -111,7 +111,7 @@ def _write_output(
 ) -> Report:
     name = output_name(register.source, rows.stems)
     _check_overlap(out, register.source, name, rows.stems)
-    _check_kept(register.source, files, rows.counts)
+    _check_kept(register, files, rows.counts)
     _, required = canonical.TABLES[register.table]
     accepted = canonical.ACCEPTED[register.table]
     canonical.check_columns(rows.kept.collect_schema(), accepted, required, name)
@@ -183,14 +183,17 @@ def _check_overlap(out: Path, source: str, name: str, stems: Sequence[str]) -> N
             )
 
 
-def _check_kept(source: str, files: Sequence[Path], counts: RowCounts) -> None:
+def _check_kept(register: Register, files: Sequence[Path], counts: RowCounts) -> None:
     """Refuse an empty result: it would pass for a register without a company."""
     if counts.kept:
         return
     names = ", ".join(file.name for file in files)
-    reasons = [console.counted(*item) for item in {**counts.rejected, **counts.dropped}.items()]
+    reasons = [
+        console.counted(register.english.get(reason, reason), count)
+        for reason, count in {**counts.rejected, **counts.dropped}.items()
+    ]
     found = f"none of {counts.read:,} is kept: {', '.join(reasons)}" if counts.read else "no row"
-    raise InputError(f"{names}: {found}; is it a file of {source}? Download it again")
+    raise InputError(f"{names}: {found}; is it a file of {register.source}? Download it again")
 
 
 def _made(folder: Path) -> Path:

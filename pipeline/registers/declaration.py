@@ -17,7 +17,8 @@
       paths         name = path into a record, or { path, joined }
       pad           column = digits       where      condition on its rows
       one_per       [column, order...]    the first row for each value of the column, by the orders
-      constants     name = text           columns with one value for the whole file
+      columns       name = SQL | [SQL, ...] for a list: columns that other kinds publish
+      like          another kind, whose keys count where this one does not say otherwise
     [join.NAME]     file, on = { main column = its column }, where, take = { name = its column } of
                     the first row, gather = { name = its column } of all rows; orphans: the reason
                     under which rows without a company are counted
@@ -81,7 +82,7 @@ class FileKind:
     pad: Mapping[str, int]
     where: str | None
     one_per: tuple[str, ...]
-    constants: Mapping[str, str]
+    columns: Mapping[str, tuple[tuple[str, ...], bool]]  # expressions; whether they make a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ def read(path: Path) -> Declaration:
         found = _Table(path, "", tomllib.loads(path.read_text(encoding="utf-8")))
     except tomllib.TOMLDecodeError as error:
         raise DeclarationError(f"{path}: no TOML: {error}") from error
-    files = {name: _file_kind(name, table) for name, table in found.tables("file").items()}
+    files = {name: _file_kind(name, table) for name, table in found.kinds().items()}
     declared = Declaration(
         path=path,
         main=found.names("main"),
@@ -236,7 +237,10 @@ def _file_kind(name: str, found: "_Table") -> FileKind:
         pad={key: int(width) for key, width in found.take("pad", dict, {}).items()},
         where=found.take("where", str, None),
         one_per=found.names("one_per"),
-        constants=found.texts("constants"),
+        columns={
+            key: (written.several or (written.plain,), bool(written.several))
+            for key, written in found.either("columns").items()
+        },
     )
     found.end()
     return kind
@@ -342,6 +346,16 @@ class _Table:
         return {name: self._below(key, name, t) for name, t in self.take(key, dict, {}).items()}
 
     either = tables  # of texts, lists or tables
+
+    def kinds(self) -> dict[str, "_Table"]:
+        """The tables below `file`, each with what it takes over from the kind it is like."""
+        written = self.take("file", dict, {})
+        for name, table in written.items():
+            if (like := table.pop("like", None)) is not None:
+                if like not in written:
+                    raise self.wrong(f"file.{name}.like", f"{like!r} is not declared")
+                written[name] = {**written[like], **table}
+        return {name: self._below("file", name, table) for name, table in written.items()}
 
     def end(self) -> None:
         if self._left:

@@ -136,9 +136,13 @@ def _trimmed(declared: Declaration, part: FilePart) -> pl.LazyFrame:
     """The rows of one file as its kind wants them: renamed, padded, filtered, one for each key."""
     kind, frame = part.kind, part.rows
     place = Place(declared.source, f"file.{kind.name}")
-    frame = frame.with_columns(pl.lit(text).alias(name) for name, text in kind.constants.items())
     frame = frame.rename(dict(kind.rename))
     frame = frame.with_columns(pl.col(name).str.zfill(width) for name, width in kind.pad.items())
+    for name, (column, is_list) in kind.columns.items():
+        columns = frame.collect_schema()
+        read = [sql.expression(text, place.of(name), columns) for text in column]
+        made = _texts(read, columns) if is_list else sql.text(read[0])
+        frame = frame.with_columns(made.alias(name))
     if kind.where:
         frame = frame.filter(sql.expression(kind.where, place.of("where"), frame.collect_schema()))
     if kind.one_per:
@@ -248,14 +252,7 @@ def _canonical(
     column: Column, read: Sequence[pl.Expr], dtype: pl.DataType, columns: Schema
 ) -> pl.Expr:
     if dtype == TEXTS:
-        is_text = [
-            pl.LazyFrame(schema=columns).select(e).collect_schema().dtypes()[0] for e in read
-        ]
-        values = [
-            sql.text(e) if found == TEXT else e for e, found in zip(read, is_text, strict=True)
-        ]
-        several = pl.concat_list(values).list.drop_nulls().list.unique(maintain_order=True)
-        return pl.when(several.list.len() > 0).then(several)
+        return _texts(read, columns)
     if column.formats:
         return sql.iso_date(sql.text(read[0]), column.formats)
     if dtype == NUMBER:
@@ -264,6 +261,16 @@ def _canonical(
         number = read[0].cast(NUMBER, strict=False)
         return pl.when(number == number.floor()).then(number).cast(INTEGER, strict=False)
     return sql.text(read[0]) if dtype == TEXT else read[0].cast(dtype)
+
+
+def _texts(read: Sequence[pl.Expr], columns: Schema) -> pl.Expr:
+    """The values of several expressions, texts or lists of text, as one list; null for none."""
+    types = [pl.LazyFrame(schema=columns).select(e).collect_schema().dtypes()[0] for e in read]
+    values = [
+        e if isinstance(t, pl.List) else sql.text(e) for e, t in zip(read, types, strict=True)
+    ]
+    several = pl.concat_list(values).list.drop_nulls().list.unique(maintain_order=True)
+    return pl.when(several.list.len() > 0).then(several)
 
 
 def _reasons(found: Mapping[str, Reason], place: Place, columns: Schema) -> tuple[pl.Expr, pl.Expr]:

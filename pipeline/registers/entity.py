@@ -130,11 +130,12 @@ def count_rows(
     detail: Mapping[str, int],
 ) -> RowCounts:
     """Account for every row: `staged` before the merge of files, `rows` after it."""
-    noted = _tally(staged, "note", "note_value")
+    not_dropped = staged.filter(pl.col("drop_reason").is_null())
+    noted = _tally(not_dropped, "note", "note_value")
     for column in staged.collect_schema():
         if column.startswith(_UNREAD):
             reason = pl.when(pl.col(column).is_not_null()).then(pl.lit(column[len(_UNREAD) :]))
-            noted |= _tally(staged.with_columns(unread=reason), "unread", column)
+            noted |= _tally(not_dropped.with_columns(unread=reason), "unread", column)
     encodings = {f"{part.name} en cp1252": 1 for part in parts if part.is_cp1252}
     dropped = _tally(rows, "drop_reason", "drop_reason")
     rejected = _tally(rejected_rows(rows), "motif", "motif")

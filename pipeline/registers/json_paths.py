@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 SEPARATOR: Final = "/"
+OTHERS: Final = "*"  # in the place of a key: all keys that are not named
 
 Value = Any
 Tree = Mapping[str, "Tree | None"]  # None: the value under the key is not looked into
@@ -84,7 +85,7 @@ def parse(text: str, joined: str = ", ") -> Path:
 def tree(used: Iterable[Path], ignored: Iterable[str]) -> Tree:
     """The keys that a record may have, from the paths used and the paths ignored.
 
-    An ignored path covers everything below it.
+    An ignored path covers everything below it; one that ends with `*` covers the other keys there.
 
     Raises:
         PathError: one path ends where another one goes on.
@@ -122,10 +123,10 @@ def unknown_key(record: Value, known: Tree) -> str | None:
         return next((found for item in record if (found := unknown_key(item, known))), None)
     if not isinstance(record, dict):
         return None
-    if not record.keys() <= known.keys():
+    if not record.keys() <= known.keys() and OTHERS not in known:
         return str(next(key for key in record if key not in known))
     for key, value in record.items():
-        below = known[key]
+        below = known.get(key)
         if below is not None and value and (found := unknown_key(value, below)):
             return f"{key}{SEPARATOR}{found}"
     return None
@@ -152,9 +153,10 @@ def _walk(value: Value, steps: Iterable[Step]) -> Value:
 
 
 def _selected(value: Value, step: Step) -> Value:
-    if not step.tests or not isinstance(value, list):
+    if not step.tests or value is None:
         return value
-    return [item for item in value if all(_matches(item, *test) for test in step.tests)]
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if all(_matches(item, *test) for test in step.tests)]
 
 
 def _matches(item: Value, key: str, wanted: str) -> bool:
