@@ -43,6 +43,7 @@ class Built:
     """A published generation and its report.
 
     `resumed` countries an interrupted build had done; of `reused` ones nothing had changed.
+    `not_served`: how many rows have each column that a shard does not hold yet.
     """
 
     generation: str
@@ -50,6 +51,7 @@ class Built:
     hors_pays: Quality
     resumed: tuple[str, ...]
     reused: tuple[str, ...]
+    not_served: Mapping[str, int]
 
 
 def run(options: BuildOptions) -> Built:
@@ -104,7 +106,8 @@ def run(options: BuildOptions) -> Built:
             )  # fmt: skip
         reuse.keep_receipts(options.out, shop.done)
     same = (iso2 for iso2, country in reused.items() if country.cells)
-    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(same)))
+    not_served = input_files.second_wave(options.inputs)
+    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(same)), not_served)
 
 
 def _reject_unknown_countries(
