@@ -19,7 +19,7 @@
       one_per       [column, order...]    the first row for each value of the column, by the orders
       columns       name = SQL | [SQL, ...] for a list: columns that other kinds publish
       like          another kind, whose keys count where this one does not say otherwise
-    [join.NAME]     file, on = { main column = its column }, where, take = { name = its column } of
+    [join.NAME]     file, on = { main column = its column }, where, one_per, take = { name = its column } of
                     the first row, gather = { name = its column } of all rows; orphans: the reason
                     under which rows without a company are counted
     [codes.NAME]    values = { code = label }, or table, code, label: a table of seeds/
@@ -93,6 +93,7 @@ class Join:
     file: str
     on: Mapping[str, str]
     where: str | None
+    one_per: tuple[str, ...]
     take: Mapping[str, str]
     gather: Mapping[str, str]
     orphans: str | None
@@ -261,6 +262,7 @@ def _join(name: str, found: "_Table") -> Join:
         file=found.text("file", name),
         on=found.texts("on"),
         where=found.take("where", str, None),
+        one_per=found.names("one_per"),
         take=found.texts("take"),
         gather=found.texts("gather"),
         orphans=found.take("orphans", str, None),

@@ -20,7 +20,7 @@ import polars as pl
 from pipeline import seeds
 from pipeline.canonical import COMPANIES, INTEGER, NUMBER, SECOND_WAVE, TEXT, TEXTS, InputError
 from pipeline.registers import declaration, entity, source_file, sql
-from pipeline.registers.declaration import Column, Declaration, FileKind, Join, Reason
+from pipeline.registers.declaration import Column, Declaration, Join, Reason
 from pipeline.registers.entity import Entity
 from pipeline.registers.register import Register, RegisterRows
 from pipeline.registers.source_file import ROW, FilePart
@@ -145,13 +145,11 @@ def _trimmed(declared: Declaration, part: FilePart) -> pl.LazyFrame:
         frame = frame.with_columns(made.alias(name))
     if kind.where:
         frame = frame.filter(sql.expression(kind.where, place.of("where"), frame.collect_schema()))
-    if kind.one_per:
-        frame = _first_of_each(frame, kind, place)
-    return frame
+    return _first_of_each(frame, kind.one_per, place) if kind.one_per else frame
 
 
-def _first_of_each(frame: pl.LazyFrame, kind: FileKind, place: Place) -> pl.LazyFrame:
-    key, *orders = kind.one_per
+def _first_of_each(frame: pl.LazyFrame, one_per: Sequence[str], place: Place) -> pl.LazyFrame:
+    key, *orders = one_per
     columns = frame.collect_schema()
     # Polars 2.1 cannot sort by an integer that SQL made without a type.
     ranks = {
@@ -176,6 +174,8 @@ def _joined(declared: Declaration, join: Join, parts: Sequence[FilePart]) -> pl.
             frame.filter(sql.expression(join.where, place.of("where"), frame.collect_schema()))
             for frame in frames
         ]
+    if join.one_per:
+        frames = [_first_of_each(frame, join.one_per, place) for frame in frames]
     wanted = none.collect_schema().names()
     for frame in frames:
         if lacking := [name for name in wanted if name not in frame.collect_schema()]:

@@ -5,7 +5,8 @@ counts, unless the path says otherwise:
 
     forretningsadresse/poststed            the value, or null
     names[type=1,endDate=]/name            of the first element with type 1 and without endDate
-    previous_names[]/company_name          of every element: a list of text
+    names[endDate]/name[]                  of every element that has an endDate: a list of text
+    previous_names[]/company_name          of every element
     aktivitet                              a list of scalars is joined to one text
 
 A record has no header, so its keys are held to the declared paths one record at a time: a key that
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 SEPARATOR: Final = "/"
-OTHERS: Final = "*"  # in the place of a key: all keys that are not named
+REST: Final = "*"
 
 Value = Any
 Tree = Mapping[str, "Tree | None"]  # None: the value under the key is not looked into
@@ -31,7 +32,7 @@ class Step(NamedTuple):
     """A key of a path; `tests` select elements of a list; `every` takes all of them."""
 
     key: str
-    tests: tuple[tuple[str, str], ...]
+    tests: tuple[tuple[str, str | None], ...]  # null: the key has some value
     every: bool
 
 
@@ -78,14 +79,15 @@ def parse(text: str, joined: str = ", ") -> Path:
             raise PathError(f"{text!r} is no path: write a/b, a[k=v]/b or a[]/b")
         inside = inside.removesuffix("]")
         tests = [test.partition("=") for test in inside.split(",") if test]
-        steps.append(Step(key, tuple((k, v) for k, _, v in tests), bool(bracket) and not tests))
+        wanted = tuple((k, value if equals else None) for k, equals, value in tests)
+        steps.append(Step(key, wanted, bool(bracket) and not tests))
     return Path(text, tuple(steps), joined)
 
 
 def tree(used: Iterable[Path], ignored: Iterable[str]) -> Tree:
     """The keys that a record may have, from the paths used and the paths ignored.
 
-    An ignored path covers everything below it; one that ends with `*` covers the other keys there.
+    An ignored path covers everything below it; a trailing `*` stands for the rest of a key.
 
     Raises:
         PathError: one path ends where another one goes on.
@@ -123,13 +125,18 @@ def unknown_key(record: Value, known: Tree) -> str | None:
         return next((found for item in record if (found := unknown_key(item, known))), None)
     if not isinstance(record, dict):
         return None
-    if not record.keys() <= known.keys() and OTHERS not in known:
-        return str(next(key for key in record if key not in known))
+    if not record.keys() <= known.keys() and (key := _first_unknown(record, known)):
+        return key
     for key, value in record.items():
         below = known.get(key)
         if below is not None and value and (found := unknown_key(value, below)):
             return f"{key}{SEPARATOR}{found}"
     return None
+
+
+def _first_unknown(record: Mapping[str, Value], known: Tree) -> str | None:
+    stems = tuple(key[:-1] for key in known if key.endswith(REST))
+    return next((key for key in record if key not in known and not key.startswith(stems)), None)
 
 
 def _plain(value: Value, keys: Iterable[str]) -> Value:
@@ -159,9 +166,10 @@ def _selected(value: Value, step: Step) -> Value:
     return [item for item in items if all(_matches(item, *test) for test in step.tests)]
 
 
-def _matches(item: Value, key: str, wanted: str) -> bool:
+def _matches(item: Value, key: str, wanted: str | None) -> bool:
     found = item.get(key)
-    return ("" if found is None else str(found)) == wanted
+    text = "" if found is None else str(found)
+    return bool(text) if wanted is None else text == wanted
 
 
 def _every(value: Value, steps: tuple[Step, ...]) -> list[str]:

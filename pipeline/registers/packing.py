@@ -5,12 +5,16 @@ Memory holds one chunk of a member, whatever its size. Nothing is written to dis
 
 import bz2
 import gzip
+import io
 import zipfile
 from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple, cast
+from typing import IO, Any, Final, NamedTuple, cast
 
 from pipeline.canonical import InputError
+
+CHUNK: Final = 1 << 20  # bytes
 
 
 class Member(NamedTuple):
@@ -70,7 +74,38 @@ def _unpacked_name(name: str) -> str:
 
 def _open(file: Path) -> IO[bytes]:
     if file.suffix == ".gz":
-        return cast(IO[bytes], gzip.open(file, "rb"))
+        return io.BufferedReader(_ReadAhead(cast(IO[bytes], gzip.open(file, "rb"))), CHUNK)
     if file.suffix == ".bz2":
-        return bz2.open(file, "rb")
+        return io.BufferedReader(_ReadAhead(bz2.open(file, "rb")), CHUNK)
     return file.open("rb")
+
+
+class _ReadAhead(io.RawIOBase):
+    """A packed stream of which a thread unpacks the next chunk while the last one is used.
+
+    Unpacking bzip2 takes as long as reading the records in it, and leaves the interpreter free.
+    """
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._source = source
+        self._thread = ThreadPoolExecutor(1)
+        self._next = self._thread.submit(source.read, CHUNK)
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._left:
+            self._left = memoryview(self._next.result())
+            self._next = self._thread.submit(self._source.read, CHUNK)
+        size = min(len(buffer), len(self._left))
+        buffer[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size
+
+    def close(self) -> None:
+        if not self.closed:
+            self._thread.shutdown()
+            self._source.close()
+        super().close()

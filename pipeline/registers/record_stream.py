@@ -55,10 +55,7 @@ def json_items(stream: IO[bytes], at: Sequence[str], envelope: Mapping[str, str]
 def _items(scanner: "_Scanner", at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
     if scanner.peek() == "[":
         for _ in scanner.elements("[", "]"):
-            if at:
-                yield from _items(scanner, at, envelope)
-            else:
-                yield scanner.value()
+            yield from _inside(scanner.value(), at, envelope)
     elif not at:
         yield scanner.value()
     elif scanner.peek() == "{":
@@ -76,6 +73,18 @@ def _items(scanner: "_Scanner", at: Sequence[str], envelope: Mapping[str, str]) 
             raise RecordError(f"no key {at[0]!r}")
     else:
         raise RecordError(f"no object with the key {at[0]!r}: {scanner.shown()}")
+
+
+def _inside(value: Any, at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
+    """The records in an element of an array: a register may publish answers or bare records."""
+    if not at or not isinstance(value, dict) or at[0] not in value:
+        yield value
+        return
+    if unknown := [key for key in value if key != at[0] and key not in envelope]:
+        raise RecordError(f"unknown key {unknown[0]!r} beside {at[0]!r}")
+    found = value[at[0]]
+    for item in found if isinstance(found, list) else [found]:
+        yield from _inside(item, at[1:], envelope)
 
 
 class _Scanner:

@@ -73,5 +73,7 @@ def test_a_new_key_stops_the_import(tmp_path: Path) -> None:
     file = tmp_path / "enheter_alle.json"
     file.write_text(json.dumps(units), encoding="utf-8")
 
-    with pytest.raises(InputError, match="enheter_alle.json as json: unknown key 'kapital2' in record 4"):
+    with pytest.raises(
+        InputError, match=r"enheter_alle\.json as json: unknown key 'kapital2' in record 4"
+    ):
         read("no-enheter", [file], tmp_path)
