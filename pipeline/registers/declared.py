@@ -69,7 +69,10 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
     main = [part for part in parts if part.kind.name in declared.main]
     _check_kinds(declared, parts, main)
     joined = {
-        name: _joined(declared, join, [part for part in parts if part.kind.name == join.file])
+        name: _stored(
+            _joined(declared, join, [part for part in parts if part.kind.name == join.file]),
+            work / f"join-{name}.parquet",
+        )
         for name, join in declared.joins.items()
     }
     rows = [(part, _rows(declared, part, joined)) for part in main]
@@ -191,6 +194,12 @@ def _joined(declared: Declaration, join: Join, parts: Sequence[FilePart]) -> pl.
     return rows.group_by(keys, maintain_order=True).agg(
         *(column.first() for column in taken), *gathered
     )
+
+
+def _stored(rows: pl.LazyFrame, path: Path) -> pl.LazyFrame:
+    """`rows` computed once: every main file joins them, and their source is no longer held."""
+    rows.sink_parquet(path, compression="lz4", maintain_order=True)
+    return pl.scan_parquet(path)
 
 
 def _labels(declared: Declaration, name: str) -> Mapping[str, str]:
