@@ -26,8 +26,6 @@ from pipeline.registers.register import Register, RegisterRows, RowCounts
 from shards.generations import atomic_files
 
 LONGEST_NAME: Final = 120  # a file name holds 255 bytes; the UK product comes in seven parts
-
-
 # The fields of `RowCounts` -> their keys in the report, in its order.
 _COUNT_KEYS: Final[Mapping[str, str]] = {
     "read": "lus",

@@ -1,8 +1,9 @@
-"""One country, from its rows in the input to its shard: the stages stand in `_run_stages`.
+"""One country, from its rows in the input to its shard; `_run_stages` lists the stages.
 
-Rows go through the stages in pieces that fit into memory: cleaned and judged, then, once the
-statement lines are known, finished and sorted. Only the columns that are searched are held for all
-of them. What is done of a country is said to `moved` in rows, each stage with its share of a row.
+Rows go through the stages in pieces that fit into memory. A first pass cleans them and sets bad
+rows apart. A second pass, once the statement lines are known, adds the derived columns and sorts
+the pieces. Only the columns that are searched are in memory for all rows at once. Each stage
+reports its share of the work on a row to `progress`.
 """
 
 import shutil
@@ -53,7 +54,7 @@ from shards.generations.reference import CellCount
 _WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL)
 _BAD: Final = "bad"
 _NO_LINES: Final = pl.LazyFrame(schema={name: COMPTES[name] for name in statement_lines.LINES})
-# What each stage takes of the time of a row.
+# The share of each stage in the time of a row.
 _READ: Final = 0.15
 _FINISHED: Final = 0.25
 _WRITTEN: Final = 0.6
@@ -61,7 +62,7 @@ _WRITTEN: Final = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What the stages look up, made once for all countries."""
+    """The lookup tables of the stages, made once for all countries."""
 
     seeds: Seeds
     rates: pl.DataFrame
@@ -70,7 +71,15 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One country to build: plain values, so that it can be sent to another process."""
+    """One country to build: plain values, to be sent to another process.
+
+    Attributes:
+        done: the folder of its shard and its receipt.
+        work: a folder in which the task makes one of its own, removed at the end.
+        key: of the receipt; see `resume.key`.
+        batch: how many companies are rows in memory at once.
+        memory: bytes that the task takes.
+    """
 
     iso2: str
     companies: tuple[InputPart, ...]
@@ -78,11 +87,11 @@ class Task:
     tables: Tables
     max_rejected: float
     out: Path
-    done: Path  # where its shard and its receipt go
-    work: Path  # where it makes a folder of its own, removed at the end
-    key: str  # of the receipt
-    batch: int  # companies held as rows at once
-    memory: int  # bytes it takes
+    done: Path
+    work: Path
+    key: str
+    batch: int
+    memory: int
 
     @property
     def rows(self) -> int:
@@ -90,60 +99,62 @@ class Task:
 
     @property
     def rejected(self) -> tuple[Path, Path]:
-        """Where its rejected rows and statement lines are written."""
+        """The files of its rejected rows and statement lines."""
         return rejections.rows_path(self.out, self.iso2), rejections.lines_path(self.out, self.iso2)
 
 
-def build(task: Task, moved: Progress) -> BuiltCountry:
-    """All stages of one country, in order; its shard and its receipt are in `task.done` then.
+def build(task: Task, progress: Progress) -> BuiltCountry:
+    """Build one country and leave its shard and its receipt in `task.done`.
 
     Raises:
-        BuildError: a company comes twice, or too many rows are rejected.
-        InputError: a file of the input is not canonical, or cannot be read.
+        BuildError: a company that comes twice, or too many rejected rows.
+        InputError: a file of the input that is not canonical or cannot be read.
     """
-    # Where a worker of a cluster is lost, a country may be built twice at the same time.
+    # A folder per attempt: when a worker of a cluster is lost, a country may be built twice at once.
     task = replace(task, work=Path(tempfile.mkdtemp(prefix=f"{task.iso2}-", dir=task.work)))
     if not task.companies and not task.comptes:
         return _build_empty(task)
     with canonical.name_unreadable(part.path for part in (*task.companies, *task.comptes)):
-        return _run_stages(task, moved)
+        return _run_stages(task, progress)
 
 
-def _run_stages(task: Task, moved: Progress) -> BuiltCountry:
-    lines, became = _NO_LINES, dict[str, Any]()
-    pieces = _clean_pieces(task, moved)
+def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
+    lines, line_counts = _NO_LINES, dict[str, Any]()
+    pieces = _clean_pieces(task, progress)
     if task.comptes:
         good = [_store(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
         pieces = map(pl.read_parquet, good)
-        lines, became = _prepare_lines(task, pl.scan_parquet(good))
+        lines, line_counts = _prepare_lines(task, pl.scan_parquet(good))
     else:
         rejections.lines_path(task.out, task.iso2).unlink(missing_ok=True)
     facts = statement_lines.facts(lines, task.tables.seeds).collect()
-    found, held, known = _finish(task, pieces, facts.lazy(), moved)
-    ordered, order = layout_order.merge(held)
-    del held
+    runs, searched, summed = _finish(task, pieces, facts.lazy(), progress)
+    ordered, order = layout_order.merge(searched)
+    del searched
     files = [part.path for part in task.companies]
-    duplicates.refuse_duplicates(ordered.lazy(), task.iso2, files)
+    duplicates.refuse(ordered.lazy(), task.iso2, files)
     conformity = identifiers.conformity(ordered["id"], task.tables.seeds.country(task.iso2))
     columns = shard_input.columns(ordered)
     comptes = shard_input.statements(ordered["id"], lines) if task.comptes else ()
     del ordered
     path = task.work / generation_files.shard_name(task.iso2)
-    records = shard_input.records(found, order)
-    writer.write(path, task.iso2, columns, records, comptes, lambda count: moved(count * _WRITTEN))
+    records = shard_input.records(runs, order)
+    writer.write(
+        path, task.iso2, columns, records, comptes, lambda count: progress(count * _WRITTEN)
+    )
     report = replace(
-        known,
+        summed,
         lues=task.rows,
         rejetees=rejections.count_reasons(_rejected_rows(task)),
-        codes_inconnus=quality_report.most_common(known.codes_inconnus),
-        **became,
+        codes_inconnus=quality_report.most_common(summed.codes_inconnus),
+        **line_counts,
         **asdict(conformity),
     )
     return _complete(task, path, columns, report)
 
 
 def _build_empty(task: Task) -> BuiltCountry:
-    """A country of which the input says nothing: what the stages would make of no row, at once."""
+    """Build a country without input: the result of the stages for no row, without running them."""
     for path in task.rejected:
         path.unlink(missing_ok=True)
     path = task.work / generation_files.shard_name(task.iso2)
@@ -155,7 +166,7 @@ def _build_empty(task: Task) -> BuiltCountry:
 
 
 def _complete(task: Task, written: Path, columns: Columns, report: Quality) -> BuiltCountry:
-    """Put the shard where a later build finds it, with its receipt."""
+    """Move the shard to `task.done` and write its receipt, for a later build to find."""
     cells = tuple(CellCount(*cell) for cell in columns.cells)
     country = BuiltCountry(task.iso2, cells, report, manifest.digest(written))
     written.replace(task.done / written.name)
@@ -164,10 +175,10 @@ def _complete(task: Task, written: Path, columns: Columns, report: Quality) -> B
     return country
 
 
-def _clean_pieces(task: Task, moved: Progress) -> Iterator[pl.DataFrame]:
-    """The good rows, cleaned, in pieces of about `task.batch`; the bad ones are stored by the way.
+def _clean_pieces(task: Task, progress: Progress) -> Iterator[pl.DataFrame]:
+    """The good rows, cleaned, in pieces of about `task.batch`; bad rows are stored apart.
 
-    A file of many countries gives few rows of this one at a time, so some of them make a piece.
+    A file of many countries gives few rows of one country at a time, so several make a piece.
     """
     waiting: list[pl.DataFrame] = []
     read = input_files.scan_pieces(task.companies, "companies", task.iso2, task.batch)
@@ -182,7 +193,7 @@ def _clean_pieces(task: Task, moved: Progress) -> Iterator[pl.DataFrame]:
         if bad.height:
             _store(bad, task, f"{_BAD}-{number:05}")
         waiting.append(marked.filter(pl.col(REASON).is_null()).drop(REASON))
-        moved(marked.height * _READ)
+        progress(marked.height * _READ)
         if sum(frame.height for frame in waiting) > task.batch // 2:
             yield pl.concat(waiting)
             waiting = []
@@ -192,7 +203,7 @@ def _clean_pieces(task: Task, moved: Progress) -> Iterator[pl.DataFrame]:
 
 
 def _write_rejected(task: Task) -> None:
-    """Write the bad rows, once all are judged; stop if they are too many."""
+    """Write the bad rows of all pieces; stop if they are too many."""
     marked, path = _rejected_rows(task), rejections.rows_path(task.out, task.iso2)
     rejections.write(marked, list(COMPANIES), path, task.work)
     refused = rejections.count_reasons(marked)
@@ -200,14 +211,14 @@ def _write_rejected(task: Task) -> None:
 
 
 def _rejected_rows(task: Task) -> pl.LazyFrame:
-    """The bad rows of the pieces that were judged, with their reasons."""
+    """The bad rows of the pieces cleaned so far, with their reasons."""
     none = pl.LazyFrame(schema={**COMPANIES, text_cleaning.CUT: pl.Boolean, REASON: pl.String})
     bad = sorted(task.work.glob(f"{_BAD}-*.parquet"))
     return pl.concat([none, *map(pl.scan_parquet, bad)])
 
 
 def _prepare_lines(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[str, Any]]:
-    """The lines of good rows, once, of the last years, and what became of all."""
+    """The lines to store (of good rows, without copies, of the last years), and their account."""
     comptes = input_files.scan_country(task.comptes, "comptes", task.iso2)
     marked = comptes.pipe(text_cleaning.clean).pipe(money.drop_negative_zeros)
     judged = _materialise(marked.pipe(statement_lines.add_reasons, good), task, "judged")
@@ -219,9 +230,9 @@ def _prepare_lines(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[s
 def _account_for_lines(
     task: Task, judged: pl.LazyFrame, distinct: pl.LazyFrame, lines: pl.LazyFrame
 ) -> dict[str, Any]:
-    """What became of the statement lines, as arguments of Quality.
+    """Account for the statement lines, as fields of Quality; stop if too many are bad.
 
-    The bad ones are written; those of a company that is not there are only counted. Too many stop.
+    Bad lines are written apart; lines without a company in the input are only counted.
     """
     path = rejections.lines_path(task.out, task.iso2)
     wrong = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY)
@@ -248,12 +259,16 @@ def _account_for_lines(
 
 
 def _finish(
-    task: Task, good: Iterable[pl.DataFrame], facts: pl.LazyFrame, moved: Progress
+    task: Task, good: Iterable[pl.DataFrame], facts: pl.LazyFrame, progress: Progress
 ) -> tuple[list[Run], list[pl.DataFrame], Quality]:
-    """Finish the good rows, a run at a time: the runs, what is held of them, what they tell."""
-    found: list[Run] = []
-    held: list[pl.DataFrame] = []
-    known: list[Quality] = []
+    """Add the derived columns to the good rows, piece by piece.
+
+    Returns:
+        The sorted runs on disk, the searched columns of each run, and the summed report.
+    """
+    runs: list[Run] = []
+    searched: list[pl.DataFrame] = []
+    reports: list[Quality] = []
     start = 0
     for number, piece in enumerate(good):
         stages = _add_columns(task, piece.lazy(), facts).pipe(layout_order.sort)
@@ -263,22 +278,22 @@ def _finish(
         run = sorted_runs.write(
             task.work / f"{number:05}.run", start, shard_input.json_lines(finished)
         )
-        found.append(run)
-        held.append(layout_order.search_columns(finished))
-        known.append(quality_report.of_frame(finished))
+        runs.append(run)
+        searched.append(layout_order.search_columns(finished))
+        reports.append(quality_report.of_frame(finished))
         start = run.stop
-        moved(finished.height * _FINISHED)
-    return found, held, quality_report.total(known)
+        progress(finished.height * _FINISHED)
+    return runs, searched, quality_report.total(reports)
 
 
 def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
-    """Every column of a company: each stage adds its own."""
+    """Add every derived column of a company; each stage adds its own."""
     seeds, rates, nace = task.tables.seeds, task.tables.rates, task.tables.nace
     return (
         good.pipe(statement_lines.fill_from_statements, facts)
         .pipe(
             checks.require_columns,
-            "accounts",
+            "statement_lines",
             there=["n_exercices", "exercice_min", "exercice_max"],
         )
         .pipe(money.convert_turnover, rates)
@@ -302,7 +317,7 @@ def _store(frame: pl.DataFrame, task: Task, name: str) -> Path:
 
 
 def _materialise(frame: pl.LazyFrame, task: Task, name: str) -> pl.LazyFrame:
-    """`frame` computed once, in bounded memory, and read again as often as wanted."""
+    """Compute `frame` once, in bounded memory, into a file; return a scan of the file."""
     path = task.work / f"{name}.parquet"
     frame.sink_parquet(path, compression="lz4")
     return pl.scan_parquet(path)

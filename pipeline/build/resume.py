@@ -1,9 +1,9 @@
-"""Receipts: which countries of an interrupted build are done, and still what would be built now.
+"""Receipts: the countries that an interrupted build has finished.
 
-When the shard of a country is whole, a receipt is put beside it: what came of the country, the
-digests of its files, and a key, the digest of all that they depend on. A later build takes the
-shard if its own key is the same and no byte has changed, so what it publishes is what an
-uninterrupted build would publish. A receipt that does not fit is thrown away with its shard.
+When the shard of a country is whole, a receipt is written beside it: the result of the country, the
+digests of its files, and a key, the digest of everything they depend on. A later build takes the
+shard if its own key is the same and no byte has changed. So it publishes what an uninterrupted
+build would publish. A receipt that does not match is deleted with its shard.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -25,7 +25,7 @@ from shards.generations.reference import CellCount
 
 @dataclass(frozen=True, slots=True)
 class BuiltCountry:
-    """What came of a country: its cells in layout order, its report, the digests of its shard."""
+    """The result of a country: its cells in layout order, its report, the digest of its shard."""
 
     iso2: str
     cells: tuple[CellCount, ...]
@@ -34,7 +34,7 @@ class BuiltCountry:
 
 
 def key(iso2: str, *parts: str) -> str:
-    """The digest of all that the shard of a country depends on: the code, and `parts`."""
+    """The digest of everything that the shard of a country depends on: the code, and `parts`."""
     return blake3(
         orjson.dumps([iso2, FORMAT_VERSION, unidata_version, code_version.code_version(), *parts])
     ).hexdigest()
@@ -43,7 +43,7 @@ def key(iso2: str, *parts: str) -> str:
 def write_receipt(
     done: Path, country: BuiltCountry, key: str, rejected: Sequence[Path], work: Path
 ) -> None:
-    """Say that a country is done: its shard is in `done`, whole and synced.
+    """Write the receipt of a country whose shard is in `done`, whole and synced.
 
     The receipt is written in `work`, a folder of the task's own, and moved.
     """
@@ -56,9 +56,12 @@ def write_receipt(
 
 
 def find_done(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
-    """What came of a country, if its shard is there and is what would be built.
+    """The finished country, if its shard equals the one that would be built now; else None.
 
-    `rejected` are its files of rejected rows, which must still be those of that build.
+    A shard or receipt that does not match is deleted.
+
+    Args:
+        rejected: the files of its rejected rows, which must be those of the receipt.
     """
     path, shard = receipt_path(done, iso2), done / generation_files.shard_name(iso2)
     country = read_receipt(path, key, rejected)
@@ -70,7 +73,7 @@ def find_done(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> Buil
 
 
 def read_receipt(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
-    """What a receipt says, if it is of this key and the rejected rows are those of that build."""
+    """The content of a receipt, if its key and its digest of rejected rows match; else None."""
     try:
         receipt: dict[str, Any] = orjson.loads(path.read_bytes())
         if (receipt["key"], receipt["rejetees"]) != (key, _digest_of(rejected)):
@@ -79,26 +82,26 @@ def read_receipt(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry
             receipt["iso2"],
             tuple(CellCount(**cell) for cell in receipt["cells"]),
             Quality(**receipt["quality"]),
-            File(**receipt["receipt_path"]),
+            File(**receipt["file"]),
         )
     except (FileNotFoundError, KeyError, TypeError, ValueError):
-        return None  # cut off before it was whole, or of another version: as good as none
+        return None  # missing, cut off, or of another version
 
 
 def receipt_path(folder: Path, iso2: str) -> Path:
-    """The receipt of a country among others."""
+    """The path of the receipt of a country."""
     return folder / f"{iso2}.json"
 
 
 def discard_others(done: Path, wanted: Collection[str]) -> None:
-    """Throw away what is done of countries that nobody asks for now."""
+    """Delete the shards and receipts of countries that are not in `wanted`."""
     for path in done.iterdir():
         if path.stem not in wanted:
             path.unlink()
 
 
 def _digest_of(files: Iterable[Path]) -> str:
-    """The digest of those of the files that are there."""
+    """The digest of the files that exist."""
     return code_version.digest(
         (path.name.encode(), path.read_bytes()) for path in files if path.exists()
     )

@@ -127,6 +127,11 @@ def parse(file: IO[bytes]) -> Filing:
     return Filing(_numbers(document), read, len(document.errors) + len(facts) - len(read))
 
 
+def day_before(day: date) -> date:
+    """The closing date of the year before the one that `day` opens."""
+    return day - timedelta(days=1)
+
+
 def _fact(number: Any) -> Fact | None:
     context = number.context
     if isinstance(context, str) or number.value is None or _is_nil(number.soup_tag):
@@ -176,8 +181,3 @@ def _numbers(document: Any) -> frozenset[str]:
     stated += [c.entity.get("identifier") for c in document.contexts.values()]
     found = (company_number(text) for text in stated if isinstance(text, str))
     return frozenset(number for number in found if number)
-
-
-def day_before(day: date) -> date:
-    """The closing date of the year before the one that `day` opens."""
-    return day - timedelta(days=1)

@@ -94,11 +94,11 @@ def total_assets(
     with total assets less current liabilities plus creditors within one year, where both are filed,
     and the comparison is counted in `tally`.
     """
-    fixed = _sum(found, ("FixedAssets",)) or _sum(found, FIXED)
-    current = _sum(found, ("CurrentAssets",)) or _sum(found, CURRENT)
+    fixed = _present(found, ("FixedAssets",)) or _present(found, FIXED)
+    current = _present(found, ("CurrentAssets",)) or _present(found, CURRENT)
     if TOTAL in found or not (fixed or current):
         return None
-    parts = [*fixed, *current, *_sum(found, APART)]
+    parts = [*fixed, *current, *_present(found, APART)]
     currencies = {part.devise for part in parts}
     if len(currencies) != 1:
         tally.counts["total de l'actif non calculé (plusieurs devises)"] += 1
@@ -120,7 +120,7 @@ def _correct_signs(found: dict[str, Amount], tally: Tally) -> dict[str, Amount]:
     """
     net = found.get("TotalAssetsLessCurrentLiabilities")
     owed = found.get("CreditorsDueWithinOneYear")
-    assets = sum(part.valeur for part in _sum(found, ("FixedAssets", "CurrentAssets")))
+    assets = sum(part.valeur for part in _present(found, ("FixedAssets", "CurrentAssets")))
     if net is None or owed is None or assets >= 0 or owed.valeur <= 0:
         return found
     if abs(assets - (net.valeur - owed.valeur)) > ROUNDING:
@@ -142,7 +142,7 @@ def _compare(total: float, found: Mapping[str, Amount], tally: Tally) -> None:
         tally.counts[f"total de l'actif {'confirmé' if agrees else 'contredit'}"] += 1
 
 
-def _sum(found: Mapping[str, Amount], codes: Iterable[str]) -> list[Amount]:
+def _present(found: Mapping[str, Amount], codes: Iterable[str]) -> list[Amount]:
     return [found[code] for code in codes if code in found]
 
 

@@ -17,6 +17,7 @@ from pipeline.stages import money, sectors, statement_lines, text_cleaning
 
 SHARES: Final = ("secteur", "ca_eur", "effectif", "total_actif_last", "comptes", "contacts")
 _EXAMPLES: Final = 20  # unknown codes that are named
+_SHOWN: Final = 6  # reasons on a line; the rest is in quality.json
 _CONTACTS: Final = ("site_web", "email", "telephone")
 
 Counts = Mapping[str, int]
@@ -178,9 +179,6 @@ def _remarks(quality: Quality) -> Iterator[str]:
     if quality.cles_fausses:
         checked = f"{quality.cles_fausses:,} of {quality.cles_verifiees:,} checked"
         yield f"wrong check digits: {checked}"
-
-
-_SHOWN: Final = 6  # reasons on a line; the rest is in quality.json
 
 
 def _listed(title: str, counts: Counts) -> Iterator[str]:

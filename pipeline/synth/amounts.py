@@ -1,8 +1,8 @@
 """Figures and dates: headcount, turnover, capital, assets, correlated as in published accounts.
 
-Shares and shapes are those observed: half of the companies state no headcount, few have over 250
+Shares and shapes are as observed: half of the companies state no headcount, few have over 250
 persons (Pareto tail), turnover is lognormal around a median that grows with the headcount, most
-companies are young. Amounts are in the currency of the country and year, as a register publishes.
+companies are young. Amounts are in the currency of the country in that year, as published.
 """
 
 from typing import Final
@@ -18,28 +18,28 @@ from pipeline.synth.random_draws import Indices, Mask, Numbers, choice, null_unl
 _LAST_DAY: Final = np.datetime64("2026-10-31")
 _YEAR_DAYS: Final = 365.25
 _MEAN_AGE: Final = 9.5  # years
-_OLD: Final = 0.06  # of the companies, older than 25 years
+_OLD: Final = 0.06  # share of companies older than 25 years
 _DATED: Final = choice(["YYYY-MM-DD", "YYYY-MM", "YYYY", ""], [95, 1, 2, 2])
 
-_CLASSES: Final = choice(["inconnu", "0", "1", "10", "50", "250"], [45, 22, 29, 3.2, 0.64, 0.16])
+_CLASSES: Final = choice(["unknown", "0", "1", "10", "50", "250"], [45, 22, 29, 3.2, 0.64, 0.16])
 _LOWEST: Final = np.array([0, 0, 1, 10, 50, 250])
 _HIGHEST: Final = np.array([0, 0, 9, 49, 249, 150_000])
 _PARETO: Final = 1.22
-_BAND_ONLY: Final = 0.2  # of the stated headcounts, a band alone
+_BAND_ONLY: Final = 0.2  # share of stated headcounts with a band alone
 
 _OF_YEARS: Final = choice([str(year) for year in YEARS], [45, 35, 12, 5, 3])
 _SIGMA: Final = 1.9
-_MEDIANS: Final = (60_000.0, 40_000.0, 35_000.0)  # unknown headcount, none, each person
+_MEDIANS: Final = (60_000.0, 40_000.0, 35_000.0)  # headcount unknown, headcount 0, per person
 _MOST: Final = 4e11
 _NO_TURNOVER: Final = 0.06
 _NEGATIVE: Final = 0.0005
-_IN_EUROS: Final = 0.03  # the register gives euros itself
-_EUROS_ALONE: Final = 0.5  # of these, nothing else
+_IN_EUROS: Final = 0.03  # share with `ca_eur` as published
+_EUROS_ALONE: Final = 0.5  # share of these without another amount
 _MULTIPLIERS: Final = choice(["1", "1000", "1000000"], [85, 13, 2])
-_MILLIONS: Final = 5e6  # no smaller amount is published in millions
+_MILLIONS: Final = 5e6  # smallest amount published in millions
 _CENTS: Final = 0.3
 
-_ASSETS: Final = (0.26, 0.84)  # share with total assets: without, with turnover
+_ASSETS: Final = (0.26, 0.84)  # share with total assets, without and with turnover
 _CAPITAL: Final = 0.4
 _TIMES: Final = choice(
     ["1", "2", "5", "10", "0.1", "20", "50", "100", "3", "1000", "0"],
@@ -47,12 +47,12 @@ _TIMES: Final = choice(
 )
 _TIMES_NUMBERS: Final = _TIMES.values.cast(pl.Float64).to_numpy()
 _MULTIPLIER_NUMBERS: Final = 10 ** np.array([0, 3, 6])
-_QUOTED: Final = 0.0004
-_UNSAID: Final = 0.3  # whether it is quoted
+_LISTED: Final = 0.0004
+_LISTING_UNKNOWN: Final = 0.3
 
 
 def draw(profile: Profile, rng: Generator, count: int) -> dict[str, pl.Series]:
-    """Dates, headcount, turnover, assets, capital and `est_cotee`."""
+    """Draw dates, headcount, turnover, assets, capital and `est_cotee`."""
     staff, stated = _staff(rng, count)
     years = _OF_YEARS.places(rng, count)
     known = random_mask(rng, count, profile.avec_ca)
@@ -64,7 +64,7 @@ def draw(profile: Profile, rng: Generator, count: int) -> dict[str, pl.Series]:
         **_assets(profile, rng, euros, known, years),
         **_capital(profile, rng, count),
         "est_cotee": null_unless(
-            ~random_mask(rng, count, _UNSAID), random_mask(rng, count, _QUOTED)
+            ~random_mask(rng, count, _LISTING_UNKNOWN), random_mask(rng, count, _LISTED)
         ),
     }
 
@@ -79,10 +79,10 @@ def _dates(rng: Generator, count: int) -> pl.Series:
 
 
 def _staff(rng: Generator, count: int) -> tuple[Indices, Mask]:
-    """Headcounts, and where they are stated; 0 where they are not."""
+    """Draw headcounts (0 where not stated), and a mask of the stated ones."""
     classes = _CLASSES.places(rng, count)
     low, high = _LOWEST[classes], _HIGHEST[classes]
-    # The inverse of a Pareto distribution cut at both ends.
+    # Inverse transform of a Pareto distribution truncated at both ends.
     base = np.maximum(low, 1.0)
     tail = 1 - (base / (high + 1.0)) ** _PARETO
     drawn = base * (1 - rng.random(count) * tail) ** (-1 / _PARETO)

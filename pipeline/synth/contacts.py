@@ -1,4 +1,4 @@
-"""Contacts: a website and an address of the name's own domain, a telephone of the country."""
+"""Contacts: a website and an e-mail address with a domain made of the name, a telephone number."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -18,11 +18,12 @@ from pipeline.synth.random_draws import (
     random_mask,
 )
 
+# Shares of companies.
 _SITE: Final = 0.14
 _EMAIL: Final = 0.08
 _TELEPHONE: Final = 0.09
-_DOMAIN: Final = 0.3  # of the companies with a site: the domain is given, too
-_LONGEST: Final = 40  # a label of a domain has at most 63
+_DOMAIN: Final = 0.3  # of those with a site: the domain is given too
+_LONGEST: Final = 40  # characters of a label, at most 63 by RFC 1035
 _BEFORE: Final[Choice] = choice(
     ["https://www.", "http://www.", "www.", "https://", ""], [45, 25, 15, 12, 3]
 )
@@ -30,7 +31,7 @@ _BOX: Final[Choice] = choice(
     ["info@", "contact@", "office@", "mail@", "bureau@"], [50, 25, 12, 9, 4]
 )
 _OTHER_DOMAINS: Final = ("com", "eu")
-# What decomposition leaves: letters with a stroke, ligatures, Cyrillic.
+# Letters that NFKD does not decompose: with a stroke, ligatures, Cyrillic.
 _LATIN: Final[Mapping[str, str]] = {
     "ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "þ": "th", "ı": "i",
     **dict(zip("абвгдезийклмнопрстуфхъьыэ", "abvgdeziyklmnoprstufhayye", strict=True)),
@@ -39,7 +40,11 @@ _LATIN: Final[Mapping[str, str]] = {
 
 
 def draw(profile: Profile, bodies: pl.Series, rng: Generator) -> dict[str, pl.Series]:
-    """`site_web`, `domaine`, `email` and `telephone` of companies by their name without form."""
+    """Draw `site_web`, `domaine`, `email` and `telephone`.
+
+    Args:
+        bodies: the names without their legal form.
+    """
     count = len(bodies)
     site, email = random_mask(rng, count, _SITE), random_mask(rng, count, _EMAIL)
     domains = _domains(profile, bodies, site | email, rng)
@@ -53,7 +58,7 @@ def draw(profile: Profile, bodies: pl.Series, rng: Generator) -> dict[str, pl.Se
 
 
 def _domains(profile: Profile, bodies: pl.Series, wanted: Mask, rng: Generator) -> pl.Series:
-    """A domain for the wanted rows, null for others and for names without a Latin letter."""
+    """Domains of the wanted rows; null for other rows and for names without a Latin letter."""
     ends = choice([profile.domaine, *_OTHER_DOMAINS], [70, 25, 5]).draw(rng, len(bodies))
     chosen = pl.Series(np.flatnonzero(wanted))
     labels = (

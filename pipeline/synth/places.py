@@ -1,4 +1,4 @@
-"""Where a company is: town, postal code and region that belong together, and a street."""
+"""Places: a town with its postal code and region, and a street."""
 
 from string import Formatter
 from typing import Final
@@ -17,14 +17,14 @@ from pipeline.synth.random_draws import (
     random_mask,
 )
 
-_TOWN: Final = 0.97  # companies with a town
+_TOWN: Final = 0.97  # shares of companies with a town, region, street
 _REGION: Final = 0.7
 _STREET: Final = 0.8
 _HIGHEST: Final = 250  # house number
 
 
 def draw(profile: Profile, rng: Generator, count: int) -> dict[str, pl.Series]:
-    """`ville`, `code_postal`, `region` and `adresse`."""
+    """Draw `ville`, `code_postal`, `region` and `adresse`."""
     towns = profile.villes.places(rng, count)
     known = random_mask(rng, count, _TOWN)
 
@@ -42,7 +42,7 @@ def draw(profile: Profile, rng: Generator, count: int) -> dict[str, pl.Series]:
 
 
 def _streets(profile: Profile, rng: Generator, count: int) -> pl.Series:
-    # Ruled by the square, so that low numbers are the common ones.
+    # The square makes low house numbers the most common.
     numbers = 1 + (rng.random(count) ** 2 * _HIGHEST).astype("int64")
     lexicon = profile.lexicons[0]
     known, odd = lexicon.nom.draw(rng, count), names.rare(lexicon, rng, count)

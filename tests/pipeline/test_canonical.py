@@ -1,4 +1,4 @@
-"""The door between registers and builds: what is let in, and what is named and refused."""
+"""The canonical schema: accepted files, and refused ones with their message."""
 
 from datetime import date
 from pathlib import Path

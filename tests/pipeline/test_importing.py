@@ -1,4 +1,4 @@
-"""An import accounts for every row, appears whole, and refuses what it does not know."""
+"""An import accounts for every row, appears whole, and refuses unknown columns and files."""
 
 import json
 import zipfile
@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline import importing, registers
+from pipeline import console, importing, registers
 from pipeline.canonical import InputError
 from pipeline.registers import declaration
 from seeds import TABLES
@@ -291,6 +291,17 @@ def test_every_row_is_kept_dropped_rejected_or_merged(
 
     dropped, rejected = sum(counts.dropped.values()), sum(counts.rejected.values())
     assert counts.read == counts.kept + dropped + rejected + counts.merged
+
+
+@pytest.mark.parametrize(
+    ("source", "files"), [("uk-basic", [FILED, UK]), ("ee", EE), ("uk-accounts", [ACCOUNTS])]
+)
+def test_the_report_is_printed_in_english(tmp_path: Path, source: str, files: list[Path]) -> None:
+    counts = importing.run(source, files, tmp_path).counts
+
+    reasons = {*counts.dropped, *counts.rejected, *counts.noted, *counts.detail}
+    same = {reason for reason in reasons if console.english(reason) == reason}
+    assert same <= {"SIC 2003", "SIC None Supplied"}
 
 
 def test_the_report_is_saved_and_says_the_same_as_the_one_returned(tmp_path: Path) -> None:

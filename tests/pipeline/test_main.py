@@ -1,4 +1,4 @@
-"""`python -m pipeline build` as a user meets it: output, exit codes, errors in one line."""
+"""The command line: output, exit codes, errors in one line."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from pipeline.build import country, dry_run
 from pipeline.build.plan import BuildOptions
 from seeds import TABLES
 from shards.generations import pointer
-from tests.pipeline.inputs import companies, company, comptes, line, write
+from tests.pipeline.inputs import companies, company, comptes, line, two_countries, write
 
 
 def test_a_build_prints_its_report_and_its_generation(
@@ -201,6 +201,25 @@ def test_an_import_that_fails_is_one_line_too(
 
     assert code == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_minimum_and_what_is_kept_are_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data"
+    command = ["build", "--out", str(data), "--jobs", "1", "--input"]
+
+    assert main([*command, str(two_countries(tmp_path / "a")), "--minimum", "GB=3"]) == 1
+    assert "UK has 2 companies, 3 are the minimum" in capsys.readouterr().err
+    for word in ("É", "Œ", "Ü"):
+        assert main([*command, str(two_countries(tmp_path / word, word)), "--keep", "3"]) == 0
+    assert "unchanged, taken from the published generation: EE" in capsys.readouterr().out
+    known = pointer.published(data)
+    assert known is not None
+    assert len(known.kept) == 3
+    for wrong in (["--minimum", "beaucoup"], ["--keep", "1"]):
+        with pytest.raises(SystemExit):
+            main([*command, str(tmp_path / "É"), *wrong])
 
 
 def test_columns_of_the_second_wave_are_accepted_and_counted(

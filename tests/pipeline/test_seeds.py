@@ -1,4 +1,4 @@
-"""The reference tables as the build reads them: a wrong or missing one is a clear error."""
+"""The reference tables: a wrong or missing one is a clear error."""
 
 import shutil
 from pathlib import Path

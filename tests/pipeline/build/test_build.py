@@ -484,7 +484,7 @@ def test_the_report_is_part_of_the_generation(tmp_path: Path) -> None:
 def test_a_country_without_a_row_is_stored_alike_whether_or_not_it_has_lines(
     tmp_path: Path,
 ) -> None:
-    """An empty country takes a short way; it must end where the long one does."""
+    """The short path of an empty country gives the same shard as the long one."""
     rows = [company("EE", "1", "Ä")]
     short = run(tmp_path / "1", write(tmp_path / "a", rows))
     long = run(tmp_path / "2", write(tmp_path / "b", rows, [line("LV", "1", 2020)]))

@@ -1,4 +1,4 @@
-"""A build that dies or fails: what is published stays, and what is done is not done again."""
+"""Builds that die or fail: the published generation stays, finished countries are not built again."""
 
 import shutil
 import signal
@@ -33,7 +33,7 @@ def test_a_build_that_is_killed_leaves_what_is_published(tmp_path: Path) -> None
 
 
 def kill(data: Path, source: Path, when: str) -> None:
-    """Begin a build in a process of its own, and kill it when a file `when` is in `data`."""
+    """Start a build in a process of its own, and kill it when a file `when` appears in `data`."""
     command = ["-m", "pipeline", "build", "--input", str(source), "--out", str(data), "--jobs", "1"]
     with subprocess.Popen([sys.executable, *command], cwd=Path(__file__).parents[3]) as process:
         while process.poll() is None and not list(data.glob(when)):
@@ -46,7 +46,7 @@ def kill(data: Path, source: Path, when: str) -> None:
 
 
 def halves(folder: Path) -> tuple[Path, Path]:
-    """An input of which Estonia can be built and Britain cannot, and the same mended."""
+    """An input in which only Estonia can be built, and the same input corrected."""
     estonia = [company("EE", "1", "Ä"), company("EE", "2", None), company("EE", "3", "Õun")]
     good, bad = folder / "good", folder / "bad"
     for source, twice in ((good, "2"), (bad, "1")):
@@ -118,7 +118,7 @@ def test_what_is_done_is_not_taken_where_anything_it_depends_on_has_changed(tmp_
 
 
 def copied_seeds(tmp_path: Path) -> Path:
-    """The tables of the project, a rate of exchange apart."""
+    """A copy of the tables of the project with another exchange rate."""
     folder = tmp_path / "seeds"
     shutil.copytree(TABLES, folder, ignore=shutil.ignore_patterns("raw"))
     with (folder / "taux.csv").open("a") as table:

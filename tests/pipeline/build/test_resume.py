@@ -1,4 +1,4 @@
-"""Receipts: a country that is done is taken only if it is what would be built now."""
+"""Receipts: a finished country is taken only if the build would give the same shard now."""
 
 from collections.abc import Callable
 from pathlib import Path

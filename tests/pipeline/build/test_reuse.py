@@ -1,13 +1,12 @@
-"""A build beside what is published: countries that did not change, what would change, what did."""
+"""Countries that have not changed since the published generation are linked, not built again."""
 
 from pathlib import Path
 
 import pytest
 
 from pipeline import code_version
-from pipeline.__main__ import main
 from pipeline.build import resume, reuse
-from shards.generations import generation_files, pointer
+from shards.generations import generation_files
 from tests.pipeline.inputs import run, served, two_countries
 
 
@@ -61,22 +60,3 @@ def test_what_cannot_be_trusted_is_built_again(tmp_path: Path, spoiled: str) -> 
     generation_files.verify_digests(
         data / again.generation, generation_files.read_manifest(data / again.generation)
     )
-
-
-def test_a_minimum_and_what_is_kept_are_options(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = tmp_path / "data"
-    command = ["build", "--out", str(data), "--jobs", "1", "--input"]
-
-    assert main([*command, str(two_countries(tmp_path / "a")), "--minimum", "GB=3"]) == 1
-    assert "UK has 2 companies, 3 are the minimum" in capsys.readouterr().err
-    for word in ("É", "Œ", "Ü"):
-        assert main([*command, str(two_countries(tmp_path / word, word)), "--keep", "3"]) == 0
-    assert "unchanged, taken from the published generation: EE" in capsys.readouterr().out
-    known = pointer.published(data)
-    assert known is not None
-    assert len(known.kept) == 3
-    for wrong in (["--minimum", "beaucoup"], ["--keep", "1"]):
-        with pytest.raises(SystemExit):
-            main([*command, str(tmp_path / "É"), *wrong])

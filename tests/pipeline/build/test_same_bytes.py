@@ -1,4 +1,4 @@
-"""The same input gives the same bytes, whatever the processes, the order of files, the folders."""
+"""The same input gives the same bytes, whatever the processes, the order of files and the folders."""
 
 import random
 from dataclasses import replace
@@ -12,7 +12,7 @@ LABELS = ("Société Générale", "Żabka Łódź", "Ψυχή", "Õun OÜ", "Œu
 
 
 def world() -> tuple[list[Row], list[Row]]:
-    """Companies of three countries, enough of one to train the compression on; equal amounts."""
+    """Companies of three countries, enough of one to train the compression; some amounts are equal."""
     draw = random.Random(2026)
     rows = [
         company(

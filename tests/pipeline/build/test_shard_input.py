@@ -1,4 +1,4 @@
-"""From a country in layout order to what a shard stores."""
+"""The input of the shard writer: columns, records, statement arrays."""
 
 import math
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs: what was written piece by piece is read in any order."""
+"""Sorted runs: lines written piece by piece are read in any order."""
 
 from pathlib import Path
 

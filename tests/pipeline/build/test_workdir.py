@@ -1,4 +1,4 @@
-"""The folder of a build under way."""
+"""The work folder of a build."""
 
 import os
 from pathlib import Path

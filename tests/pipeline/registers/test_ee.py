@@ -1,6 +1,5 @@
-"""Estonia: the excerpt of the register, held to rows written by hand."""
+"""Estonia: the excerpt of the register, compared with rows written by hand."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -8,9 +7,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from pipeline.canonical import InputError
-from pipeline.registers import REGISTERS
-from pipeline.registers.register import RegisterRows
 from seeds import TABLES
+from tests.pipeline.registers.published import read, rows
 
 RAW = TABLES / "raw"
 EE = RAW / "ee" / "ettevotja_rekvisiidid__lihtandmed.csv.zip"
@@ -31,17 +29,8 @@ EE_ROW = (
 )
 
 
-def _read(source: str, files: Sequence[Path], work: Path) -> RegisterRows:
-    return REGISTERS[source].read(files, work)
-
-
-def _rows(reading: RegisterRows, ids: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
-    kept = reading.kept.filter(pl.col("id").is_in(list(ids))).sort("id")
-    return kept.select(columns).collect()
-
-
 def test_estonia(tmp_path: Path) -> None:
-    reading = _read("ee", [EE, EMTAK], tmp_path)
+    reading = read("ee", [EE, EMTAK], tmp_path)
     expected = pl.DataFrame(
         {
             "iso2": ["EE", "EE", "EE", "EE"],
@@ -71,7 +60,7 @@ def test_estonia(tmp_path: Path) -> None:
         }
     )
 
-    assert_frame_equal(_rows(reading, expected["id"].to_list(), expected.columns), expected)
+    assert_frame_equal(rows(reading, expected["id"].to_list(), expected.columns), expected)
 
 
 def test_an_estonian_address_is_split_into_street_town_and_county(tmp_path: Path) -> None:
@@ -81,7 +70,7 @@ def test_an_estonian_address_is_split_into_street_town_and_county(tmp_path: Path
     )
     full.write_text(EE_HEADER + EE_ROW + village, encoding="utf-8", newline="")
 
-    found = _read("ee", [full], tmp_path).kept.collect()
+    found = read("ee", [full], tmp_path).kept.collect()
 
     assert found.select("adresse", "code_postal", "ville", "region").rows() == [
         ("Õismäe tee 78-9", "13513", "Tallinn", "Harju maakond"),
@@ -96,7 +85,7 @@ def test_natural_persons_are_dropped_and_counted(tmp_path: Path) -> None:
     )
     published.write_text(EE_HEADER + EE_ROW + person, encoding="utf-8", newline="")
 
-    reading = _read("ee", [published], tmp_path)
+    reading = read("ee", [published], tmp_path)
 
     assert reading.kept.collect()["id"].to_list() == ["12652512"]
     assert reading.counts.dropped == {"personne physique": 1}
@@ -110,18 +99,18 @@ def test_the_two_estonian_files_are_known_by_their_headers_and_not_their_names(
     first.write_bytes(EMTAK.read_bytes())
     second.write_bytes(EE.read_bytes())
 
-    reading = _read("ee", [first, second], tmp_path)
+    reading = read("ee", [first, second], tmp_path)
 
     assert reading.stems == ("download (1)",)
     assert reading.kept.collect()["nace_code"].count() == 2174
 
 
 def test_the_estonian_activities_are_optional_and_the_names_are_not(tmp_path: Path) -> None:
-    alone = _read("ee", [EE], tmp_path)
+    alone = read("ee", [EE], tmp_path)
 
     assert alone.counts.noted == {"EMTAK absent": 2662}
     with pytest.raises(InputError, match="no lihtandmed file"):
-        _read("ee", [EMTAK], tmp_path)
+        read("ee", [EMTAK], tmp_path)
 
 
 def test_a_file_of_another_register_is_named_with_its_columns(tmp_path: Path) -> None:
@@ -129,4 +118,4 @@ def test_a_file_of_another_register_is_named_with_its_columns(tmp_path: Path) ->
     other.write_text("regcode;name\n4000;SIA Żabka\n", encoding="utf-8")
 
     with pytest.raises(InputError, match=r"register\.csv: neither lihtandmed .* regcode, name"):
-        _read("ee", [other], tmp_path)
+        read("ee", [other], tmp_path)

@@ -6,10 +6,11 @@ import pytest
 
 from pipeline.registers import filing
 from pipeline.registers.filing import FilingError
+from tests.pipeline.registers.published import xbrl
 
 
 def test_a_fact_said_to_be_nil_or_unreadable_is_no_zero() -> None:
-    text = _xbrl("2017-12-31", CashBankInHand="5", Debtors="douze")
+    text = xbrl("2017-12-31", CashBankInHand="5", Debtors="douze")
     nil = '<pt:Stocks contextRef="c0" unitRef="GBP" xsi:nil="true"/></xbrl>'
 
     found = filing.parse(io.BytesIO(text.replace("</xbrl>", nil).encode()))
@@ -36,7 +37,7 @@ def test_the_two_ways_to_split_by_due_date_are_one_key(members: list[str], key: 
         f'<explicitMember dimension="core:D{n}">{member}</explicitMember>'
         for n, member in enumerate(members)
     )
-    text = _xbrl("2017-12-31", Creditors="5").replace(
+    text = xbrl("2017-12-31", Creditors="5").replace(
         "</entity>", f"<segment>{segment}</segment></entity>"
     )
 
@@ -51,22 +52,3 @@ def test_the_two_ways_to_split_by_due_date_are_one_key(members: list[str], key: 
 def test_a_file_name_of_another_form_is_refused(name: str) -> None:
     with pytest.raises(FilingError, match="nom de fichier inconnu"):
         filing.parse_name(name)
-
-
-def _xbrl(*days: str, **values: str) -> str:
-    """A small filing in the old taxonomy: the same values at each of the days."""
-    contexts = "".join(
-        f'<context id="c{n}"><entity><identifier scheme="s">Ltd</identifier></entity>'
-        f"<period><instant>{day}</instant></period></context>"
-        for n, day in enumerate(days)
-    )
-    facts = "".join(
-        f'<pt:{name} contextRef="c{n}" unitRef="GBP" decimals="0">{value}</pt:{name}>'
-        for n in range(len(days))
-        for name, value in values.items()
-    )
-    return (
-        '<?xml version="1.0"?><xbrl xmlns="http://www.xbrl.org/2003/instance" xmlns:pt="pt"'
-        ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">'
-        f'{contexts}<unit id="GBP"><measure>iso4217:GBP</measure></unit>{facts}</xbrl>'
-    )

@@ -1,4 +1,4 @@
-"""Accounts as filed, held to what their pages show; and the rules on facts, one by one."""
+"""Filed accounts, compared with the figures on their pages."""
 
 import zipfile
 from collections.abc import Iterable
@@ -11,6 +11,7 @@ from pipeline import importing
 from pipeline.canonical import ETATS
 from pipeline.registers import frc_taxonomy
 from seeds import TABLES
+from tests.pipeline.registers.published import xbrl
 
 ACCOUNTS = TABLES / "raw" / "uk" / "Accounts_Bulk_Data-sample.zip"
 TAXONOMY = frc_taxonomy.load()
@@ -180,8 +181,8 @@ def test_a_filing_that_states_another_number_is_rejected_and_the_rest_imported(
 
 
 def test_of_two_filings_the_later_wins_line_by_line(tmp_path: Path) -> None:
-    earlier = _xbrl("2016-12-31", CashBankInHand="5", Debtors="7")
-    later = _xbrl("2017-12-31", "2016-12-31", CashBankInHand="6")
+    earlier = xbrl("2016-12-31", CashBankInHand="5", Debtors="7")
+    later = xbrl("2017-12-31", "2016-12-31", CashBankInHand="6")
     bulk = tmp_path / "a.zip"
     with zipfile.ZipFile(bulk, "w") as target:
         target.writestr("Prod224_0043_00000001_20171231.xml", later)
@@ -194,22 +195,3 @@ def test_of_two_filings_the_later_wins_line_by_line(tmp_path: Path) -> None:
     assert found[2016, "CashBankOnHand"] == 6.0
     assert found[2016, "Debtors"] == 7.0
     assert found[2017, "CashBankOnHand"] == 6.0
-
-
-def _xbrl(*days: str, **values: str) -> str:
-    """A small filing in the old taxonomy: the same values at each of the days."""
-    contexts = "".join(
-        f'<context id="c{n}"><entity><identifier scheme="s">Ltd</identifier></entity>'
-        f"<period><instant>{day}</instant></period></context>"
-        for n, day in enumerate(days)
-    )
-    facts = "".join(
-        f'<pt:{name} contextRef="c{n}" unitRef="GBP" decimals="0">{value}</pt:{name}>'
-        for n in range(len(days))
-        for name, value in values.items()
-    )
-    return (
-        '<?xml version="1.0"?><xbrl xmlns="http://www.xbrl.org/2003/instance" xmlns:pt="pt"'
-        ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">'
-        f'{contexts}<unit id="GBP"><measure>iso4217:GBP</measure></unit>{facts}</xbrl>'
-    )

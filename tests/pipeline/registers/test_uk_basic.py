@@ -1,31 +1,20 @@
-"""Each register is read from its excerpt, as published, and held to rows written by hand."""
+"""United Kingdom: the excerpt of the register, compared with rows written by hand."""
 
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from pipeline.registers import REGISTERS
-from pipeline.registers.register import RegisterRows
 from seeds import TABLES
+from tests.pipeline.registers.published import read, rows
 
 RAW = TABLES / "raw"
 UK = RAW / "uk" / "BasicCompanyData-southyorkshire.zip"
 
 
-def _read(source: str, files: Sequence[Path], work: Path) -> RegisterRows:
-    return REGISTERS[source].read(files, work)
-
-
-def _rows(reading: RegisterRows, ids: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
-    kept = reading.kept.filter(pl.col("id").is_in(list(ids))).sort("id")
-    return kept.select(columns).collect()
-
-
 def test_united_kingdom(tmp_path: Path) -> None:
-    reading = _read("uk-basic", [UK], tmp_path)
+    reading = read("uk-basic", [UK], tmp_path)
     expected = pl.DataFrame(
         {
             "iso2": ["UK", "UK", "UK"],
@@ -56,13 +45,13 @@ def test_united_kingdom(tmp_path: Path) -> None:
         }
     )
 
-    assert_frame_equal(_rows(reading, expected["id"].to_list(), expected.columns), expected)
+    assert_frame_equal(rows(reading, expected["id"].to_list(), expected.columns), expected)
 
 
 def test_a_four_digit_uk_code_is_sic_2003_and_never_a_nace_class(tmp_path: Path) -> None:
-    reading = _read("uk-basic", [UK], tmp_path)
+    reading = read("uk-basic", [UK], tmp_path)
 
-    row = _rows(reading, ["00405649"], ["activite", "nace_code", "nace_version"]).row(0)
+    row = rows(reading, ["00405649"], ["activite", "nace_code", "nace_version"]).row(0)
 
     # 4521 reads as a class of NACE Rev. 2's division 45, motor trade; in 2003 it was building.
     assert row == ("Gen construction & civil engineer", None, None)
@@ -72,9 +61,9 @@ def test_a_four_digit_uk_code_is_sic_2003_and_never_a_nace_class(tmp_path: Path)
 
 
 def test_none_supplied_is_no_activity(tmp_path: Path) -> None:
-    reading = _read("uk-basic", [UK], tmp_path)
+    reading = read("uk-basic", [UK], tmp_path)
 
-    assert _rows(reading, ["00150707"], ["activite", "nace_code"]).row(0) == (None, None)
+    assert rows(reading, ["00150707"], ["activite", "nace_code"]).row(0) == (None, None)
     assert reading.counts.noted["SIC None Supplied"] == 50
 
 
@@ -85,7 +74,7 @@ def test_the_two_address_lines_are_one_address(tmp_path: Path) -> None:
     cells[4:6] = ["1 High Street", "Heeley, Upper"]
     with_address.write_text(header + '","'.join(cells), encoding="utf-8", newline="")
 
-    reading = _read("uk-basic", [with_address], tmp_path)
+    reading = read("uk-basic", [with_address], tmp_path)
 
     assert reading.kept.collect()["adresse"].to_list() == ["1 High Street, Heeley, Upper"]
 

@@ -1,4 +1,4 @@
-"""What must be true between two stages."""
+"""Checks between two stages."""
 
 import polars as pl
 import pytest

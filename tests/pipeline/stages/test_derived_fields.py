@@ -1,4 +1,4 @@
-"""What follows from one other field: the domain of a site, the band of a headcount."""
+"""Derived fields: the domain of a site, the band of a headcount, the score."""
 
 import polars as pl
 import pytest

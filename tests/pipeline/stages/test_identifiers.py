@@ -1,4 +1,4 @@
-"""Identifiers: counted against their register's rules, never refused; and the links they make."""
+"""Identifiers: conformity is counted and never a reason to reject; links to the register."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def test_a_country_without_a_check_digit_checks_none() -> None:
 
 
 def test_a_module_that_refuses_the_registers_own_example_checks_another_number() -> None:
-    """pl.nip is the tax number, the register's is the KRS."""
+    """pl.nip checks the tax number; the register has KRS numbers."""
     poland = SEEDS.country("PL")
 
     assert poland.stdnum_module == "pl.nip"

@@ -1,4 +1,4 @@
-"""The input of a build: which files hold which country, and its rows a piece at a time."""
+"""The input of a build: countries per file, and the rows of a country piece by piece."""
 
 from pathlib import Path
 

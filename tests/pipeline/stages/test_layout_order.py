@@ -1,4 +1,4 @@
-"""Companies finished in pieces, in one order."""
+"""Companies from several pieces in one layout order."""
 
 import polars as pl
 import pytest

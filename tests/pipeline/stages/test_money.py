@@ -1,4 +1,4 @@
-"""Amounts in euros, held against the table and against slow plain Python."""
+"""Amounts in euros, compared with the table and with plain Python."""
 
 import csv
 import math

@@ -1,4 +1,4 @@
-"""The report that a build prints and keeps."""
+"""The quality report, printed and stored."""
 
 import pytest
 

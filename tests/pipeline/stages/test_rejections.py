@@ -1,4 +1,4 @@
-"""Rows that are set apart: each reason, the order of reasons, the threshold."""
+"""Rejected rows: each reason, the order of reasons, the threshold."""
 
 from pathlib import Path
 from typing import Any

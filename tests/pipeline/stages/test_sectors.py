@@ -1,4 +1,4 @@
-"""Activity codes: every spelling, both revisions, and the codes that lead nowhere."""
+"""Activity codes: every notation, both revisions, codes without a sector."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Statement lines: which stay, and what a record takes from them."""
+"""Statement lines: the kept lines, and the fields of a company filled from them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ SEEDS = seeds.read()
 
 
 def attached(*lines: Row, **fields: Any) -> dict[str, Any]:
-    """The company of `fields` with what it takes from `lines`."""
+    """The company of `fields`, filled from `lines`."""
     firm = companies(company("EE", "1", "Õun OÜ", **fields))
     kept = statement_lines.last_years(
         statement_lines.drop_copies(statement_lines.add_reasons(comptes(*lines), firm))

@@ -1,4 +1,4 @@
-"""Text, cleaned: one Unicode form, nothing that cannot be printed, nothing empty."""
+"""Text cleaning: one Unicode form, no control characters, no empty values."""
 
 import re
 import unicodedata

@@ -1,9 +1,9 @@
-"""Every other field has the shares and shapes of real ones."""
+"""Shares of filled fields are those of real registers."""
 
 import polars as pl
 import pytest
 
-from tests.pipeline.synth.made import share
+from tests.pipeline.synth.synthetic import share
 
 
 @pytest.mark.parametrize(

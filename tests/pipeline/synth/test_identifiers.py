@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.synth.check_digits import GAPPED, RULES, valid_stems
 from pipeline.synth.identifiers import Segment, ids, share_out
-from tests.pipeline.synth.made import CODES, PROFILES, SEEDS
+from tests.pipeline.synth.synthetic import CODES, PROFILES, SEEDS
 
 
 @pytest.mark.parametrize("iso2", CODES)

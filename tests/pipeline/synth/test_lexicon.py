@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.errors import SeedError
 from pipeline.synth import lexicon
-from tests.pipeline.synth.made import SEEDS
+from tests.pipeline.synth.synthetic import SEEDS
 
 
 def test_a_currency_without_a_rate_stops() -> None:

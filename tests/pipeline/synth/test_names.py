@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.synth.names import rare
 from pipeline.synth.random_draws import fill_pattern, generator
-from tests.pipeline.synth.made import PROFILES
+from tests.pipeline.synth.synthetic import PROFILES
 
 
 def words(companies: pl.DataFrame) -> Counter[str]:

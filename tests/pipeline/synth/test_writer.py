@@ -1,4 +1,4 @@
-"""The same bytes however they are made, and as many companies as were asked for."""
+"""`synth` writes the same bytes whatever the processes, and the number of companies asked for."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from pipeline.errors import BuildError
 from pipeline.synth import writer
 from pipeline.synth.writer import SynthOptions
 from tests.pipeline.inputs import run as build
-from tests.pipeline.synth.made import SEEDS, contents, rows
+from tests.pipeline.synth.synthetic import SEEDS, contents, rows
 
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_jobs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A build on a Dask cluster: the same bytes as here, whatever becomes of its workers."""
+"""A build on a Dask cluster gives the bytes of a local build, even if workers die."""
 
 import shutil
 import signal
@@ -27,7 +27,7 @@ def dask(tmp_path: Path) -> Iterator[Dask]:
 
 
 def countries(folder: Path, each: int) -> Path:
-    """Three countries of so many companies and more, statements, and rows that are rejected."""
+    """Three countries of `each` companies and more, with statements and rejected rows."""
     for iso2 in ("EE", "UK", "AT"):
         rows: list[dict[str, Any]] = [
             company(iso2, str(number), f"Õun {number % 97} Straße", nace_code="62.01")
@@ -84,7 +84,7 @@ def test_the_countries_of_a_worker_that_is_killed_are_done_again(
 
 
 def kill_at_work(data: Path, dask: Dask) -> None:
-    """Kill the first worker when both are in the midst of a country."""
+    """Kill the first worker while both build a country."""
     while len(list(data.glob(".building/work-*/*/*.run"))) < 2:
         time.sleep(0.002)
     dask.workers[0].kill()
@@ -160,7 +160,7 @@ def test_a_cluster_without_workers_is_refused(tmp_path: Path, dask: Dask) -> Non
 def test_an_address_where_nothing_answers_is_named(
     tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_cluster, "_CONNECT", "1s")
+    monkeypatch.setattr(dask_cluster, "_TIMEOUT", "1s")
 
     with pytest.raises(BuildError) as error:
         run(tmp_path, write(tmp_path / "input", [company("EE", "1", "Ä")]), cluster=address)

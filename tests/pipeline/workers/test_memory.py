@@ -1,4 +1,4 @@
-"""How much memory a build may take, and what follows from it."""
+"""The default memory limit, and the needs of a country."""
 
 from pathlib import Path
 

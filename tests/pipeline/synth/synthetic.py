@@ -1,4 +1,4 @@
-"""What the tests of synthetic companies ask of them."""
+"""Readers and measures of synthetic companies, for the tests of this folder."""
 
 from pathlib import Path
 
