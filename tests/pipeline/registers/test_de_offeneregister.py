@@ -58,11 +58,22 @@ def test_the_form_is_the_end_of_the_name(tmp_path: Path, name: str, form: str | 
     assert _one(tmp_path, name).get("forme") == form
 
 
-@pytest.mark.parametrize("name", ["Anna Weiß e.K.", "Weiß e. K., Blumen", "Weiß e.Kfr."])
+@pytest.mark.parametrize(
+    "name", ["Anna Weiß e.K.", "Weiß e. K., Blumen", "Weiß e.Kfr.", "Hut Inh. A. Weiß", "Anna Weiß"]
+)
 def test_sole_merchants_are_dropped(tmp_path: Path, name: str) -> None:
     found = read("de-offeneregister", [_published(tmp_path, name, "HRA"), EXCERPT], tmp_path)
 
     assert found.kept.filter(id="X1_HRA1").collect().is_empty()
+
+
+@pytest.mark.parametrize(
+    "name", ["Weiß & Söhne", "Sparkasse Münster", "Stadtwerke Ulm", "Weiß KG Hüte", "Gebr. Weiß"]
+)
+def test_partnerships_and_public_bodies_without_a_form_are_kept(tmp_path: Path, name: str) -> None:
+    found = read("de-offeneregister", [_published(tmp_path, name, "HRA")], tmp_path)
+
+    assert company(found, "X1_HRA1")["nom"] == name
 
 
 def _published(tmp_path: Path, name: str, art: str) -> Path:
