@@ -24,6 +24,7 @@ TEXT: Final = pl.String()
 INTEGER: Final = pl.Int64()
 NUMBER: Final = pl.Float64()
 BOOLEAN: Final = pl.Boolean()
+TEXTS: Final = pl.List(pl.String())
 
 COMPANIES: Final[Schema] = MappingProxyType(
     {
@@ -62,6 +63,16 @@ COMPANIES: Final[Schema] = MappingProxyType(
         "url_registre": TEXT,
     }
 )
+# Columns that an import writes where its register has them, and that a build does not serve yet.
+SECOND_WAVE: Final[Schema] = MappingProxyType(
+    {
+        "lei": TEXT,  # ISO 17442
+        "tva": TEXT,  # VAT number
+        "noms_anterieurs": TEXTS,
+        "nace_secondaires": TEXTS,
+        "date_source": TEXT,  # ISO date of the register's file
+    }
+)
 COMPANIES_REQUIRED: Final = frozenset({"iso2", "id", "nom"})
 
 COMPTES: Final[Schema] = MappingProxyType(
@@ -82,6 +93,11 @@ COMPTES_REQUIRED: Final = frozenset(COMPTES) - {"devise", "ordre"}
 # Folder of an input -> columns of its files, required columns.
 TABLES: Final = MappingProxyType(
     {"companies": (COMPANIES, COMPANIES_REQUIRED), "comptes": (COMPTES, COMPTES_REQUIRED)}
+)
+
+# Folder of an input -> the columns that its files may hold.
+ACCEPTED: Final[Mapping[str, Schema]] = MappingProxyType(
+    {"companies": MappingProxyType({**COMPANIES, **SECOND_WAVE}), "comptes": COMPTES}
 )
 
 # The errors of Polars for a damaged file; some bytes make its reader panic.
@@ -105,7 +121,7 @@ def scan(file: Path, table: str) -> pl.LazyFrame:
     frame = pl.scan_parquet(file, hive_partitioning=False)
     with name_unreadable([file]):
         found = frame.collect_schema()
-    check_columns(found, expected, required, file)
+    check_columns(found, ACCEPTED[table], required, file)
     return frame.select(
         _column(name, dtype, found.get(name)).alias(name) for name, dtype in expected.items()
     )

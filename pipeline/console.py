@@ -64,6 +64,8 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "sans nom": "no name",
         "personne physique": "natural person",
         "date illisible": "unreadable date",
+        "effectif illisible": "unreadable headcount",
+        "capital illisible": "unreadable capital",
         "EMTAK absent": "no EMTAK code",
         "EMTAK illisible": "unreadable EMTAK code",
         "codes EMTAK sans société": "EMTAK codes without a company",

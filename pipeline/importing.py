@@ -12,7 +12,7 @@ fsync, rename). The same files give the same bytes.
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -49,6 +49,7 @@ class Report:
     output: str
     rejected: str | None
     counts: RowCounts
+    english: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values, under its French keys."""
@@ -69,12 +70,20 @@ class Report:
         return [
             f"{self.source}: {', '.join(self.files)} -> {self.output}",
             f"  {counts.read:,} read, {counts.kept:,} kept{merged}",
-            *_section("dropped", counts.dropped),
-            *_section("rejected", counts.rejected),
-            *_section("noted", counts.noted, counts.examples),
+            *self._section("dropped", counts.dropped),
+            *self._section("rejected", counts.rejected),
+            *self._section("noted", counts.noted),
             *([f"  ignored on purpose: {ignored:,}"] if ignored else []),
-            *_section("detail", counts.detail),
+            *self._section("detail", counts.detail),
         ]
+
+    def _section(self, title: str, counts: Mapping[str, int]) -> Iterator[str]:
+        for reason, count in counts.items():
+            shown = self.counts.examples.get(reason, ()) if title == "noted" else ()
+            after = f" (e.g. {', '.join(shown)})" if shown else ""
+            words = self.english.get(reason) or console.english(reason)
+            if count:
+                yield f"  {title}: {words}: {count:,}{after}"
 
 
 def run(source: str, files: Sequence[Path], out: Path) -> Report:
@@ -100,9 +109,10 @@ def _write_output(
 ) -> Report:
     name = output_name(register.source, rows.stems)
     _check_overlap(out, register.source, name, rows.stems)
-    _check_kept(register.source, files, rows.counts)
-    schema, required = canonical.TABLES[register.table]
-    canonical.check_columns(rows.kept.collect_schema(), schema, required, name)
+    _check_kept(register, files, rows.counts)
+    _, required = canonical.TABLES[register.table]
+    accepted = canonical.ACCEPTED[register.table]
+    canonical.check_columns(rows.kept.collect_schema(), accepted, required, name)
     target = out / register.table / f"{name}.parquet"
     rejected = out / "rejected" / f"{name}.parquet"
     _sink(rows.kept, target)
@@ -116,6 +126,7 @@ def _write_output(
         output=str(target.relative_to(out)),
         rejected=str(rejected.relative_to(out)) if rows.counts.rejected else None,
         counts=rows.counts,
+        english=register.english,
     )
     body = report.to_dict() | {"bases": list(rows.stems)}
     text = json.dumps(body, ensure_ascii=False, indent=1) + "\n"
@@ -170,14 +181,17 @@ def _check_overlap(out: Path, source: str, name: str, stems: Sequence[str]) -> N
             )
 
 
-def _check_kept(source: str, files: Sequence[Path], counts: RowCounts) -> None:
+def _check_kept(register: Register, files: Sequence[Path], counts: RowCounts) -> None:
     """Refuse an empty result: it would pass for a register without a company."""
     if counts.kept:
         return
     names = ", ".join(file.name for file in files)
-    reasons = [console.counted(*item) for item in {**counts.rejected, **counts.dropped}.items()]
+    reasons = [
+        console.counted(register.english.get(reason, reason), count)
+        for reason, count in {**counts.rejected, **counts.dropped}.items()
+    ]
     found = f"none of {counts.read:,} is kept: {', '.join(reasons)}" if counts.read else "no row"
-    raise InputError(f"{names}: {found}; is it a file of {source}? Download it again")
+    raise InputError(f"{names}: {found}; is it a file of {register.source}? Download it again")
 
 
 def _made(folder: Path) -> Path:
@@ -203,13 +217,3 @@ def _partial(target: Path) -> Path:
 
 def _first_line(error: Exception) -> str:
     return str(error).split("\n", 1)[0]
-
-
-def _section(
-    title: str, counts: Mapping[str, int], examples: Mapping[str, tuple[str, ...]] | None = None
-) -> Iterator[str]:
-    for reason, count in counts.items():
-        shown = (examples or {}).get(reason, ())
-        after = f" (e.g. {', '.join(shown)})" if shown else ""
-        if count:
-            yield f"  {title}: {console.english(reason)}: {count:,}{after}"

@@ -56,6 +56,7 @@ class Built:
         hors_pays: the report of the rows of no known country.
         resumed: countries that an interrupted build had finished.
         reused: countries with companies that have not changed since the previous generation.
+        not_served: how many rows have each column that a shard does not hold yet.
     """
 
     generation: str
@@ -63,6 +64,7 @@ class Built:
     hors_pays: Quality
     resumed: tuple[str, ...]
     reused: tuple[str, ...]
+    not_served: Mapping[str, int]
 
 
 def run(options: BuildOptions) -> Built:
@@ -121,7 +123,8 @@ def run(options: BuildOptions) -> Built:
             )
         reuse.keep_receipts(options.out, work.done)
     unchanged = (iso2 for iso2, one in reused.items() if one.cells)
-    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
+    not_served = input_files.second_wave(options.inputs)
+    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)), not_served)
 
 
 def _reject_unknown_countries(

@@ -1,8 +1,8 @@
 """From one published row per entity to canonical companies: the part that all such sources share.
 
-A source declares how its columns map (an `Entity`); this module does the rest. It stages the rows
-in one Parquet file of the work folder, merges a company that several files of one call hold, field
-by field, and accounts for every row: kept, dropped, rejected or merged.
+An `Entity` says how the columns map; this module does the rest. It stages the rows in one Parquet
+file of the work folder, merges a company that several files of one call hold, field by field, and
+accounts for every row: kept, dropped, rejected or merged.
 
 Invariants: rows keep the order of the files; a value that cannot be read is counted, with examples;
 an identifier that comes twice within one file is left as it is, for the build to stop on (contract
@@ -16,11 +16,10 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.canonical import COMPANIES
+from pipeline.canonical import COMPANIES, SECOND_WAVE
 from pipeline.registers.register import EXAMPLES, REJECTED, RegisterRows, RowCounts
 from pipeline.registers.source_file import FilePart
 
-UNREADABLE_DATE: Final = "date illisible"
 NO_ID: Final = "sans identifiant"
 NO_NAME: Final = "sans nom"
 
@@ -30,10 +29,12 @@ _STAGED: Final[Mapping[str, pl.DataType]] = {
     "ligne": pl.Int64(),
     "rank": pl.Int32(),  # of the file in the call
     "drop_reason": pl.String(),
+    "reject_reason": pl.String(),
+    "detail": pl.String(),
     "note": pl.String(),
     "note_value": pl.String(),
-    "published_date": pl.String(),
 }
+_UNREAD: Final = "unread: "  # before a reason: the column of the published values
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +42,33 @@ class Entity:
     """The mapping of a published row. Every expression reads the published columns.
 
     Attributes:
-        columns: canonical column -> expression; `date_creation` is already an ISO date.
-        published_date: the date of creation as published.
+        columns: canonical column -> expression; those of COMPANIES that are absent are null.
         drop_reason: the reason to drop the row on purpose; null to keep it.
+        reject_reason: the reason why the row, which is not dropped, cannot be kept; null otherwise.
+        detail: the published values that show the reason to reject.
         note: the reason why the row, which is kept, is counted apart; null for an ordinary row.
         note_value: the published value that shows the note.
+        unread: reason -> a published value that could not be read; null where it could.
     """
 
     columns: Mapping[str, pl.Expr]
-    published_date: pl.Expr
     drop_reason: pl.Expr
+    reject_reason: pl.Expr
+    detail: pl.Expr
     note: pl.Expr
     note_value: pl.Expr
+    unread: Mapping[str, pl.Expr]
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        """The canonical columns of the rows: all of the first wave, the mapped ones of the second."""
+        mapped = {name: dtype for name, dtype in SECOND_WAVE.items() if name in self.columns}
+        return {**COMPANIES, **mapped}
 
 
-def stage_rows(
-    rows: Iterable[tuple[FilePart, pl.LazyFrame]], entity: Entity, work: Path
-) -> pl.LazyFrame:
+def stage_rows(rows: Iterable[tuple[FilePart, pl.LazyFrame, Entity]], work: Path) -> pl.LazyFrame:
     """Map the rows of every part and write them, in order, to one Parquet file of `work`."""
-    frames = [_map_rows(part, rank, frame, entity) for rank, (part, frame) in enumerate(rows)]
+    frames = [_map_rows(part, rank, frame, found) for rank, (part, frame, found) in enumerate(rows)]
     staged = work / "entities.parquet"
     pl.concat(frames).sink_parquet(staged, maintain_order=True)
     return pl.scan_parquet(staged)
@@ -86,7 +95,7 @@ def merge_files(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
     shared = _shared_ids(staged)
     if shared.is_empty():
         return staged, 0
-    fields = [name for name in COMPANIES if name not in ("iso2", "id")]
+    fields = [name for name in _canonical(staged) if name not in ("iso2", "id")]
     several = staged.join(shared.lazy(), on="id", how="semi").sort("rank")
     united = several.group_by("id", maintain_order=True).agg(
         pl.col("rank").first().alias("first_rank"),
@@ -103,14 +112,14 @@ def merge_files(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
 
 def kept_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The canonical columns of the rows that are neither dropped nor rejected."""
-    return rows.filter(pl.col("drop_reason").is_null() & _fault().is_null()).select(list(COMPANIES))
+    good = rows.filter(pl.col("drop_reason").is_null() & _fault().is_null())
+    return good.select(_canonical(rows))
 
 
 def rejected_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows without an identifier or a name, in the columns of REJECTED."""
+    """The rows that cannot be kept, or have no identifier or name, in the columns of REJECTED."""
     faulty = rows.filter(pl.col("drop_reason").is_null() & _fault().is_not_null())
-    reason = {"motif": _fault(), "detail": pl.lit(None, dtype=pl.String)}
-    return faulty.with_columns(**reason).select(list(REJECTED))
+    return faulty.with_columns(motif=_fault()).select(list(REJECTED))
 
 
 def count_rows(
@@ -121,12 +130,12 @@ def count_rows(
     detail: Mapping[str, int],
 ) -> RowCounts:
     """Account for every row: `staged` before the merge of files, `rows` after it."""
-    unreadable = pl.col("published_date").is_not_null() & pl.col("date_creation").is_null()
-    noted = _tally(staged, "note", "note_value") | _tally(
-        staged.filter(unreadable).with_columns(note=pl.lit(UNREADABLE_DATE)),
-        "note",
-        "published_date",
-    )
+    not_dropped = staged.filter(pl.col("drop_reason").is_null())
+    noted = _tally(not_dropped, "note", "note_value")
+    for column in staged.collect_schema():
+        if column.startswith(_UNREAD):
+            reason = pl.when(pl.col(column).is_not_null()).then(pl.lit(column[len(_UNREAD) :]))
+            noted |= _tally(not_dropped.with_columns(unread=reason), "unread", column)
     encodings = {f"{part.name} en cp1252": 1 for part in parts if part.is_cp1252}
     dropped = _tally(rows, "drop_reason", "drop_reason")
     rejected = _tally(rejected_rows(rows), "motif", "motif")
@@ -142,33 +151,29 @@ def count_rows(
     )
 
 
-def iso_date(published: pl.Expr, form: str) -> pl.Expr:
-    """The ISO text of a date published in the strptime format `form`; null if it is no date."""
-    return published.str.to_date(form, strict=False).dt.to_string("iso")
-
-
-def joined_text(parts: Sequence[pl.Expr], separator: str = ", ") -> pl.Expr:
-    """The non-null texts, joined; null if there is none."""
-    text = pl.concat_str(parts, separator=separator, ignore_nulls=True)
-    return pl.when(text != "").then(text)
-
-
 def _map_rows(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) -> pl.LazyFrame:
     canonical = {
         name: entity.columns.get(name, pl.lit(None)).cast(dtype)
-        for name, dtype in COMPANIES.items()
+        for name, dtype in entity.schema.items()
     }
     beside = {
         "fichier": pl.lit(part.name),
         "ligne": pl.col("ligne"),
         "rank": pl.lit(rank),
         "drop_reason": entity.drop_reason,
+        "reject_reason": entity.reject_reason,
+        "detail": entity.detail,
         "note": entity.note,
         "note_value": entity.note_value,
-        "published_date": entity.published_date,
     }
     typed = {name: beside[name].cast(dtype) for name, dtype in _STAGED.items()}
-    return frame.select(**canonical, **typed)
+    unread = {_UNREAD + reason: value.cast(pl.String) for reason, value in entity.unread.items()}
+    return frame.select(**canonical, **typed, **unread)
+
+
+def _canonical(staged: pl.LazyFrame) -> list[str]:
+    """The canonical columns of staged rows, in their order."""
+    return [name for name in staged.collect_schema() if name in COMPANIES or name in SECOND_WAVE]
 
 
 def _shared_ids(staged: pl.LazyFrame) -> pl.DataFrame:
@@ -181,7 +186,9 @@ def _shared_ids(staged: pl.LazyFrame) -> pl.DataFrame:
 
 def _fault() -> pl.Expr:
     return (
-        pl.when(pl.col("id").is_null())
+        pl.when(pl.col("reject_reason").is_not_null())
+        .then(pl.col("reject_reason"))
+        .when(pl.col("id").is_null())
         .then(pl.lit(NO_ID))
         .when(pl.col("nom").is_null())
         .then(pl.lit(NO_NAME))

@@ -76,8 +76,10 @@ class Register:
 
     `read(files, work)` reads the published `files`; it may leave temporary files in the folder
     `work`, which outlives the frames it returns. It raises InputError for a file of another layout.
+    `english` has the words that commands print for reasons of this register alone.
     """
 
     source: str
     table: Literal["companies", "comptes"]
     read: Callable[[Sequence[Path], Path], RegisterRows]
+    english: Mapping[str, str] = field(default_factory=dict)

@@ -1,131 +1,248 @@
-"""Published CSV files, plain or zipped, as scans of text columns with a checked header.
+"""Published files as scans of text columns, each held to the columns its declaration knows.
 
-Rule (after OpenSanctions): every column of the header is used, ignored with a reason, or an error
-that names it. Columns are found by name, never by position; names are stripped, because Companies
-House publishes some with a leading space.
+Rule (after OpenSanctions): every column of a header and every key of a record is used, ignored with
+a reason, or an error that names it. Columns are found by name, never by position; names are
+stripped, because Companies House publishes some with a leading space.
 
-Memory holds one chunk of a file, whatever its size: a member of a zip is copied to the work folder
-and scanned there. Text that is not UTF-8 is read as Windows-1252, the encoding of the UK files of
-the 2010s, and its `FilePart` says so.
+Memory holds one chunk of a file, whatever its size: a CSV is copied to the work folder as UTF-8 and
+scanned there, records become Parquet files of BATCH rows. A kind of file is told by its first bytes
+and its header, not by its name, because people rename downloads. Text that is not UTF-8 is read in
+the declared encoding, else as Windows-1252, the encoding of the UK files of the 2010s, and its
+`FilePart` says so.
 """
 
 import codecs
 import csv
 import shutil
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import IO, Final
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Final, Literal
 
 import polars as pl
 
 from pipeline.canonical import InputError
+from pipeline.registers import json_paths, packing, record_stream
+from pipeline.registers.declaration import UNESCAPED, FileKind
+from pipeline.registers.json_paths import PathError
+from pipeline.registers.packing import Member
+from pipeline.registers.record_stream import RecordError
 
 CHUNK: Final = 1 << 20  # bytes
+BATCH: Final = 50_000  # records
 FALLBACK_ENCODING: Final = "cp1252"
-
-
-@dataclass(frozen=True, slots=True)
-class FileLayout:
-    """The published columns of one kind of file: the used ones, and the ignored ones by reason."""
-
-    name: str
-    separator: str
-    used: frozenset[str]
-    ignored: Mapping[str, str]  # column -> reason
+ROW: Final = "ligne"  # of the file, from 1; the column beside the published ones
+_FIELD_END: Final = "\x1f"  # stands between the fields of a copy; no register publishes it
+_RECORDS: Final = ("json", "jsonl", "xml")
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """One unpacked CSV file.
+    """One published file of a known kind.
 
     Attributes:
         name: the published name.
-        stem: the published name without the suffixes of its packing; see `stem`.
-        path: the UTF-8 copy in the work folder.
-        header: the column names, stripped.
-        is_cp1252: whether the published text was Windows-1252.
+        stem: the name of the file it came in, without the suffixes of packing; see `packing.stem`.
+        rows: the used columns as text, empty text as null, and ROW.
+        path: the copy in the work folder; null for records.
+        header: the columns of the copy, as published; none for records.
+        is_cp1252: whether the published text was Windows-1252 without a declaration.
     """
 
+    kind: FileKind
     name: str
     stem: str
-    path: Path
+    rows: pl.LazyFrame
+    path: Path | None
     header: tuple[str, ...]
     is_cp1252: bool
 
 
-def unpack(files: Sequence[Path], work: Path) -> tuple[FilePart, ...]:
-    """Copy the CSV files in `files`, zipped or not, as UTF-8 into `work`; keep their order.
+def unpack(
+    files: Sequence[Path], kinds: Mapping[str, FileKind], work: Path
+) -> tuple[FilePart, ...]:
+    """The published files in `files`, zipped or not, in their order; copies are left in `work`.
+
+    Files of a kind that is skipped are left out.
 
     Raises:
-        InputError: an empty file, a .zip that is no zip, or a zip without CSV.
+        InputError: an empty file, a damaged one, one of no kind, or one with an unknown column or
+            key.
     """
     parts: list[FilePart] = []
+    suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
     for file in files:
-        for name, open_member in _members(file):
-            path = work / f"{len(parts)}.csv"
-            is_cp1252 = _copy_as_utf8(open_member, path)
-            parts.append(FilePart(name, stem(file), path, _header(path, name), is_cp1252))
+        for member in packing.members(file, suffixes):
+            part = _part(member, kinds, work / str(len(parts)))
+            if part is not None:
+                parts.append(part)
     return tuple(parts)
 
 
-def stem(file: Path) -> str:
-    """The name of a published file without the suffixes of its packing.
+def ragged_row(part: FilePart) -> int | None:
+    """The first row of a CSV with more fields than its header; null if there is none."""
+    if part.path is None or part.path.suffix != ".csv" or part.kind.quote == UNESCAPED:
+        return None
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if part.kind.quote else csv.QUOTE_NONE
+    with part.path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file, delimiter=part.kind.separator, quoting=quoting)
+        return next((n for n, row in enumerate(rows) if len(row) > len(part.header)), None)
 
-    >>> stem(Path("in/ee_emtak.csv.zip"))
-    'ee_emtak'
-    """
-    return file.name.removesuffix(".zip").removesuffix(".csv")
+
+def _part(member: Member, kinds: Mapping[str, FileKind], path: Path) -> FilePart | None:
+    with member.open() as stream:
+        head = stream.read(1 << 16)
+    if not head.strip():
+        raise InputError(f"{member.name} is empty; download it again")
+    form = _form(head)
+    if form == "parquet":
+        return _parquet_part(member, kinds, path.with_suffix(".parquet"))
+    records = [kind for kind in kinds.values() if kind.format in _RECORDS]
+    if form in ("json", "xml") and any(kind.format.startswith(form) for kind in records):
+        kind = next(kind for kind in records if kind.format.startswith(form))
+        return None if kind.skip else _record_part(member, kind, path)
+    tables = {name: kind for name, kind in kinds.items() if kind.format == "csv"}
+    if form != "csv" or not tables:
+        known = sorted({kind.format for kind in kinds.values()})
+        raise InputError(
+            f"{member.name} begins with {head.lstrip()[:20]!r}: it is no {' or '.join(known)}; is"
+            " it a file of this register? Download it again"
+        )
+    return _csv_part(member, tables, head, path.with_suffix(".csv"))
 
 
-def scan(part: FilePart, layout: FileLayout) -> pl.LazyFrame:
-    """The used columns of `part` as stripped text, empty text as null, with `ligne` (from 1).
+def _form(head: bytes) -> str:
+    """The format of a file by its first bytes."""
+    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    return {b"{": "json", b"[": "json", b"<": "xml"}.get(text[:1], "csv")
 
-    Raises:
-        InputError: a column that is not in `layout`, or one of `layout` that is missing.
-    """
-    _check_header(part, layout)
+
+# -- tables --------------------------------------------------------------------------
+
+
+def _csv_part(
+    member: Member, kinds: Mapping[str, FileKind], head: bytes, path: Path
+) -> FilePart | None:
+    first = head.decode("utf-8-sig", "replace").splitlines()[0]
+    headers = {name: _header(first, kind) for name, kind in kinds.items()}
+    kind = _kind_of(member.name, kinds, headers)
+    header = headers[kind.name]
+    if kind.skip:
+        return None
+    _check_header(member.name, kind, header)
+    is_cp1252 = _copy_as_utf8(member.open, path, kind.encoding)
+    if kind.quote == UNESCAPED:
+        _mark_fields(path, kind.separator)
     frame = pl.scan_csv(
-        part.path,
-        separator=layout.separator,
+        path,
+        separator=_FIELD_END if kind.quote == UNESCAPED else kind.separator,
+        quote_char=None if kind.quote in ("", UNESCAPED) else kind.quote,
         infer_schema=False,
-        new_columns=list(part.header),
-        row_index_name="ligne",
+        new_columns=list(header),
+        row_index_name=ROW,
         row_index_offset=1,
     )
-    columns = [name for name in part.header if name in layout.used]
+    # Polars counts the fields of a row only where it reads all columns; it would leave out the
+    # fields beyond the header without a word, and one too many means that the others are shifted.
+    frame = frame.map_batches(_same, projection_pushdown=False, streamable=True)
+    return FilePart(
+        kind, member.name, member.stem, _used(frame, kind, header), path, header, is_cp1252
+    )
+
+
+def _parquet_part(member: Member, kinds: Mapping[str, FileKind], path: Path) -> FilePart | None:
+    with member.open() as source, path.open("wb") as target:
+        shutil.copyfileobj(source, target, CHUNK)
+    frame = pl.scan_parquet(path)
+    schema = frame.collect_schema()
+    header = tuple(schema)
+    kind = _kind_of(member.name, kinds, dict.fromkeys(kinds, header))
+    if kind.skip:
+        return None
+    _check_header(member.name, kind, header)
+    text = [
+        pl.col(name).dt.to_string("iso") if dtype.is_temporal() else pl.col(name).cast(pl.String)
+        for name, dtype in schema.items()
+        if name in kind.used
+    ]
+    counted = frame.select(text).with_row_index(ROW, offset=1)
+    return FilePart(
+        kind, member.name, member.stem, _used(counted, kind, header), path, header, False
+    )
+
+
+def _same(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows
+
+
+def _header(first: str, kind: FileKind) -> tuple[str, ...]:
+    row = next(csv.reader([first], delimiter=kind.separator), [])
+    return tuple(name.strip() for name in row)
+
+
+def _kind_of(
+    name: str, kinds: Mapping[str, FileKind], headers: Mapping[str, Sequence[str]]
+) -> FileKind:
+    """The kind whose key columns are in the header; the only kind, if there is one."""
+    if len(kinds) == 1:
+        return next(iter(kinds.values()))
+    for kind in kinds.values():
+        if set(kind.key) <= set(headers[kind.name]):
+            return kind
+    known = " nor ".join(f"{kind.name} (column {', '.join(kind.key)})" for kind in kinds.values())
+    longest = max(headers.values(), key=len)
+    raise InputError(f"{name}: neither {known}; its columns are {', '.join(longest)}")
+
+
+def _used(frame: pl.LazyFrame, kind: FileKind, header: Sequence[str]) -> pl.LazyFrame:
+    columns = [name for name in header if name in kind.used]
     text = pl.col(columns).str.strip_chars()
     # Not `replace`: Polars 2.1 does not stream it and would hold the whole table.
     filled = pl.when(text != "").then(text).name.keep()
-    return frame.select(pl.col("ligne").cast(pl.Int64), filled)
+    lacking = [pl.lit(None, pl.String).alias(name) for name in kind.used if name not in set(header)]
+    return frame.select(pl.col(ROW).cast(pl.Int64), filled, *lacking)
 
 
-def _members(file: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    if file.suffix != ".zip":
-        yield file.name, lambda: file.open("rb")
-        return
-    try:
-        archive = zipfile.ZipFile(file)
-    except zipfile.BadZipFile as error:
-        raise InputError(f"{file} is no zip ({error}); download it again") from error
-    with archive:
-        names = sorted(n for n in archive.namelist() if n.endswith(".csv"))
-        if not names:
-            raise InputError(f"{file} holds no .csv; is it a file of this register?")
-        for name in names:
-            yield PurePosixPath(name).name, lambda name=name: archive.open(name)  # type: ignore[misc]
+def _check_header(name: str, kind: FileKind, header: Sequence[str]) -> None:
+    exact = {column for column in kind.ignored if not column.endswith("*")}
+    patterns = [column for column in kind.ignored if column.endswith("*")]
+    known = {*kind.used, *exact}
+    unknown = [
+        column
+        for column in header
+        if column not in known and not any(fnmatchcase(column, p) for p in patterns)
+    ]
+    missing = sorted(known - set(header) - kind.optional)
+    twice = sorted({column for column in header if header.count(column) > 1})
+    where = f"{name} as {kind.name}"
+    if unknown:
+        raise InputError(
+            f"{where}: unknown column {', '.join(map(repr, unknown))}; the register's layout has"
+            " changed: use the column or list it as ignored, with the reason"
+        )
+    if missing:
+        raise InputError(
+            f"{where}: expected column {', '.join(map(repr, missing))} is missing; the register's"
+            " layout has changed, or this is another file"
+        )
+    if twice:
+        raise InputError(f"{where}: column {', '.join(map(repr, twice))} is there twice")
 
 
-def _copy_as_utf8(open_member: Callable[[], IO[bytes]], path: Path) -> bool:
-    """Copy a member to `path`; return whether it was transcoded from Windows-1252."""
-    with open_member() as source, path.open("wb") as target:
-        if _copy_if_utf8(source, target):
-            return False
+def _copy_as_utf8(open_member: Callable[[], IO[bytes]], path: Path, encoding: str | None) -> bool:
+    """Copy a member to `path`; return whether it was transcoded without a declared encoding."""
+    if encoding is None:
+        with open_member() as source, path.open("wb") as target:
+            if _copy_if_utf8(source, target):
+                return False
     with open_member() as source, path.open("w", encoding="utf-8", newline="") as text:
-        reader = codecs.getreader(FALLBACK_ENCODING)(source, "replace")
+        reader = codecs.getreader(encoding or FALLBACK_ENCODING)(source, "replace")
         shutil.copyfileobj(reader, text, CHUNK)
-    return True
+    return encoding is None
 
 
 def _copy_if_utf8(source: IO[bytes], target: IO[bytes]) -> bool:
@@ -140,31 +257,78 @@ def _copy_if_utf8(source: IO[bytes], target: IO[bytes]) -> bool:
     return True
 
 
-def _header(path: Path, name: str) -> tuple[str, ...]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        first = file.readline()
-    if not first.strip():
-        raise InputError(f"{name} is empty; download it again")
-    # Registers publish with `;` or `,`; no published column name contains either.
-    separator = ";" if first.count(";") > first.count(",") else ","
-    return tuple(name.strip() for name in next(csv.reader([first], delimiter=separator)))
+def _mark_fields(path: Path, separator: str) -> None:
+    """Replace the separators of a file that quotes its fields and does not escape quotes inside.
+
+    Such a field ends only where a quote, the separator and a quote follow each other.
+    """
+    marked = path.with_suffix(".marked")
+    with (
+        path.open(encoding="utf-8-sig", newline="") as source,
+        marked.open("w", encoding="utf-8", newline="") as target,
+    ):
+        header = next(source).rstrip("\r\n").replace('"', "")
+        target.write(header.replace(separator, _FIELD_END) + "\n")
+        for line in source:
+            fields = line.rstrip("\r\n").removeprefix('"').removesuffix('"')
+            target.write(fields.replace(f'"{separator}"', _FIELD_END) + "\n")
+    marked.replace(path)
 
 
-def _check_header(part: FilePart, layout: FileLayout) -> None:
-    known = layout.used | layout.ignored.keys()
-    unknown = [name for name in part.header if name not in known]
-    missing = sorted(known - set(part.header))
-    twice = sorted({name for name in part.header if part.header.count(name) > 1})
-    where = f"{part.name} as {layout.name}"
-    if unknown:
+# -- records -------------------------------------------------------------------------
+
+
+def _record_part(member: Member, kind: FileKind, path: Path) -> FilePart:
+    path.mkdir()
+    try:
+        with member.open() as stream:
+            written = _write_records(_records(stream, kind), kind, path)
+    except (RecordError, PathError, EOFError, OSError) as error:
+        raise InputError(f"{member.name} as {kind.name}: {error}; download it again") from error
+    except _UnknownKeyError as error:
         raise InputError(
-            f"{where}: unknown column {', '.join(map(repr, unknown))}; the register's layout has"
-            " changed: use the column or list it as ignored, with the reason"
-        )
-    if missing:
-        raise InputError(
-            f"{where}: expected column {', '.join(map(repr, missing))} is missing; the register's"
-            " layout has changed, or this is another file"
-        )
-    if twice:
-        raise InputError(f"{where}: column {', '.join(map(repr, twice))} is there twice")
+            f"{member.name} as {kind.name}: unknown key {error.args[0]!r} in record"
+            f" {error.args[1]}; the register's layout has changed: use the key or list it as"
+            " ignored, with the reason"
+        ) from None
+    rows = pl.concat([pl.LazyFrame(schema=_record_schema(kind)), *map(pl.scan_parquet, written)])
+    return FilePart(kind, member.name, member.stem, rows, None, (), False)
+
+
+class _UnknownKeyError(Exception):
+    """A record has a key that is neither used nor ignored: its path, and the record's number."""
+
+
+def _records(stream: IO[bytes], kind: FileKind) -> Iterator[Any]:
+    if kind.format == "jsonl":
+        return record_stream.json_lines(stream)
+    if kind.format == "xml":
+        return record_stream.xml_elements(stream, kind.at[-1])
+    return record_stream.json_items(stream, kind.at, kind.envelope)
+
+
+def _record_schema(kind: FileKind) -> dict[str, pl.DataType]:
+    columns = {
+        name: pl.List(pl.String()) if path.is_list else pl.String()
+        for name, path in kind.paths.items()
+    }
+    return {ROW: pl.Int64(), **columns}
+
+
+def _write_records(records: Iterable[Any], kind: FileKind, folder: Path) -> list[Path]:
+    """Write the values under the paths of every record, BATCH records a file."""
+    known = json_paths.tree(kind.paths.values(), kind.ignored)
+    readers = {name: path.reader() for name, path in kind.paths.items()}
+    left, number, written = iter(records), 0, list[Path]()
+    while batch := list(islice(left, BATCH)):
+        for record in batch:
+            number += 1
+            if unknown := json_paths.unknown_key(record, known):
+                raise _UnknownKeyError(unknown, number)
+        rows = range(number - len(batch) + 1, number + 1)
+        columns: dict[str, Any] = {ROW: rows}
+        columns |= {name: [read(record) for record in batch] for name, read in readers.items()}
+        written.append(folder / f"{len(written):05}.parquet")
+        frame = pl.DataFrame(columns, schema=_record_schema(kind))
+        frame.write_parquet(written[-1], compression="lz4")
+    return written

@@ -22,7 +22,7 @@ import polars as pl
 from tqdm import tqdm
 
 from pipeline.canonical import COMPTES, ETATS, InputError
-from pipeline.registers import filing, frc_taxonomy, source_file, statement
+from pipeline.registers import filing, frc_taxonomy, packing, statement
 from pipeline.registers.filing import FilingError, FilingName
 from pipeline.registers.frc_taxonomy import Taxonomy
 from pipeline.registers.register import EXAMPLES, REJECTED, Register, RegisterRows, RowCounts
@@ -70,7 +70,7 @@ def read(files: Sequence[Path], work: Path) -> RegisterRows:
     batches = _write(_companies(places, taxonomy, outcome), work)
     empty = pl.LazyFrame(schema=dict(COMPTES))
     return RegisterRows(
-        stems=tuple(dict.fromkeys(source_file.stem(file) for file in files)),
+        stems=tuple(dict.fromkeys(packing.stem(file) for file in files)),
         kept=pl.concat([empty, *(pl.scan_parquet(path) for path in batches)]),
         rejected=pl.LazyFrame(outcome.rejected, schema=dict(REJECTED)),
         counts=_counts(outcome),

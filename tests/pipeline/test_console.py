@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pipeline import console, seeds
-from pipeline.registers import entity, uk_accounts
+from pipeline.registers import declaration_reader, entity, uk_accounts
 from pipeline.stages import rejections, sectors, statement_lines
 
 REASONS = {
@@ -19,7 +19,7 @@ REASONS = {
     sectors.ABSENT,
     entity.NO_ID,
     entity.NO_NAME,
-    entity.UNREADABLE_DATE,
+    *declaration_reader.UNREADABLE.values(),
     uk_accounts.CONTRADICTED,
     uk_accounts.NO_LINE,
     *(row["raison"] for row in seeds.read().tables["nace_hors"]),

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline import console, importing
+from pipeline import console, importing, registers
 from pipeline.canonical import InputError
-from pipeline.registers.uk_basic import LAYOUT
+from pipeline.registers import declaration
 from seeds import TABLES
 
 RAW = TABLES / "raw"
@@ -18,6 +18,8 @@ FILED = RAW / "uk" / "BasicCompanyData-accounts-sample.zip"
 ACCOUNTS = RAW / "uk" / "Accounts_Bulk_Data-sample.zip"
 EE = sorted((RAW / "ee").glob("*.zip"))
 
+DECLARED = Path(registers.__file__).parent / "uk-basic.toml"
+LAYOUT = declaration.read(DECLARED).files["BasicCompanyData"]
 HEADER = [*sorted(LAYOUT.used), *sorted(LAYOUT.ignored)]
 
 
@@ -203,7 +205,7 @@ def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "name", "content", "message"),
     [
-        ("uk", "a.csv", b"", "unknown source 'uk'; known: ee, uk-accounts, uk-basic"),
+        ("uk", "a.csv", b"", "unknown source 'uk'; known: be-kbo, cz-res, "),
         ("uk-basic", "a.csv", b"", "a.csv is empty"),
         ("uk-basic", "a.zip", b"PK but no", "a.zip is no zip"),
         ("uk-accounts", "a.zip", b"PK but no", "a.zip is no zip"),

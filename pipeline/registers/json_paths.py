@@ -1,0 +1,201 @@
+"""Paths into a published record, and the check that no key of it is unknown.
+
+A path names keys from the outside in, parted by `/`. Where a key holds a list, the first element
+counts, unless the path says otherwise:
+
+    forretningsadresse/poststed            the value, or null
+    names[type=1,endDate=]/name            of the first element with type 1 and without endDate
+    names[endDate]/name[]                  of every element that has an endDate: a list of text
+    previous_names[]/company_name          of every element
+    aktivitet                              a list of scalars is joined to one text
+
+A record has no header, so its keys are held to the declared paths one record at a time: a key that
+is neither used nor ignored stops the import with its path.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+SEPARATOR: Final = "/"
+REST: Final = "*"
+
+Value = Any
+Tree = Mapping[str, "Tree | None"]  # None: the value under the key is not looked into
+
+
+class PathError(Exception):
+    """A record does not have the declared shape."""
+
+
+class Step(NamedTuple):
+    """A key of a path; `tests` select elements of a list; `every` takes all of them."""
+
+    key: str
+    tests: tuple[tuple[str, str | None], ...]  # null: the key has some value
+    every: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A compiled path. `joined` stands between the scalars of a list."""
+
+    text: str
+    steps: tuple[Step, ...]
+    joined: str
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the path gives a list of text; a path gives one text otherwise."""
+        return any(step.every for step in self.steps)
+
+    def reader(self) -> Callable[[Value], Any]:
+        """A function from a record to the text, or list of text, that the path leads to.
+
+        The function raises PathError where the value is an object.
+        """
+        steps, joined = self.steps, self.joined
+        if self.is_list:
+            return lambda record: _every(record, steps) or None
+        if any(step.tests for step in steps):
+            return lambda record: _text(_walk(record, steps), joined)
+        keys = [step.key for step in steps]
+        return lambda record: _text(_plain(record, keys), joined)
+
+
+def parse(text: str, joined: str = ", ") -> Path:
+    """The path that `text` writes.
+
+    >>> parse("names[type=1,endDate=]/name").steps[0]
+    Step(key='names', tests=(('type', '1'), ('endDate', '')), every=False)
+
+    Raises:
+        PathError: a step without a key, or a bracket that is not closed.
+    """
+    steps = []
+    for part in text.split(SEPARATOR):
+        key, bracket, inside = part.partition("[")
+        if not key or (bracket and not inside.endswith("]")):
+            raise PathError(f"{text!r} is no path: write a/b, a[k=v]/b or a[]/b")
+        inside = inside.removesuffix("]")
+        tests = [test.partition("=") for test in inside.split(",") if test]
+        wanted = tuple((k, value if equals else None) for k, equals, value in tests)
+        steps.append(Step(key, wanted, bool(bracket) and not tests))
+    return Path(text, tuple(steps), joined)
+
+
+def tree(used: Iterable[Path], ignored: Iterable[str]) -> Tree:
+    """The keys that a record may have, from the paths used and the paths ignored.
+
+    An ignored path covers everything below it; a trailing `*` stands for the rest of a key.
+
+    Raises:
+        PathError: one path ends where another one goes on.
+    """
+    root: dict[str, Any] = {}
+    for path in used:
+        node = root
+        for step in path.steps[:-1]:
+            node = _child(node, step.key, path.text)
+            for key, _ in step.tests:
+                node.setdefault(key, None)
+        node.setdefault(path.steps[-1].key, None)
+    for text in ignored:
+        *outer, last = text.split(SEPARATOR)
+        node = root
+        for key in outer:
+            node = _child(node, key, text)
+        if last in node:
+            raise PathError(f"{text!r} is ignored and used; say one of them")
+        node[last] = None
+    return root
+
+
+def _child(node: dict[str, Any], key: str, text: str) -> dict[str, Any]:
+    child = node.setdefault(key, {})
+    if child is None:
+        raise PathError(f"{text!r} goes on below a path that ends at {key!r}")
+    assert isinstance(child, dict)
+    return child
+
+
+def unknown_key(record: Value, known: Tree) -> str | None:
+    """The path of the first key of `record` that is not in `known`; null if there is none."""
+    if isinstance(record, list):
+        return next((found for item in record if (found := unknown_key(item, known))), None)
+    if not isinstance(record, dict):
+        return None
+    if not record.keys() <= known.keys() and (key := _first_unknown(record, known)):
+        return key
+    for key, value in record.items():
+        below = known.get(key)
+        if below is not None and value and (found := unknown_key(value, below)):
+            return f"{key}{SEPARATOR}{found}"
+    return None
+
+
+def _first_unknown(record: Mapping[str, Value], known: Tree) -> str | None:
+    stems = tuple(key[:-1] for key in known if key.endswith(REST))
+    return next((key for key in record if key not in known and not key.startswith(stems)), None)
+
+
+def _plain(value: Value, keys: Iterable[str]) -> Value:
+    for key in keys:
+        if isinstance(value, list):
+            value = value[0] if value else None
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def _walk(value: Value, steps: Iterable[Step]) -> Value:
+    for step in steps:
+        if isinstance(value, list):
+            value = value[0] if value else None
+        if not isinstance(value, dict):
+            return None
+        value = _selected(value.get(step.key), step)
+    return value
+
+
+def _selected(value: Value, step: Step) -> Value:
+    if not step.tests or value is None:
+        return value
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if all(_matches(item, *test) for test in step.tests)]
+
+
+def _matches(item: Value, key: str, wanted: str | None) -> bool:
+    found = item.get(key)
+    text = "" if found is None else str(found)
+    return bool(text) if wanted is None else text == wanted
+
+
+def _every(value: Value, steps: tuple[Step, ...]) -> list[str]:
+    """The texts under every element that the steps lead to, in their order."""
+    if not steps:
+        text = _text(value, ", ")
+        return [text] if text is not None else []
+    if isinstance(value, list):
+        return [text for item in value for text in _every(item, steps)]
+    if not isinstance(value, dict):
+        return []
+    step, *rest = steps
+    return _every(_selected(value.get(step.key), step), tuple(rest))
+
+
+def _text(value: Value, joined: str) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return joined.join(t for item in value if (t := _text(item, joined)) is not None) or None
+    if isinstance(value, dict):
+        if value:
+            raise PathError(f"an object with {', '.join(value)} stands where a value was expected")
+        return None
+    return str(value)

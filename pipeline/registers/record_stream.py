@@ -1,0 +1,214 @@
+"""Records of JSON, JSON lines and XML files, one at a time.
+
+Memory holds one chunk of the file and one record, whatever the size of the file: registers publish
+arrays of several gigabytes. Every record is plain values (dict, list, text, numbers), those of XML
+in the form that GLEIF gives its own JSON: text under `$`, attributes under `@name`, elements that
+repeat as a list.
+"""
+
+import codecs
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any, Final
+
+import orjson
+
+CHUNK: Final = 1 << 20  # bytes
+
+
+class RecordError(Exception):
+    """A file is no JSON or XML of the declared form; the message says where."""
+
+
+def json_lines(stream: IO[bytes]) -> Iterator[Any]:
+    """The value on each line that is not blank.
+
+    Raises:
+        RecordError: naming the line that is no JSON.
+    """
+    for number, line in enumerate(stream, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise RecordError(f"line {number} is no JSON ({error})") from error
+
+
+def json_items(stream: IO[bytes], at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
+    """The elements of the array, or the one object, that the keys `at` lead to.
+
+    Args:
+        envelope: keys beside those of `at`, with the reasons why they are ignored.
+
+    Raises:
+        RecordError: the file is no JSON, ends early, lacks a key of `at`, or has a key beside it
+            that is not in `envelope`.
+    """
+    scanner = _Scanner(stream)
+    yield from _items(scanner, at, envelope)
+    if scanner.peek():
+        raise RecordError(f"text after the end of the JSON value: {scanner.shown()}")
+
+
+def _items(scanner: "_Scanner", at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
+    if scanner.peek() == "[":
+        for _ in scanner.elements("[", "]"):
+            yield from _inside(scanner.value(), at, envelope)
+    elif not at:
+        yield scanner.value()
+    elif scanner.peek() == "{":
+        found = False
+        for _ in scanner.elements("{", "}"):
+            key = scanner.key()
+            if key == at[0]:
+                found = True
+                yield from _items(scanner, at[1:], envelope)
+            elif key in envelope:
+                scanner.value()
+            else:
+                raise RecordError(f"unknown key {key!r} beside {at[0]!r}")
+        if not found:
+            raise RecordError(f"no key {at[0]!r}")
+    else:
+        raise RecordError(f"no object with the key {at[0]!r}: {scanner.shown()}")
+
+
+def _inside(value: Any, at: Sequence[str], envelope: Mapping[str, str]) -> Iterator[Any]:
+    """The records in an element of an array: a register may publish answers or bare records."""
+    if not at or not isinstance(value, dict) or at[0] not in value:
+        yield value
+        return
+    if unknown := [key for key in value if key != at[0] and key not in envelope]:
+        raise RecordError(f"unknown key {unknown[0]!r} beside {at[0]!r}")
+    found = value[at[0]]
+    for item in found if isinstance(found, list) else [found]:
+        yield from _inside(item, at[1:], envelope)
+
+
+class _Scanner:
+    """A JSON text read by chunks; `value` decodes one value, however long."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
+        self._decoder = json.JSONDecoder()
+        self._text = ""
+        self._at = 0
+        self._ended = False
+
+    def peek(self) -> str:
+        """The next character that is no blank; empty at the end."""
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in " \t\r\n":
+                self._at += 1
+            if self._at < len(self._text) or not self._read(CHUNK):
+                return self._text[self._at : self._at + 1]
+
+    def value(self) -> Any:
+        self.peek()
+        more = CHUNK
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+                # A number at the end of a chunk may go on in the next.
+                if end < len(self._text) or not self._read(more):
+                    self._at = end
+                    return value
+            except json.JSONDecodeError as error:
+                if not self._read(more):
+                    raise RecordError(f"no JSON: {error.msg} at {self.shown()}") from error
+            more *= 2
+
+    def key(self) -> str:
+        key = self.value()
+        self._take(":")
+        return str(key)
+
+    def elements(self, opened: str, closed: str) -> Iterator[None]:
+        """Stand before each element in turn; the caller reads it."""
+        self._take(opened)
+        if self.peek() == closed:
+            self._take(closed)
+            return
+        while True:
+            yield
+            if self.peek() == closed:
+                self._take(closed)
+                return
+            self._take(",")
+
+    def shown(self) -> str:
+        return repr(self._text[self._at : self._at + 40]) if self.peek() else "the end of the file"
+
+    def _take(self, character: str) -> None:
+        if self.peek() != character:
+            raise RecordError(f"expected {character!r}, found {self.shown()}")
+        self._at += 1
+
+    def _read(self, size: int) -> bool:
+        if self._ended:
+            return False
+        chunk = self._stream.read(size)
+        self._ended = not chunk
+        try:
+            more = self._utf8.decode(chunk, final=self._ended)
+        except UnicodeDecodeError as error:
+            raise RecordError(f"no UTF-8: {error}") from error
+        self._text = self._text[self._at :] + more
+        self._at = 0
+        return bool(more) or (not self._ended and self._read(size))
+
+
+def xml_elements(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
+    """Every element called `name`, in any namespace, as plain values.
+
+    Raises:
+        RecordError: the file is no XML, or ends early.
+    """
+    prefixes = {"http://www.w3.org/XML/1998/namespace": "xml"}
+    outer: list[ET.Element] = []
+    try:
+        for event, found in ET.iterparse(stream, events=("start", "end", "start-ns")):
+            if event == "start-ns":
+                prefix, namespace = found
+                prefixes[namespace] = prefix
+            elif event == "start":
+                outer.append(found)
+            else:
+                outer.pop()
+                namespace, local = _names(found.tag)
+                if local == name:
+                    yield _plain(found, namespace, prefixes)
+                    # What was read is let go, or the whole file would be held.
+                    outer[-1].clear()
+    except ET.ParseError as error:
+        raise RecordError(f"no XML: {error}") from error
+
+
+def _names(tag: str) -> tuple[str, str]:
+    """The namespace and the local name of a tag as ElementTree writes it."""
+    namespace, _, local = tag.rpartition("}")
+    return namespace.removeprefix("{"), local
+
+
+def _plain(element: ET.Element, own: str, prefixes: Mapping[str, str]) -> dict[str, Any]:
+    """An element as plain values; names of another namespace than `own` keep their prefix."""
+
+    def key(tag: str) -> str:
+        namespace, local = _names(tag)
+        return local if namespace in ("", own) else f"{prefixes[namespace]}:{local}"
+
+    found: dict[str, Any] = {f"@{key(name)}": value for name, value in element.attrib.items()}
+    if element.text and element.text.strip():
+        found["$"] = element.text
+    for child in element:
+        name, value = key(child.tag), _plain(child, own, prefixes)
+        if name not in found:
+            found[name] = value
+        elif isinstance(found[name], list):
+            found[name].append(value)
+        else:
+            found[name] = [found[name], value]
+    return found

@@ -1,0 +1,47 @@
+"""Expressions of a declaration: SQL over text columns, with errors that name the expression.
+
+Polars reads the SQL. An empty text is no value: an expression that gives one gives null.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from pipeline.canonical import InputError
+
+
+def expression(sql: str, place: str, columns: Mapping[str, pl.DataType]) -> pl.Expr:
+    """The Polars expression of `sql` over `columns`.
+
+    Raises:
+        InputError: it is no SQL, or reads a column that is not there; `place` is named.
+    """
+    try:
+        read = pl.sql_expr(sql)
+        roots = set(read.meta.root_names())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise InputError(f"{place}: {sql}: {first_line(error)}") from error
+    if unknown := sorted(roots - columns.keys()):
+        raise InputError(
+            f"{place}: {sql}: no column {', '.join(map(repr, unknown))}; there are"
+            f" {', '.join(columns)}"
+        )
+    return read
+
+
+def text(found: pl.Expr) -> pl.Expr:
+    """The value as text, null for an empty one."""
+    as_text = found.cast(pl.String)
+    return pl.when(as_text != "").then(as_text)
+
+
+def iso_date(published: pl.Expr, formats: Sequence[str]) -> pl.Expr:
+    """The ISO text of a date in one of the strptime `formats`; null if it is no date."""
+    return pl.coalesce(
+        published.str.to_date(form, strict=False).dt.to_string("iso") for form in formats
+    )
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error of Polars; the others are advice."""
+    return str(error).split("\n", 1)[0]

@@ -1,0 +1,249 @@
+"""The language of declared registers, and the errors of their reader."""
+
+import bz2
+import gzip
+import json
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pipeline import console
+from pipeline.canonical import InputError
+from pipeline.registers import FOLDER, REGISTERS, declaration, declaration_reader
+from pipeline.registers.declaration import DeclarationError
+
+TOML = """
+main = "companies"
+[file.companies]
+used = ["id", "name", "founded", "staff"]
+ignored = { fax = "nobody has one" }
+[columns]
+iso2 = "'LV'"
+id = "id"
+nom = "name"
+date_creation = { date = "founded", format = ["%Y-%m-%d", "%d.%m.%Y"] }
+effectif = "staff"
+[drop]
+"personne physique" = "name LIKE 'IK %'"
+[reject]
+"numéro nul" = { when = "id = '0'", show = "name" }
+[note]
+"sans date" = "founded IS NULL"
+"""
+CSV = """id,name,founded,staff,fax
+1,Rīga SIA,2001-02-03,12,
+2,IK Jānis,2001-02-03,,
+0,Liepāja SIA,,,
+3,Ventspils AS,04.05.2006,trīs,
+4,,2001-02-03,,
+5,Żabka SIA,5 mai 2006,0.0,
+"""
+
+
+def _declared(tmp_path: Path, toml: str = TOML) -> declaration.Declaration:
+    path = tmp_path / "lv-test.toml"
+    path.write_text(toml, encoding="utf-8")
+    return declaration.read(path)
+
+
+def _published(tmp_path: Path, content: str = CSV, name: str = "companies.csv") -> Path:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_every_row_is_kept_dropped_or_rejected_with_its_reason(tmp_path: Path) -> None:
+    found = declaration_reader.read(_declared(tmp_path), [_published(tmp_path)], tmp_path)
+
+    assert found.kept.select("id", "nom", "date_creation", "effectif").collect().rows() == [
+        ("1", "Rīga SIA", "2001-02-03", 12),
+        ("3", "Ventspils AS", "2006-05-04", None),
+        ("5", "Żabka SIA", None, 0),
+    ]
+    assert found.counts.dropped == {"personne physique": 1}
+    assert found.counts.rejected == {"numéro nul": 1, "sans nom": 1}
+    assert found.rejected.select("ligne", "motif", "detail").collect().rows() == [
+        (3, "numéro nul", "Liepāja SIA"),
+        (5, "sans nom", None),
+    ]
+    assert found.counts.noted == {"sans date": 1, "date illisible": 1, "effectif illisible": 1}
+    assert found.counts.examples == {
+        "date illisible": ("5 mai 2006",),
+        "effectif illisible": ("trīs",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("main =", "mian ="), r"\[mian\]: no such key"),
+        (("used =", "usde ="), r"\[file\.companies\.usde\]: no such key"),
+        (('main = "companies"', 'main = "firms"'), r"\[main\]: 'firms' is not declared"),
+        (("nom =", "name ="), r"\[columns\]: 'name' is not declared"),
+        (("{ date", "{ dat"), r"\[columns\.date_creation\.dat\]: no such key"),
+        (("[note]", "[note"), r"lv-test\.toml: no TOML"),
+    ],
+)
+def test_a_declaration_that_says_something_unknown_is_refused(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        _declared(tmp_path, TOML.replace(*change))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ('nom = "name"', 'nom = "naem"'),
+            r"lv-test\.toml \[columns\] nom: naem: no column 'naem'",
+        ),
+        (('= "staff"', '= "HEADS(staff)"'), r"\[columns\] effectif: HEADS\(staff\): unsupported"),
+        (("founded IS NULL", "founded IS NUL"), r"\[note\] sans date: founded IS NUL"),
+    ],
+)
+def test_an_expression_that_cannot_be_read_is_named(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    found = _declared(tmp_path, TOML.replace(*change))
+
+    with pytest.raises(InputError, match=message):
+        declaration_reader.read(found, [_published(tmp_path)], tmp_path)
+
+
+def test_an_expression_that_fails_is_named_with_its_file_and_row(tmp_path: Path) -> None:
+    found = _declared(tmp_path, TOML.replace('= "staff"', '= "CAST(staff AS BIGINT)"'))
+
+    with pytest.raises(
+        InputError,
+        match=r"companies\.csv row 4: lv-test\.toml \[columns\] effectif = CAST\(staff AS BIGINT\)",
+    ):
+        declaration_reader.read(found, [_published(tmp_path)], tmp_path)
+
+
+def test_a_row_with_too_many_fields_is_named(tmp_path: Path) -> None:
+    published = _published(tmp_path, CSV + "6,Rīga,2001-01-01,1,,more\n")
+
+    with pytest.raises(InputError, match=r"companies\.csv: no readable CSV: row 7 has more fields"):
+        declaration_reader.read(_declared(tmp_path), [published], tmp_path)
+
+
+def test_a_page_of_html_is_no_register(tmp_path: Path) -> None:
+    published = _published(tmp_path, "<!DOCTYPE html><title>502</title>")
+
+    with pytest.raises(InputError, match=r"companies\.csv begins with b'<!DOCTYPE html>.*no csv"):
+        declaration_reader.read(_declared(tmp_path), [published], tmp_path)
+
+
+@pytest.mark.parametrize("packing", ["zip", "gz", "bz2", "parquet"])
+def test_packing_and_parquet_change_nothing(tmp_path: Path, packing: str) -> None:
+    plain = declaration_reader.read(_declared(tmp_path), [_published(tmp_path)], tmp_path)
+    expected = plain.kept.collect()
+    packed = tmp_path / f"companies.csv.{packing}"
+    if packing == "zip":
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("companies.csv", CSV)
+            archive.writestr("README.txt", "not a table")
+    elif packing == "parquet":
+        pl.read_csv(tmp_path / "companies.csv", infer_schema=False).write_parquet(packed)
+    else:
+        packed.write_bytes({"gz": gzip, "bz2": bz2}[packing].compress(CSV.encode()))
+    work = tmp_path / "work"
+    work.mkdir()
+
+    found = declaration_reader.read(_declared(tmp_path), [packed], work)
+
+    assert found.kept.collect().equals(expected)
+
+
+JSON = """
+main = "records"
+[file.records]
+format = "json"
+at = "data/items"
+envelope = { count = "how many there are" }
+ignored = { "meta/read" = "of the answer, not of the company" }
+[file.records.paths]
+id = "id"
+nom = "names[type=1,end=]/name"
+anciens = "names[type=1]/name[]"
+lignes = { path = "address/lines", joined = " / " }
+actif = "active"
+capital = "capital"
+[columns]
+iso2 = "'LV'"
+id = "id"
+nom = "nom"
+adresse = "lignes"
+statut = "CASE actif WHEN 'true' THEN 'Aktīvs' END"
+capital_social = "capital"
+noms_anterieurs = "anciens"
+"""
+RECORD = {
+    "id": 7,
+    "names": [{"type": 1, "name": "Vecā SIA", "end": "2001"}, {"type": 1, "name": "Jaunā SIA"}],
+    "address": {"lines": ["Brīvības iela 1", "", None, "2. stāvs"]},
+    "active": True,
+    "capital": 2500.5,
+    "meta": {"read": {"at": 1}},
+}
+
+
+def _records(tmp_path: Path, *records: object, **beside: object) -> Path:
+    body = {"count": len(records), **beside, "data": {"items": list(records)}}
+    return _published(tmp_path, json.dumps(body), "records.json")
+
+
+def test_a_record_is_read_by_its_paths(tmp_path: Path) -> None:
+    found = declaration_reader.read(
+        _declared(tmp_path, JSON), [_records(tmp_path, RECORD)], tmp_path
+    )
+
+    [row] = found.kept.collect().to_dicts()
+    assert (row["id"], row["nom"], row["statut"]) == ("7", "Jaunā SIA", "Aktīvs")
+    assert row["adresse"] == "Brīvības iela 1 / 2. stāvs"
+    assert row["capital_social"] == 2500.5
+    assert row["noms_anterieurs"] == ["Vecā SIA", "Jaunā SIA"]
+
+
+@pytest.mark.parametrize(
+    ("record", "beside", "message"),
+    [
+        (RECORD | {"fax": 1}, {}, r"unknown key 'fax' in record 2"),
+        (RECORD | {"address": {"line": 1}}, {}, r"unknown key 'address/line' in record 2"),
+        (RECORD | {"names": [{"type": 1, "nom": "x"}]}, {}, r"unknown key 'names/nom' in record 2"),
+        (RECORD | {"capital": {"sum": 1}}, {}, r"an object with sum stands where a value"),
+        (RECORD, {"page": 2}, r"unknown key 'page' beside 'data'"),
+    ],
+)
+def test_an_unknown_key_stops_the_import_with_its_path(
+    tmp_path: Path, record: object, beside: dict[str, object], message: str
+) -> None:
+    published = _records(tmp_path, RECORD, record, **beside)
+
+    with pytest.raises(InputError, match=rf"records\.json as records: {message}"):
+        declaration_reader.read(_declared(tmp_path, JSON), [published], tmp_path)
+
+
+def test_a_cut_json_file_is_refused(tmp_path: Path) -> None:
+    published = _records(tmp_path, RECORD)
+    published.write_bytes(published.read_bytes()[:-20])
+
+    with pytest.raises(
+        InputError, match=r"records\.json as records: no JSON: .*; download it again"
+    ):
+        declaration_reader.read(_declared(tmp_path, JSON), [published], tmp_path)
+
+
+@pytest.mark.parametrize("source", sorted(path.stem for path in FOLDER.glob("*.toml")))
+def test_every_reason_of_a_register_has_english_words(source: str) -> None:
+    found = declaration.read(FOLDER / f"{source}.toml")
+    reasons = {*found.drop, *found.reject, *found.note}
+    reasons |= {join.orphans for join in found.joins.values() if join.orphans}
+    reasons |= {d.unknown for d in found.derived.values() if d.unknown}
+
+    for reason in reasons:
+        words = REGISTERS[source].english.get(reason) or console.english(reason)
+        assert words.isascii(), reason

@@ -1,0 +1,102 @@
+"""France: the excerpt of SIRENE, and rows of the same layout for what it does not hold."""
+
+import csv
+from pathlib import Path
+
+import polars as pl
+
+from tests.pipeline.registers.reading import RAW, company, read
+
+UNITS = RAW / "fr" / "StockUniteLegale_utf8.csv"
+SEATS = RAW / "fr" / "StockEtablissement_utf8.csv"
+
+
+def _units(path: Path, *changes: dict[str, str]) -> Path:
+    """The published header, and the first published row once for each of `changes`."""
+    with UNITS.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        first = next(rows)
+        names = list(rows.fieldnames or [])
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(first | change for change in changes)
+    return path
+
+
+def test_every_unit_is_kept_with_its_seat(tmp_path: Path) -> None:
+    found = read("fr-sirene", [UNITS, SEATS], tmp_path)
+
+    assert (found.counts.read, found.counts.kept) == (5, 5)
+    assert (found.counts.dropped, found.counts.rejected, found.counts.noted) == ({}, {}, {})
+    assert company(found, "213300759") == {
+        "iso2": "FR",
+        "id": "213300759",
+        "nom": "COMMUNE DE BRUGES",
+        "forme": "Commune et commune nouvelle",
+        "statut": "Active",
+        "ville": "BRUGES",
+        "code_postal": "33520",
+        "region": "33",
+        "adresse": "87 AVENUE CHARLES DE GAULLE",
+        "date_creation": "1980-01-01",
+        "tranche_effectif": "32",
+        "nace_code": "84.11",
+        "nace_version": "2",
+    }
+
+
+def test_parquet_gives_what_csv_gives(tmp_path: Path) -> None:
+    expected = read("fr-sirene", [UNITS, SEATS], tmp_path).kept.collect()
+    files = [
+        tmp_path / "StockUniteLegale_utf8.parquet",
+        tmp_path / "StockEtablissement_utf8.parquet",
+    ]
+    for published, file in zip((UNITS, SEATS), files, strict=True):
+        typed = pl.read_csv(published, infer_schema=False).with_columns(
+            pl.col("^dateCreation.*$").str.to_date(), pl.col("^etablissementSiege$") == "true"
+        )
+        typed.write_parquet(file)
+    work = tmp_path / "work"
+    work.mkdir()
+
+    assert read("fr-sirene", files, work).kept.collect().equals(expected)
+
+
+def test_persons_partial_diffusion_and_ceased_units_are_dropped_and_counted(tmp_path: Path) -> None:
+    units = _units(
+        tmp_path / "units.csv",
+        {"siren": "000000001", "categorieJuridiqueUniteLegale": "1000"},
+        {
+            "siren": "000000002",
+            "statutDiffusionUniteLegale": "P",
+            "denominationUniteLegale": "[ND]",
+        },
+        {"siren": "000000003", "etatAdministratifUniteLegale": "C"},
+        {"siren": "000000004", "trancheEffectifsUniteLegale": "NN"},
+    )
+
+    found = read("fr-sirene", [units, SEATS], tmp_path)
+
+    assert found.counts.dropped == {"cessée": 1, "diffusion partielle": 1, "personne physique": 1}
+    assert found.counts.noted == {"siège absent": 1}
+    assert found.kept.select("id", "tranche_effectif").collect().rows() == [("000000004", None)]
+
+
+def test_the_activity_is_of_the_newest_nomenclature_that_is_a_nace(tmp_path: Path) -> None:
+    nomenclature = "nomenclatureActivitePrincipaleUniteLegale"
+    activity, naf25 = "activitePrincipaleUniteLegale", "activitePrincipaleNAF25UniteLegale"
+    units = _units(
+        tmp_path / "units.csv",
+        {"siren": "000000001", activity: "62.01Z", naf25: "62.10Y"},
+        {"siren": "000000002", activity: "62.01Z"},
+        {"siren": "000000003", activity: "72.2C", nomenclature: "NAFRev1"},
+    )
+
+    found = read("fr-sirene", [units, SEATS], tmp_path)
+
+    assert found.kept.select("nace_code", "nace_version").collect().rows() == [
+        ("62.10", "2.1"),
+        ("62.01", "2"),
+        (None, None),
+    ]

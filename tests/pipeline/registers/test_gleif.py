@@ -1,0 +1,158 @@
+"""GLEIF: the excerpt of the golden copy, and the two other forms in which it is published."""
+
+import csv
+import json
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tests.pipeline.registers.reading import RAW, company, read, rejected
+
+GLEIF = RAW / "gleif" / "lei2-intra-day-20240505-0000.json.zip"
+
+
+def test_every_record_is_accounted_for(tmp_path: Path) -> None:
+    found = read("gleif", [GLEIF], tmp_path)
+
+    assert (found.counts.read, found.counts.kept) == (427, 175)
+    assert found.counts.dropped == {
+        "hors des pays servis": 236,
+        "pas une société": 5,
+        "personne physique": 3,
+    }
+    assert found.counts.rejected == {
+        "aucun registre (RA999999)": 6,
+        "registre sans correspondance": 2,
+    }
+    assert [detail for reason, detail in rejected(found) if str(reason).startswith("registre")] == [
+        "ES RA000533 MA-152437-8",
+        "ES RA000533 B-146674-8",
+    ]
+    assert Counter(found.kept.select("iso2").collect()["iso2"]) == {
+        "AT": 1, "BE": 31, "CH": 2, "CZ": 2, "DE": 12, "DK": 12, "EE": 2, "ES": 6, "FI": 1,
+        "FR": 34, "IE": 2, "IT": 13, "LT": 3, "NL": 3, "NO": 17, "PL": 1, "PT": 7, "SE": 13,
+        "SK": 1, "UK": 12,
+    }  # fmt: skip
+    assert found.kept.collect()["lei"].str.contains(r"^[0-9A-Z]{18}[0-9]{2}$").all()
+
+
+def test_a_record_becomes_a_company(tmp_path: Path) -> None:
+    found = read("gleif", [GLEIF], tmp_path)
+
+    assert company(found, "506817458") == {
+        "iso2": "PT",
+        "id": "506817458",
+        "nom": "FARMÁCIA DULCE CAÇADOR, LDA",
+        "forme": "Sociedade por Quotas",
+        "statut": "Active",
+        "ville": "Leiria",
+        "code_postal": "2415-690",
+        "adresse": "Rua Agostinho Oliveira Bernardes, 2",
+        "date_creation": "2004-01-27",
+        "lei": "894500TIVBXFTLRKP875",
+        "date_source": "2024-05-04",
+    }
+    assert company(found, "0452884882")["noms_anterieurs"] == ["BALAK METAALBESCHERMING"]
+
+
+def test_a_number_becomes_the_identifier_of_its_country(tmp_path: Path) -> None:
+    kept = read("gleif", [GLEIF], tmp_path).kept.collect()
+    ids = dict(zip(kept["nom"], kept["id"], strict=True))
+
+    assert ids["Glock Gut- und Forstverwaltung GmbH"] == "FN258571b"  # AT, published as 258571b
+    assert ids["Perlsoft GmbH"] == "CHE105163532"  # CH, as CHE-105.163.532
+    assert ids["MONTGOMERY HOLDING AS"] == "922540586"  # NO, as 922 540 586
+    assert ids["Becura AB"] == "5592193469"  # SE, as 559219-3469
+    assert ids["Modulight Oy"] == "1603878-3"  # FI, as it is
+    assert ids["PEG Ingenieur GmbH"] == "D2601V_HRB237237"  # DE, HRB 237237 of the court of Munich
+    assert ids["jens steffien ZAHNTECHNIK gmbh"] == "X1721R_HRB1067BS"
+
+
+def test_xml_and_csv_give_what_json_gives(tmp_path: Path) -> None:
+    expected = read("gleif", [GLEIF], tmp_path).kept.collect()
+    with zipfile.ZipFile(GLEIF) as archive:
+        records = json.loads(archive.read(archive.namelist()[0]))["records"]
+    xml = tmp_path / "lei2.xml"
+    xml.write_text(
+        '<lei:LEIData xmlns:lei="http://www.gleif.org/data/schema/leidata/2016"'
+        ' xmlns:gleif="http://www.gleif.org/data/schema/extension"><lei:LEIHeader/><lei:LEIRecords>'
+        + "".join(_xml("lei:LEIRecord", record) for record in records)
+        + "</lei:LEIRecords></lei:LEIData>",
+        encoding="utf-8",
+    )
+    table = tmp_path / "lei2.csv"
+    _write_csv(table, records)
+
+    for number, file in enumerate((xml, table)):
+        work = tmp_path / f"work{number}"
+        work.mkdir()
+        found = read("gleif", [file], work).kept.collect()
+        lists = [] if file is xml else ["adresse", "noms_anterieurs"]  # a CSV has the first of each
+        assert found.drop(lists).equals(expected.drop(lists)), file.name
+
+
+def _xml(name: str, value: Any) -> str:
+    """A record in the form of LEI-CDF: what GLEIF makes its JSON from."""
+    escape = str.maketrans({"&": "&amp;", "<": "&lt;", '"': "&quot;"})
+    attributes = "".join(
+        f' {key[1:]}="{str(text).translate(escape)}"'
+        for key, text in value.items()
+        if key.startswith("@")
+    )
+    inside = str(value.get("$", "")).translate(escape)
+    for key, below in value.items():
+        if key[0] not in "@$":
+            tag = key if ":" in key else f"lei:{key}"
+            for item in below if isinstance(below, list) else [below or {}]:
+                inside += _xml(tag, item)
+    return f"<{name}{attributes}>{inside}</{name}>"
+
+
+def _write_csv(path: Path, records: list[Any]) -> None:
+    rows = [dict(_flat(record)) for record in records]
+    names = dict.fromkeys(name for row in rows for name in row)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(names))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _flat(value: Any, name: str = "") -> list[tuple[str, object]]:
+    """The columns of a record as GLEIF names them in its CSV."""
+    if isinstance(value, list):
+        return [pair for n, item in enumerate(value, 1) for pair in _flat(item, f"{name}.{n}")]
+    if not isinstance(value, dict):
+        return [(name, value)]
+    found: list[tuple[str, object]] = []
+    for key, below in value.items():
+        if key == "$":
+            found.append((name, below))
+        else:
+            step = key.removeprefix("@").replace("xml:lang", "xmllang").split(":")[-1]
+            found += _flat(below, f"{name}.{step}" if name else step)
+    return found
+
+
+def test_a_country_without_a_table_row_is_rejected_and_never_guessed(tmp_path: Path) -> None:
+    with zipfile.ZipFile(GLEIF) as archive:
+        records = json.loads(archive.read(archive.namelist()[0]))["records"]
+    portuguese = records[0]
+    authority = portuguese["Entity"]["RegistrationAuthority"]
+    unknown = json.loads(json.dumps(portuguese))
+    unknown["Entity"]["RegistrationAuthority"]["RegistrationAuthorityID"]["$"] = "RA000001"
+    wrong = json.loads(json.dumps(portuguese))
+    wrong["Entity"]["RegistrationAuthority"]["RegistrationAuthorityEntityID"]["$"] = "5068174581"
+    file = tmp_path / "lei2.json"
+    file.write_text(json.dumps({"records": [portuguese, unknown, wrong]}), encoding="utf-8")
+
+    found = read("gleif", [file], tmp_path)
+
+    assert authority["RegistrationAuthorityID"]["$"] == "RA000487"
+    assert found.kept.select(pl.len()).collect().item() == 1
+    assert rejected(found) == [
+        ("registre sans correspondance", "PT RA000001 506817458"),
+        ("numéro d'une autre forme", "PT RA000487 5068174581"),
+    ]

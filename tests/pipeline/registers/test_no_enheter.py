@@ -1,0 +1,79 @@
+"""Norway: the two excerpts of Enhetsregisteret, JSON of 2026 and CSV of 2024."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.canonical import InputError
+from tests.pipeline.registers.reading import RAW, company, read
+
+JSON = RAW / "no" / "enheter_6.json"
+CSV = RAW / "no" / "enheter_2024_54col.csv"
+
+
+def test_every_unit_is_kept(tmp_path: Path) -> None:
+    found = read("no-enheter", [JSON], tmp_path)
+
+    assert (found.counts.read, found.counts.kept) == (6, 6)
+    assert company(found, "923609016") == {
+        "iso2": "NO",
+        "id": "923609016",
+        "nom": "EQUINOR ASA",
+        "forme": "Allmennaksjeselskap",
+        "statut": "Aktiv",
+        "ville": "STAVANGER",
+        "code_postal": "4035",
+        "region": "STAVANGER",
+        "adresse": "Forusbeen 50",
+        "date_creation": "1972-09-18",
+        "effectif": 21408,
+        "capital_social": 6392018780.0,
+        "capital_devise": "NOK",
+        "nace_code": "06.100",
+        "nace_version": "2.1",
+        "nace_secondaires": ["06.200", "19.200"],
+        "description": (
+            "Selv, eller gjennom deltakelse i eller sammen med andre selskaper å utvikle, produsere"
+            " og markedsføre ulike former for energi, avledede produkter og tjenester, samt annen"
+            " virksomhet. Utleie av bygg og anlegg."
+        ),
+        "site_web": "www.equinor.com",
+        "telephone": "51 99 00 00",
+    }
+
+
+def test_the_csv_of_2024_is_of_nace_rev_2(tmp_path: Path) -> None:
+    found = read("no-enheter", [CSV], tmp_path)
+
+    assert (found.counts.read, found.counts.kept) == (4, 4)
+    row = company(found, "810034882")
+    assert (row["nace_code"], row["nace_version"], row["effectif"]) == ("43.210", "2", 11)
+    assert (row["adresse"], row["date_creation"]) == ("Langgata 87", "1977-06-15")
+
+
+def test_sole_traders_are_dropped_and_a_state_is_told(tmp_path: Path) -> None:
+    units = json.loads(JSON.read_text(encoding="utf-8"))
+    units[0]["organisasjonsform"]["kode"] = "ENK"
+    units[1]["konkurs"] = True
+    units[2]["underAvvikling"] = True
+    file = tmp_path / "enheter_alle.json"
+    file.write_text(json.dumps(units), encoding="utf-8")
+
+    found = read("no-enheter", [file], tmp_path)
+
+    assert found.counts.dropped == {"personne physique": 1}
+    statuses = found.kept.select("statut").collect()["statut"].to_list()
+    assert statuses == ["Konkurs", "Under avvikling", "Aktiv", "Aktiv", "Aktiv"]
+
+
+def test_a_new_key_stops_the_import(tmp_path: Path) -> None:
+    units = json.loads(JSON.read_text(encoding="utf-8"))
+    units[3]["kapital2"] = {"belop": 1}
+    file = tmp_path / "enheter_alle.json"
+    file.write_text(json.dumps(units), encoding="utf-8")
+
+    with pytest.raises(
+        InputError, match=r"enheter_alle\.json as json: unknown key 'kapital2' in record 4"
+    ):
+        read("no-enheter", [file], tmp_path)

@@ -1,0 +1,69 @@
+"""Records are the same wherever a chunk of the file ends."""
+
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.registers import record_stream
+from pipeline.registers.record_stream import RecordError
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=4), below, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@given(records=st.lists(VALUES, max_size=5), chunk=st.integers(1, 40), mark=st.booleans())
+def test_json_items_are_those_of_a_whole_read(
+    records: list[object], chunk: int, mark: bool
+) -> None:
+    body = {"count": 1, "data": {"items": records}, "licence": "é"}
+    packed = json.dumps(body, ensure_ascii=False, indent=1).encode("utf-8-sig" if mark else "utf-8")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_stream, "CHUNK", chunk)
+        stream = io.BytesIO(packed)
+        found = list(
+            record_stream.json_items(stream, ["data", "items"], {"count": "", "licence": ""})
+        )
+
+    assert found == records
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"data": [1, 2', "expected ','"),
+        ('{"data": [1] }]', "text after the end"),
+        ('{"datum": [1]}', "unknown key 'datum' beside 'data'"),
+        ("{}", "no key 'data'"),
+        ("12", "no object with the key 'data'"),
+        ('{"data": [\xff]}', "no JSON"),
+    ],
+)
+def test_a_file_of_another_form_is_refused(text: str, message: str) -> None:
+    with pytest.raises(RecordError, match=message):
+        list(record_stream.json_items(io.BytesIO(text.encode()), ["data"], {}))
+
+
+def test_a_line_that_is_no_json_is_named() -> None:
+    with pytest.raises(RecordError, match="line 3 is no JSON"):
+        list(record_stream.json_lines(io.BytesIO(b'{"a":1}\n\n{"a":\n')))
+
+
+def test_xml_elements_become_plain_values() -> None:
+    xml = (
+        '<l:Data xmlns:l="urn:l" xmlns:g="urn:g"><l:Head/><l:Record><l:Name xml:lang="fr">É&amp;B</l:Name>'
+        "<l:Line>1</l:Line><l:Line>2</l:Line><g:Flag/></l:Record><l:Record/></l:Data>"
+    )
+
+    assert list(record_stream.xml_elements(io.BytesIO(xml.encode()), "Record")) == [
+        {"Name": {"@xml:lang": "fr", "$": "É&B"}, "Line": [{"$": "1"}, {"$": "2"}], "g:Flag": {}},
+        {},
+    ]
+    with pytest.raises(RecordError, match="no XML"):
+        list(record_stream.xml_elements(io.BytesIO(xml[:-9].encode()), "Record"))
