@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from shards.query import Query
-from tests import world
-from tests.bench import figures, growth, tables
+from tests import ROOT, world
+from tests.bench import figures, growth, tables, versions
 from tests.bench.__main__ import main
 from tests.bench.candidate import Candidate
 from tests.bench.compare import compare
@@ -318,3 +318,34 @@ def test_questions_are_the_same_for_the_same_seed(built: Path) -> None:
 
 def test_the_slope_is_the_exponent_of_the_size() -> None:
     assert growth.slope((100, 10_000), (1.0, 10.0)) == pytest.approx(0.5)
+
+
+# -- two versions ------------------------------------------------------------------------
+
+
+def test_two_versions_are_asked_the_same_searches(
+    built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The version beside itself: every answer is the same, and the ratio is about 1."""
+    command = [str(ROOT), "--data", str(built), "--searches", "2", "--rounds", "3"]
+
+    assert versions.main(command) == 0
+
+    name, before, after, ratio = capsys.readouterr().out.splitlines()[-1].split()
+    assert name == "all"
+    assert int(before.replace(",", "")) > 0 and int(after.replace(",", "")) > 0
+    assert 0.3 < float(ratio) < 3
+
+
+def test_versions_that_answer_differently_end_the_comparison(built: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for room in ("pipeline", "shards", "quota", "seeds", "tests"):
+        shutil.copytree(ROOT / room, other / room, ignore=shutil.ignore_patterns("raw", "results"))
+    (other / ".venv").symlink_to(ROOT / ".venv")
+    candidate = other / "tests/bench/candidate.py"
+    candidate.write_text(
+        candidate.read_text().replace("Answer(page.total,", "Answer(page.total + 1,")
+    )
+
+    with pytest.raises(SystemExit, match="answers differ"):
+        versions.main([str(other), "--data", str(built), "--searches", "1"])

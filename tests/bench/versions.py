@@ -1,0 +1,130 @@
+"""`python -m tests.bench.versions CHECKOUT --data DATA`: the searches of two versions of the code, in turn.
+
+CHECKOUT is another checkout of this project with its own `.venv`. A process of each version opens the same generation
+and is asked the same random searches, one after the other, in a new order and with another first each round. Both must
+find the same total and as many bytes of rows. A ratio is that of the least times, so it holds on a busy machine too.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from tests import ROOT
+from tests.bench.candidate import Candidate
+from tests.bench.questions import mix, values
+
+# Run in each checkout: it knows nothing of this module, which an older version does not have.
+_WORKER: Final = """
+import gc, json, sys, time
+from pathlib import Path
+from shards.query import Query
+from tests.bench.candidate import Candidate
+from tests.bench.questions.question import Question
+candidate = Candidate(Path(sys.argv[1]))
+questions = [
+    Question("", "", Query(**{key: tuple(v) if isinstance(v, list) else v for key, v in query.items()}), offset, limit)
+    for query, offset, limit in json.loads(Path(sys.argv[2]).read_text())
+]
+gc.collect()
+gc.freeze()
+print("ready", flush=True)
+for line in sys.stdin:
+    start = time.perf_counter_ns()
+    answer = candidate.search(questions[int(line)])
+    spent = time.perf_counter_ns() - start
+    print(spent, answer.total, sum(map(len, answer.rows)), flush=True)
+"""
+
+
+class _Version:
+    """A process of one version, with the least time of each search so far."""
+
+    def __init__(self, checkout: Path, data: Path, questions: Path, stack: ExitStack) -> None:
+        command = [str(checkout / ".venv/bin/python"), "-c", _WORKER, str(data), str(questions)]
+        self._process = stack.enter_context(
+            subprocess.Popen(
+                command, cwd=checkout, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+        )
+        stack.callback(self._process.kill)
+        self.least: dict[int, int] = {}
+        if self._line() != ["ready"]:
+            raise SystemExit(f"{checkout} cannot search {data}; has it a .venv of its own?")
+
+    def search(self, number: int) -> list[str]:
+        """Ask for a search; keep its time, return the total and the bytes of its rows."""
+        assert self._process.stdin
+        self._process.stdin.write(f"{number}\n")
+        self._process.stdin.flush()
+        spent, *answer = self._line()
+        self.least[number] = min(int(spent), self.least.get(number, sys.maxsize))
+        return answer
+
+    def _line(self) -> list[str]:
+        assert self._process.stdout
+        return self._process.stdout.readline().split()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    chance = random.Random(options.seed)
+    data = options.data.resolve()
+    with Candidate(data) as candidate:
+        known = values.sample(candidate.generation, chance)
+        questions = mix.questions(known, chance, options.searches)
+    with ExitStack() as stack:
+        file = options.data.parent / f".versions-{options.seed}.json"
+        stack.callback(lambda: file.unlink(missing_ok=True))
+        file.write_text(json.dumps([(asdict(q.query), q.offset, q.limit) for q in questions]))
+        before, after = (
+            _Version(checkout.resolve(), data, file.resolve(), stack)
+            for checkout in (options.checkout, ROOT)
+        )
+        for _ in range(options.rounds):
+            for number in chance.sample(range(len(questions)), len(questions)):
+                pair = chance.sample((before, after), 2)
+                first, second = (version.search(number) for version in pair)
+                if first != second:
+                    raise SystemExit(f"answers differ: {first}, {second}: {questions[number]}")
+        _print(questions, before.least, after.least)
+    return 0
+
+
+def _print(questions: Sequence[Any], before: dict[int, int], after: dict[int, int]) -> None:
+    """A line per class of searches: medians in microseconds, and the ratio of the sums."""
+    classes: dict[str, list[int]] = defaultdict(list)
+    for number, question in enumerate(questions):
+        classes[question.kind].append(number)
+    print(f"{'class':44}{'before p50 µs':>14}{'after p50 µs':>14}{'ratio':>8}")
+    for kind, numbers in {**classes, "all": list(before)}.items():
+        old, new = [before[n] for n in numbers], [after[n] for n in numbers]
+        print(
+            f"{kind:44}{median(old) / 1e3:>14,.0f}{median(new) / 1e3:>14,.0f}{sum(new) / sum(old):>8.3f}"
+        )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.versions",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("checkout", type=Path, metavar="CHECKOUT", help="of the version before")
+    parser.add_argument("--data", type=Path, metavar="DATA", required=True, help="built already")
+    parser.add_argument("--searches", type=int, default=20, metavar="N", help="random, per class")
+    parser.add_argument("--rounds", type=int, default=12, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="S")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
