@@ -73,15 +73,14 @@ $(KEYS): | $(BUILT)
 # -- tests --------------------------------------------------------------------------------
 
 # Three tiers; tests/tiers.py says which test is in which. The times are the last ones measured, on 22
-# November 2026, on 2 cores that other work kept busy; that of check is older than the tier `outside`,
-# which it leaves out now. After `time make quick` on a quiet machine, write the new time here.
-quick: $(READY) ## values and files in memory, for the loop of editing (97 s)
+# November 2026, on 2 quiet cores. After `time make quick` on a quiet machine, write the new time here.
+quick: $(READY) ## values and files in memory, for the loop of editing (40 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(BUSY) -m "not server and not outside and not slow and not judge"
 
-check: lint types layers ## lint, types, layers, and all tests but those of other programs and proofs (268 s)
+check: lint types layers ## lint, types, layers, and all tests but those of other programs and proofs (170 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(WAITING) -m "not outside and not slow and not judge"
 
-test: $(READY) ## the whole suite, proofs included; HYPOTHESIS_PROFILE=thorough tries ten times harder (566 s)
+test: $(READY) ## the whole suite, proofs included; HYPOTHESIS_PROFILE=thorough tries ten times harder (437 s)
 	@$(PY) -m pytest $(WAITING)
 
 proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the clock
