@@ -14,19 +14,8 @@ from shards.changes.change_file import (
     CREATED,
     DELETED,
 )
-from tests.world import company, publish
-
-FOUND = [
-    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, score=40),
-    company("EE", "2", "Lab", division="62", score=10),
-    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
-]
-
-LATER = [
-    company("EE", "1", "Ännchen AS", division="62", groupe="62.0", ca_eur=2e6, score=40),
-    company("EE", "3", "Żabka"),
-    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
-]
+from tests.shards.changes.two_publications import FOUND, LATER
+from tests.world import publish
 
 
 def test_diff_and_list_tell_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,59 +1,19 @@
 """Files of changes: random access, both directions, damage."""
 
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-import orjson
 import pytest
 
-from shards.changes import comparison
 from shards.changes.change_file import (
     CHANGED,
     CREATED,
     DELETED,
-    NATURES,
-    ChangeCounts,
     ChangeFile,
     ChangeWriter,
 )
 from shards.errors import CorruptError, WrongFormatError
-from tests.world import Company, company, write_shard
-
-FOUND = [
-    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, score=40),
-    company("EE", "2", "Lab", division="62", score=10),
-    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
-]
-
-LATER = [
-    company("EE", "1", "Ännchen AS", division="62", groupe="62.0", ca_eur=2e6, score=40),
-    company("EE", "3", "Żabka"),
-    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
-]
-
-Told = dict[str, list[tuple[str, ...]]]
-
-
-def compared(folder: Path, old: Sequence[Company], new: Sequence[Company]) -> Told:
-    """What `difference` says of two shards of EE."""
-    for name, found in (("old", old), ("new", new)):
-        write_shard(folder / name, "EE", found)
-    counts = comparison.compare(folder / "old", folder / "new", "EE", folder / "EE.changes")
-    told = read(folder / "EE.changes") if any(counts) else {nature: [] for nature in NATURES}
-    assert counts == ChangeCounts(*(len(told[nature]) for nature in NATURES))
-    return told
-
-
-def read(path: Path, *, backwards: bool = False) -> Told:
-    with closing(ChangeFile(path, backwards=backwards)) as changes:
-        return {
-            nature: [
-                (entry["id"], *entry.get("champs", ()))
-                for entry in map(orjson.loads, changes.entries(nature, 0, count))
-            ]
-            for nature, count in zip(NATURES, changes.counts, strict=True)
-        }
+from tests.shards.changes.two_publications import FOUND, LATER, compared, read
 
 
 def test_backwards_who_came_went(tmp_path: Path) -> None:
