@@ -1,0 +1,25 @@
+# The C header of phrases.py: its signatures, and what it imports.
+from shards.kernel.find cimport (
+    compare, damaged, first_suffix, first_word, last_suffix, lower, owner_of, position_of,
+)
+from shards.kernel.row_sets cimport (
+    add, has_bit, is_listed, kind_of, rows_of, size_of,
+)
+from shards.kernel.types cimport (
+    BITS, FURTHER, GAPS, Int, Key, Question, SUFFIX_BYTES, Scratch, Shard, Source, U4,
+)
+
+cdef Int find_phrase(Shard shard, Question question) noexcept nogil
+cdef Int phrase_set(Shard shard, Question question) noexcept nogil
+cdef Int add_phrase(Shard shard, Question question, Source source, Scratch scratch) except? -1 nogil
+cdef Int exact_word(Shard shard, Question question, Int index) noexcept nogil
+cdef Int add_holding(
+    Shard shard, Question question, Source source, Scratch scratch, Int word, Int word_end, Int low, Int high
+) except? -1 nogil
+cdef Int add_pair(
+    Shard shard, Question question, Source source, Scratch scratch, Int pair, Int low, Int high
+) except? -1 nogil
+cdef Int add_if_holding(
+    Shard shard, Question question, Source source, Scratch scratch, Int row, Int low, Int high
+) except? -1 nogil
+cdef Int ends_with(Shard shard, Int word, Question question) except? -1 nogil

@@ -1,0 +1,246 @@
+"""`q` with blanks: names in which some words stand side by side.
+
+The first word of `q` ends a word of the name, the last begins the next one, those between are whole
+words. What many rows hold the build has listed: texts of up to 24 bytes, and every pair of characters
+around a blank. Else the rows to look at are the fewest of those that any part of the text allows, and
+their words are compared.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import (
+        compare, damaged, first_suffix, first_word, last_suffix, lower, owner_of, position_of,
+    )  # fmt: skip
+    from shards.kernel.row_sets import (
+        add, has_bit, is_listed, kind_of, rows_of, size_of,
+    )  # fmt: skip
+    from shards.kernel.types import (
+        BITS, FURTHER, GAPS, SUFFIX_BYTES, U4, Int, Key, Question, Scratch, Shard, Source,
+    )  # fmt: skip
+
+
+def find_phrase(shard: Shard, question: Question) -> Int:
+    """The position of the row set that answers `q`; 0 if nothing does, -1 if rows must be compared."""
+    junction: Int = 0
+    for i in range(question.word_count - 1):
+        junction = position_of(
+            shard.junction_keys, shard.junction_sets, shard.junction_count, question.junctions[i]
+        )
+        if not junction:
+            return 0
+    if question.single_characters:
+        return junction
+    if question.text_size <= SUFFIX_BYTES:
+        stored: Int = phrase_set(shard, question)
+        if stored:
+            return stored
+    return -1
+
+
+def phrase_set(shard: Shard, question: Question) -> Int:
+    """The position of the set that the build has made of this very text; 0 if there is none."""
+    size: Int = question.text_size
+    first: Int = 0
+    end: Int = shard.phrase_count
+    while first < end:
+        middle: Int = (first + end) >> 1
+        place: Int = shard.phrase_starts[middle]
+        if compare(shard.phrases, shard.phrases_size, place, question.text, 0, size) < 0:
+            first = middle + 1
+        else:
+            end = middle
+    if first == shard.phrase_count:
+        return 0
+    place = shard.phrase_starts[first]
+    length: Int = shard.phrase_starts[first + 1] - place - 1
+    if length != size or compare(shard.phrases, shard.phrases_size, place, question.text, 0, size):
+        return 0
+    return shard.phrase_sets[first]
+
+
+def add_phrase(shard: Shard, question: Question, source: Source, scratch: Scratch) -> Int:
+    """List the rows whose name holds the words of `q` side by side."""
+    words = question.word_starts
+    last: Int = question.word_count - 1
+    low: Int = first_word(
+        shard, question.text, words[last], words[last + 1] - words[last] - 1, 0
+    )
+    high: Int = first_word(
+        shard, question.text, words[last], words[last + 1] - words[last] - 1, 1
+    )
+    if low >= high:
+        return 0
+    # The rows to look at: those of the last words, or fewer.
+    best: Int = shard.posting_starts[high] - shard.posting_starts[low]
+    word: Int = low
+    word_end: Int = high
+    for i in range(1, last):
+        held: Int = exact_word(shard, question, i)
+        if held < 0:
+            return 0
+        scratch.block[i] = held
+        count: Int = shard.posting_starts[held + 1] - shard.posting_starts[held]
+        if count < best:
+            best = count
+            word = held
+            word_end = held + 1
+    pair: Int = 0
+    for i in range(last):
+        junction: Int = position_of(
+            shard.junction_keys, shard.junction_sets, shard.junction_count, question.junctions[i]
+        )
+        if size_of(shard, junction) < best and kind_of(shard, junction) != BITS:
+            best = size_of(shard, junction)
+            pair = junction
+    ending: Int = 0
+    ending_end: Int = 0
+    size: Int = words[1]  # the first word and the end of a word
+    if size > SUFFIX_BYTES:
+        size = SUFFIX_BYTES
+    ending = first_suffix(shard, question.ending_low, question.endings, 0, size)
+    if ending < shard.suffix_count and not compare(
+        shard.words, shard.words_size, shard.suffixes[ending], question.endings, 0, size
+    ):
+        ending_end = last_suffix(shard, ending, question.ending_high, question.endings, 0, size)
+    if ending >= ending_end:
+        return 0
+    if 4 * (ending_end - ending) < best:
+        count = 0
+        for i in range(ending, ending_end):
+            held = owner_of(shard, shard.suffixes[i])
+            count += shard.posting_starts[held + 1] - shard.posting_starts[held]
+        if count < best:
+            for i in range(ending, ending_end):
+                held = owner_of(shard, shard.suffixes[i])
+                add_holding(shard, question, source, scratch, held, held + 1, low, high)
+            return 0
+    if pair:
+        return add_pair(shard, question, source, scratch, pair, low, high)
+    return add_holding(shard, question, source, scratch, word, word_end, low, high)
+
+
+def exact_word(shard: Shard, question: Question, index: Int) -> Int:
+    """The number of the word `index` of `q`; -1 if there is no such word."""
+    start: Int = question.word_starts[index]
+    length: Int = question.word_starts[index + 1] - start - 1
+    word: Int = first_word(shard, question.text, start, length, 0)
+    if word == shard.word_count:
+        return -1
+    if shard.word_starts[word + 1] - shard.word_starts[word] - 1 != length:
+        return -1
+    place: Int = shard.word_starts[word]
+    found: Int = compare(shard.words, shard.words_size, place, question.text, start, length)
+    return -1 if found else word
+
+
+def add_holding(
+    shard: Shard,
+    question: Question,
+    source: Source,
+    scratch: Scratch,
+    word: Int,
+    word_end: Int,
+    low: Int,
+    high: Int,
+) -> Int:
+    """List those rows of the words [word, word_end) that hold `q`."""
+    first: Int = shard.posting_starts[word]
+    end: Int = shard.posting_starts[word_end]
+    if end > shard.posting_count:
+        damaged()
+    for i in range(first, end):
+        row: Int = shard.postings[i]
+        add_if_holding(shard, question, source, scratch, row, low, high)
+    return 0
+
+
+def add_pair(
+    shard: Shard,
+    question: Question,
+    source: Source,
+    scratch: Scratch,
+    pair: Int,
+    low: Int,
+    high: Int,
+) -> Int:
+    """List those rows of a row set, which is no set of bits, that hold `q`."""
+    sets = shard.sets
+    first: Int = rows_of(shard, pair, question.head_rows)
+    left: Int = size_of(shard, pair)
+    row: Int = 0
+    if kind_of(shard, pair) != GAPS:
+        if first + left > shard.sets_size:
+            damaged()
+        for i in range(first, first + left):
+            row = sets[i]
+            add_if_holding(shard, question, source, scratch, row, low, high)
+        return 0
+    i = 0
+    while left > 0:
+        if first + (i >> 2) >= shard.sets_size:
+            damaged()
+        gap: Int = (sets[first + (i >> 2)] >> (8 * (i & 3))) & 255
+        i += 1
+        row += gap
+        if gap != FURTHER:
+            left -= 1
+            add_if_holding(shard, question, source, scratch, row, low, high)
+    return 0
+
+
+def add_if_holding(
+    shard: Shard,
+    question: Question,
+    source: Source,
+    scratch: Scratch,
+    row: Int,
+    low: Int,
+    high: Int,
+) -> Int:
+    """List a row if its name holds `q`: `low` and `high` bound the words that the last part begins.
+
+    The numbers of the words between are in `Scratch.block`.
+    """
+    if row >= shard.rows:
+        damaged()
+    if is_listed(shard, scratch, row):
+        return 0
+    first: Int = shard.token_starts[row]
+    end: Int = shard.token_starts[row + 1]
+    width: Int = question.word_count - 1
+    tokens = shard.tokens
+    if end > shard.token_count:
+        damaged()
+    for i in range(first + width, end):
+        token: Int = tokens[i]
+        if token < low or token >= high:
+            continue
+        distance: Int = 1
+        while distance < width and tokens[i - distance] == scratch.block[width - distance]:
+            distance += 1
+        if distance < width:
+            continue
+        if ends_with(shard, tokens[i - width], question):
+            if scratch.used >= scratch.rows_size:
+                damaged()
+            add(shard, source, scratch, row)
+            return 1
+    return 0
+
+
+def ends_with(shard: Shard, word: Int, question: Question) -> Int:
+    """1 where a word ends with the first word of `q`."""
+    if word >= shard.word_count:
+        damaged()
+    length: Int = question.word_starts[1] - 1
+    start: Int = shard.word_starts[word]
+    end: Int = shard.word_starts[word + 1] - 1
+    if end - start < length:
+        return 0
+    found: Int = compare(
+        shard.words, shard.words_size, end - length, question.text, 0, length
+    )
+    return 0 if found else 1
