@@ -35,6 +35,7 @@ class Memory:
 
     def place(self, record: object) -> Any:
         """What the functions of `shards.kernel` take for `record`: its address, if compiled."""
+        self._held.append(record)
         return self._array(_fields(record, self._address)) if COMPILED else record
 
     def _address(self, value: Any) -> int:

@@ -1,0 +1,56 @@
+"""The modules of `shards/kernel/` uncompiled, beside the compiled ones: two engines from one source."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import shards.kernel
+
+_KERNEL: Final = "shards.kernel."
+# The modules that bind one of the kernel's: they are imported anew with it.
+_USERS: Final = ("shards.search.kernel_table", "shards.search.kernel_search")
+_FOLDER: Final = Path(next(iter(shards.kernel.__path__)))
+
+
+class _Sources:
+    """Finds the source of a kernel module, where Python would prefer the compiled file."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if not name.startswith(_KERNEL):
+            return None
+        return spec_from_file_location(name, _FOLDER / f"{name.removeprefix(_KERNEL)}.py")
+
+
+def interpreted_search() -> ModuleType:
+    """`shards.search.kernel_search` over interpreted modules; what is imported already stays."""
+    with _without(lambda name: name.startswith(_KERNEL) or name in _USERS):
+        finder = _Sources()
+        sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
+        try:
+            return importlib.import_module("shards.search.kernel_search")
+        finally:
+            sys.meta_path.remove(finder)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _without(chosen: "object") -> Iterator[None]:
+    """Forget modules within the block, and have them back after it."""
+    assert callable(chosen)
+    kept = {name: module for name, module in sys.modules.items() if chosen(name)}
+    parents = {name: sys.modules[name.rpartition(".")[0]] for name in kept}
+    for name in kept:
+        del sys.modules[name]
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if chosen(name)]:
+            del sys.modules[name]
+        sys.modules.update(kept)
+        for name, module in kept.items():
+            setattr(parents[name], name.rpartition(".")[2], module)
