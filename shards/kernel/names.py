@@ -131,6 +131,6 @@ def take_bits(
             source.bits = held
             source.heads = heads_of(shard, ids_set)
             headed = source.heads != 0
-    if source.headed == UNKNOWN and source.bits and headed:
+    if source.need == 0 and source.headed == UNKNOWN and source.bits and headed:
         source.headed = TOGETHER
     return 0
