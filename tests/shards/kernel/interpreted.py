@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
@@ -39,13 +39,13 @@ def interpreted_search() -> ModuleType:
 
 
 @contextmanager
-def _without(chosen: "object") -> Iterator[None]:
+def _without(chosen: Callable[[str], bool]) -> Iterator[None]:
     """Forget modules within the block, and have them back after it."""
-    assert callable(chosen)
     kept = {name: module for name, module in sys.modules.items() if chosen(name)}
     parents = {name: sys.modules[name.rpartition(".")[0]] for name in kept}
-    for name in kept:
+    for name, parent in parents.items():
         del sys.modules[name]
+        delattr(parent, name.rpartition(".")[2])
     try:
         yield
     finally:
