@@ -164,7 +164,7 @@ def count_matches(
         return 0
     if not set_bounds(shard, question, source):
         return 0
-    if question.named:
+    if question.word_count:
         find_named(shard, question, source, scratch, count)
         if not source.total:
             return 0

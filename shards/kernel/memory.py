@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.kernel import search
+from shards.kernel import search, types
 
 COMPILED: Final = not search.__file__.endswith(".py")
 
@@ -36,7 +36,26 @@ class Memory:
     def place(self, record: object) -> Any:
         """What the functions of `shards.kernel` take for `record`: its address, if compiled."""
         self._held.append(record)
-        return self._array(_fields(record, self._address)) if COMPILED else record
+        return self._array(self._fields(record)) if COMPILED else record
+
+    def form(self, record: object, fields: int) -> "Form":
+        """Place a record of which the first `fields`, all of them numbers, will change."""
+        packed = bytearray(self._fields(record))
+        self._held.append(record)
+        return Form(record, packed, fields)
+
+    def _fields(self, record: Any) -> bytes:
+        """The fields of a record, in the order in which its class declares them."""
+        packed = bytearray()
+        for name, kind in type(record).__annotations__.items():
+            value = getattr(record, name)
+            inline = isinstance(value, list) and bool(value) and not _is_record(value[0])
+            for one in value if inline else (value,):
+                if isinstance(one, int | float):
+                    packed += struct.pack(_code(kind), one)
+                else:
+                    packed += struct.pack("<Q", self._address(one))
+        return bytes(packed)
 
     def _address(self, value: Any) -> int:
         """The address of an array, of a record, or of an array of the addresses of records."""
@@ -53,28 +72,38 @@ class Memory:
         return _address_of(memoryview(held))
 
 
-def _fields(record: Any, address: Any) -> bytes:
-    """The fields of a record, in the order in which its class declares them."""
-    packed = bytearray()
-    for name, kind in type(record).__annotations__.items():
-        value = getattr(record, name)
-        inline = isinstance(value, list) and not _holds_records(value)
-        for one in value if inline else (value,):
-            if kind is float:
-                packed += struct.pack("<d", one)
-            elif isinstance(one, int):
-                packed += (one & (2**64 - 1)).to_bytes(8, "little")
-            else:
-                packed += address(one).to_bytes(8, "little")
-    return bytes(packed)
+class Form:
+    """A record that is written anew for every search."""
+
+    def __init__(self, record: object, packed: bytearray, fields: int) -> None:
+        kinds = list(type(record).__annotations__.items())[:fields]
+        self._names = [name for name, _ in kinds]
+        self._struct = struct.Struct("<" + "".join(_code(kind)[1] for _, kind in kinds))
+        self._record, self._packed = record, packed
+        self.address: Any = _address_of(memoryview(packed)) if COMPILED else record
+
+    def write(self, *values: float) -> None:
+        """Write the first fields."""
+        if COMPILED:
+            self._struct.pack_into(self._packed, 0, *values)
+        else:
+            for name, value in zip(self._names, values, strict=True):
+                setattr(self._record, name, value)
 
 
-def _holds_records(values: list[Any]) -> bool:
-    return not values or not isinstance(values[0], int | memoryview)
+def _code(kind: object) -> str:
+    """How a number is packed that is declared as of this kind."""
+    if kind is types.Real:
+        return "<d"
+    return "<Q" if kind is types.Key else "<q"
 
 
-def _address_of(value: memoryview) -> int:
-    if not value.nbytes:
+def _is_record(value: object) -> bool:
+    return not isinstance(value, int | memoryview)
+
+
+def _address_of(value: memoryview | bytearray) -> int:
+    if not len(value):
         return 0
     found: int = np.frombuffer(value, np.uint8).__array_interface__["data"][0]
     return found

@@ -58,16 +58,23 @@ def clear(table: Table, scratch: Scratch, source: Source) -> Int:
     return 0
 
 
-def run(table: Address, question: Address, scratch: Address) -> int:
-    """`search` for Python: takes what `memory.py` has prepared, and frees Python's lock.
+def run(
+    table: Address, question: Address, scratch: Address, text: bytes, endings: bytes, prefix: bytes
+) -> int:
+    """`search` for Python: takes what `memory.py` has placed, and frees Python's lock.
+
+    `text`, `endings` and `prefix` are the fields of these names, which no placed record holds.
 
     Raises:
-        CorruptError: a shard refers to what it does not have.
+        CorruptError: a shard refers to what it does not have; the working memory is spoilt.
     """
     generation: Table = cython.cast(Table, table)
     asked: Question = cython.cast(Question, question)
     memory: Scratch = cython.cast(Scratch, scratch)
     total: Int = 0
+    asked.text = text
+    asked.endings = endings
+    asked.prefix = prefix
     with cython.nogil:
         total = search(generation, asked, memory)
     return total

@@ -152,11 +152,10 @@ cdef struct QuestionFields:
     Int tri
     Int offset
     Int limit
-    Ints shards
     Int shard_count
     Int scope
-    Ints scope_codes
     Int scope_count
+    Int website
     Int has_turnover
     Int any_turnover
     Real turnover_low
@@ -164,26 +163,18 @@ cdef struct QuestionFields:
     Int has_headcount
     Int headcount_low
     Int headcount_high
-    Int website
-    Int named
-    U1 text
-    Int text_size
-    Ints word_starts
     Int word_count
-    Keys junctions
+    Int text_size
     Int single_characters
     Key suffix_low
     Key suffix_high
-    U1 endings
     Key ending_low
     Key ending_high
-    U1 prefix
     Int prefix_size
     Key prefix_low
     Key prefix_high
     Int head_rows
     Int top_rows
-    Int top_least
     Int room
     Int spare
     Int shares
@@ -191,6 +182,13 @@ cdef struct QuestionFields:
     Real along_cost
     Real listed_cost
     Real start_cost
+    Ints shards
+    Ints scope_codes
+    Ints word_starts
+    Keys junctions
+    U1 text
+    U1 endings
+    U1 prefix
 ctypedef QuestionFields* Question
 
 cdef struct SourceFields:

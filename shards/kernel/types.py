@@ -8,12 +8,12 @@ tests/shards/kernel/test_types.py compares the two files.
 Lengths and positions are counted in elements of their array unless stated otherwise.
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 # Scalars: 64 bits, signed; 64 bits, unsigned; a double; an address passed to a compiled function.
 Int = int
 Short = int  # 32 bits, signed: arithmetic on 16-bit facts
-Key = int
+Key = Annotated[int, "unsigned"]
 Real = float
 Address = object
 # Read-only arrays of a shard, by element type.
@@ -181,16 +181,15 @@ class Table:
 
 
 class Question:
-    """One search, the same for every shard."""
+    """One search, the same for every shard: first what changes, then constants and arrays."""
 
     tri: Int
     offset: Int
     limit: Int
-    shards: Ints
     shard_count: Int
     scope: Int
-    scope_codes: Ints  # sectors or cells, by their place in the table
     scope_count: Int
+    website: Int
     has_turnover: Int
     any_turnover: Int
     turnover_low: Real
@@ -198,26 +197,18 @@ class Question:
     has_headcount: Int
     headcount_low: Int
     headcount_high: Int
-    website: Int
-    named: Int
-    text: U1  # the folded `q`, words separated by one blank
+    word_count: Int  # of the folded `q`; 0: there is no `q`
     text_size: Int
-    word_starts: Ints  # one more than there are words; word i ends one byte before the next one
-    word_count: Int
-    junctions: Keys  # of each blank the characters around it
     single_characters: Int  # 1 where `q` is two characters around a blank
     suffix_low: Key
     suffix_high: Key
-    endings: U1  # the first word of a phrase and the end of a word
     ending_low: Key
     ending_high: Key
-    prefix: U1
     prefix_size: Int
     prefix_low: Key
     prefix_high: Key
     head_rows: Int  # rows of a head
     top_rows: Int  # rows of a list of `top`
-    top_least: Int  # rows of a part that has such a list
     room: Int  # rows that are listed while they are counted
     spare: Int  # rows that a shard is asked for at first, beside `shares` times its part of the page
     shares: Int
@@ -225,6 +216,13 @@ class Question:
     along_cost: Real  # a row tested beside its neighbours
     listed_cost: Real  # a row tested by its number
     start_cost: Real  # a walk, or a list of rows to rank
+    shards: Ints
+    scope_codes: Ints  # sectors or cells, by their place in the table
+    word_starts: Ints  # one more than there are words; word i ends one byte before the next one
+    junctions: Keys  # of each blank the characters around it
+    text: U1  # the folded `q`, words separated by one blank
+    endings: U1  # the first word and the end of a word
+    prefix: U1  # `q` as the beginning of an identifier
 
 
 class Source:

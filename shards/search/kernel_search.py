@@ -1,15 +1,15 @@
-"""The compiled search: a query goes in, a total and the rows of a page come out."""
+"""The compiled search of a generation: a query goes in, a total and the rows of a page come out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from heapq import merge
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from shards import format
 from shards.errors import CorruptError
-from shards.kernel import memory, types
+from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.kernel.search import run
 from shards.query import DEEPEST, ORDERS, Query
@@ -31,152 +31,199 @@ SPARE: int = 4
 SHARES: int = 2
 
 _BLOCK: Final = 1_024
+# The fields of `types.Question` that differ from search to search, all of them numbers.
+_CHANGING: Final = list(types.Question.__annotations__).index("head_rows")
+_WORDS: Final = 1_024
+
+Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
 
 
 class Engine:
-    """Searches the shards of a generation; one thread at a time."""
+    """Searches the shards of a generation; one thread at a time.
+
+    Raises:
+        CorruptError: an array of a shard is shorter than another one needs.
+    """
 
     def __init__(self, shards: Mapping[str, Shard]) -> None:
-        self._shards = [shards[iso2] for iso2 in sorted(shards)]
-        self._number = {shard.iso2: at for at, shard in enumerate(self._shards)}
+        self._isos = sorted(shards)
+        self._shards = [shards[iso2] for iso2 in self._isos]
+        self._number = {iso2: at for at, iso2 in enumerate(self._isos)}
         self._places = Places(self._shards)
         self._table = kernel_table.table(self._shards, self._places)
         self._memory = Memory()
         self._table_address = self._memory.place(self._table)
         self._every = np.arange(len(self._shards), dtype=np.int64)
+        self._make_question()
         self._width = 0
 
     def page(self, query: Query, *, offset: int, limit: int) -> tuple[int, tuple[MergedRow, ...]]:
-        """The total, and rows [offset, offset + limit)."""
+        """The total, and rows [offset, offset + limit).
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
         asked = compile_query(query)
         if asked is None or not self._shards:
             return 0, ()
         count = offset + limit
         if count > self._width:
             self._make_scratch(count)
-        question = self._question(asked, query.pays, offset, limit)
-        held = Memory()
-        total = run(self._table_address, held.place(question), self._scratch_address)
-        found = int(self._result[0]) if limit and offset < total else 0
-        if not found:
+        text, endings, prefix = self._write(asked, query, offset, limit)
+        try:
+            total = run(
+                self._table_address, self._question.address, self._scratch, text, endings, prefix
+            )
+        except CorruptError:
+            self._width = 0  # marks may be left in the working memory
+            raise
+        if not limit or offset >= total:
             return total, ()
-        shards, rows = self._found_shard[:found].tolist(), self._found_row[:found].tolist()
+        found = int(self._result[0])
         if asked.tri == "nom" and self._found_tie[offset:found].any():
-            places = self._untied(shards, rows, self._found_tie[:found].tolist(), offset, count)
+            places = self._untied(found, offset, count)
         else:
-            places = list(zip(shards[offset:count], rows[offset:count], strict=True))
-        return total, tuple(MergedRow(self._shards[shard].iso2, row) for shard, row in places)
+            chosen = slice(offset, min(count, found))
+            shards, rows = self._found_shard[chosen].tolist(), self._found_row[chosen].tolist()
+            return total, tuple(map(MergedRow, map(self._isos.__getitem__, shards), rows))
+        return total, tuple(MergedRow(self._isos[shard], row) for shard, row in places)
 
-    def _untied(
-        self, shards: list[int], rows: list[int], ties: list[int], offset: int, count: int
-    ) -> list[tuple[int, int]]:
-        """The page, where folded names are equal: by raw name, then country."""
-        places = list(zip(shards, rows, strict=True))
+    # -- ties ------------------------------------------------------------------------------
+
+    def _untied(self, found: int, offset: int, count: int) -> list[Place]:
+        """The page, where folded names are equal: by raw name, then country, then identifier."""
+        places = list(
+            zip(self._found_shard[:found].tolist(), self._found_row[:found].tolist(), strict=True)
+        )
+        ties = self._found_tie[:found].tolist()
         start = 0
-        while start < len(places):
+        while start < found:
             end = start + 1
-            while end < len(places) and ties[end]:
+            while end < found and ties[end]:
                 end += 1
-            group = places[start:end]
-            if end > offset and start < count and len({shard for shard, _ in group}) > 1:
-                group.sort(key=lambda place: place[0])
-                runs = [list(run) for _, run in groupby(group, key=lambda place: place[0])]
-                places[start:end] = merge(*runs, key=self._raw_name)
+            if end > offset and start < count:
+                places[start:end] = self._by_raw_name(places[start:end])
             start = end
         return places[offset:count]
 
-    def _raw_name(self, place: tuple[int, int]) -> tuple[str, int]:
+    def _by_raw_name(self, alike: list[Place]) -> list[Place]:
+        """Rows of one folded name, those of a shard in their order; few names are read."""
+        runs = [
+            list(run) for _, run in groupby(sorted(alike, key=_shard_of), key=_shard_of)
+        ]
+        return alike if len(runs) == 1 else list(merge(*runs, key=self._raw_name))
+
+    def _raw_name(self, place: Place) -> tuple[str, int]:
         shard, row = place
         return self._shards[shard].names([row])[0], shard
 
-    def _make_scratch(self, count: int) -> None:
-        """Working memory for pages that end at `count` rows."""
-        scratch = types.Scratch()
-        shards = self._table.shards
-        number = len(shards)
-        rows = sum(shard.rows for shard in shards)
-        self._width = max(count, DEEPEST)
-        scratch.rows, scratch.rows_size = view(np.empty(2 * rows + 1, np.uint32)), 2 * rows + 1
-        scratch.marks = view(np.zeros(sum((s.rows + 31) >> 5 for s in shards) + 1, np.uint32))
-        scratch.cells = view(np.zeros(sum(s.cell_count for s in shards) + 1, np.uint32))
-        scratch.selected = view(np.zeros(len(self._table.parts) + 1, np.int64))
-        scratch.block = view(np.zeros(_BLOCK, np.int64))
-        scratch.heap = view(np.zeros(2 * self._width + 1, np.int64))
-        scratch.heads, scratch.width = view(np.zeros(number * self._width, np.int64)), self._width
-        scratch.sources = [types.Source() for _ in shards]
-        for source in scratch.sources:
-            for name in types.Source.__annotations__:
-                setattr(source, name, 0)
-        scratch.found_size = number * self._width
-        self._found_shard, self._found_row, self._found_tie = (
-            np.zeros(scratch.found_size, np.int64) for _ in range(3)
-        )
-        self._result = np.zeros(1, np.int64)
-        scratch.found_shard, scratch.found_row = view(self._found_shard), view(self._found_row)
-        scratch.found_tie, scratch.result = view(self._found_tie), view(self._result)
-        scratch.used = 0
-        self._scratch_address = self._memory.place(scratch)
+    # -- the question ------------------------------------------------------------------------
 
-    def _question(
-        self, asked: CompiledQuery, pays: Sequence[str], offset: int, limit: int
-    ) -> types.Question:
+    def _make_question(self) -> None:
         made = types.Question()
-        made.tri, made.offset, made.limit = ORDERS.index(asked.tri), offset, limit
-        chosen = self._every
-        if pays:
-            chosen = np.array(sorted({self._number[iso2] for iso2 in pays}), np.int64)
-        made.shards, made.shard_count = view(chosen), len(chosen)
-        made.scope, codes = self._scope(asked)
-        made.scope_codes, made.scope_count = view(np.array(codes, np.int64)), len(codes)
-        made.has_turnover = int(asked.turnover is not None)
-        made.any_turnover = int(asked.turnover == (-np.inf, np.inf))
-        made.turnover_low, made.turnover_high = asked.turnover or (0.0, 0.0)
-        made.has_headcount = int(asked.headcount is not None)
-        made.headcount_low, made.headcount_high = map(int, asked.headcount or (0, 0))
-        made.website = int(asked.site_web)
-        _set_name(made, asked.named)
+        for name in list(types.Question.__annotations__)[:_CHANGING]:
+            setattr(made, name, 0)
         made.head_rows, made.top_rows = format.HEAD_ROWS, format.TOP_ROWS
-        made.top_least = format.TOP_LEAST
         made.room, made.spare, made.shares = ROOM, SPARE, SHARES
         made.span_cost, made.along_cost = SPAN, ALONG
         made.listed_cost, made.start_cost = LISTED, START
-        return made
+        self._chosen = np.zeros(len(self._shards), np.int64)
+        self._codes = np.zeros(len(self._places.cells) + len(self._places.sectors), np.int64)
+        self._starts, self._junctions = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.uint64)
+        made.shards, made.scope_codes = view(self._chosen), view(self._codes)
+        made.word_starts, made.junctions = view(self._starts), view(self._junctions)
+        made.text = made.endings = made.prefix = memoryview(b"")
+        self._question = self._memory.form(made, _CHANGING)
+
+    def _write(
+        self, asked: CompiledQuery, query: Query, offset: int, limit: int
+    ) -> tuple[bytes, bytes, bytes]:
+        """Write the question; returns the three texts that it does not hold."""
+        chosen = len(self._shards)
+        if query.pays:
+            numbers = sorted({self._number[iso2] for iso2 in query.pays})
+            chosen = len(numbers)
+            self._chosen[:chosen] = numbers
+        else:
+            self._chosen[:] = self._every
+        scope, codes = self._scope(asked)
+        self._codes[: len(codes)] = codes
+        text, endings, prefix = self._write_name(asked.named)
+        low, high = asked.turnover or (0.0, 0.0)
+        least, most = asked.headcount or (0, 0)
+        words = 0 if asked.named is None else len(asked.named.parts)
+        self._question.write(
+            ORDERS.index(asked.tri), offset, limit, chosen, scope, len(codes), asked.site_web,
+            asked.turnover is not None, low == -np.inf and high == np.inf, low, high,
+            asked.headcount is not None, int(least), int(most),
+            words, len(text), words == 2 and len(text.decode()) == 3,
+            *_bounds(text[: format.SUFFIX_BYTES]), *_bounds(endings[: format.SUFFIX_BYTES]),
+            len(prefix), *_bounds(prefix),
+        )  # fmt: skip
+        return text, endings, prefix
 
     def _scope(self, asked: CompiledQuery) -> tuple[int, list[int]]:
+        """The kind of scope, and the numbers of its sectors or cells, ascending."""
         places = self._places
         if asked.sous_secteurs is not None:
-            cells = (cell for group in set(asked.sous_secteurs) for cell in places.groups.get(group, ()))
-            return types.CELLS, sorted(
-                places.cells[cell]
-                for cell in cells
-                if not asked.secteurs or cell[0] in asked.secteurs
-            )
+            groups = (places.groups.get(group, ()) for group in set(asked.sous_secteurs))
+            cells = [cell for group in groups for cell in group]
+            if asked.secteurs:
+                cells = [cell for cell in cells if cell[0] in asked.secteurs]
+            return types.CELLS, sorted(places.cells[cell] for cell in cells)
         if asked.secteurs:
-            return types.SECTORS, [
-                places.sectors[code] for code in asked.secteurs if code in places.sectors
-            ]
+            known = places.sectors
+            return types.SECTORS, [known[code] for code in asked.secteurs if code in known]
         return types.EVERYWHERE, []
 
+    def _write_name(self, named: NameTerm | None) -> tuple[bytes, bytes, bytes]:
+        if named is None:
+            return b"", b"", b""
+        parts = named.parts
+        prefix = named.prefix.text if named.prefix else b""
+        if len(parts) > 1:
+            self._starts[: len(parts) + 1] = np.cumsum([0, *(len(part) + 1 for part in parts)])
+            words = [part.decode() for part in parts]
+            self._junctions[: len(parts) - 1] = [
+                _bounds((one[-1] + other[0]).encode())[0]
+                for one, other in zip(words, words[1:], strict=False)
+            ]
+        return b" ".join(parts), parts[0] + b"\n", prefix
 
-def _set_name(made: types.Question, named: NameTerm | None) -> None:
-    parts = named.parts if named else ()
-    text = b" ".join(parts)
-    endings = parts[0] + b"\n" if parts else b""
-    made.named = int(named is not None)
-    made.text, made.text_size = memoryview(text), len(text)
-    starts = np.cumsum([0, *(len(part) + 1 for part in parts)])
-    made.word_starts, made.word_count = view(starts.astype(np.int64)), len(parts)
-    words = [part.decode() for part in parts]
-    pairs = [(one[-1] + other[0]).encode() for one, other in zip(words, words[1:], strict=False)]
-    keys = [int.from_bytes(pair.ljust(8, b"\0"), "big") for pair in pairs]
-    made.junctions = view(np.array(keys, np.uint64))
-    made.single_characters = int(len(words) == 2 and all(len(word) == 1 for word in words))
-    made.suffix_low, made.suffix_high = _bounds(text[: format.SUFFIX_BYTES])
-    made.endings = memoryview(endings)
-    made.ending_low, made.ending_high = _bounds(endings[: format.SUFFIX_BYTES])
-    prefix = named.prefix.text if named and named.prefix else b""
-    made.prefix, made.prefix_size = memoryview(prefix), len(prefix)
-    made.prefix_low, made.prefix_high = _bounds(prefix)
+    # -- working memory ----------------------------------------------------------------------
+
+    def _make_scratch(self, count: int) -> None:
+        """Make the working memory for pages that end at `count` rows."""
+        made = types.Scratch()
+        shards = self._table.shards
+        rows = sum(shard.rows for shard in shards)
+        self._width = max(count, DEEPEST)
+        made.width, made.found_size = self._width, len(shards) * self._width
+        made.rows_size = 2 * rows + 1
+        made.rows = view(np.empty(made.rows_size, np.uint32))
+        made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
+        made.cells = view(np.zeros(sum(shard.cell_count for shard in shards) + 1, np.uint32))
+        made.selected = view(np.zeros(len(self._table.parts) + 1, np.int64))
+        made.block = view(np.zeros(_BLOCK, np.int64))
+        made.heap = view(np.zeros(2 * self._width + 1, np.int64))
+        made.heads = view(np.zeros(made.found_size, np.int64))
+        made.sources = [types.Source() for _ in shards]
+        for source in made.sources:
+            for name in types.Source.__annotations__:
+                setattr(source, name, 0)
+        self._found_shard, self._found_row, self._found_tie = (
+            np.zeros(made.found_size, np.int64) for _ in range(3)
+        )
+        self._result = np.zeros(1, np.int64)
+        made.found_shard, made.found_row = view(self._found_shard), view(self._found_row)
+        made.found_tie, made.result = view(self._found_tie), view(self._result)
+        made.used = 0
+        self._working = Memory()
+        self._scratch = self._working.place(made)
+
+
+def _shard_of(place: Place) -> int:
+    return place[0]
 
 
 def _bounds(text: bytes) -> tuple[int, int]:
