@@ -12,14 +12,15 @@ from shards.kernel.types cimport (
 cdef Int find_phrase(Shard shard, Question question) noexcept nogil
 cdef Int phrase_set(Shard shard, Question question) noexcept nogil
 cdef Int add_phrase(Shard shard, Question question, Source source, Scratch scratch) except? -1 nogil
+cdef Int ending_suffix(Shard shard, Question question, Int first, Int after) noexcept nogil
 cdef Int exact_word(Shard shard, Question question, Int index) noexcept nogil
 cdef Int add_holding(
-    Shard shard, Question question, Source source, Scratch scratch, Int word, Int word_end, Int low, Int high
+    Shard shard, Question question, Source source, Scratch scratch, Int word, Int word_end
 ) except? -1 nogil
 cdef Int add_pair(
-    Shard shard, Question question, Source source, Scratch scratch, Int pair, Int low, Int high
+    Shard shard, Question question, Source source, Scratch scratch, Int pair
 ) except? -1 nogil
 cdef Int add_if_holding(
-    Shard shard, Question question, Source source, Scratch scratch, Int row, Int low, Int high
+    Shard shard, Question question, Source source, Scratch scratch, Int row
 ) except? -1 nogil
 cdef Int ends_with(Shard shard, Int word, Question question) except? -1 nogil

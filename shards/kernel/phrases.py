@@ -65,61 +65,66 @@ def add_phrase(shard: Shard, question: Question, source: Source, scratch: Scratc
     """List the rows whose name holds the words of `q` side by side."""
     words = question.word_starts
     last: Int = question.word_count - 1
-    low: Int = first_word(
-        shard, question.text, words[last], words[last + 1] - words[last] - 1, 0
-    )
-    high: Int = first_word(
-        shard, question.text, words[last], words[last + 1] - words[last] - 1, 1
-    )
-    if low >= high:
+    length: Int = words[last + 1] - words[last] - 1
+    word: Int = first_word(shard, question.text, words[last], length, 0)
+    word_end: Int = first_word(shard, question.text, words[last], length, 1)
+    source.phrase_low = word
+    source.phrase_high = word_end
+    if word >= word_end:
         return 0
-    # The rows to look at: those of the last words, or fewer.
-    best: Int = shard.posting_starts[high] - shard.posting_starts[low]
-    word: Int = low
-    word_end: Int = high
+    # The rows to look at: those of the words that come last, or fewer.
+    best: Int = shard.posting_starts[word_end] - shard.posting_starts[word]
+    count: Int
+    held: Int
     for i in range(1, last):
-        held: Int = exact_word(shard, question, i)
+        held = exact_word(shard, question, i)
         if held < 0:
             return 0
         scratch.block[i] = held
-        count: Int = shard.posting_starts[held + 1] - shard.posting_starts[held]
+        count = shard.posting_starts[held + 1] - shard.posting_starts[held]
         if count < best:
             best = count
             word = held
             word_end = held + 1
     pair: Int = 0
+    fewest: Int = shard.rows
+    source.phrase_bits = 0
     for i in range(last):
-        junction: Int = position_of(
+        held = position_of(
             shard.junction_keys, shard.junction_sets, shard.junction_count, question.junctions[i]
         )
-        if size_of(shard, junction) < best and kind_of(shard, junction) != BITS:
-            best = size_of(shard, junction)
-            pair = junction
-    ending: Int = 0
-    ending_end: Int = 0
-    size: Int = words[1]  # the first word and the end of a word
-    if size > SUFFIX_BYTES:
-        size = SUFFIX_BYTES
-    ending = first_suffix(shard, question.ending_low, question.endings, 0, size)
-    if ending < shard.suffix_count and not compare(
-        shard.words, shard.words_size, shard.suffixes[ending], question.endings, 0, size
-    ):
-        ending_end = last_suffix(shard, ending, question.ending_high, question.endings, 0, size)
-    if ending >= ending_end:
-        return 0
-    if 4 * (ending_end - ending) < best:
+        count = size_of(shard, held)
+        if kind_of(shard, held) == BITS and count < fewest:
+            fewest = count
+            source.phrase_bits = rows_of(shard, held, question.head_rows)
+        if count < best:
+            best = count
+            pair = held
+    first: Int = ending_suffix(shard, question, 0, 0)
+    end: Int = ending_suffix(shard, question, first, 1)
+    if 4 * (end - first) < best:
         count = 0
-        for i in range(ending, ending_end):
+        for i in range(first, end):
             held = owner_of(shard, shard.suffixes[i])
             count += shard.posting_starts[held + 1] - shard.posting_starts[held]
         if count < best:
-            for i in range(ending, ending_end):
+            for i in range(first, end):
                 held = owner_of(shard, shard.suffixes[i])
-                add_holding(shard, question, source, scratch, held, held + 1, low, high)
+                add_holding(shard, question, source, scratch, held, held + 1)
             return 0
     if pair:
-        return add_pair(shard, question, source, scratch, pair, low, high)
-    return add_holding(shard, question, source, scratch, word, word_end, low, high)
+        return add_pair(shard, question, source, scratch, pair)
+    return add_holding(shard, question, source, scratch, word, word_end)
+
+
+def ending_suffix(shard: Shard, question: Question, first: Int, after: Int) -> Int:
+    """Where the suffixes begin that are the first word of `q` to the end of a word; end if `after`."""
+    size: Int = question.word_starts[1]
+    if size > SUFFIX_BYTES:
+        size = SUFFIX_BYTES
+    if after:
+        return last_suffix(shard, first, question.ending_high, question.endings, 0, size)
+    return first_suffix(shard, question.ending_low, question.endings, 0, size)
 
 
 def exact_word(shard: Shard, question: Question, index: Int) -> Int:
@@ -137,75 +142,66 @@ def exact_word(shard: Shard, question: Question, index: Int) -> Int:
 
 
 def add_holding(
-    shard: Shard,
-    question: Question,
-    source: Source,
-    scratch: Scratch,
-    word: Int,
-    word_end: Int,
-    low: Int,
-    high: Int,
+    shard: Shard, question: Question, source: Source, scratch: Scratch, word: Int, word_end: Int
 ) -> Int:
     """List those rows of the words [word, word_end) that hold `q`."""
-    first: Int = shard.posting_starts[word]
     end: Int = shard.posting_starts[word_end]
     if end > shard.posting_count:
         damaged()
-    for i in range(first, end):
+    for i in range(shard.posting_starts[word], end):
         row: Int = shard.postings[i]
-        add_if_holding(shard, question, source, scratch, row, low, high)
+        add_if_holding(shard, question, source, scratch, row)
     return 0
 
 
 def add_pair(
-    shard: Shard,
-    question: Question,
-    source: Source,
-    scratch: Scratch,
-    pair: Int,
-    low: Int,
-    high: Int,
+    shard: Shard, question: Question, source: Source, scratch: Scratch, pair: Int
 ) -> Int:
-    """List those rows of a row set, which is no set of bits, that hold `q`."""
+    """List those rows of a row set that hold `q`."""
     sets = shard.sets
     first: Int = rows_of(shard, pair, question.head_rows)
     left: Int = size_of(shard, pair)
+    kind: Int = kind_of(shard, pair)
     row: Int = 0
-    if kind_of(shard, pair) != GAPS:
-        if first + left > shard.sets_size:
-            damaged()
+    i: Int = 0
+    held: Int
+    if kind == BITS:
+        for i in range((shard.rows + 31) >> 5):
+            held = sets[first + i]
+            row = i << 5
+            while held:
+                if held & 1:
+                    add_if_holding(shard, question, source, scratch, row)
+                held >>= 1
+                row += 1
+        return 0
+    if first + (left >> 2 if kind == GAPS else left) > shard.sets_size:
+        damaged()
+    if kind != GAPS:
         for i in range(first, first + left):
             row = sets[i]
-            add_if_holding(shard, question, source, scratch, row, low, high)
+            add_if_holding(shard, question, source, scratch, row)
         return 0
-    i = 0
     while left > 0:
         if first + (i >> 2) >= shard.sets_size:
             damaged()
-        gap: Int = (sets[first + (i >> 2)] >> (8 * (i & 3))) & 255
+        held = (sets[first + (i >> 2)] >> (8 * (i & 3))) & 255
         i += 1
-        row += gap
-        if gap != FURTHER:
+        row += held
+        if held != FURTHER:
             left -= 1
-            add_if_holding(shard, question, source, scratch, row, low, high)
+            add_if_holding(shard, question, source, scratch, row)
     return 0
 
 
 def add_if_holding(
-    shard: Shard,
-    question: Question,
-    source: Source,
-    scratch: Scratch,
-    row: Int,
-    low: Int,
-    high: Int,
+    shard: Shard, question: Question, source: Source, scratch: Scratch, row: Int
 ) -> Int:
-    """List a row if its name holds `q`: `low` and `high` bound the words that the last part begins.
-
-    The numbers of the words between are in `Scratch.block`.
-    """
+    """List a row if its name holds `q`; the numbers of the words between are in the block."""
     if row >= shard.rows:
         damaged()
+    if source.phrase_bits and not has_bit(shard.sets, source.phrase_bits, row):
+        return 0
     if is_listed(shard, scratch, row):
         return 0
     first: Int = shard.token_starts[row]
@@ -216,18 +212,15 @@ def add_if_holding(
         damaged()
     for i in range(first + width, end):
         token: Int = tokens[i]
-        if token < low or token >= high:
+        if token < source.phrase_low or token >= source.phrase_high:
             continue
         distance: Int = 1
         while distance < width and tokens[i - distance] == scratch.block[width - distance]:
             distance += 1
-        if distance < width:
-            continue
-        if ends_with(shard, tokens[i - width], question):
+        if distance == width and ends_with(shard, tokens[i - width], question):
             if scratch.used >= scratch.rows_size:
                 damaged()
-            add(shard, source, scratch, row)
-            return 1
+            return add(shard, source, scratch, row)
     return 0
 
 

@@ -222,6 +222,9 @@ cdef struct SourceFields:
     Int headed
     Int heads
     Int more_heads
+    Int phrase_low
+    Int phrase_high
+    Int phrase_bits
     Int scoped
     Int asked
     Int position

@@ -258,6 +258,9 @@ class Source:
     headed: Int  # UNKNOWN, TOGETHER or ALONE
     heads: Int  # position in `Shard.sets`; 0: none
     more_heads: Int
+    phrase_low: Int  # the words that the last part of a phrase begins
+    phrase_high: Int
+    phrase_bits: Int  # position of the bits of a pair of characters around a blank; 0: none
     scoped: Int  # 1 where `Scratch.cells` is set
     asked: Int  # rows of the head
     position: Int  # of the next row in the head; -1: none
