@@ -2,7 +2,7 @@
 # requirements.lock (pinned, with hashes) and makes again only when that file or pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check proof judges lint types layers bench golden viewer lock clean
+.PHONY: help setup demo test check proof judges lint types layers bench golden viewer lock wheels clean
 .DELETE_ON_ERROR:
 
 PYTHON    ?= python3
@@ -28,11 +28,13 @@ help:     ## list the targets
 
 setup: $(READY) ## create .venv with everything pinned
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock pyproject.toml setup.py $(wildcard shards/kernel/*.py shards/kernel/*.pxd)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed, $(PYTHON) is older; try: make PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@command -v cc >/dev/null || \
+	  $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-compiler.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -121,6 +123,7 @@ lock: $(READY) ## write the lock files of Python again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
 	  --no-header --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --group compiler --generate-hashes --no-header --output-file requirements-compiler.lock
 	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-bench.lock
 	$(BIN)/uv pip compile pyproject.toml --quiet --extra redis --extra s3 --extra sign --constraint requirements.lock \
@@ -130,6 +133,17 @@ lock: $(READY) ## write the lock files of Python again from pyproject.toml
 	for era in modern legacy; do \
 	  $(BIN)/uv pip compile --quiet --group mcp-$$era --generate-hashes --no-header \
 	    --output-file tests/judges/mcp/requirements-$$era.lock || exit 1; \
+	done
+
+# Compiled by zig for the glibc of 2014 (manylinux_2_17), whatever machine this is.
+wheels: $(READY) ## build the wheels of x86_64 and aarch64 in dist/
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-compiler.lock
+	for arch in x86_64 aarch64; do \
+	  CC="$(CURDIR)/$(PY) -m ziglang cc -target $$arch-linux-gnu.2.17" \
+	  LDSHARED="$(CURDIR)/$(PY) -m ziglang cc -target $$arch-linux-gnu.2.17 -shared" \
+	  SETUPTOOLS_EXT_SUFFIX=.$$($(PY) -c 'import sys; print(sys.implementation.cache_tag)')-$$arch-linux-gnu.so \
+	  $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist \
+	    --config-settings=--build-option=--plat-name=manylinux_2_17_$$arch . || exit 1; \
 	done
 
 clean:    ## remove what can be made again, .venv excepted
