@@ -1,58 +1,107 @@
-"""What README.md promises, done: its commands on the bundled excerpts, its curl, its links."""
+"""Promises of README.md, kept: its commands on the bundled excerpts, its links, its targets."""
 
+import json
 import re
+import shlex
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pytest
 
 from tests.demo import ROOT
 
-README = (ROOT / "README.md").read_text()
+README: Final = (ROOT / "README.md").read_text()
+ADDRESS: Final = "http://127.0.0.1:8080"
+
+# A command, and the JSON that the document shows below it.
+_SHOWN: Final = re.compile(r"```sh\n(curl [^\n]+)\n```\n\n```json\n(.*?)\n```", re.DOTALL)
+_CURL: Final = re.compile(r"^curl [^|#\n]+", re.MULTILINE)
+
+
+class Demo(NamedTuple):
+    """A server of the bundled excerpts, and a key of the plan `data`."""
+
+    address: str
+    key: str
+
+
+class Answer(NamedTuple):
+    status: int
+    body: bytes
 
 
 @pytest.fixture(scope="module")
-def demo(demo_data: Path) -> Iterator[str]:
-    """The address of a server of the bundled excerpts."""
-    command = [sys.executable, "-m", "serve", "--data", str(demo_data)]
-    command += ["--state", str(demo_data.with_name("state"))]
+def demo(demo_data: Path) -> Iterator[Demo]:
+    state = str(demo_data.with_name("state"))
+    account = _quota(state, "account", "create", "--plan", "data", "--api-tool")["account"]
+    key = _quota(state, "key", "create", account)["key"]
+    command = [sys.executable, "-m", "serve", "--data", str(demo_data), "--state", state]
     with subprocess.Popen(
         [*command, "--port", "0"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         text=True,
     ) as server:  # fmt: skip
         assert server.stdout
-        yield server.stdout.readline().strip()
+        yield Demo(server.stdout.readline().strip(), key)
         server.terminate()
         assert server.wait(timeout=20) == 0
 
 
-def test_the_curl_answers_what_the_readme_shows(demo: str) -> None:
-    shown = re.search(r"curl -s 'http://127.0.0.1:8080([^']+)' \| head -c (\d+)", README)
-    answer = re.search(r"```json\n(.*?)\n```", README, re.DOTALL)
-    assert shown
-    assert answer
+def test_the_search_shows_the_lines_that_the_readme_shows(demo: Demo) -> None:
+    command, shown = _SHOWN.findall(README)[0]
+    curl, tool, head = command.split(" | ")
+    assert (tool, head[:6]) == ("python3 -m json.tool", "head -")
 
-    assert _get(demo + shown[1])[1][: int(shown[2])].decode() == answer[1]
+    lines = _run([sys.executable, "-m", "json.tool"], _answer(demo, curl).body).splitlines()
+
+    assert "\n".join(lines[: int(head[6:])]) == shown
 
 
-def test_every_other_curl_of_the_readme_is_answered(demo: str) -> None:
-    paths = re.findall(r"^curl -s[i ] +'http://127.0.0.1:8080([^']+)'", README, re.MULTILINE)
+def test_an_error_is_the_one_that_the_readme_shows(demo: Demo) -> None:
+    [(command, shown)] = _SHOWN.findall(README)[1:]
 
-    statuses = {path: _get(demo + path)[0] for path in paths}
+    answer = _answer(demo, command)
 
-    assert len(statuses) == 7
-    assert {path for path, status in statuses.items() if status != 200} == {
-        "/api/v1/societes?pays=germany"
-    }
+    assert answer.status == 400
+    assert json.loads(answer.body) == json.loads(shown)
+
+
+def test_every_curl_of_the_readme_is_answered(demo: Demo) -> None:
+    commands = _CURL.findall(README)
+
+    answers = {command: _answer(demo, command) for command in commands}
+
+    assert len(answers) == 12
+    refused = [command for command, answer in answers.items() if answer.status != 200]
+    assert len(refused) == 1 and "pays=germany" in refused[0]
+    workbooks = [answer for command, answer in answers.items() if "/export" in command]
+    assert len(workbooks) == 2
+    assert all(answer.body.startswith(b"PK") for answer in workbooks)
+
+
+def test_the_configuration_of_a_tool_client_is_json() -> None:
+    found = re.findall(r"`(\{\"mcpServers\".*?)`", README)
+
+    assert [json.loads(text)["mcpServers"]["societes"]["url"] for text in found] == [
+        f"{ADDRESS}/api/mcp"
+    ]
 
 
 def test_every_file_that_a_document_links_is_there() -> None:
-    for document in ("README.md", "ARCHITECTURE.md"):
-        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text()):
-            assert (ROOT / target).exists(), f"{document} links {target}"
+    for document in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("*/*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document} links {target}"
+
+
+def test_every_heading_that_the_architecture_links_is_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    headings = {heading.lower() for heading in re.findall(r"^##+ (.+)$", text, re.MULTILINE)}
+
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) == {"glossary", "memos"} <= headings
 
 
 def test_every_make_target_that_the_readme_names_exists() -> None:
@@ -62,10 +111,35 @@ def test_every_make_target_that_the_readme_names_exists() -> None:
     assert {"help", "setup", "demo", "test", "check", "bench"} <= targets
 
 
-def _get(url: str) -> tuple[int, bytes]:
+def _answer(demo: Demo, command: str) -> Answer:
+    """The answer to a curl command of README.md, asked of the server of the test."""
+    words = shlex.split(command.replace("$KEY", demo.key))
+    request = urllib.request.Request(_url(words).replace(ADDRESS, demo.address))
+    for option, value in pairwise(words):
+        if option == "-H":
+            request.add_header(*value.split(": ", 1))
+        elif option == "--json":
+            request.data = value.encode()
+            request.add_header("Content-Type", "application/json")
     try:
-        with urllib.request.urlopen(url) as response:
-            return response.status, response.read()
+        with urllib.request.urlopen(request) as response:
+            return Answer(response.status, response.read())
     except urllib.error.HTTPError as error:
         with error:
-            return error.code, error.read()
+            return Answer(error.code, error.read())
+
+
+def _url(words: list[str]) -> str:
+    [url] = [word for word in words if word.startswith(ADDRESS)]
+    return url
+
+
+def _quota(state: str, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "quota", "--state", state, *arguments, "--json"]
+    found: dict[str, Any] = json.loads(_run(command))
+    return found
+
+
+def _run(command: list[str], given: bytes = b"") -> str:
+    done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, check=True)
+    return done.stdout.decode()

@@ -143,7 +143,7 @@ LIMIT: Final = Parameter(
 )
 OFFSET: Final = Parameter(
     "offset",
-    "Companies to pass over, for paging. offset + limit never passes the plan's cap "
+    "Number of companies to skip, for paging. offset + limit never passes the plan's cap "
     '(`plafond_resultats`); a visitor\'s is always 0. `Link: rel="next"` leads to the next page.',
     50,
     "integer",
@@ -152,26 +152,26 @@ OFFSET: Final = Parameter(
 )
 CA_MIN: Final = Parameter(
     "ca_min",
-    "Least turnover (chiffre d'affaires) in euros, inclusive. A company that publishes none is "
+    "Minimum turnover (chiffre d'affaires) in euros, inclusive. A company that publishes none is "
     "left out.",
     1_000_000,
     "number",
 )
 CA_MAX: Final = Parameter(
     "ca_max",
-    "Greatest turnover (chiffre d'affaires) in euros, inclusive; not below `ca_min`.",
+    "Maximum turnover (chiffre d'affaires) in euros, inclusive; not below `ca_min`.",
     50_000_000,
     "number",
 )
 EFFECTIF_MIN: Final = Parameter(
     "effectif_min",
-    "Least headcount (effectif), inclusive. A company that publishes none is left out.",
+    "Minimum headcount (effectif), inclusive. A company that publishes none is left out.",
     10,
     "integer",
 )
 EFFECTIF_MAX: Final = Parameter(
     "effectif_max",
-    "Greatest headcount (effectif), inclusive; not below `effectif_min`.",
+    "Maximum headcount (effectif), inclusive; not below `effectif_min`.",
     250,
     "integer",
 )

@@ -2,8 +2,8 @@
 
 Made of what the server itself uses: the figures of the plans, its limits, the parameters and
 operations of /openapi.json, the tools. The form is that of llmstxt.org: a title, a summary in a
-quote, a few paragraphs, then sections of links. /llms-full.txt is also /docs, for who asks for
-Markdown there.
+quote, a few paragraphs, then sections of links. /llms-full.txt is also the answer of /docs to
+clients that accept Markdown.
 """
 
 from collections.abc import Iterator, Mapping
@@ -111,9 +111,9 @@ def full(base_url: str, debit: BurstLimits) -> str:
 def _figures(plan: Plan) -> str:
     """What a plan allows, in the order of §8.1."""
     rights = [
-        f"{plan.resultats_par_recherche:,} companies of a search",
+        f"{plan.resultats_par_recherche:,} companies per search",
         f"{plan.appels_api_par_jour:,} calls a day" if plan.appels_api_par_jour else "",
-        f"{plan.exports_par_mois} exports a month of {plan.lignes_par_export:,} companies"
+        f"{plan.exports_par_mois} exports a month with up to {plan.lignes_par_export:,} companies each"
         if plan.exports_par_mois
         else "",
         "statements" if plan.etats_financiers else "",

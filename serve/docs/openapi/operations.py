@@ -131,7 +131,9 @@ _FIRST: Final = {"iso": "iso2", "id": "id"}
 
 def _societes() -> Mapping[str, Operation]:
     names = (*headers.TAGGED, "Vary", "Link", *headers.CALLS)
-    page = answer("A page.", ref("Recherche"), names, "societes-visiteur", "societes-data")
+    page = answer(
+        "A page of companies.", ref("Recherche"), names, "societes-visiteur", "societes-data"
+    )
     first = {name: f"$response.body#/societes/0/{field}" for name, field in _FIRST.items()}
     responses = {
         "200": linked(page, company=("readCompany", first)),
@@ -159,7 +161,7 @@ def _societe() -> Mapping[str, Operation]:
 def _modifications() -> Mapping[str, Operation]:
     names = (*headers.TAGGED, "Vary", *headers.CALLS)
     further = {"depuis": "$response.body#/jusque"}
-    page = answer("A page.", ref("Modifications"), names)
+    page = answer("A page of changes.", ref("Modifications"), names)
     responses = {
         "200": linked(page, further=("listChanges", further)),
         "304": not_modified("Vary", *headers.CALLS),

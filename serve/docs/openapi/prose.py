@@ -51,7 +51,7 @@ EXPORT: Final[Told] = (
     "Costs one of the month's exports when it is complete; nothing found or failed costs nothing.",
 )
 EXPORT_POST: Final[Told] = (
-    "Export companies to Excel, asked for in a body",
+    "Export companies to Excel, with parameters in a JSON body",
     f"{EXPORT[1]} The parameters are those of GET, as members of a JSON object.",
 )
 COMPTE: Final[Told] = (
@@ -78,7 +78,7 @@ TAGS: Final = {
     "Lists": "What may be sent for countries, sectors and sub-sectors, with counts.",
     "Account": "What a key may do, and has done.",
     "Documents": "The description of the service.",
-    "Service": "For who runs the service.",
+    "Service": "For the operator of the service.",
 }
 
 _DESCRIPTION: Final = """\
@@ -127,9 +127,9 @@ Model Context Protocol, which describes itself. `/llms.txt` says all of this in 
 ## Versions
 
 What is under `/api/v1` only grows: new paths, parameters that need not be sent, keys of answers,
-values of enums, codes of errors. So ignore keys you do not know. What is to go is announced at
-least 180 days before by `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) on its answers and here by
-`deprecated`, and goes only with `/api/v2`.
+values of enums, codes of errors. So ignore keys you do not know. Anything that will be removed is
+announced at least 180 days ahead: by `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) on its
+answers, and by `deprecated` here. It is removed only in `/api/v2`.
 """
 
 
