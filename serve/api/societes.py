@@ -8,11 +8,11 @@ from serve.access import envelope, rights
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, PreparedCall, Request, Response
 from serve.access.rights import Window
-from serve.data.edition import OpenGeneration
+from serve.data.edition import DEAR_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
-from shards.search.merge import MergedRow
 from shards.search.reader import Shard
-from shards.search.search import prepare
+from shards.search.result_page import MergedRow
+from shards.search.search import search, search_within
 
 # An answer depends on the caller's plan, so no shared cache keeps it; the caller's own may, and
 # asks each time whether the generation is still the same (G8).
@@ -38,10 +38,12 @@ def societes(ask: Request, edition: OpenGeneration) -> PreparedCall:
     async def run() -> Response:
         # Past the cap only the total is of interest, however large the offset.
         first = window.offset if window.limit else 0
-        prepared = prepare(edition.shards, asked.query, first + window.limit)
-        page = await edition.aside(
-            prepared.cost, lambda: prepared.page(offset=first, limit=window.limit)
-        )
+        base, query, limit = edition.shards, asked.query, window.limit
+        page = search_within(base, query, DEAR_MICROSECONDS, offset=first, limit=limit)
+        if page is None:
+            page = await edition.aside(
+                DEAR_MICROSECONDS, lambda: search(base, query, offset=first, limit=limit)
+            )
         rows = _records(edition.shards, page.rows, coordonnees=plan.coordonnees)
         body = envelope.search(caller, ask.offer, window, page.total, rows)
         return Response(200, body, headers | _link(ask, window, page.total))

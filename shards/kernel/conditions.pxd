@@ -1,6 +1,6 @@
 # The C header of conditions.py: its signatures, and what it imports.
 from shards.kernel.find cimport (
-    headcount_step, lower, turnover_place,
+    damaged, headcount_step, lower, turnover_place,
 )
 from shards.kernel.generate cimport (
     choose, generate,
@@ -10,7 +10,7 @@ from shards.kernel.names cimport (
 )
 from shards.kernel.types cimport (
     CELLS, EFFECTIF, EVERYWHERE, FACTS, Int, NAME, Question, SCOPE, SPANS, Scratch, Shard, Source,
-    TURNOVER, Table, U4,
+    TOO_DEAR, TURNOVER, Table, U4,
 )
 
 cdef Int reset(Source source, Int shard) noexcept nogil
@@ -23,4 +23,7 @@ cdef Int count_within(U4 places, Int size, Int first, Int end) noexcept nogil
 cdef Int known_total(Shard shard, Question question, Source source) noexcept nogil
 cdef Int count_matches(
     Table table, Question question, Source source, Scratch scratch, Int part_first, Int count
+) except? -1 nogil
+cdef Int count_cells(
+    Table table, Question question, Source source, Scratch scratch
 ) except? -1 nogil

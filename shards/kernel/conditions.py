@@ -5,12 +5,26 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import headcount_step, lower, turnover_place
+    from shards.kernel.find import damaged, headcount_step, lower, turnover_place
     from shards.kernel.generate import choose, generate
     from shards.kernel.names import find_named
     from shards.kernel.types import (
-        CELLS, EFFECTIF, EVERYWHERE, FACTS, NAME, SCOPE, SPANS, TURNOVER, U4, Int, Question,
-        Scratch, Shard, Source, Table,
+        CELLS,
+        EFFECTIF,
+        EVERYWHERE,
+        FACTS,
+        NAME,
+        SCOPE,
+        SPANS,
+        TOO_DEAR,
+        TURNOVER,
+        U4,
+        Int,
+        Question,
+        Scratch,
+        Shard,
+        Source,
+        Table,
     )  # fmt: skip
 
 
@@ -165,7 +179,8 @@ def count_matches(
     if not set_bounds(shard, question, source):
         return 0
     if question.word_count:
-        find_named(shard, question, source, scratch, count)
+        if find_named(shard, question, source, scratch, count) == TOO_DEAR:
+            return TOO_DEAR
         if not source.total:
             return 0
         source.need |= NAME
@@ -178,9 +193,43 @@ def count_matches(
         source.total = known
         return known
     choose(table, question, source)
+    scratch.spent += source.cost
+    if scratch.spent > question.budget:
+        return TOO_DEAR
     # What is counted faster than it is listed is listed only if a page needs it.
     room: Int = question.room
     if source.generator == SPANS and source.need & (FACTS | NAME) != FACTS | NAME:
         room = 0
     source.total = generate(table, question, source, scratch, room)
     return source.total
+
+
+def count_cells(table: Table, question: Question, source: Source, scratch: Scratch) -> Int:
+    """Add the matches of a source to the counts of their cells."""
+    shard = table.shards[source.shard]
+    counts = scratch.counts
+    if source.need & ~SCOPE == 0:
+        spans: Int = source.part_count if source.need & SCOPE else 1
+        for i in range(spans):
+            first: Int = 0
+            end: Int = shard.cell_count
+            if source.need & SCOPE:
+                part = table.parts[scratch.selected[source.part_first + i]]
+                first = part.first
+                end = part.end
+            for cell in range(first, end):
+                part = table.parts[shard.first_part + cell]
+                counts[shard.first_cell + cell] += part.stop - part.start
+        return 0
+    if not source.listed:
+        choose(table, question, source)
+        generate(table, question, source, scratch, scratch.rows_size)
+        if not source.listed:
+            damaged()
+    for i in range(source.list_first, source.list_first + source.list_count):
+        row: Int = scratch.rows[i]
+        held: Int = shard.cell_of[row]
+        if held >= shard.cell_count:
+            damaged()
+        counts[shard.first_cell + held] += 1
+    return 0

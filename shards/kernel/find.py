@@ -10,8 +10,20 @@ if not cython.compiled:
     from math import inf as INFINITY
 
     from shards.kernel.types import (
-        CA_ASC, CAPITAL, EFFECTIF, F8, I2, I4, NOM, OWNED, RECENT, SAMPLED, SCORE, U1, U4, U8,
-        Int, Key, Real, Shard,
+        CA_ASC,
+        CAPITAL,
+        EFFECTIF,
+        OWNED,
+        RECENT,
+        SAMPLED,
+        SCORE,
+        U1,
+        U4,
+        U8,
+        Int,
+        Key,
+        Real,
+        Shard,
     )  # fmt: skip
 
 

@@ -14,9 +14,26 @@ if not cython.compiled:
     from shards.kernel.row_sets import count_bits
     from shards.kernel.rows import count_facts, emit, keep, list_facts, replace, take
     from shards.kernel.types import (
-        BLOCK, BY_HEADCOUNT, BY_NAME, BY_TURNOVER, EFFECTIF, FACTS, NAME, SCOPE,
-        SITES_BY_HEADCOUNT, SITES_BY_TURNOVER, SPANS, TURNOVER, U4, Int, Question, Real, Scratch,
-        Shard, Source, Table,
+        BLOCK,
+        BY_HEADCOUNT,
+        BY_NAME,
+        BY_TURNOVER,
+        EFFECTIF,
+        FACTS,
+        NAME,
+        SCOPE,
+        SITES_BY_HEADCOUNT,
+        SITES_BY_TURNOVER,
+        SPANS,
+        TURNOVER,
+        U4,
+        Int,
+        Question,
+        Real,
+        Scratch,
+        Shard,
+        Source,
+        Table,
     )  # fmt: skip
 
 
@@ -97,9 +114,7 @@ def choose_sites(
     return cost
 
 
-def generate(
-    table: Table, question: Question, source: Source, scratch: Scratch, room: Int
-) -> Int:
+def generate(table: Table, question: Question, source: Source, scratch: Scratch, room: Int) -> Int:
     """Count all matches of one shard; returns their number.
 
     They are listed, too, if they are at most `room`: `source.listed` says so.

@@ -10,7 +10,7 @@ from shards.kernel.rows cimport (
 )
 from shards.kernel.types cimport (
     ALONE, BLOCK, CA_ASC, CA_DESC, EFFECTIF, FACTS, Int, Ints, NAME, Part, Question, Real, SCOPE,
-    Scratch, Shard, Source, TURNOVER, Table, U4,
+    Scratch, Shard, Source, TOO_DEAR, TURNOVER, Table, U4,
 )
 
 cdef Int sink(Ints heap, Int place, Int size) noexcept nogil

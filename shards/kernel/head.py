@@ -14,8 +14,26 @@ if not cython.compiled:
     from shards.kernel.generate import choose, generate, span_bound
     from shards.kernel.rows import keep, list_facts, replace, take
     from shards.kernel.types import (
-        ALONE, BLOCK, CA_ASC, CA_DESC, EFFECTIF, FACTS, NAME, SCOPE, TURNOVER, U4, Int, Ints, Part,
-        Question, Real, Scratch, Shard, Source, Table,
+        ALONE,
+        BLOCK,
+        CA_ASC,
+        CA_DESC,
+        EFFECTIF,
+        FACTS,
+        NAME,
+        SCOPE,
+        TOO_DEAR,
+        TURNOVER,
+        U4,
+        Int,
+        Ints,
+        Part,
+        Question,
+        Real,
+        Scratch,
+        Shard,
+        Source,
+        Table,
     )  # fmt: skip
 
 
@@ -362,7 +380,11 @@ def head(
             by_rank += source.cost
         expected: Real = count
         expected = expected * (end - first) / source.total
-        if question.listed_cost * expected < by_rank:
+        by_walk: Real = question.listed_cost * expected
+        scratch.spent += by_walk if by_walk < by_rank else by_rank
+        if scratch.spent > question.budget:
+            return TOO_DEAR
+        if by_walk < by_rank:
             # A walk that finds less than was to be expected ends when it has cost as much.
             budget: Real = by_rank / question.listed_cost if question.listed_cost else expected
             if budget < 2 * expected:

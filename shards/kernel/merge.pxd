@@ -6,7 +6,7 @@ from shards.kernel.head cimport (
     head,
 )
 from shards.kernel.types cimport (
-    Int, Key, NOM, Question, Scratch, Shard, Source, Table,
+    Int, Key, NOM, Question, Scratch, Shard, Source, TOO_DEAR, Table,
 )
 
 cdef Key name_key(Shard shard, Int row) noexcept nogil

@@ -13,7 +13,17 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import damaged, sort_key
     from shards.kernel.head import head
-    from shards.kernel.types import NOM, Int, Key, Question, Scratch, Shard, Source, Table
+    from shards.kernel.types import (
+        NOM,
+        TOO_DEAR,
+        Int,
+        Key,
+        Question,
+        Scratch,
+        Shard,
+        Source,
+        Table,
+    )  # fmt: skip
 
 
 # -- folded names ----------------------------------------------------------------------------
@@ -121,9 +131,7 @@ def set_key(table: Table, question: Question, source: Source, scratch: Scratch, 
     return 0
 
 
-def comes_before(
-    table: Table, question: Question, scratch: Scratch, one: Int, other: Int
-) -> Int:
+def comes_before(table: Table, question: Question, scratch: Scratch, one: Int, other: Int) -> Int:
     """1 where the next row of the source `one` comes before that of `other`, an earlier country."""
     first = scratch.sources[one]
     second = scratch.sources[other]
@@ -138,9 +146,7 @@ def comes_before(
     return 1 if order < 0 else 0
 
 
-def advance(
-    table: Table, question: Question, scratch: Scratch, number: Int, count: Int
-) -> Int:
+def advance(table: Table, question: Question, scratch: Scratch, number: Int, count: Int) -> Int:
     """Move a source to its next row, and ask its shard for more if that is not there."""
     source = scratch.sources[number]
     start: Int = number * scratch.width
@@ -151,7 +157,8 @@ def advance(
             source.position = -1
             return 0
         source.asked = 2 * source.asked if 2 * source.asked < most else most
-        head(table, question, source, scratch, source.asked, start)
+        if head(table, question, source, scratch, source.asked, start) == TOO_DEAR:
+            return TOO_DEAR
     set_key(table, question, source, scratch, start)
     return 0
 
@@ -171,7 +178,8 @@ def merge(
         asked: Int = question.spare + question.shares * count * source.total // total
         source.asked = asked if asked < most else most
         source.position = 0
-        head(table, question, source, scratch, source.asked, i * scratch.width)
+        if head(table, question, source, scratch, source.asked, i * scratch.width) == TOO_DEAR:
+            return TOO_DEAR
         set_key(table, question, source, scratch, i * scratch.width)
     while True:
         best: Int = -1
@@ -200,5 +208,7 @@ def merge(
         found += 1
         if found >= count and question.tri != NOM:
             break
-        advance(table, question, scratch, best, count)
+        if advance(table, question, scratch, best, count) == TOO_DEAR:
+            return TOO_DEAR
+    scratch.result[0] = found
     return found

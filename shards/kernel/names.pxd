@@ -3,14 +3,14 @@ from shards.kernel.find cimport (
     compare, first_id, first_suffix, first_word, last_id, last_suffix, position_of,
 )
 from shards.kernel.phrases cimport (
-    add_phrase, find_phrase,
+    add_phrase, find_phrase, phrase_cost,
 )
 from shards.kernel.row_sets cimport (
     add_rows, add_set, add_words, count_common, heads_of, kind_of, rows_of, size_of,
 )
 from shards.kernel.types cimport (
     ALONE, BITS, COUNTED, IDENTIFIERS, Int, Key, NOTHING, PHRASE, Question, STORED, SUFFIX_BYTES,
-    Scratch, Shard, Source, TOGETHER, UNKNOWN, WORDS,
+    Scratch, Shard, Source, TOGETHER, TOO_DEAR, UNITED, UNKNOWN, WORDS,
 )
 
 cdef Int find_named(

@@ -11,15 +11,44 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import (
-        compare, first_id, first_suffix, first_word, last_id, last_suffix, position_of,
+        compare,
+        first_id,
+        first_suffix,
+        last_id,
+        last_suffix,
+        position_of,
     )  # fmt: skip
-    from shards.kernel.phrases import add_phrase, find_phrase
+    from shards.kernel.phrases import add_phrase, find_phrase, phrase_cost
     from shards.kernel.row_sets import (
-        add_rows, add_set, add_words, count_common, heads_of, kind_of, rows_of, size_of,
+        add_rows,
+        add_set,
+        add_words,
+        count_common,
+        heads_of,
+        kind_of,
+        rows_of,
+        size_of,
     )  # fmt: skip
     from shards.kernel.types import (
-        ALONE, BITS, COUNTED, IDENTIFIERS, NOTHING, PHRASE, STORED, SUFFIX_BYTES, TOGETHER,
-        UNKNOWN, WORDS, Int, Key, Question, Scratch, Shard, Source,
+        ALONE,
+        BITS,
+        COUNTED,
+        IDENTIFIERS,
+        NOTHING,
+        PHRASE,
+        STORED,
+        SUFFIX_BYTES,
+        TOGETHER,
+        TOO_DEAR,
+        UNITED,
+        UNKNOWN,
+        WORDS,
+        Int,
+        Key,
+        Question,
+        Scratch,
+        Shard,
+        Source,
     )  # fmt: skip
 
 
@@ -69,9 +98,7 @@ def find_named(
         if ids_first < ids_end:
             ids = IDENTIFIERS
             key = ids_first * (one << 32) + ids_end
-            ids_set = position_of(
-                shard.prefix_keys, shard.prefix_sets, shard.prefix_count, key
-            )
+            ids_set = position_of(shard.prefix_keys, shard.prefix_sets, shard.prefix_count, key)
             if ids_set:
                 ids = STORED
     if alone and (names == NOTHING or ids == NOTHING) and names + ids == STORED:
@@ -83,6 +110,16 @@ def find_named(
                 return 0
     if names == STORED and kind_of(shard, names_set) == COUNTED:
         names = WORDS
+    if names == WORDS:
+        scratch.spent += UNITED * question.listed_cost * (end - first)
+    elif names == PHRASE:
+        scratch.spent += question.listed_cost * phrase_cost(shard, question)
+    elif names == STORED and kind_of(shard, names_set) != BITS:
+        scratch.spent += question.listed_cost * size_of(shard, names_set)
+    if ids:
+        scratch.spent += question.listed_cost * (ids_end - ids_first)
+    if scratch.spent > question.budget:
+        return TOO_DEAR
     take_bits(shard, question, source, names, names_set, ids, ids_set)
     source.name_first = scratch.used
     if names == STORED:

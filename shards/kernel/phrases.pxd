@@ -12,6 +12,7 @@ from shards.kernel.types cimport (
 cdef Int find_phrase(Shard shard, Question question) noexcept nogil
 cdef Int phrase_set(Shard shard, Question question) noexcept nogil
 cdef Int add_phrase(Shard shard, Question question, Source source, Scratch scratch) except? -1 nogil
+cdef Int phrase_cost(Shard shard, Question question) noexcept nogil
 cdef Int ending_suffix(Shard shard, Question question, Int first, Int after) noexcept nogil
 cdef Int exact_word(Shard shard, Question question, Int index) noexcept nogil
 cdef Int add_holding(

@@ -12,13 +12,32 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import (
-        compare, damaged, first_suffix, first_word, last_suffix, lower, owner_of, position_of,
+        compare,
+        damaged,
+        first_suffix,
+        first_word,
+        last_suffix,
+        owner_of,
+        position_of,
     )  # fmt: skip
     from shards.kernel.row_sets import (
-        add, has_bit, is_listed, kind_of, rows_of, size_of,
+        add,
+        has_bit,
+        is_listed,
+        kind_of,
+        rows_of,
+        size_of,
     )  # fmt: skip
     from shards.kernel.types import (
-        BITS, FURTHER, GAPS, SUFFIX_BYTES, U4, Int, Key, Question, Scratch, Shard, Source,
+        BITS,
+        FURTHER,
+        GAPS,
+        SUFFIX_BYTES,
+        Int,
+        Question,
+        Scratch,
+        Shard,
+        Source,
     )  # fmt: skip
 
 
@@ -117,6 +136,18 @@ def add_phrase(shard: Shard, question: Question, source: Source, scratch: Scratc
     return add_holding(shard, question, source, scratch, word, word_end)
 
 
+def phrase_cost(shard: Shard, question: Question) -> Int:
+    """At most how many rows `add_phrase` looks at, by the pairs of characters around blanks."""
+    fewest: Int = shard.rows
+    for i in range(question.word_count - 1):
+        held: Int = position_of(
+            shard.junction_keys, shard.junction_sets, shard.junction_count, question.junctions[i]
+        )
+        if size_of(shard, held) < fewest:
+            fewest = size_of(shard, held)
+    return fewest
+
+
 def ending_suffix(shard: Shard, question: Question, first: Int, after: Int) -> Int:
     """Where the suffixes begin that are the first word of `q` to the end of a word; end if `after`."""
     size: Int = question.word_starts[1]
@@ -154,9 +185,7 @@ def add_holding(
     return 0
 
 
-def add_pair(
-    shard: Shard, question: Question, source: Source, scratch: Scratch, pair: Int
-) -> Int:
+def add_pair(shard: Shard, question: Question, source: Source, scratch: Scratch, pair: Int) -> Int:
     """List those rows of a row set that hold `q`."""
     sets = shard.sets
     first: Int = rows_of(shard, pair, question.head_rows)
@@ -233,7 +262,5 @@ def ends_with(shard: Shard, word: Int, question: Question) -> Int:
     end: Int = shard.word_starts[word + 1] - 1
     if end - start < length:
         return 0
-    found: Int = compare(
-        shard.words, shard.words_size, end - length, question.text, 0, length
-    )
+    found: Int = compare(shard.words, shard.words_size, end - length, question.text, 0, length)
     return 0 if found else 1

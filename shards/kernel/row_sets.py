@@ -12,7 +12,16 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import compare, damaged, owner_of
     from shards.kernel.types import (
-        BITS, COUNTED, FURTHER, GAPS, HEADED, SUFFIX_BYTES, U1, U4, Int, Question, Scratch, Shard,
+        COUNTED,
+        FURTHER,
+        GAPS,
+        HEADED,
+        SUFFIX_BYTES,
+        U4,
+        Int,
+        Question,
+        Scratch,
+        Shard,
         Source,
     )  # fmt: skip
 
@@ -98,9 +107,7 @@ def add_gaps(shard: Shard, source: Source, scratch: Scratch, first: Int, size: I
     return 0
 
 
-def add_set(
-    shard: Shard, source: Source, scratch: Scratch, position: Int, head_rows: Int
-) -> Int:
+def add_set(shard: Shard, source: Source, scratch: Scratch, position: Int, head_rows: Int) -> Int:
     """List the rows of a set that is no set of bits."""
     first: Int = rows_of(shard, position, head_rows)
     size: Int = size_of(shard, position)

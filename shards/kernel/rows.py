@@ -7,7 +7,15 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import damaged
     from shards.kernel.types import (
-        FACTS, NAME, SCOPE, TURNOVER, U4, Int, Scratch, Shard, Short,
+        FACTS,
+        NAME,
+        SCOPE,
+        TURNOVER,
+        U4,
+        Int,
+        Scratch,
+        Shard,
+        Short,
         Source,
     )  # fmt: skip
 

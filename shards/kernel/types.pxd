@@ -49,6 +49,8 @@ cdef enum:
     UNKNOWN = 0
     TOGETHER = 1
     ALONE = 2
+    TOO_DEAR = -2
+    UNITED = 30
     EVERYWHERE = 0
     SECTORS = 1
     CELLS = 2
@@ -173,6 +175,8 @@ cdef struct QuestionFields:
     Int prefix_size
     Key prefix_low
     Key prefix_high
+    Int census
+    Real budget
     Int head_rows
     Int top_rows
     Int room
@@ -233,6 +237,7 @@ cdef struct SourceFields:
 ctypedef SourceFields* Source
 
 cdef struct ScratchFields:
+    Real spent
     Words rows
     Int rows_size
     Words marks
@@ -248,5 +253,6 @@ cdef struct ScratchFields:
     Ints found_tie
     Int found_size
     Ints result
+    Ints counts
     Int used
 ctypedef ScratchFields* Scratch

@@ -72,6 +72,12 @@ UNKNOWN: Final = 0
 TOGETHER: Final = 1
 ALONE: Final = 2
 
+# What a search returns that would cost more than its budget.
+TOO_DEAR: Final = -2
+
+# A suffix, with the rows of its word, costs as much as so many rows.
+UNITED: Final = 30
+
 # Scopes of a question.
 EVERYWHERE: Final = 0
 SECTORS: Final = 1
@@ -207,10 +213,14 @@ class Question:
     prefix_size: Int
     prefix_low: Key
     prefix_high: Key
+    census: Int  # 1: count the matches of each cell, too
+    budget: Real  # nanoseconds, by estimate, after which the search is given up
     head_rows: Int  # rows of a head
     top_rows: Int  # rows of a list of `top`
     room: Int  # rows that are listed while they are counted
-    spare: Int  # rows that a shard is asked for at first, beside `shares` times its part of the page
+    spare: (
+        Int  # rows that a shard is asked for at first, beside `shares` times its part of the page
+    )
     shares: Int
     span_cost: Real  # nanoseconds: a range of rows
     along_cost: Real  # a row tested beside its neighbours
@@ -271,6 +281,7 @@ class Source:
 class Scratch:
     """Working memory of one thread."""
 
+    spent: Real  # of the budget
     rows: Words
     rows_size: Int
     marks: Words  # a bit a row of each shard; zero between searches
@@ -286,4 +297,5 @@ class Scratch:
     found_tie: Ints  # 1 where the folded name equals that of the row before
     found_size: Int
     result: Ints  # 1: how many rows were found
+    counts: Ints  # a number a cell of each shard, as `cells`: of a census
     used: Int  # of `rows`

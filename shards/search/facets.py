@@ -6,21 +6,13 @@ matching row is looked at: milliseconds to tenths of a second, so this is not fo
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from shards.codec.arrays import Rows
 from shards.query import Query
-from shards.search.compiled_query import CompiledQuery, compile_query
-from shards.search.merge import MergedRow, MergeSource, page
-from shards.search.planner import Matches, plans
-from shards.search.reader import Shard
-
-# Rows are counted so many at a time: what counting copies of them stays in a few megabytes.
-_BLOCK: Final = 1 << 18
+from shards.search.result_page import MergedRow
+from shards.search.search import Base
 
 
 class FacetRow(NamedTuple):
@@ -43,46 +35,19 @@ class FacetCount:
         return sum(self.counts.values())
 
 
-def count_facets(shards: Mapping[str, Shard], query: Query, *, limit: int) -> FacetCount:
+def count_facets(base: Base, query: Query, *, limit: int) -> FacetCount:
     """Count all that match `query`, and find the first `limit` of them.
 
     Args:
-        shards: all countries of the generation; those of `query.pays` must be among them.
+        base: all countries of the generation; those of `query.pays` must be among them.
+
+    Raises:
+        CorruptError: a shard refers to a row, a word or a place that it does not have.
     """
-    question = compile_query(query)
+    numbers, rows = base.own_worker().census(query, limit)
+    cells = ((iso2, cell) for iso2, shard in sorted(base.items()) for cell in shard.layout.cells)
     counts: Counter[FacetRow] = Counter()
-    sources: list[MergeSource] = []
-    if question is not None:
-        for shard, plan in plans(shards, query.pays, question, limit):
-            found = plan.find()
-            if found.total:
-                _count(counts, shard, question, found)
-                sources.append(MergeSource(shard, found.total, found.first))
-    rows = page(sources, query.tri, offset=0, limit=limit) if sources and limit else ()
+    for (iso2, cell), number in zip(cells, numbers.tolist(), strict=True):
+        if number:
+            counts[FacetRow(iso2, cell.secteur)] += number
     return FacetCount(counts, rows)
-
-
-def _count(
-    counts: Counter[FacetRow], shard: Shard, question: CompiledQuery, found: Matches
-) -> None:
-    cells = shard.layout.cells
-    for index, number in _by_cell(shard, question, found):
-        counts[FacetRow(shard.iso2, cells[index].secteur)] += number
-
-
-def _by_cell(shard: Shard, question: CompiledQuery, found: Matches) -> Iterable[tuple[int, int]]:
-    """The cells with matching rows, and how many of these each has."""
-    if question.named is None and not question.has_bounds:
-        scope = shard.layout.scope(question.secteurs, question.sous_secteurs)
-        cells = shard.layout.cells
-        return [(index, cells[index].stop - cells[index].start) for index in scope.cells()]
-    numbers = _tally(shard, found.rows())
-    return [(int(index), int(numbers[index])) for index in np.flatnonzero(numbers)]
-
-
-def _tally(shard: Shard, rows: Rows) -> Rows:
-    numbers = np.zeros(len(shard.layout.cells), dtype=np.uint32)
-    for start in range(0, len(rows), _BLOCK):
-        cells = shard.cell_of.take(rows[start : start + _BLOCK])
-        numbers += np.bincount(cells, minlength=len(numbers)).astype(np.uint32)
-    return numbers

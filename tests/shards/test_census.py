@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.query import ORDERS, Query
-from shards.search import facets as censuses
 from shards.search.facets import FacetCount, count_facets
 from tests import oracle
 from tests.shards.test_search import World, queries
@@ -29,7 +28,6 @@ def test_a_census_counts_and_lists_as_the_oracle_does(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(format, "TOP_ROWS", top_rows)
         patch.setattr(format, "TOP_LEAST", 2)
-        patch.setattr(censuses, "_BLOCK", 2)
         with World(found) as world:
             for query in asked:
                 made = count_facets(world.shards, query, limit=limit)

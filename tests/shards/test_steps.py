@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from shards.codec import sort_keys
 from shards.query import ORDERS
-from shards.search import top_rows
 from shards.search.reader import Shard
+from tests.shards.second_engine import top_rows
 from tests.world import Company, companies, write_shard
 
 KEYS = st.lists(st.integers(-5, 5), max_size=20).map(sorted)

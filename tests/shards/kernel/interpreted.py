@@ -14,7 +14,7 @@ import shards.kernel
 
 _KERNEL: Final = "shards.kernel."
 # The modules that bind one of the kernel's: they are imported anew with it.
-_USERS: Final = ("shards.search.kernel_table", "shards.search.kernel_search")
+_USERS: Final = ("shards.search.table", "shards.search.worker", "shards.search.search")
 _FOLDER: Final = Path(next(iter(shards.kernel.__path__)))
 
 
@@ -28,12 +28,12 @@ class _Sources:
 
 
 def interpreted_search() -> ModuleType:
-    """`shards.search.kernel_search` over interpreted modules; what is imported already stays."""
+    """`shards.search.search` over interpreted modules; what is imported already stays."""
     with _without(lambda name: name.startswith(_KERNEL) or name in _USERS):
         finder = _Sources()
         sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
         try:
-            return importlib.import_module("shards.search.kernel_search")
+            return importlib.import_module("shards.search.search")
         finally:
             sys.meta_path.remove(finder)  # type: ignore[arg-type]
 

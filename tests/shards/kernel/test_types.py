@@ -18,7 +18,7 @@ def test_every_struct_has_the_fields_of_its_class() -> None:
 
 
 def test_every_constant_has_the_same_value() -> None:
-    constants = dict(re.findall(r"^    ([A-Z_0-9]+) = (\d+)$", HEADER, re.MULTILINE))
+    constants = dict(re.findall(r"^    ([A-Z_0-9]+) = (-?\d+)$", HEADER, re.MULTILINE))
 
     assert {name: int(value) for name, value in constants.items()} == {
         name: value for name, value in vars(types).items() if isinstance(value, int)

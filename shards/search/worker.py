@@ -1,11 +1,11 @@
-"""The compiled search of a generation: a query goes in, a total and the rows of a page come out."""
+"""One thread that searches: a query goes in, a total and the rows of a page come out."""
 
-from collections.abc import Mapping
 from heapq import merge
 from itertools import groupby
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shards import format
 from shards.errors import CorruptError
@@ -13,11 +13,9 @@ from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.kernel.search import run
 from shards.query import DEEPEST, ORDERS, Query
-from shards.search import kernel_table
 from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
-from shards.search.kernel_table import Places
-from shards.search.merge import MergedRow
-from shards.search.reader import Shard
+from shards.search.result_page import MergedRow, ResultPage
+from shards.search.table import SearchTable
 
 # Nanoseconds, measured on 2.8 million rows; only their ratios matter.
 SPAN: float = 25.0  # a range of rows
@@ -38,55 +36,78 @@ _WORDS: Final = 1_024
 Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
 
 
-class Engine:
-    """Searches the shards of a generation; one thread at a time.
+class SearchWorker:
+    """Searches a table, one search at a time: a question and the working memory of one thread."""
 
-    Raises:
-        CorruptError: an array of a shard is shorter than another one needs.
-    """
-
-    def __init__(self, shards: Mapping[str, Shard]) -> None:
-        self._isos = sorted(shards)
-        self._shards = [shards[iso2] for iso2 in self._isos]
-        self._number = {iso2: at for at, iso2 in enumerate(self._isos)}
-        self._places = Places(self._shards)
-        self._table = kernel_table.table(self._shards, self._places)
+    def __init__(self, table: SearchTable) -> None:
+        self._table = table
         self._memory = Memory()
-        self._table_address = self._memory.place(self._table)
-        self._every = np.arange(len(self._shards), dtype=np.int64)
         self._make_question()
-        self._width = 0
+        self._width = -1
 
-    def page(self, query: Query, *, offset: int, limit: int) -> tuple[int, tuple[MergedRow, ...]]:
-        """The total, and rows [offset, offset + limit).
+    def page(self, query: Query, budget: float, *, offset: int, limit: int) -> ResultPage | None:
+        """The total, and rows [offset, offset + limit); None if that costs over `budget` nanoseconds.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
         asked = compile_query(query)
-        if asked is None or not self._shards:
-            return 0, ()
-        count = offset + limit
-        if count > self._width:
-            self._make_scratch(count)
-        text, endings, prefix = self._write(asked, query, offset, limit)
+        if asked is None or not self._table.shards:
+            return ResultPage(0, ())
+        total = self._run(asked, query, offset, limit, budget)
+        if total == types.TOO_DEAR:
+            return None
+        return ResultPage(total, self._rows(asked, total, offset, limit))
+
+    def census(self, query: Query, limit: int) -> tuple[NDArray[np.int64], tuple[MergedRow, ...]]:
+        """The matches of each cell of each shard, in layout order, and the first `limit` rows.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        asked = compile_query(query)
+        if asked is None or not self._table.shards:
+            return np.zeros(
+                sum(shard.cell_count for shard in self._table.record.shards), np.int64
+            ), ()
+        total = self._run(asked, query, 0, limit, np.inf, census=True)
+        return self._counts, self._rows(asked, total, 0, limit)
+
+    def _run(
+        self,
+        asked: CompiledQuery,
+        query: Query,
+        offset: int,
+        limit: int,
+        budget: float,
+        *,
+        census: bool = False,
+    ) -> int:
+        """The total; the rows are in the working memory."""
+        if offset + limit > self._width:
+            self._make_scratch(offset + limit)
+        if census:
+            self._counts.fill(0)
+        texts = self._write(asked, query, offset, limit, census, budget)
         try:
-            total = run(
-                self._table_address, self._question.address, self._scratch, text, endings, prefix
-            )
+            return run(self._table.address, self._question.address, self._scratch, *texts)
         except CorruptError:
-            self._width = 0  # marks may be left in the working memory
+            self._width = -1  # marks may be left in the working memory
             raise
+
+    def _rows(
+        self, asked: CompiledQuery, total: int, offset: int, limit: int
+    ) -> tuple[MergedRow, ...]:
         if not limit or offset >= total:
-            return total, ()
-        found = int(self._result[0])
+            return ()
+        count, found = offset + limit, int(self._result[0])
+        isos = self._table.isos
         if asked.tri == "nom" and self._found_tie[offset:found].any():
             places = self._untied(found, offset, count)
-        else:
-            chosen = slice(offset, min(count, found))
-            shards, rows = self._found_shard[chosen].tolist(), self._found_row[chosen].tolist()
-            return total, tuple(map(MergedRow, map(self._isos.__getitem__, shards), rows))
-        return total, tuple(MergedRow(self._isos[shard], row) for shard, row in places)
+            return tuple(MergedRow(isos[shard], row) for shard, row in places)
+        chosen = slice(offset, min(count, found))
+        shards, rows = self._found_shard[chosen].tolist(), self._found_row[chosen].tolist()
+        return tuple(map(MergedRow, map(isos.__getitem__, shards), rows))
 
     # -- ties ------------------------------------------------------------------------------
 
@@ -108,14 +129,12 @@ class Engine:
 
     def _by_raw_name(self, alike: list[Place]) -> list[Place]:
         """Rows of one folded name, those of a shard in their order; few names are read."""
-        runs = [
-            list(run) for _, run in groupby(sorted(alike, key=_shard_of), key=_shard_of)
-        ]
+        runs = [list(run) for _, run in groupby(sorted(alike, key=_shard_of), key=_shard_of)]
         return alike if len(runs) == 1 else list(merge(*runs, key=self._raw_name))
 
     def _raw_name(self, place: Place) -> tuple[str, int]:
         shard, row = place
-        return self._shards[shard].names([row])[0], shard
+        return self._table.shards[shard].names([row])[0], shard
 
     # -- the question ------------------------------------------------------------------------
 
@@ -127,8 +146,8 @@ class Engine:
         made.room, made.spare, made.shares = ROOM, SPARE, SHARES
         made.span_cost, made.along_cost = SPAN, ALONG
         made.listed_cost, made.start_cost = LISTED, START
-        self._chosen = np.zeros(len(self._shards), np.int64)
-        self._codes = np.zeros(len(self._places.cells) + len(self._places.sectors), np.int64)
+        self._chosen = np.zeros(len(self._table.shards), np.int64)
+        self._codes = np.zeros(len(self._table.cells) + len(self._table.sectors), np.int64)
         self._starts, self._junctions = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.uint64)
         made.shards, made.scope_codes = view(self._chosen), view(self._codes)
         made.word_starts, made.junctions = view(self._starts), view(self._junctions)
@@ -136,16 +155,19 @@ class Engine:
         self._question = self._memory.form(made, _CHANGING)
 
     def _write(
-        self, asked: CompiledQuery, query: Query, offset: int, limit: int
+        self,
+        asked: CompiledQuery,
+        query: Query,
+        offset: int,
+        limit: int,
+        census: bool,
+        budget: float,
     ) -> tuple[bytes, bytes, bytes]:
         """Write the question; returns the three texts that it does not hold."""
-        chosen = len(self._shards)
-        if query.pays:
-            numbers = sorted({self._number[iso2] for iso2 in query.pays})
-            chosen = len(numbers)
-            self._chosen[:chosen] = numbers
-        else:
-            self._chosen[:] = self._every
+        numbers = self._table.numbers
+        pays = sorted({numbers[iso2] for iso2 in query.pays}) if query.pays else numbers.values()
+        chosen = len(pays)
+        self._chosen[:chosen] = list(pays)
         scope, codes = self._scope(asked)
         self._codes[: len(codes)] = codes
         text, endings, prefix = self._write_name(asked.named)
@@ -158,21 +180,21 @@ class Engine:
             asked.headcount is not None, int(least), int(most),
             words, len(text), words == 2 and len(text.decode()) == 3,
             *_bounds(text[: format.SUFFIX_BYTES]), *_bounds(endings[: format.SUFFIX_BYTES]),
-            len(prefix), *_bounds(prefix),
+            len(prefix), *_bounds(prefix), census, budget,
         )  # fmt: skip
         return text, endings, prefix
 
     def _scope(self, asked: CompiledQuery) -> tuple[int, list[int]]:
         """The kind of scope, and the numbers of its sectors or cells, ascending."""
-        places = self._places
+        table = self._table
         if asked.sous_secteurs is not None:
-            groups = (places.groups.get(group, ()) for group in set(asked.sous_secteurs))
+            groups = (table.groups.get(group, ()) for group in set(asked.sous_secteurs))
             cells = [cell for group in groups for cell in group]
             if asked.secteurs:
                 cells = [cell for cell in cells if cell[0] in asked.secteurs]
-            return types.CELLS, sorted(places.cells[cell] for cell in cells)
+            return types.CELLS, sorted(table.cells[cell] for cell in cells)
         if asked.secteurs:
-            known = places.sectors
+            known = table.sectors
             return types.SECTORS, [known[code] for code in asked.secteurs if code in known]
         return types.EVERYWHERE, []
 
@@ -195,15 +217,18 @@ class Engine:
     def _make_scratch(self, count: int) -> None:
         """Make the working memory for pages that end at `count` rows."""
         made = types.Scratch()
-        shards = self._table.shards
+        shards = self._table.record.shards
         rows = sum(shard.rows for shard in shards)
         self._width = max(count, DEEPEST)
         made.width, made.found_size = self._width, len(shards) * self._width
         made.rows_size = 2 * rows + 1
         made.rows = view(np.empty(made.rows_size, np.uint32))
         made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
-        made.cells = view(np.zeros(sum(shard.cell_count for shard in shards) + 1, np.uint32))
-        made.selected = view(np.zeros(len(self._table.parts) + 1, np.int64))
+        cells = sum(shard.cell_count for shard in shards)
+        made.cells = view(np.zeros(cells + 1, np.uint32))
+        self._counts = np.zeros(cells, np.int64)
+        made.counts = view(self._counts)
+        made.selected = view(np.zeros(len(self._table.record.parts) + 1, np.int64))
         made.block = view(np.zeros(_BLOCK, np.int64))
         made.heap = view(np.zeros(2 * self._width + 1, np.int64))
         made.heads = view(np.zeros(made.found_size, np.int64))
@@ -217,7 +242,7 @@ class Engine:
         self._result = np.zeros(1, np.int64)
         made.found_shard, made.found_row = view(self._found_shard), view(self._found_row)
         made.found_tie, made.result = view(self._found_tie), view(self._result)
-        made.used = 0
+        made.used, made.spent = 0, 0.0
         self._working = Memory()
         self._scratch = self._working.place(made)
 

@@ -16,9 +16,9 @@ import numpy as np
 from shards.codec.arrays import Rows, ranges, where
 from shards.codec.cells import Span, Spans
 from shards.codec.row_sets import EMPTY, Bits, Listed, Mask
-from shards.search import predicates
-from shards.search.predicates import Predicates
 from shards.search.reader import Shard
+from tests.shards.second_engine import predicates
+from tests.shards.second_engine.predicates import Predicates
 
 # Nanoseconds, measured on 2.8 million rows; only their ratios matter.
 SPAN: Final = 4_000  # a range of rows that is looked at, whatever its size

@@ -3,7 +3,7 @@
 Made once for a generation. Every length that a search relies on is compared with the file here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -16,40 +16,47 @@ from shards.codec.sparse_index import Even, probe
 from shards.errors import CorruptError
 from shards.format import BITS, COUNTED, GAPS, HEADED
 from shards.kernel import memory, types
-from shards.kernel.memory import view
+from shards.kernel.memory import Memory, view
 from shards.query import ORDERS
 from shards.search.reader import Shard
 
 _NO_CODE: Final = "\U0010ffff"  # comes after every code of a sector
 
 
-class Places:
-    """Sectors and cells of a generation by number, the same for all shards."""
+class SearchTable:
+    """The arrays of all shards in memory that compiled code reads, and sectors and cells by number.
 
-    def __init__(self, shards: Sequence[Shard]) -> None:
-        self.sectors = _numbered({code for shard in shards for code in shard.layout.sectors})
+    Raises:
+        CorruptError: an array of a shard is shorter than another one needs.
+    """
+
+    def __init__(self, shards: Mapping[str, Shard]) -> None:
+        self.isos = sorted(shards)
+        self.shards = [shards[iso2] for iso2 in self.isos]
+        self.numbers = {iso2: number for number, iso2 in enumerate(self.isos)}
+        self.sectors = _numbered({code for shard in self.shards for code in shard.layout.sectors})
         self.cells = _numbered(
             {
                 (cell.secteur or _NO_CODE, cell.sous_secteur or _NO_CODE)
-                for shard in shards
+                for shard in self.shards
                 for cell in shard.layout.cells
             }
         )
         self.groups: dict[str, list[tuple[str, str]]] = {}
         for cell in self.cells:
             self.groups.setdefault(cell[1], []).append(cell)
+        self.sets: list[RowSets] = []  # kept: compiled code reads their copies
+        self.record = _table(self)
+        self._memory = Memory()
+        self.address = self._memory.place(self.record)
 
 
 def _numbered(codes: set[Any]) -> dict[Any, int]:
     return {code: number for number, code in enumerate(sorted(codes))}
 
 
-def table(shards: Sequence[Shard], places: Places) -> types.Table:
-    """The table of some shards, which are in the order of their countries.
-
-    Raises:
-        CorruptError: an array of a shard is shorter than another one needs.
-    """
+def _table(places: SearchTable) -> types.Table:
+    shards = places.shards
     made = types.Table()
     made.shards, made.parts = [], []
     sector_parts = np.full((len(shards), len(places.sectors)), -1, np.int64)
@@ -57,8 +64,13 @@ def table(shards: Sequence[Shard], places: Places) -> types.Table:
     first_mark = first_cell = 0
     for number, shard in enumerate(shards):
         sets = RowSets(shard)
+        places.sets.append(sets)
         found = _shard(shard, sets)
-        found.first_part, found.first_mark, found.first_cell = len(made.parts), first_mark, first_cell
+        found.first_part, found.first_mark, found.first_cell = (
+            len(made.parts),
+            first_mark,
+            first_cell,
+        )
         first_mark += (shard.rows + 31) >> 5
         first_cell += found.cell_count
         made.shards.append(found)
@@ -118,7 +130,6 @@ class RowSets:
     def whole(self) -> tuple[memoryview, int]:
         """The array of all, and its length; compiled, it begins at address 0."""
         if memory.COMPILED:
-            self._shard.kernel_copies = self._copies  # type: ignore[attr-defined]
             return memoryview(b"").cast("I"), 2**61
         return view(np.concatenate(self._copies).view(np.uint32)), self._size
 
@@ -142,7 +153,9 @@ def _shard(shard: Shard, sets: RowSets) -> types.Shard:
         for key, value in shard.values(format.HEAVY)
     )
     found = shard.idents.folded
-    intervals = ((found.beginning_with(probe(key)), value) for key, value in shard.values(format.PREFIX))
+    intervals = (
+        (found.beginning_with(probe(key)), value) for key, value in shard.values(format.PREFIX)
+    )
     made.prefix_keys, made.prefix_sets, made.prefix_count = _directory(
         (first << 32 | end, sets.add_set(value)) for (first, end), value in intervals
     )

@@ -18,11 +18,11 @@ from shards.codec.cells import CellScope
 from shards.codec.row_sets import EMPTY, Listed
 from shards.codec.sort_keys import KeyRuns
 from shards.codec.strings import Interval
-from shards.search import access_paths, predicates
-from shards.search.access_paths import FoundRows
 from shards.search.compiled_query import CompiledQuery
-from shards.search.predicates import Predicates
 from shards.search.reader import Shard
+from tests.shards.second_engine import access_paths, predicates
+from tests.shards.second_engine.access_paths import FoundRows
+from tests.shards.second_engine.predicates import Predicates
 
 # MERGED shards/ranking.py
 # The first of some rows in an order, by looking at the rank of each.
