@@ -7,7 +7,7 @@ import cython
 from shards.errors import CorruptError
 
 if not cython.compiled:
-    from math import inf as INFINITY
+    from math import inf as INFINITY  # noqa: N812 (its name in C)
 
     from shards.kernel.types import (
         CA_ASC,

@@ -24,7 +24,8 @@ _CODES: Final = {
 def view(array: NDArray[Any]) -> memoryview:
     """An array as a record holds it: elements are Python numbers, and an index outside raises."""
     code: Any = _CODES[array.dtype.str[1:]]
-    return memoryview(array).cast("B").cast(code) if array.size else memoryview(b"").cast(code)
+    held: Any = array
+    return memoryview(held).cast("B").cast(code) if array.size else memoryview(b"").cast(code)
 
 
 class Memory:
@@ -59,7 +60,7 @@ class Memory:
 
     def _address(self, value: Any) -> int:
         """The address of an array, of a record, or of an array of the addresses of records."""
-        if isinstance(value, memoryview):
+        if isinstance(value, memoryview | bytes):
             return _address_of(value)
         if isinstance(value, Sequence):
             return self._array(b"".join(struct.pack("<Q", self.place(one)) for one in value))
@@ -99,10 +100,10 @@ def _code(kind: object) -> str:
 
 
 def _is_record(value: object) -> bool:
-    return not isinstance(value, int | memoryview)
+    return not isinstance(value, int | memoryview | bytes)
 
 
-def _address_of(value: memoryview | bytearray) -> int:
+def _address_of(value: memoryview | bytes) -> int:
     if not len(value):
         return 0
     found: int = np.frombuffer(value, np.uint8).__array_interface__["data"][0]

@@ -93,4 +93,4 @@ def run(
     asked.prefix = prefix
     with cython.nogil:
         total = search(generation, asked, memory)
-    return total
+    return total  # noqa: RET504 (with the lock, into a Python number)

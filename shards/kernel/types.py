@@ -17,7 +17,7 @@ Key = Annotated[int, "unsigned"]
 Real = float
 Address = object
 # Read-only arrays of a shard, by element type.
-U1 = memoryview
+U1 = memoryview | bytes
 U2 = memoryview
 U4 = memoryview
 U8 = memoryview

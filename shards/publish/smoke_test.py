@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from shards.errors import GenerationError
+from shards.errors import CorruptError, GenerationError
 from shards.generations.reference import Reference
 from shards.publish import naive_search
 from shards.publish.naive_search import KnownCompany
@@ -29,7 +29,11 @@ _TOLD: Final = 5
 
 def check(shards: Base, reference: Reference) -> None:
     """Raise GenerationError, naming each search that answers wrongly, if one does."""
-    if faults := list(islice(_faults(shards, reference), _TOLD)):
+    try:
+        faults = list(islice(_faults(shards, reference), _TOLD))
+    except CorruptError as error:
+        faults = [str(error)]
+    if faults:
         raise GenerationError(
             f"the new generation answers wrongly: {'; '.join(faults)}. It is not published; "
             "build it again, and report the build that made it"

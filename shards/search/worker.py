@@ -1,7 +1,7 @@
 """One thread that searches: a query goes in, a total and the rows of a page come out."""
 
 from heapq import merge
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Final
 
 import numpy as np
@@ -207,8 +207,7 @@ class SearchWorker:
             self._starts[: len(parts) + 1] = np.cumsum([0, *(len(part) + 1 for part in parts)])
             words = [part.decode() for part in parts]
             self._junctions[: len(parts) - 1] = [
-                _bounds((one[-1] + other[0]).encode())[0]
-                for one, other in zip(words, words[1:], strict=False)
+                _bounds((one[-1] + other[0]).encode())[0] for one, other in pairwise(words)
             ]
         return b" ".join(parts), parts[0] + b"\n", prefix
 

@@ -31,11 +31,11 @@ def interpreted_search() -> ModuleType:
     """`shards.search.search` over interpreted modules; what is imported already stays."""
     with _without(lambda name: name.startswith(_KERNEL) or name in _USERS):
         finder = _Sources()
-        sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, finder)
         try:
             return importlib.import_module("shards.search.search")
         finally:
-            sys.meta_path.remove(finder)  # type: ignore[arg-type]
+            sys.meta_path.remove(finder)
 
 
 @contextmanager
