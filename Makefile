@@ -1,8 +1,8 @@
-# `make` alone lists what one can do. Every tool is called through .venv, which `setup` makes from
-# requirements.lock (pinned, with hashes) and makes again only when that file or pyproject.toml changes.
+# `make` alone lists the targets. Every tool is called through .venv, which `setup` creates from
+# requirements.lock (pinned, with hashes), again only when that file or pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check proof judges lint types layers bench golden viewer lock wheels clean
+.PHONY: help setup demo quick check test proof judges lint types layers bench golden viewer lock wheels clean
 .DELETE_ON_ERROR:
 
 PYTHON    ?= python3
@@ -19,8 +19,14 @@ BUILT := $(DEMO)/.stamp
 KEYS  := $(DEMO)/keys.txt
 QUOTA := $(PY) -m quota --state $(DEMO)/state
 NPM   := $(PY) tests/judges/npm.py
-# Tests two a processor, for half the time they wait for what they have started; those of a file on the same.
-SPREAD := -n $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())') --dist loadfile
+CPUS  := $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
+# The tests of a file share their fixtures, so they stay in one process. Half of the time of `check` and
+# `test` goes into waiting for programs, so these run two processes per CPU.
+BUSY  := -n $(CPUS) --dist loadfile
+WAITING := -n $$((2 * $(CPUS))) --dist loadfile
+# Without fsync to a disk the small tests take half as long; /dev/shm of a container may be too small.
+IN_MEMORY := memory=$$(mktemp -d /dev/shm/societes.XXXXXX 2>/dev/null || mktemp -d) && \
+  trap 'rm -rf "$$memory"' EXIT && trap 'exit 130' INT TERM && TMPDIR=$$memory
 FIELD := $(PY) -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])'
 
 help:     ## list the targets
@@ -40,13 +46,13 @@ $(READY): requirements.lock pyproject.toml setup.py $(wildcard shards/kernel/*.p
 
 # -- the demonstration: the bundled real excerpts, imported, built and served ----------------------
 
-demo: $(BUILT) $(KEYS) ## build the bundled real excerpts, make a key a plan, serve on DEMO_PORT (8080)
+demo: $(BUILT) $(KEYS) ## build the bundled real excerpts, create a key per plan, serve on DEMO_PORT (8080)
 	@echo "Try: curl 'http://127.0.0.1:$(DEMO_PORT)/api/v1/societes?pays=EE,UK&q=steel'"
-	@echo "and with a key, as -H 'Authorization: Bearer KEY' (they are kept in $(KEYS)):"
+	@echo "and with a key, as -H 'Authorization: Bearer KEY' (from $(KEYS)):"
 	@cat $(KEYS)
 	@exec $(PY) -m serve --data $(DEMO)/data --state $(DEMO)/state --port $(DEMO_PORT)
 
-# An import writes a folder of its own; what an older demo left is not mixed with it.
+# Every import writes a folder of its own; the output of an older demo is removed first.
 $(BUILT): $(wildcard seeds/*.csv seeds/raw/*/*) | $(READY)
 	@rm -rf $(DEMO)/input $(DEMO)/data
 	$(PY) -m pipeline import ee $(wildcard seeds/raw/ee/*) --out $(DEMO)/input/ee
@@ -55,7 +61,7 @@ $(BUILT): $(wildcard seeds/*.csv seeds/raw/*/*) | $(READY)
 	$(PY) -m pipeline build --input $(DEMO)/input/ee $(DEMO)/input/uk-basic $(DEMO)/input/uk-accounts --out $(DEMO)/data
 	@touch $@
 
-# A real key is shown once and never kept; these open nothing but the demonstration.
+# Real keys are shown once and stored nowhere; these keys open nothing but the demonstration.
 $(KEYS): | $(BUILT)
 	@rm -rf $(DEMO)/state
 	@for plan in free data carte corporate marches integral; do \
@@ -66,20 +72,24 @@ $(KEYS): | $(BUILT)
 	done
 	@mv $@.partial $@
 
-# -- what must hold --------------------------------------------------------------------------------
+# -- tests --------------------------------------------------------------------------------
 
-test: $(READY) ## the whole suite, proofs included (HYPOTHESIS_PROFILE=thorough tries ten times harder)
-	@$(PY) -m pytest $(SPREAD)
+# Three tiers; tests/tiers.py says which test is in which. The times were measured on 2 shared cores
+# on 22 November 2026 (`time make quick`): write them again when they change.
+quick: $(READY) ## values and files in memory, for the loop of editing (QUICK_TIME)
+	@$(IN_MEMORY) $(PY) -m pytest $(BUSY) -m "not server and not outside and not slow and not judge"
 
-check: lint types layers ## lint, types, layers, and the suite without the slow proofs
-	@$(PY) -m pytest $(SPREAD) -m "not slow and not judge"
+check: lint types layers ## lint, types, layers, and all tests but those of other programs and proofs (CHECK_TIME)
+	@$(IN_MEMORY) $(PY) -m pytest $(WAITING) -m "not outside and not slow and not judge"
+
+test: $(READY) ## the whole suite, proofs included; HYPOTHESIS_PROFILE=thorough tries ten times harder (TEST_TIME)
+	@$(PY) -m pytest $(WAITING)
 
 proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the clock
-	@$(PY) -m pytest $(SPREAD) -m slow
+	@$(PY) -m pytest $(WAITING) -m slow
 
-# One line a folder of judges: what is installed for them, from locks without an index in them.
-judges: $(JUDGE) ## what others wrote judges the API: schemathesis, redocly, spectral, MCP suites, clients, a browser
-	@$(PY) -m pytest $(SPREAD) -m judge tests/judges
+judges: $(JUDGE) ## programs of others judge the API: schemathesis, redocly, spectral, MCP suites, clients, a browser
+	@$(PY) -m pytest $(WAITING) -m judge tests/judges
 
 $(JUDGE): $(wildcard tests/judges/*.lock tests/judges/*/*.lock tests/judges/*/package-lock.json) $(READY)
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/judges/requirements-judges.lock
@@ -99,19 +109,19 @@ lint: $(READY) ## format and lint
 types: $(READY) ## mypy, strict
 	@$(BIN)/mypy
 
-layers: $(READY) ## who may import whom (ARCHITECTURE.md)
+layers: $(READY) ## the import contracts of pyproject.toml
 	@$(BIN)/lint-imports
 
-bench: $(BENCH) ## COMPANIES (200000) made, built, searched beside DuckDB, SQLite and tantivy
+bench: $(BENCH) ## build COMPANIES (200000) synthetic companies and search them beside DuckDB, SQLite and tantivy
 	@$(PY) -m tests.bench --companies $(COMPANIES)
 
 $(BENCH): requirements-bench.lock $(READY)
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
 	@touch $@
 
-# -- what is written by a command and kept ---------------------------------------------------------
+# -- files that a command writes and the repository keeps ---------------------------------------------------------
 
-# The tests that rewrite fail on purpose: a rewritten file is not a pass, its diff is to be read.
+# A test that rewrites its golden file fails on purpose: read the diff, then run the tests again.
 golden: $(READY) ## rewrite tests/golden and the examples of the API; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
 	@git --no-pager diff --stat -- tests/golden serve/docs/openapi/examples.json
@@ -119,7 +129,7 @@ golden: $(READY) ## rewrite tests/golden and the examples of the API; read the d
 viewer: $(JUDGE) ## fetch the viewer of /docs again from npm, in the version that serve/docs/viewer names
 	$(PY) tests/judges/openapi/viewer.py
 
-lock: $(READY) ## write the lock files of Python again from pyproject.toml
+lock: $(READY) ## write the Python lock files again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
 	  --no-header --output-file requirements.lock
@@ -146,5 +156,5 @@ wheels: $(READY) ## build the wheels of x86_64 and aarch64 in dist/
 	    --config-settings=--build-option=--plat-name=manylinux_2_17_$$arch . || exit 1; \
 	done
 
-clean:    ## remove what can be made again, .venv excepted
-	rm -rf $(DEMO) build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+clean:    ## remove files that can be made again, except .venv
+	rm -rf $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,44 +1,48 @@
-"""`python -m pipeline`: import a register's files, build a generation.
+"""`python -m pipeline`: import the files of a register, make synthetic input, build a generation.
 
-Exit codes: 0 done, 1 it failed, 2 wrong use. An error is one line that names the value and the
-remedy.
+Exit codes: 0 done, 1 failed, 2 wrong use. An error is one line that names the value and the remedy.
 """
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
-from pipeline import importing, seeds
-from pipeline.build import build, dry_run, plan
+from pipeline import argument_types as types
+from pipeline import importing
+from pipeline.build import build, dry_run
 from pipeline.build.plan import BuildOptions
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
 from pipeline.registers import REGISTERS
 from pipeline.stages import quality_report
-from pipeline.stages.rejections import MOST
+from pipeline.stages.rejections import MAX_SHARE
 from pipeline.synth import writer
-from pipeline.workers import memory
 from shards.errors import ShardError
 from shards.publish import publication
 from shards.publish.publication import Gates
 
-_SCHEDULER = re.compile(r"(tcp|tls)://([\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+_EXAMPLE_IMPORT: Final = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
+_EXAMPLE_SYNTH: Final = (
+    "example: python -m pipeline synth --companies 100000 --seed 1 --out input/synth"
+)
+_EXAMPLE_BUILD: Final = "example: python -m pipeline build --input input/ee input/uk --out data"
 
-_EXAMPLE_IMPORT = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
-_EXAMPLE_SYNTH = "example: python -m pipeline synth --companies 100000 --seed 1 --out input/synth"
-_EXAMPLE_BUILD = "example: python -m pipeline build --input input/ee input/uk --out data"
+_COUNT: Final = types.whole(0, "no whole number; write 0 or more, as 1000")
+_JOBS: Final = types.whole(1, "no number of processes; write 1 or more")
+_KEEP: Final = types.whole(
+    publication.KEPT, f"too few generations; keep {publication.KEPT} or more, to go back to"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code."""
+    """Run the command and return its exit code."""
     try:
-        asked = _parser().parse_args(arguments)
-        return _COMMANDS[asked.command](asked)
+        options = _parser().parse_args(arguments)
+        return _COMMANDS[options.command](options)
     except (BuildError, InputError, ShardError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
     except pl.exceptions.PolarsError as error:
@@ -49,55 +53,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1
 
 
-def _import(asked: argparse.Namespace) -> int:
-    for line in importing.run(asked.source, asked.files, asked.out).lines():
+def _import(options: argparse.Namespace) -> int:
+    for line in importing.run(options.source, options.files, options.out).lines():
         print(line)
     return 0
 
 
-def _build(asked: argparse.Namespace) -> int:
+def _build(arguments: argparse.Namespace) -> int:
     options = BuildOptions(
-        inputs=tuple(asked.input),
-        out=asked.out,
-        pays=asked.pays,
-        jobs=asked.jobs,
-        memory=asked.memory,
-        cluster=asked.cluster,
-        gates=Gates(asked.force, dict(asked.minimum)),
-        keep=asked.keep,
-        max_rejected=asked.max_rejected,
+        inputs=tuple(arguments.input),
+        out=arguments.out,
+        pays=arguments.pays,
+        jobs=arguments.jobs,
+        memory=arguments.memory,
+        cluster=arguments.cluster,
+        gates=Gates(arguments.force, dict(arguments.minimum)),
+        keep=arguments.keep,
+        max_rejected=arguments.max_rejected,
     )
-    if asked.dry_run:
+    if arguments.dry_run:
         for line in dry_run.lines(options):
             print(line)
         return 0
     built = build.run(options)
-    for what, countries in (
+    for title, countries in (
         ("taken from an interrupted build", built.resumed),
         ("unchanged, taken from the published generation", built.reused),
     ):
         if countries:
-            print(f"{what}: {' '.join(countries)}")
+            print(f"{title}: {' '.join(countries)}")
     for line in quality_report.table(built.pays, built.hors_pays):
         print(line)
-    print(f"published {built.generation} in {asked.out}")
+    print(f"published {built.generation} in {arguments.out}")
     return 0
 
 
-def _synth(asked: argparse.Namespace) -> int:
+def _synth(arguments: argparse.Namespace) -> int:
     options = writer.SynthOptions(
-        companies=asked.companies,
-        seed=asked.seed,
-        out=asked.out,
-        comptes=asked.comptes,
-        jobs=asked.jobs,
+        companies=arguments.companies,
+        seed=arguments.seed,
+        out=arguments.out,
+        comptes=arguments.comptes,
+        jobs=arguments.jobs,
     )
     written = writer.run(options)
-    print(f"{written.companies} companies, {written.lines} statement lines in {asked.out}")
+    print(f"{written.companies} companies, {written.lines} statement lines in {arguments.out}")
     return 0
 
 
-_COMMANDS = {"import": _import, "synth": _synth, "build": _build}
+_COMMANDS: Final = {"import": _import, "synth": _synth, "build": _build}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -105,183 +109,105 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m pipeline", description=__doc__, epilog=_EXAMPLE_BUILD, allow_abbrev=False
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, fill, what in (
-        ("import", _import_parser, "published files -> canonical Parquet"),
-        ("synth", _synth_parser, "synthetic canonical Parquet, at any scale"),
-        ("build", _build_parser, "canonical Parquet -> a published generation"),
+    for name, add_arguments, summary in (
+        ("import", _add_import_arguments, "published files -> canonical Parquet"),
+        ("synth", _add_synth_arguments, "synthetic canonical Parquet, at any scale"),
+        ("build", _add_build_arguments, "canonical Parquet -> a published generation"),
     ):
-        fill(commands.add_parser(name, help=what, allow_abbrev=False))
+        add_arguments(commands.add_parser(name, help=summary, allow_abbrev=False))
     return parser
 
 
-def _import_parser(parser: argparse.ArgumentParser) -> None:
+def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLE_IMPORT
-    parser.add_argument("source", metavar="SOURCE", choices=sorted(REGISTERS), help=_sources())
+    sources = sorted(REGISTERS)
+    parser.add_argument(
+        "source", metavar="SOURCE", choices=sources, help=f"one of {', '.join(sources)}"
+    )
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="as published")
     parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="input of a build")
 
 
-def _synth_parser(parser: argparse.ArgumentParser) -> None:
+def _add_synth_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLE_SYNTH
-    parser.add_argument("--companies", metavar="N", required=True, type=_whole, help="in all")
-    parser.add_argument(
-        "--seed", metavar="S", required=True, type=_whole, help="the same seed, the same bytes"
+    add = parser.add_argument
+    add("--companies", metavar="N", required=True, type=_COUNT, help="in all countries together")
+    add(
+        "--seed", metavar="S", required=True, type=_COUNT, help="the same seed gives the same bytes"
     )
-    parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="input of a build")
-    parser.add_argument(
+    add("--out", metavar="DIR", required=True, type=Path, help="input of a build")
+    add(
         "--comptes",
         metavar="F",
-        type=_share,
+        type=types.share,
         default=0.0,
         help="share of the companies that have statements (default 0)",
     )
-    parser.add_argument(
-        "--jobs", metavar="N", type=_positive, help="processes (default: one a processor)"
-    )
+    add("--jobs", metavar="N", type=_JOBS, help="processes (default: one per processor)")
 
 
-def _build_parser(parser: argparse.ArgumentParser) -> None:
+def _add_build_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLE_BUILD
-    parser.add_argument(
-        "--input", metavar="DIR", required=True, nargs="+", action="extend", type=Path
+    add = parser.add_argument
+    add(
+        "--input",
+        metavar="DIR",
+        required=True,
+        nargs="+",
+        action="extend",
+        type=Path,
+        help="folders of canonical Parquet; several are one input",
     )
-    parser.add_argument("--out", metavar="DATA", required=True, type=Path)
-    parser.add_argument(
-        "--pays", type=_countries, help="rebuild only these (EE,UK), keep the others as published"
+    add("--out", metavar="DATA", required=True, type=Path, help="where generations are published")
+    add(
+        "--pays",
+        type=types.countries,
+        help="rebuild only these countries (EE,UK), keep the others as published",
     )
-    parser.add_argument(
-        "--jobs", metavar="N", type=_positive, help="processes (default: one a processor)"
-    )
-    parser.add_argument(
+    add("--jobs", metavar="N", type=_JOBS, help="processes (default: one per processor)")
+    add(
         "--cluster",
         metavar="ADDRESS",
-        type=_address,
-        help="build the countries on a Dask cluster, as tcp://10.0.0.1:8786, instead of in"
-        " processes here; its workers see --input and --out under the same paths",
+        type=types.scheduler,
+        help="build the countries on the Dask cluster at ADDRESS (tcp://10.0.0.1:8786) instead of"
+        " in local processes; its workers need --input and --out under the same paths",
     )
-    parser.add_argument(
+    add(
         "--memory",
         metavar="GIB",
-        type=_gibibytes,
-        help="of all processes together (default: half of what is available), on a cluster of each"
-        " country: bounds how many are built at once and how many rows are held",
+        type=types.gibibytes,
+        help="limit for all processes together (default: half of the available memory), on a"
+        " cluster for each country: bounds the countries built at once and the rows in memory",
     )
-    parser.add_argument(
+    add(
         "--max-rejected",
         metavar="SHARE",
-        type=_share,
-        default=MOST,
-        help=f"of a country's rows that may be rejected (default {MOST})",
+        type=types.share,
+        default=MAX_SHARE,
+        help=f"stop if more of a country's rows are rejected (default {MAX_SHARE})",
     )
-    parser.add_argument(
+    add(
         "--minimum",
         metavar="N|ISO2=N",
         nargs="+",
         action="extend",
         default=[],
-        type=_minimum,
-        help="publish nothing with fewer companies, in all or of a country: 18000000 UK=2500000",
+        type=types.minimum,
+        help="do not publish fewer companies, in all or in a country: 18000000 UK=2500000",
     )
-    parser.add_argument(
+    add(
         "--force",
         action="store_true",
-        help="publish although a country lost over 2 %% of its rows, or a --minimum is not reached",
+        help="publish even if a country lost over 2 %% of its rows or a --minimum is not reached",
     )
-    parser.add_argument(
+    add(
         "--keep",
         metavar="N",
-        type=_kept,
+        type=_KEEP,
         default=publication.KEPT,
         help=f"generations that stay, the new one included (default {publication.KEPT})",
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="say what would change, and write nothing"
-    )
-
-
-def _sources() -> str:
-    return f"one of {', '.join(sorted(REGISTERS))}"
-
-
-def _countries(value: str) -> tuple[str, ...]:
-    found = tuple(part.strip().upper() for part in value.split(",") if part.strip())
-    if not found:
-        raise argparse.ArgumentTypeError(f"{value!r} names no country; write --pays EE,UK")
-    return _known(found)
-
-
-def _minimum(value: str) -> tuple[str, int]:
-    iso2, given, number = value.rpartition("=")
-    iso2 = iso2.strip().upper()
-    if not number.isascii() or not number.isdigit() or (given and not iso2):
-        raise argparse.ArgumentTypeError(
-            f"{value!r} is no number of companies; write 18000000, or UK=2500000 for a country"
-        )
-    return _known((iso2,))[0] if given else publication.EVERYWHERE, int(number)
-
-
-_seeds = cache(seeds.read)  # a value of --minimum, and there may be 25, asks for them
-
-
-def _known(countries: tuple[str, ...]) -> tuple[str, ...]:
-    """These countries as the tables spell them."""
-    found = _seeds()
-    try:
-        return tuple(plan.wanted(countries, found))
-    except BuildError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _address(value: str) -> str:
-    """Held here: what is no address keeps Dask's client trying, and dying of it later."""
-    found = _SCHEDULER.fullmatch(value)
-    if not found or not 0 < int(found["port"]) < 1 << 16:
-        raise argparse.ArgumentTypeError(
-            f"{value!r} is no address of a scheduler; write tcp://10.0.0.1:8786, or tls://"
-        )
-    return value
-
-
-def _kept(value: str) -> int:
-    if not value.isascii() or not value.isdigit() or int(value) < publication.KEPT:
-        raise argparse.ArgumentTypeError(
-            f"{value!r} is too few generations; keep {publication.KEPT} or more, to go back to"
-        )
-    return int(value)
-
-
-def _positive(value: str) -> int:
-    if not value.isascii() or not value.isdigit() or int(value) < 1:
-        raise argparse.ArgumentTypeError(f"{value!r} is no number of processes; write 1 or more")
-    return int(value)
-
-
-def _whole(value: str) -> int:
-    if not value.isascii() or not value.isdigit():
-        raise argparse.ArgumentTypeError(f"{value!r} is no whole number; write 0 or more, as 1000")
-    return int(value)
-
-
-def _gibibytes(value: str) -> int:
-    try:
-        found = int(float(value) * memory.GIB)
-    except (ValueError, OverflowError):
-        found = 0
-    if found <= 0:
-        raise argparse.ArgumentTypeError(
-            f"{value!r} is no amount of memory; write GiB, as 6 or 1.5"
-        )
-    return found
-
-
-def _share(value: str) -> float:
-    try:
-        share = float(value)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{value!r} is no share; write 0 to 1, as 0.01")
-    return share
+    add("--dry-run", action="store_true", help="print what would change, publish and write nothing")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""The canonical schema: the columns every register is brought to, and the only ones a build reads.
+"""The canonical schema: the output of every register, the only input of a build.
 
-One table of companies, one of statement lines (design.md §3). A register's importer ends here and
-the build begins here, so both sides of that door import this file and nothing else of each other.
+It has a table of companies and a table of statement lines. Importers end here and the build begins
+here; the two share this module and nothing else.
 
-What stays true: a column outside the list stops and is named; a missing required one too; a missing
-optional one is a null of its type, so no later step asks whether a column is there. Types are
+Rules: an unknown column and a missing required column are errors that name it. A missing optional
+column becomes a null of its type, so that no later stage asks whether a column exists. Types are
 checked, never guessed: a number published as text is an error, not a cast.
 """
 
@@ -79,43 +79,43 @@ COMPTES: Final[Schema] = MappingProxyType(
 )
 COMPTES_REQUIRED: Final = frozenset(COMPTES) - {"devise", "ordre"}
 
-# Folder of an input -> what its files hold, and which columns must be there.
+# Folder of an input -> columns of its files, required columns.
 TABLES: Final = MappingProxyType(
     {"companies": (COMPANIES, COMPANIES_REQUIRED), "comptes": (COMPTES, COMPTES_REQUIRED)}
 )
 
-# What Polars raises of a damaged file: some bytes make its reader panic.
+# The errors of Polars for a damaged file; some bytes make its reader panic.
 _UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
 
 
 class InputError(BuildError):
-    """An input that cannot be used: the message names the file, the value and the remedy."""
+    """An unusable input; the message names the file, the value and the remedy."""
 
 
 def scan(file: Path, table: str) -> pl.LazyFrame:
-    """The rows of a Parquet file of `table`, in its canonical columns, their order and types.
+    """Scan a Parquet file of `table` in the canonical columns, order and types.
 
     Raises:
-        InputError: an unknown column, a missing required one, a column of another type, or a file
-            that is no Parquet.
+        InputError: an unknown column, a missing required column, a column of another type, or a
+            file that is no Parquet.
     """
     expected, required = TABLES[table]
     frame = pl.scan_parquet(file, hive_partitioning=False)
-    with naming([file]):
+    with name_unreadable([file]):
         found = frame.collect_schema()
-    check(found, expected, required, file)
+    check_columns(found, expected, required, file)
     return frame.select(
         _column(name, dtype, found.get(name)).alias(name) for name, dtype in expected.items()
     )
 
 
-def check(found: Schema, expected: Schema, required: frozenset[str], where: object) -> None:
-    """Hold the columns `found` in `where` to the canonical schema.
+def check_columns(found: Schema, expected: Schema, required: frozenset[str], where: object) -> None:
+    """Check the columns `found` in `where` against the canonical schema.
 
     Raises:
-        InputError: naming every unknown, missing or mistyped column of `where`.
+        InputError: the unknown, the missing or the mistyped columns, by name.
     """
     unknown = sorted(found.keys() - expected.keys())
     missing = sorted(required - found.keys())
@@ -136,13 +136,13 @@ def check(found: Schema, expected: Schema, required: frozenset[str], where: obje
 
 
 @contextmanager
-def naming(files: Iterable[Path]) -> Iterator[None]:
-    """Where reading fails within, say which of `files` it is.
+def name_unreadable(files: Iterable[Path]) -> Iterator[None]:
+    """Name the unreadable file when reading `files` fails within the block.
 
-    A plan over many files tells what is wrong and not where, so each is then read by itself.
+    An error of a plan over many files does not name the file, so each file is then read alone.
 
     Raises:
-        InputError: naming the first of `files` that cannot be read.
+        InputError: the first of `files` that cannot be read.
     """
     try:
         yield

@@ -1,9 +1,9 @@
-"""What stops a build. Each message names the value and says what to do about it."""
+"""The errors of the batch job; each message names the value and the remedy."""
 
 
 class BuildError(Exception):
-    """Base of what a build refuses: its input, its tables, or what it found on the way."""
+    """Base class: an input, a table or a result that a command refuses."""
 
 
 class SeedError(BuildError):
-    """A reference table of `seeds/` is missing, or does not say what the build relies on."""
+    """A reference table of `seeds/` that is missing or breaks a rule of the build."""

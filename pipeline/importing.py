@@ -1,12 +1,12 @@
-"""Import: a register's published files become canonical Parquet, with a report of every row.
+"""Import of a register: published files become canonical Parquet, with an account of every row.
 
     out/companies/<source>.<stems>.parquet      or out/comptes/…, by the source
     out/rejected/<source>.<stems>.parquet       only if a row could not be kept
     out/imports/<source>.<stems>.json           the report
 
-The name comes from the source and the published files, so that other files imported into the same
-folder are added, and the same files again replace what they gave before. Each file appears whole:
-`name.partial`, fsync, rename. The same files give the same bytes.
+The name comes from the source and the published files: other files imported into the same folder
+are added, the same files replace their earlier output. Each file appears whole (`name.partial`,
+fsync, rename). The same files give the same bytes.
 """
 
 import json
@@ -19,40 +19,61 @@ from typing import Any, Final
 
 import polars as pl
 
-from pipeline import canonical
+from pipeline import canonical, console
 from pipeline.canonical import InputError
 from pipeline.registers import REGISTERS
 from pipeline.registers.register import Register, RegisterRows, RowCounts
 from shards.generations import atomic_files
 
 LONGEST_NAME: Final = 120  # a file name holds 255 bytes; the UK product comes in seven parts
+# The fields of `RowCounts` -> their keys in the report, in its order.
+_COUNT_KEYS: Final[Mapping[str, str]] = {
+    "read": "lus",
+    "kept": "gardes",
+    "dropped": "ecartes",
+    "rejected": "rejetes",
+    "merged": "fusionnes",
+    "noted": "traites",
+    "ignored": "ignores",
+    "examples": "exemples",
+    "detail": "detail",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an import did. `sortie` is relative to the output folder."""
+    """The account of one import. `output` and `rejected` are relative to the output folder."""
 
     source: str
-    fichiers: tuple[str, ...]
-    sortie: str
-    rejets: str | None
-    comptage: RowCounts
+    files: tuple[str, ...]
+    output: str
+    rejected: str | None
+    counts: RowCounts
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain JSON values."""
-        return asdict(self)
+        """The report as plain JSON values, under its French keys."""
+        counts = asdict(self.counts)
+        return {
+            "source": self.source,
+            "fichiers": self.files,
+            "sortie": self.output,
+            "rejets": self.rejected,
+            "comptage": {key: counts[name] for name, key in _COUNT_KEYS.items()},
+        }
 
     def lines(self) -> list[str]:
         """The report for a terminal, a few short lines."""
+        counts = self.counts
+        merged = f", {counts.merged:,} merged" if counts.merged else ""
+        ignored = sum(counts.ignored.values())
         return [
-            f"{self.source}: {', '.join(self.fichiers)} -> {self.sortie}",
-            f"  {_n(self.comptage.lus)} lus, {_n(self.comptage.gardes)} gardés"
-            + (f", {_n(self.comptage.fusionnes)} fusionnés" if self.comptage.fusionnes else ""),
-            *_section("écarté", self.comptage.ecartes),
-            *_section("rejeté", self.comptage.rejetes),
-            *_section("traité à part", self.comptage.traites, self.comptage.exemples),
-            *_section("ignoré à dessein", {"en tout": sum(self.comptage.ignores.values())}),
-            *_section("détail", self.comptage.detail),
+            f"{self.source}: {', '.join(self.files)} -> {self.output}",
+            f"  {counts.read:,} read, {counts.kept:,} kept{merged}",
+            *_section("dropped", counts.dropped),
+            *_section("rejected", counts.rejected),
+            *_section("noted", counts.noted, counts.examples),
+            *([f"  ignored on purpose: {ignored:,}"] if ignored else []),
+            *_section("detail", counts.detail),
         ]
 
 
@@ -67,46 +88,43 @@ def run(source: str, files: Sequence[Path], out: Path) -> Report:
     _check_files(files)
     with tempfile.TemporaryDirectory(prefix="import-", dir=_made(out)) as folder:
         try:
-            reading = register.read(files, Path(folder))
-            return _publish(register, files, reading, out)
+            rows = register.read(files, Path(folder))
+            return _write_output(register, files, rows, out)
         except pl.exceptions.PolarsError as error:
             names = ", ".join(file.name for file in files)
             raise InputError(f"{names}: no readable CSV: {_first_line(error)}") from error
 
 
-def _publish(register: Register, files: Sequence[Path], reading: RegisterRows, out: Path) -> Report:
-    name = output_name(register.source, reading.stems)
-    _check_overlap(out, register.source, name, reading.stems)
-    _check_kept(register.source, files, reading.counts)
-    schema = canonical.COMPANIES if register.table == "companies" else canonical.COMPTES
-    required = (
-        canonical.COMPANIES_REQUIRED
-        if register.table == "companies"
-        else canonical.COMPTES_REQUIRED
-    )
-    canonical.check(reading.kept.collect_schema(), schema, required, name)
+def _write_output(
+    register: Register, files: Sequence[Path], rows: RegisterRows, out: Path
+) -> Report:
+    name = output_name(register.source, rows.stems)
+    _check_overlap(out, register.source, name, rows.stems)
+    _check_kept(register.source, files, rows.counts)
+    schema, required = canonical.TABLES[register.table]
+    canonical.check_columns(rows.kept.collect_schema(), schema, required, name)
     target = out / register.table / f"{name}.parquet"
-    refused = out / "rejected" / f"{name}.parquet"
-    _sink(reading.kept, target)
-    if reading.counts.rejetes:
-        _sink(reading.rejected, refused)
+    rejected = out / "rejected" / f"{name}.parquet"
+    _sink(rows.kept, target)
+    if rows.counts.rejected:
+        _sink(rows.rejected, rejected)
     else:
-        refused.unlink(missing_ok=True)
+        rejected.unlink(missing_ok=True)
     report = Report(
         source=register.source,
-        fichiers=tuple(file.name for file in files),
-        sortie=str(target.relative_to(out)),
-        rejets=str(refused.relative_to(out)) if reading.counts.rejetes else None,
-        comptage=reading.counts,
+        files=tuple(file.name for file in files),
+        output=str(target.relative_to(out)),
+        rejected=str(rejected.relative_to(out)) if rows.counts.rejected else None,
+        counts=rows.counts,
     )
-    body = report.to_dict() | {"bases": list(reading.stems)}
+    body = report.to_dict() | {"bases": list(rows.stems)}
     text = json.dumps(body, ensure_ascii=False, indent=1) + "\n"
     _write(out / "imports" / f"{name}.json", text.encode())
     return report
 
 
 def output_name(source: str, stems: Sequence[str]) -> str:
-    """The name, without suffix, of what these files give; the order of the files is not in it.
+    """The name of the output of these files, without suffix; their order does not matter.
 
     >>> output_name("uk-basic", ["part2", "part1"])
     'uk-basic.part1+part2'
@@ -139,7 +157,7 @@ def _check_files(files: Sequence[Path]) -> None:
 
 
 def _check_overlap(out: Path, source: str, name: str, stems: Sequence[str]) -> None:
-    """Two imports that share a file would give its companies twice, and the build would stop."""
+    """Refuse to import a file that another import shares: its companies would come twice."""
     for other in sorted((out / "imports").glob("*.json")):
         if other.stem == name:
             continue
@@ -153,12 +171,12 @@ def _check_overlap(out: Path, source: str, name: str, stems: Sequence[str]) -> N
 
 
 def _check_kept(source: str, files: Sequence[Path], counts: RowCounts) -> None:
-    """An empty result would be taken for a register without a company."""
-    if counts.gardes:
+    """Refuse an empty result: it would pass for a register without a company."""
+    if counts.kept:
         return
     names = ", ".join(file.name for file in files)
-    reasons = [f"{reason} ({_n(n)})" for reason, n in {**counts.rejetes, **counts.ecartes}.items()]
-    found = f"none of {_n(counts.lus)} is kept: {', '.join(reasons)}" if counts.lus else "no row"
+    reasons = [console.counted(*item) for item in {**counts.rejected, **counts.dropped}.items()]
+    found = f"none of {counts.read:,} is kept: {', '.join(reasons)}" if counts.read else "no row"
     raise InputError(f"{names}: {found}; is it a file of {source}? Download it again")
 
 
@@ -187,14 +205,11 @@ def _first_line(error: Exception) -> str:
     return str(error).split("\n", 1)[0]
 
 
-def _n(number: int) -> str:
-    return f"{number:,}".replace(",", " ")
-
-
 def _section(
     title: str, counts: Mapping[str, int], examples: Mapping[str, tuple[str, ...]] | None = None
 ) -> Iterator[str]:
-    for reason, n in ((reason, n) for reason, n in counts.items() if n):
+    for reason, count in counts.items():
         shown = (examples or {}).get(reason, ())
-        after = f" (ex. {', '.join(shown)})" if shown else ""
-        yield f"  {title} : {reason} : {_n(n)}{after}"
+        after = f" (e.g. {', '.join(shown)})" if shown else ""
+        if count:
+            yield f"  {title}: {console.english(reason)}: {count:,}{after}"

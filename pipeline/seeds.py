@@ -1,9 +1,9 @@
-"""The reference tables of `seeds/`, read once and held to what the build relies on.
+"""The reference tables of `seeds/`, read and checked.
 
-Countries, sectors, rates and codes are data: a row more in a table changes no code. What the code
-does rely on is checked here and nowhere else: the columns, 25 countries, 84 sectors, labels that
-the API can separate by a bar (contract B11). Cells stay text; each stage makes of its table what it
-needs.
+Countries, sectors, rates and codes are data: another row changes no code. The assumptions of the
+code are checked here and nowhere else: the columns, 25 countries, 84 sectors, labels without a bar,
+which separates labels in a search (contract B11). Cells stay text; each stage converts its table.
+`read_table` is the only reader of CSV tables in the batch job.
 """
 
 import csv
@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Final
 
 from pipeline.errors import SeedError
+from seeds import TABLES
 
-SEEDS: Final = Path(__file__).parents[1] / "seeds"
 COUNTRIES: Final = 25
 SECTORS: Final = 84
 
@@ -23,7 +23,7 @@ Row = Mapping[str, str]
 Table = tuple[Row, ...]
 
 _NACE: Final = ("code", "label_fr", "division", "section")
-# Table -> the columns that the build reads. Others may stand beside them.
+# Table -> the columns that the build reads; a table may have others.
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "pays": ("iso2", "slug", "nom_fr", "nom_en", "devise", "registre"),
@@ -44,7 +44,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A row of `pays.csv`. `id_regex` is searched in an identifier; empty text is "none"."""
+    """A row of `pays.csv`; empty text means none. `id_regex` is searched in an identifier."""
 
     iso2: str
     slug: str
@@ -52,7 +52,7 @@ class Country:
     nom_en: str
     devise: str
     registre: str
-    url_fiche: str  # with `{id}` where the identifier stands
+    url_fiche: str  # with `{id}` for the identifier
     id_regex: str
     id_exemple: str
     stdnum_module: str  # of python-stdnum, as `fr.siren`
@@ -66,18 +66,20 @@ class Seeds:
     tables: Mapping[str, Table]
 
     def country(self, iso2: str) -> Country:
-        """The row of a country that is known to be one."""
+        """The row of a known country."""
         return next(country for country in self.pays if country.iso2 == iso2)
 
 
-def read(folder: Path = SEEDS) -> Seeds:
-    """All tables of `folder`.
+def read(folder: Path = TABLES) -> Seeds:
+    """Read and check all tables of `folder`.
 
     Raises:
-        SeedError: a table is missing or empty, lacks a column, or does not hold 25 countries and
-            84 sectors.
+        SeedError: a table that is missing or empty, lacks a column, or does not have 25 countries
+            or 84 sectors.
     """
-    tables = {name: table(folder / f"{name}.csv", columns) for name, columns in COLUMNS.items()}
+    tables = {
+        name: read_table(folder / f"{name}.csv", columns) for name, columns in COLUMNS.items()
+    }
     names = [field.name for field in fields(Country)]
     try:
         pays = tuple(Country(**{name: row[name] for name in names}) for row in tables["pays"])
@@ -90,11 +92,11 @@ def read(folder: Path = SEEDS) -> Seeds:
     return Seeds(pays, tables)
 
 
-def table(path: Path, columns: tuple[str, ...]) -> Table:
-    """The rows of one table.
+def read_table(path: Path, columns: tuple[str, ...]) -> Table:
+    """Read the rows of one table.
 
     Raises:
-        SeedError: it is missing, empty, no CSV, or lacks one of `columns`.
+        SeedError: a table that is missing, empty, no CSV, or lacks one of `columns`.
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:

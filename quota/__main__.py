@@ -1,6 +1,7 @@
-"""`python -m quota`: accounts, keys, credits, counters of a STATE folder, while servers run or not.
+"""`python -m quota`: the command line for accounts, keys, people, credits and counters of a store.
 
-The clock is read here and nowhere below. A secret key is printed once, by `key create`.
+The commands work while servers run. The clock is read here and nowhere below. `key create` prints
+the text of a key, which cannot be shown again.
 """
 
 import argparse
@@ -12,53 +13,51 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from quota import commands, open_store
-from quota.accounts import INCLUDED, NONE, check_plan
-from quota.commands import Answer, Plans
+from quota.accounts import INCLUDED, check_plan
+from quota.commands import Plans, Result
 from quota.errors import QuotaError
 from quota.ledger.calls import PACK_MOST
 from quota.ledger.people import is_email
 from quota.open_store import open_ledger
-from quota.plans import PlansError, load
-from quota.store.interface import Ledger
+from quota.plans import SLUGS, PlansError, load
+from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_file import FILE
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
 MONTHS_MOST: Final = 1_200
 
 _MODULE: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_EXAMPLE: Final = "example: python -m quota --state demo-data/state"
 
-if TYPE_CHECKING:
-    _Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-
-Command = Callable[[Ledger, argparse.Namespace, Plans, datetime], Awaitable[Answer]]
+Command = Callable[[LedgerStore, argparse.Namespace, Plans, datetime], Awaitable[Result]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 done, 1 failed, 2 wrong use (argparse exits by itself)."""
+    """Run a command; returns 0 (done) or 1 (failed), and exits with 2 for wrong use."""
     try:
         plans = load()
-        parser = _parser([slug for slug, plan in plans.items() if plan.outil_api != NONE])
+        parser = _parser()
         options = parser.parse_args(arguments)
         _check(parser, options, plans)
         store = open_ledger(options.quota, options.state)
         try:
-            answer = asyncio.run(options.command(store, options, plans, datetime.now(UTC)))
+            result = asyncio.run(options.command(store, options, plans, datetime.now(UTC)))
         finally:
             store.close()
     except (QuotaError, PlansError, OSError) as error:
         print(f"quota: {error}", file=sys.stderr)
         return 1
-    _print(answer, as_json=options.json)
+    _print(result, as_json=options.json)
     return 0
 
 
 def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: Plans) -> None:
-    """What argparse cannot see: no state folder, none of ours, a tool that the plan has not."""
+    """Check what argparse cannot: the STATE folder, and whether the plan allows the options."""
     on_this_host = options.quota == open_store.LMDB
     if on_this_host and options.state is None:
         parser.error("--state STATE is missing; it is the folder that `serve --state` has too")
@@ -81,13 +80,13 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: 
         raise QuotaError(f"{options.state} holds no {FILE}; `account create` makes the first one")
 
 
-def _print(answer: Answer, *, as_json: bool) -> None:
+def _print(result: Result, *, as_json: bool) -> None:
     if as_json:
-        print(orjson.dumps(answer).decode())
-    elif isinstance(answer, Mapping):
-        _print_lines(commands.lines(answer))
+        print(orjson.dumps(result).decode())
+    elif isinstance(result, Mapping):
+        _print_lines(commands.lines(result))
     else:
-        _print_lines(commands.row(members) for members in answer)
+        _print_lines(commands.row(members) for members in result)
 
 
 def _print_lines(lines: Iterable[str]) -> None:
@@ -95,169 +94,7 @@ def _print_lines(lines: Iterable[str]) -> None:
         print(line)
 
 
-# -- the command line --------------------------------------------------------------
-
-
-def _parser(slugs: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m quota",
-        description="Accounts, keys, credits and counters. Works while servers run.",
-        epilog="example: python -m quota --state demo-data/state account create --plan free",
-        allow_abbrev=False,
-    )
-    state = os.environ.get("SOCIETES_STATE")
-    parser.add_argument(
-        "--state",
-        type=Path,
-        default=Path(state) if state else None,
-        help="the folder that servers have as --state (or the variable SOCIETES_STATE)",
-    )
-    parser.add_argument(
-        "--quota",
-        metavar="URL",
-        type=_address,
-        default=os.environ.get("SOCIETES_QUOTA", open_store.LMDB),
-        help="what servers have as --quota, if not the default (or the variable SOCIETES_QUOTA)",
-    )
-    nouns = parser.add_subparsers(required=True, metavar="COMMAND")
-    account = _noun(
-        nouns, "account", "organisations: plan, API tool, modules", "account create --plan free"
-    )
-    _account_commands(account, slugs)
-    _key_commands(
-        _noun(nouns, "key", "API keys of an organisation", "key create a_0000000000aA --label CRM")
-    )
-    _person_commands(
-        _noun(
-            nouns, "person", "who opens the pages of an organisation",
-            "person add a_0000000000aA zoe@exemple.fr",
-        )
-    )  # fmt: skip
-    credit = _noun(nouns, "credits", "packs of credits", "credits add a_0000000000aA 500")
-    add = _verb(credit, "add", commands.add_credits, "add a pack", "credits add a_0000000000aA 500")
-    add.add_argument("account", metavar="ACCOUNT")
-    add.add_argument("count", type=_pack, metavar="N", help=f"at most {PACK_MOST}")
-    usage = _verb(
-        nouns, "usage", commands.usage, "what is used and left", "usage a_0000000000aA --json"
-    )
-    usage.add_argument("account", metavar="ACCOUNT")
-    compact = _verb(
-        nouns,
-        "compact",
-        commands.compact,
-        "drop the counters of old months",
-        "compact --keep-months 24",
-    )
-    compact.add_argument(
-        "--keep-months",
-        type=_months,
-        default=KEPT_MONTHS,
-        metavar="N",
-        help="keep this month and N before it (%(default)s)",
-    )
-    backup = _verb(
-        nouns, "backup", commands.backup, "write a verified copy", "backup quota-copy.lmdb"
-    )
-    backup.add_argument("file", type=Path, metavar="FILE")
-    return parser
-
-
-def _account_commands(nouns: "_Commands", slugs: Sequence[str]) -> None:
-    create = _verb(
-        nouns, "create", commands.create_account, "a new organisation",
-        "account create --plan data --api-tool --nom 'Société Générale' --json",
-    )  # fmt: skip
-    create.add_argument("--nom", type=_line, default="", help="what people call it")
-    show = _verb(
-        nouns, "show", commands.show_account, "one organisation", "account show a_0000000000aA"
-    )
-    show.add_argument("account", metavar="ACCOUNT")
-    _verb(nouns, "list", commands.list_accounts, "all organisations", "account list --json")
-    change = _verb(
-        nouns, "set-plan", commands.set_plan, "another plan, from now on",
-        "account set-plan a_0000000000aA corporate --api-tool",
-    )  # fmt: skip
-    change.add_argument("account", metavar="ACCOUNT")
-    change.add_argument("plan", metavar="PLAN", type=_one_of(slugs), nargs="?", default=None)
-    change.add_argument("--plan", dest="named_plan", choices=slugs, help="the same, by name")
-    create.add_argument("--plan", required=True, choices=slugs)
-    for parser in (create, change):
-        parser.add_argument("--modules", type=_modules, metavar="A,B", help="of a custom plan")
-        parser.add_argument(
-            "--api-tool",
-            action=argparse.BooleanOptionalAction,
-            default=None,
-            help="the API tool, where it is an option; without it keys are served as free",
-        )
-
-
-def _one_of(slugs: Sequence[str]) -> Callable[[str], str]:
-    """A plan by its slug. Not `choices`: argparse would hold an absent value to them, too."""
-
-    def plan(text: str) -> str:
-        if text not in slugs:
-            known = ", ".join(slugs)
-            raise argparse.ArgumentTypeError(f"{text!r} is no plan of an account; one of {known}")
-        return text
-
-    return plan
-
-
-def _key_commands(nouns: "_Commands") -> None:
-    create = _verb(
-        nouns, "create", commands.create_key, "a new key, shown this once",
-        "key create a_0000000000aA --label 'CRM de Żabka' --json",
-    )  # fmt: skip
-    create.add_argument("account", metavar="ACCOUNT")
-    create.add_argument("--label", type=_line, default="", help="what it is used for")
-    listed = _verb(nouns, "list", commands.list_keys, "its keys", "key list a_0000000000aA")
-    listed.add_argument("account", metavar="ACCOUNT")
-    revoke = _verb(
-        nouns, "revoke", commands.revoke_key, "end a key at once", "key revoke k_0000000000aA"
-    )
-    revoke.add_argument("key_id", metavar="KEY_ID")
-
-
-def _person_commands(nouns: "_Commands") -> None:
-    add = _verb(
-        nouns, "add", commands.add_person, "one more person, its password shown this once",
-        "person add a_0000000000aA zoe@exemple.fr",
-    )  # fmt: skip
-    listed = _verb(nouns, "list", commands.list_people, "its people", "person list a_0000000000aA")
-    for parser in (add, listed):
-        parser.add_argument("account", metavar="ACCOUNT")
-    lost = _verb(
-        nouns, "password", commands.new_password,
-        "a new password for who lost it, shown this once", "person password zoe@exemple.fr",
-    )  # fmt: skip
-    add.add_argument("email", type=_email, metavar="EMAIL")
-    lost.add_argument("email", metavar="EMAIL")
-
-
-def _noun(nouns: "_Commands", name: str, about: str, example: str) -> "_Commands":
-    parser = _described(nouns, name, about, example)
-    return parser.add_subparsers(required=True, metavar="COMMAND")
-
-
-def _verb(
-    verbs: "_Commands", name: str, run: Command, about: str, example: str
-) -> argparse.ArgumentParser:
-    parser = _described(verbs, name, about, example)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(command=run)
-    return parser
-
-
-def _described(
-    commands: "_Commands", name: str, about: str, example: str
-) -> argparse.ArgumentParser:
-    return commands.add_parser(
-        name,
-        help=about,
-        description=f"{about[0].upper()}{about[1:]}.",
-        epilog=f"example: python -m quota --state demo-data/state {example}",
-        allow_abbrev=False,
-    )
+# -- values of arguments -----------------------------------------------------------
 
 
 def _address(text: str) -> str:
@@ -268,7 +105,7 @@ def _address(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    if not text.isprintable():  # lists have a line each
+    if not text.isprintable():  # a list prints one line per item
         raise argparse.ArgumentTypeError(f"{text!r} has what is not printed; give one line of text")
     return text
 
@@ -286,7 +123,7 @@ def _whole(text: str) -> int:
 
 
 def _months(text: str) -> int:
-    # What is kept is written as the month of a year after Christ, which every later call reads.
+    # The floor is stored as a month with a year of four digits, which every later call parses.
     if (number := _whole(text)) > MONTHS_MOST:
         raise argparse.ArgumentTypeError(f"{text} months; give at most {MONTHS_MOST}")
     return number
@@ -306,6 +143,155 @@ def _modules(text: str) -> tuple[str, ...]:
     return names
 
 
+# -- the command line --------------------------------------------------------------
+
+_Argument = tuple[tuple[str, ...], dict[str, Any]]
+
+
+class _Verb(NamedTuple):
+    """A command: its words, what it does, its help, the arguments of an example, its own arguments."""
+
+    words: str
+    run: Command
+    about: str
+    example: str
+    arguments: Sequence[_Argument] = ()
+
+
+def _argument(*names: str, **options: Any) -> _Argument:
+    return names, options
+
+
+_PLANS_HELP: Final = f"one of {', '.join(slug for slug in SLUGS if slug != 'visiteur')}"
+_ACCOUNT: Final = _argument("account", metavar="ACCOUNT")
+_MODULES: Final = _argument("--modules", type=_modules, metavar="A,B", help="of a custom plan")
+_API_TOOL: Final = _argument(
+    "--api-tool",
+    action=argparse.BooleanOptionalAction,
+    default=None,
+    help="the API tool, where it is an option; without it keys are served as free",
+)
+
+# The groups of the commands of two words.
+_NOUNS: Final = {
+    "account": "organisations: plan, API tool, modules",
+    "key": "API keys of an organisation",
+    "person": "people who may open the pages of an organisation",
+    "credits": "packs of credits",
+}
+_VERBS: Final = (
+    _Verb(
+        "account create", commands.create_account, "a new organisation",
+        "--plan data --api-tool --nom 'Société Générale' --json",
+        [_argument("--nom", type=_line, default="", help="the organisation's name"),
+         _argument("--plan", required=True, help=_PLANS_HELP), _MODULES, _API_TOOL],
+    ),
+    _Verb("account show", commands.show_account, "one organisation", "a_0000000000aA", [_ACCOUNT]),
+    _Verb("account list", commands.list_accounts, "all organisations", "--json"),
+    _Verb(
+        "account set-plan", commands.set_plan, "change the plan, from the next call on",
+        "a_0000000000aA corporate --api-tool",
+        [_ACCOUNT, _argument("plan", metavar="PLAN", nargs="?", default=None, help=_PLANS_HELP),
+         _argument("--plan", dest="named_plan", metavar="PLAN", help="the same, by name"), _MODULES, _API_TOOL],
+    ),
+    _Verb(
+        "key create", commands.create_key, "a new key, shown this once",
+        "a_0000000000aA --label 'CRM de Żabka' --json",
+        [_ACCOUNT, _argument("--label", type=_line, default="", help="a name for its use")],
+    ),
+    _Verb("key list", commands.list_keys, "the keys of an organisation", "a_0000000000aA", [_ACCOUNT]),
+    _Verb(
+        "key revoke", commands.revoke_key, "end a key at once", "k_0000000000aA",
+        [_argument("key_id", metavar="KEY_ID")],
+    ),
+    _Verb(
+        "person add", commands.add_person, "one more person, whose password is shown this once",
+        "a_0000000000aA zoe@exemple.fr",
+        [_ACCOUNT, _argument("email", type=_email, metavar="EMAIL")],
+    ),
+    _Verb(
+        "person list", commands.list_people, "the people of an organisation", "a_0000000000aA",
+        [_ACCOUNT],
+    ),
+    _Verb(
+        "person password", commands.new_password, "replace a lost password, shown this once",
+        "zoe@exemple.fr", [_argument("email", metavar="EMAIL")],
+    ),
+    _Verb(
+        "credits add", commands.add_credits, "add a pack of credits", "a_0000000000aA 500",
+        [_ACCOUNT, _argument("count", type=_pack, metavar="N", help=f"at most {PACK_MOST}")],
+    ),
+    _Verb("usage", commands.usage, "calls, exports and credits, used and left", "a_0000000000aA --json",
+          [_ACCOUNT]),
+    _Verb(
+        "compact", commands.compact, "drop the counters of old months", "--keep-months 24",
+        [_argument("--keep-months", type=_months, default=KEPT_MONTHS, metavar="N",
+                   help="keep this month and N before it (%(default)s)")],
+    ),
+    _Verb(
+        "backup", commands.backup, "write a verified copy", "quota-copy.lmdb",
+        [_argument("file", type=Path, metavar="FILE")],
+    ),
+)  # fmt: skip
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m quota",
+        description="Accounts, keys, credits and counters. Works while servers run.",
+        epilog=f"{_EXAMPLE} account create --plan free",
+        allow_abbrev=False,
+    )
+    state = os.environ.get("SOCIETES_STATE")
+    parser.add_argument(
+        "--state",
+        type=Path,
+        default=Path(state) if state else None,
+        help="the folder that servers have as --state (or the variable SOCIETES_STATE)",
+    )
+    parser.add_argument(
+        "--quota",
+        metavar="URL",
+        type=_address,
+        default=os.environ.get("SOCIETES_QUOTA", open_store.LMDB),
+        help="what servers have as --quota, if not the default (or the variable SOCIETES_QUOTA)",
+    )
+    top = parser.add_subparsers(required=True, metavar="COMMAND")
+    groups = {"": top}
+    for verb in _VERBS:
+        noun, _, word = verb.words.rpartition(" ")
+        example = f"{verb.words} {verb.example}"
+        if noun not in groups:
+            group = _add(top, noun, _NOUNS[noun], example)
+            groups[noun] = group.add_subparsers(required=True, metavar="COMMAND")
+        command = _add(groups[noun], word, verb.about, example)
+        for names, options in verb.arguments:
+            command.add_argument(*names, **options)
+        command.add_argument("--json", action="store_true", help="print JSON")
+        command.set_defaults(command=verb.run)
+    return parser
+
+
+def _add(
+    group: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    about: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    return group.add_parser(
+        name,
+        help=about,
+        description=f"{about[0].upper()}{about[1:]}.",
+        epilog=f"{_EXAMPLE} {example}",
+        allow_abbrev=False,
+    )
+
+
+def run() -> int:
+    """Run the command of this process: `python -m quota` and `societes-quota`."""
+    logging.disable(logging.WARNING)  # warnings about the settings of Redis are for servers' logs
+    return main()
+
+
 if __name__ == "__main__":
-    logging.disable(logging.WARNING)  # how a server is set is said to those who serve
-    raise SystemExit(main())
+    raise SystemExit(run())

@@ -1,7 +1,11 @@
-"""Organisations and their keys, as values and as the JSON that is stored.
+"""Accounts and their keys: the values, the JSON that is stored, and the plan an account is served with.
 
-An account has the counters (A8); a key only leads to it. Stored as JSON because they are few, read
-by people in a damaged store, and of a form that may grow; a member that is not known is refused.
+An account has the counters (A8); a key only identifies it. Both are stored as JSON, because there
+are few of them, because a person must be able to read them in a damaged store, and because members
+may be added. A stored value with an unknown member is refused.
+
+The plan that an account is served with (§5 rule 3, contract A7) may not be the plan it pays for: if
+the API tool is an option of that plan and was not taken, its keys are served as `free`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,22 +18,36 @@ import orjson
 from quota.errors import NotAllowedError, UnknownError, WrongStoreError
 from quota.plans import Plan
 
+# The plan of an account that has no API tool.
+FREE: Final = "free"
+
+# How a plan has the API tool (`plans.API_TOOL`).
+OPTION: Final = "option"
+INCLUDED: Final = "inclus"
+NONE: Final = "aucun"
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An organisation. `outil_api`: it took the API tool where that is an option (§8.1)."""
+    """An organisation.
+
+    Attributes:
+        plan: slug of the plan that it pays for.
+        outil_api: it took the API tool, where that is an option (§8.1).
+        created: ISO 8601, UTC.
+    """
 
     id: str
     nom: str
     plan: str
     outil_api: bool
     modules: tuple[str, ...]
-    created: str  # ISO 8601, UTC
+    created: str
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key without its secret; `revoked` is the moment (ISO 8601, UTC) since which it is none."""
+    """A key without its secret; `created` and `revoked` are moments (ISO 8601, UTC)."""
 
     id: str
     account: str
@@ -40,12 +58,12 @@ class Key:
 
 
 def dump(value: Account | Key) -> bytes:
-    """What is stored: a JSON object, its members in the order of the fields."""
+    """The stored form: a JSON object with its members in the order of the fields."""
     return orjson.dumps(asdict(value))
 
 
-# A value of the stored bytes and nothing else, so that what was read before can be used again: a
-# change is other bytes. It saves 2 µs of each look-up of a key.
+# The value depends on the stored bytes alone, so it can be cached by them: a change is other bytes.
+# The cache saves 2 µs per look-up of a key.
 @lru_cache(maxsize=4096)
 def load_account(stored: bytes) -> Account:
     """The account that `dump` stored."""
@@ -68,19 +86,11 @@ def _known(members: dict[str, Any], kind: type[Account | Key]) -> dict[str, Any]
     return members
 
 
-# MERGED quota/effective.py
-# The plan that an account is served with (§5 rule 3, contract A7), which may not be the one it
-# pays for: where the API tool is an option and was not taken, its keys are served as `free`.
-
-FREE: Final = "free"
-
-OPTION: Final = "option"
-INCLUDED: Final = "inclus"
-NONE: Final = "aucun"
+# -- the plan of an account --------------------------------------------------------
 
 
 def effective(account: Account, plans: Mapping[str, Plan]) -> Plan:
-    """The plan whose rights and limits a key of this account has."""
+    """The plan with whose rights and limits the keys of the account are served (A7)."""
     subscribed = subscribed_plan(account, plans)
     if subscribed.outil_api == OPTION and not account.outil_api:
         return plans[FREE]
@@ -91,7 +101,7 @@ def subscribed_plan(account: Account, plans: Mapping[str, Plan]) -> Plan:
     """The plan that the account pays for.
 
     Raises:
-        UnknownError: the grid has it no more.
+        UnknownError: the grid no longer has this plan.
     """
     if account.plan not in plans:
         raise UnknownError(
@@ -102,7 +112,7 @@ def subscribed_plan(account: Account, plans: Mapping[str, Plan]) -> Plan:
 
 
 def has_tool(account: Account, plans: Mapping[str, Plan]) -> bool:
-    """Does the account have the API tool: included in its plan, or taken as an option?"""
+    """Whether the account has the API tool, included in its plan or taken as an option."""
     offered = subscribed_plan(account, plans).outil_api
     return offered == INCLUDED or (offered == OPTION and account.outil_api)
 
@@ -113,11 +123,11 @@ def check_plan(
     plans: Mapping[str, Plan],
     modules: Sequence[str] | None = None,
 ) -> Plan:
-    """The plan an account may take, with the tool or without.
+    """The plan of this slug, if an account may have it with these options.
 
     Raises:
-        UnknownError: there is no such plan, or none for an account (`visiteur` has no keys).
-        NotAllowedError: the tool, or modules, cannot be had with this plan.
+        UnknownError: no such plan exists, or accounts cannot have it (`visiteur` has no keys).
+        NotAllowedError: the plan does not allow the tool, or modules.
     """
     if slug not in plans or plans[slug].outil_api == NONE:
         allowed = ", ".join(name for name, plan in plans.items() if plan.outil_api != NONE)
@@ -129,7 +139,7 @@ def check_plan(
             "leave it out"
         )
     if modules and not plan.sur_mesure:
-        custom = ", ".join(name for name, one in plans.items() if one.sur_mesure)
+        custom = ", ".join(name for name, other in plans.items() if other.sur_mesure)
         raise NotAllowedError(
             f"--modules {','.join(modules)} cannot be had with the plan {slug!r}, which is as it "
             f"is: leave it out, or take the plan {custom}"

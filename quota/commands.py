@@ -1,10 +1,14 @@
-"""The commands of `python -m quota`: each asks the store and returns what is to be printed."""
+"""The commands of `python -m quota`, as functions of a store, and the form in which they print.
+
+Each command returns JSON objects. Their members have the names of the API (D4, D10), so that the
+output of a command can be compared with the response that a client got.
+"""
 
 import secrets
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from quota.accounts import Account, Key, effective, has_tool
 from quota.errors import UnknownError
@@ -13,17 +17,141 @@ from quota.ledger.people import Person
 from quota.periods import months_before
 from quota.plans import Plan
 from quota.results import Credits, Meter, Usage
-from quota.store.interface import Ledger
+from quota.store.ledger_store import LedgerStore
 
-# MERGED quota/shown.py
-# What the commands print of accounts, keys and counters: JSON objects, and lines for people.
+Plans = Mapping[str, Plan]
+Result = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+_PASSWORD_BYTES: Final = 12  # 96 random bits, 16 characters
+
+# -- accounts, keys, credits -------------------------------------------------------
+
+
+async def create_account(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """Create an organisation; all other commands take its id."""
+    account = await store.accounts.create(
+        options.plan,
+        plans,
+        now,
+        nom=options.nom,
+        api_tool=bool(options.api_tool),
+        modules=options.modules or (),
+    )
+    return created(account, plans)
+
+
+async def show_account(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """Show one organisation."""
+    return account_members(await store.accounts.get(options.account), plans)
+
+
+async def list_accounts(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """List all organisations, the oldest first."""
+    return [account_members(account, plans) for account in await store.accounts.all()]
+
+
+async def set_plan(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Change the plan, from the next call on."""
+    account = await store.accounts.set_plan(
+        options.account, options.plan, plans, api_tool=options.api_tool, modules=options.modules
+    )
+    return account_members(account, plans)
+
+
+async def create_key(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Create a key; its text cannot be shown again."""
+    key, text = await store.accounts.create_key(options.account, plans, now, label=options.label)
+    return {"account": key.account, "key_id": key.id, "key": text}
+
+
+async def list_keys(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """List the keys of an organisation, revoked ones included."""
+    account = await store.accounts.get(options.account)
+    return [key_members(key) for key in await store.keys_of(account.id)]
+
+
+async def revoke_key(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """End a key; the next call with it is refused."""
+    return key_members(await store.accounts.revoke_key(options.key_id, now))
+
+
+async def add_credits(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """Add a pack of credits, which are used after the grant of the month."""
+    left = await store.accounts.add_credits(options.account, options.count)
+    return {"account": options.account, "ajoutes": options.count, "packs": left}
+
+
+async def usage(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Show the counters, under the limits with which the keys are served."""
+    account = await store.accounts.get(options.account)
+    plan = effective(account, plans)
+    return usage_members(account, plan, await store.usage(account.id, plan, now))
+
+
+# -- people ------------------------------------------------------------------------
 #
-# Counters have the names of the API (D4, D10), so that what a command prints can be held against
-# what a client was told.
+# No mail is sent, so a lost password is replaced here. The new one is random and printed once, and
+# its owner can change it under /compte. All sessions of the person end.
 
 
-def created(account: Account, plans: Mapping[str, Plan]) -> dict[str, Any]:
-    """A new account, with the members that design.md fixes."""
+async def add_person(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Add a person to an organisation, with a password that is printed once."""
+    password = secrets.token_urlsafe(_PASSWORD_BYTES)
+    hashed = passwords.hashed(password)
+    person = await store.accounts.add_person(options.account, options.email, hashed, now)
+    return {**person_members(person), "password": password}
+
+
+async def new_password(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """Replace the password of a person by one that is printed once."""
+    person = await store.accounts.person_by_email(options.email)
+    if person is None:
+        raise UnknownError(
+            f"nobody has the address {options.email!r}; `person list ACCOUNT` shows those there are"
+        )
+    password = secrets.token_urlsafe(_PASSWORD_BYTES)
+    await store.accounts.set_password(person.id, passwords.hashed(password))
+    return {**person_members(person), "password": password}
+
+
+async def list_people(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """List the people of an organisation."""
+    account = await store.accounts.get(options.account)
+    return [person_members(person) for person in await store.accounts.people_of(account.id)]
+
+
+# -- upkeep ------------------------------------------------------------------------
+
+
+async def compact(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Drop the counters of old months."""
+    before = months_before(now, options.keep_months)
+    return {"before": before, "rows": store.compact(before)}
+
+
+async def backup(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Write a verified copy."""
+    store.backup(options.file)
+    return {"file": str(options.file), "bytes": options.file.stat().st_size}
+
+
+# -- what is printed, as JSON ------------------------------------------------------
+
+
+def created(account: Account, plans: Plans) -> dict[str, Any]:
+    """A new account, with the members that scripts rely on."""
     return {
         "account": account.id,
         "plan": account.plan,
@@ -31,8 +159,8 @@ def created(account: Account, plans: Mapping[str, Plan]) -> dict[str, Any]:
     }
 
 
-def account_members(account: Account, plans: Mapping[str, Plan]) -> dict[str, Any]:
-    """All of an account; `plan_effectif` is the one its keys are served with (A7)."""
+def account_members(account: Account, plans: Plans) -> dict[str, Any]:
+    """An account; `plan_effectif` is the plan that its keys are served with (A7)."""
     return created(account, plans) | {
         "plan_effectif": effective(account, plans).slug,
         "nom": account.nom,
@@ -50,6 +178,16 @@ def key_members(key: Key) -> dict[str, Any]:
         "label": key.label,
         "created": key.created,
         "revoked": key.revoked,
+    }
+
+
+def person_members(person: Person) -> dict[str, Any]:
+    """A person without the hash of the password."""
+    return {
+        "account": person.account,
+        "person": person.id,
+        "email": person.email,
+        "created": person.created,
     }
 
 
@@ -87,147 +225,29 @@ def _moment(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
+# -- what is printed, as text ------------------------------------------------------
+
+
 def lines(members: Mapping[str, Any]) -> list[str]:
-    """An object for people: a line a member, the members of its members behind its name."""
-    shown = []
+    """An object as text: one line per member, the members of a nested object on its line."""
+    printed = []
     for name, value in members.items():
         if isinstance(value, Mapping):
             value = " · ".join(f"{inner} {it}" for inner, it in value.items())
         elif isinstance(value, list):
             value = ", ".join(value)
-        shown.append(f"{name:16} {'–' if value in (None, '') else _word(value)}")
-    return shown
+        printed.append(f"{name:16} {'–' if value in (None, '') else _word(value)}")
+    return printed
 
 
 def row(members: Mapping[str, Any]) -> str:
-    """An object of a list, on one line."""
+    """An object of a list as one line of text."""
     values = (", ".join(it) if isinstance(it, list) else it for it in members.values())
     return "  ".join("–" if value in (None, "") else _word(value) for value in values)
 
 
 def _word(value: object) -> str:
     if isinstance(value, bool):
-        return {True: "oui", False: "non"}[value]
-    # A label of a form may hold anything, and lists have a line each.
+        return "yes" if value else "no"
+    # The label of a key comes from a form and may contain anything, also a line break.
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
-
-
-Plans = Mapping[str, Plan]
-Answer = Mapping[str, Any] | Sequence[Mapping[str, Any]]
-
-
-async def create_account(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """A new organisation; its id is what every other command wants."""
-    account = await store.create_account(
-        options.plan,
-        plans,
-        now,
-        nom=options.nom,
-        api_tool=bool(options.api_tool),
-        modules=options.modules or (),
-    )
-    return created(account, plans)
-
-
-async def show_account(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """One organisation."""
-    return account_members(await store.account(options.account), plans)
-
-
-async def list_accounts(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """All organisations, the oldest first."""
-    return [account_members(account, plans) for account in await store.accounts()]
-
-
-async def set_plan(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """Another plan, from the next call on."""
-    account = await store.set_plan(
-        options.account, options.plan, plans, api_tool=options.api_tool, modules=options.modules
-    )
-    return account_members(account, plans)
-
-
-async def create_key(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """A new key; the only time that its text is seen."""
-    key, text = await store.create_key(options.account, plans, now, label=options.label)
-    return {"account": key.account, "key_id": key.id, "key": text}
-
-
-async def list_keys(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """The keys of an organisation, ended ones too."""
-    account = await store.account(options.account)
-    return [key_members(key) for key in await store.keys_of(account.id)]
-
-
-async def revoke_key(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """End a key; the next call with it is refused."""
-    return key_members(await store.revoke_key(options.key_id, now))
-
-
-async def add_credits(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """A pack of credits, after what the month grants."""
-    left = await store.add_credits(options.account, options.count)
-    return {"account": options.account, "ajoutes": options.count, "packs": left}
-
-
-async def usage(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """What is used and left, under the limits that its keys are served with."""
-    account = await store.account(options.account)
-    plan = effective(account, plans)
-    return usage_members(account, plan, await store.usage(account.id, plan, now))
-
-
-async def compact(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """Drop the counters of old months."""
-    before = months_before(now, options.keep_months)
-    return {"before": before, "rows": store.compact(before)}
-
-
-async def backup(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """Write a verified copy."""
-    store.backup(options.file)
-    return {"file": str(options.file), "bytes": options.file.stat().st_size}
-
-
-# MERGED quota/person_commands.py
-# The commands `person …`: who opens the pages of an organisation.
-#
-# No mail is sent, so a password that was lost is replaced here: the new one is drawn by chance and
-# printed once, and whoever gets it changes it under /compte. All sessions of the person end.
-
-_BYTES = 12  # 96 bits of chance, 16 characters
-
-
-async def add_person(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """One more person of an organisation, with a password that is printed this once."""
-    password = secrets.token_urlsafe(_BYTES)
-    hashed = passwords.hashed(password)
-    person = await store.people.add(options.account, options.email, hashed, now)
-    return {**_members(person), "password": password}
-
-
-async def new_password(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """A new password for who lost the old one; it is printed this once."""
-    person = await store.people.by_email(options.email)
-    if person is None:
-        raise UnknownError(
-            f"nobody has the address {options.email!r}; `person list ACCOUNT` shows those there are"
-        )
-    password = secrets.token_urlsafe(_BYTES)
-    await store.people.set_password(person.id, passwords.hashed(password))
-    return {**_members(person), "password": password}
-
-
-async def list_people(store: Ledger, options: Namespace, plans: Plans, now: datetime) -> Answer:
-    """The people of an organisation."""
-    account = await store.account(options.account)
-    return [_members(person) for person in await store.people.of(account.id)]
-
-
-def _members(person: Person) -> dict[str, Any]:
-    return {
-        "account": person.account,
-        "person": person.id,
-        "email": person.email,
-        "created": person.created,
-    }

@@ -1,24 +1,24 @@
-"""What can be wrong with an account, a key or the store. Each message says what to do about it."""
+"""The errors of accounts, keys and stores. Each message says what to do about it."""
 
 
 class QuotaError(Exception):
-    """Base of what this package raises about accounts, keys and counters."""
+    """Base of the errors that this package raises about accounts, keys and counters."""
 
 
 class UnknownError(QuotaError):
-    """There is no such account, key or plan."""
+    """The named account, key or plan does not exist."""
 
 
 class NotAllowedError(QuotaError):
-    """The plan of an account, or the state of a key, does not allow this."""
+    """The plan of an account, or the state of a key, does not allow the operation."""
 
 
-class StoreUnavailable(QuotaError):  # noqa: N818 - a state that passes, not a mistake
-    """The store cannot be written, or read, now: nothing was acknowledged, nothing may be served.
+class StoreUnavailable(QuotaError):  # noqa: N818 - a temporary state, not a mistake
+    """The store cannot be read or written now; nothing was acknowledged, and nothing may be served.
 
-    It goes on by itself once the cause is gone.
+    The store recovers by itself once the cause is gone.
     """
 
 
 class WrongStoreError(QuotaError):
-    """The file is no quota store, or one that another version of this code wrote."""
+    """The file is no quota store, or another version of this code wrote it."""

@@ -1,9 +1,9 @@
-"""API keys (contract A11): `soc_live_`, 32 random base62 characters, 6 of their CRC32.
+"""API keys (contract A11): `soc_live_`, 32 random base62 characters, 6 characters of their CRC32.
 
-190 bits of chance cannot be guessed, so that a plain SHA-256 is enough to keep them by: there is no
-password here to be found by trial. The checksum lets a typing mistake be refused before the store
-is asked, and lets secret scanners tell a key from a text that looks like one. A key is seen once,
-when it is made; after that only its digest and its last four characters exist.
+190 random bits cannot be guessed, so a plain SHA-256 is safe to store; slow hashes are for
+passwords, which people choose. With the checksum a mistyped key is refused without a look-up, and
+secret scanners can recognise keys. A key is shown once, when it is created; from then on only its
+digest and its last four characters exist.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _ID: Final = 12
 
 _SHAPE: Final = re.compile(rf"{PREFIX}([0-9A-Za-z]{{{SECRET}}})([0-9A-Za-z]{{{CHECK}}})")
 
-# A number below the one that is given, each as likely as another: `secrets.randbelow`.
+# A random number below the argument, all equally likely: `secrets.randbelow`.
 Random = Callable[[int], int]
 
 
@@ -41,23 +41,23 @@ def make(random: Random) -> str:
 
 
 def make_id(kind: str, random: Random) -> str:
-    """A public identifier: one of the kinds above and 12 characters, drawn apart from any key."""
+    """A public identifier: a prefix (KEY_ID, ACCOUNT_ID, PERSON_ID) and 12 random characters."""
     return kind + _draw(random, _ID)
 
 
 def is_well_formed(key: str) -> bool:
-    """Could this be a key? Not with any one character changed."""
-    found = _SHAPE.fullmatch(key)
-    return found is not None and found[2] == _check(found[1])
+    """Whether the text has the form of a key; it has not if one character was changed."""
+    match = _SHAPE.fullmatch(key)
+    return match is not None and match[2] == _check(match[1])
 
 
 def digest(key: str) -> bytes:
-    """The 32 bytes that a key is known by: its SHA-256."""
+    """The SHA-256 of a key (32 bytes), under which it is stored."""
     return hashlib.sha256(key.encode()).digest()
 
 
 def last4(key: str) -> str:
-    """What may be shown of a key after it was created."""
+    """The characters of a key that may be shown after its creation."""
     return key[-SHOWN:]
 
 

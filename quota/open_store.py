@@ -1,25 +1,20 @@
-"""The store that a setting names: opened, with what its kind needs."""
+"""The address of a store, as the setting `--quota` has it, and opening the store behind it."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, urlsplit
 
 from quota.errors import NotAllowedError
-from quota.store.interface import Ledger, Store
+from quota.store.interface import Store
+from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_store import LmdbStore
 
 if TYPE_CHECKING:
     from quota.redis.store import RedisStore
 
-
-from typing import Final
-from urllib.parse import parse_qsl, urlsplit
-
-# MERGED quota/address.py
-# Where quotas are kept, as a setting names it: beside STATE, or on a server of several hosts.
-
 LMDB: Final = "lmdb"
-# Of redis-py, what TLS needs.
+# Options in the query of an address, by scheme: those of redis-py that TLS needs.
 _OPTIONS: Final = {
     "redis": (),
     "rediss": ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname"),
@@ -27,10 +22,10 @@ _OPTIONS: Final = {
 
 
 def checked(setting: str) -> str:
-    """`setting`, if it names a store.
+    """The setting, unchanged, if it is the address of a store.
 
     Raises:
-        ValueError: it does not.
+        ValueError: it is not; the message says why.
 
     >>> checked("lmdb"), checked("rediss://quota:secret@10.0.0.7:6380/0")
     ('lmdb', 'rediss://quota:secret@10.0.0.7:6380/0')
@@ -49,7 +44,7 @@ def checked(setting: str) -> str:
 
 
 def masked(setting: str) -> str:
-    """`setting` without the password that may be in it.
+    """The setting without the password that it may contain.
 
     >>> masked("redis://quota:secret@10.0.0.7/0"), masked("lmdb")
     ('redis://…@10.0.0.7/0', 'lmdb')
@@ -59,36 +54,36 @@ def masked(setting: str) -> str:
     return f"{scheme}{colon}…@{where[2]}" if where[1] else setting
 
 
-def open_ledger(setting: str, state: Path | None, *, strict: bool = False) -> Ledger:
-    """The store itself, whose commands and counters all are there; a server needs no `state`.
+def open_ledger(setting: str, state: Path | None, *, strict: bool = False) -> LedgerStore:
+    """Open a store that has accounts; `state` is the STATE folder, which a server does not need.
 
     Raises:
-        WrongStoreError: it is not to be used.
-        StoreUnavailable: it cannot be opened, or reached.
+        WrongStoreError: the store cannot be used by this code.
+        StoreUnavailable: it cannot be opened or reached.
     """
     if setting != LMDB:
-        return _centre(setting, strict)()
+        return _redis_opener(setting, strict)()
     assert state
     return LmdbStore(state)
 
 
 def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool = False) -> Store:
-    """What a server counts with; with `lease`, it goes on for a while without its centre.
+    """Open the store that a server counts with; with `lease`, as an edge of the store `setting`.
 
     Raises:
-        WrongStoreError: it is not to be used.
-        StoreUnavailable: it cannot be opened, or reached.
+        WrongStoreError: the store cannot be used by this code.
+        StoreUnavailable: it cannot be opened or reached.
     """
     if not lease:
         return open_ledger(setting, state, strict=strict)
-    centre = _centre(setting, strict)
+    opener = _redis_opener(setting, strict)
     from quota.edge.edge_store import EdgeStore
 
-    return EdgeStore(state, centre)
+    return EdgeStore(state, opener)
 
 
-def _centre(url: str, strict: bool) -> "Callable[[], RedisStore]":
-    """Opens the server behind `url`; the library is an extra, which a host alone does not need."""
+def _redis_opener(url: str, strict: bool) -> "Callable[[], RedisStore]":
+    """A function that connects to the server; redis-py is an extra, not needed on a single host."""
     try:
         from quota.redis.store import RedisStore
     except ModuleNotFoundError as error:

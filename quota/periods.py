@@ -1,8 +1,8 @@
 """The calendar of every limit (§8.2 rule 4, D9): days and months of UTC.
 
-A period is part of the key that it is counted under, so no counter is ever reset: tomorrow's does
-not exist yet. The clock is a parameter, here and above; a naive time is refused, because midnight
-is where mistakes are.
+The period is part of a counter's key, so no counter is ever reset: the key of tomorrow does not
+exist yet. The time is always a parameter. A time without a zone is refused, because it does not say
+when midnight is.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A day or a month: the text it is counted under, and the moment (UTC) at which it is over."""
+    """A day or a month: its text in keys ("2026-11-21", "2026-11"), and the moment of its end (UTC)."""
 
     key: str
     end: datetime
@@ -38,12 +38,12 @@ def month(now: datetime) -> Period:
 
 
 def start_of_month(key: str) -> datetime:
-    """The first moment of the month that is written "2026-11"."""
+    """The first moment of a month, given as "2026-11"."""
     return datetime.strptime(key, "%Y-%m").replace(tzinfo=UTC)
 
 
 def months_before(now: datetime, count: int) -> str:
-    """The key of the month that is `count` months before the one of `now`.
+    """The key of the month `count` months before that of `now`.
 
     >>> months_before(datetime(2026, 3, 31, tzinfo=UTC), 13)
     '2025-02'
@@ -53,7 +53,7 @@ def months_before(now: datetime, count: int) -> str:
     return f"{year:04d}-{months + 1:02d}"
 
 
-# Every call asks for its period, and nearly all for the same two: to write one takes 2 µs.
+# Every call needs its periods, nearly always the same two, and formatting one takes 2 µs.
 @lru_cache(maxsize=16)
 def _day(ordinal: int) -> Period:
     start = datetime.fromordinal(ordinal).replace(tzinfo=UTC)
@@ -70,7 +70,7 @@ def utc(now: datetime) -> datetime:
     """`now` in UTC.
 
     Raises:
-        ValueError: it has no time zone, so that nobody can say which day it is.
+        ValueError: it has no time zone.
     """
     if now.tzinfo is None:
         raise ValueError(f"{now} has no time zone; use datetime.now(UTC)")
@@ -78,5 +78,5 @@ def utc(now: datetime) -> datetime:
 
 
 def iso(now: datetime) -> str:
-    """A moment as it is stored: ISO 8601, UTC, whole seconds."""
+    """The stored form of a moment: ISO 8601, UTC, whole seconds."""
     return utc(now).isoformat(timespec="seconds")

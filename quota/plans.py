@@ -1,8 +1,8 @@
 """The plan grid (§8.1, contract C2, C4, D8): what each plan may see and do.
 
-Every figure of the grid lives in `seeds/plans.csv`, one row a plan, and nowhere else (contract C5);
-this file gives the columns their types and refuses a table that it does not fully understand. A
-plan is data: no code asks which plan it has in hand, only what the plan allows.
+Every figure of the grid is in `seeds/plans.csv`, one row per plan, and nowhere else (contract C5).
+This file gives the columns their types and refuses a table that it does not fully understand. A
+plan is data: code never asks which plan an account has, only what the plan allows.
 """
 
 import csv
@@ -13,22 +13,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-SEEDS: Final = Path(__file__).resolve().parent.parent / "seeds"
+from seeds import TABLES
 
-# The tiers of §1 (bullet 4), which is also the list of values of the field `plan` (§2.2).
+# The tiers of §1 (bullet 4), and the values of the field `plan` (§2.2).
 SLUGS: Final = ("visiteur", "free", "data", "corporate", "marches", "integral", "carte")
 
-# How a plan comes by the API tool (§8.1). Without the tool a key is served as `free` (§5 rule 3).
+# How a plan has the API tool (§8.1). Without the tool a key is served as `free` (§5 rule 3).
 API_TOOL: Final = ("aucun", "gratuit", "option", "inclus")
 
 
 class PlansError(Exception):
-    """The plan grid cannot be used as it stands; the message says where and why."""
+    """The plan grid cannot be used; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One row of the grid; the names are those of the columns and of the wire (§2.3)."""
+    """One row of the grid; the fields have the names of the columns and of the wire (§2.3)."""
 
     slug: str
     nom: str
@@ -43,21 +43,21 @@ class Plan:
     etats_financiers: bool
     cles_actives: int
     outil_api: str  # one of API_TOOL
-    outil_api_eur: Decimal | None  # of a year, excl. VAT, where it is an option
-    prix_annuel_eur: Decimal | None  # excl. VAT; None: no price is published
+    outil_api_eur: Decimal | None  # per year, excl. VAT; None: the tool is no option
+    prix_annuel_eur: Decimal | None  # per year, excl. VAT; None: no price is published
     credits_par_mois: int
-    suivant: str  # slug of the plan that is proposed next (C1); "" on the highest
+    suivant: str  # slug of the next plan to propose (C1); "" for the highest
 
     @property
     def sur_mesure(self) -> bool:
-        """Made of modules for one organisation: accounts have it, and no price is published."""
+        """Whether the plan is composed of modules for one organisation; it then has no public price."""
         return self.outil_api != "aucun" and self.prix_annuel_eur is None
 
 
 _COLUMNS: Final = tuple(field.name for field in fields(Plan))
 
 
-def load(path: Path = SEEDS / "plans.csv") -> Mapping[str, Plan]:
+def load(path: Path = TABLES / "plans.csv") -> Mapping[str, Plan]:
     """The seven plans by slug, in the order of the file.
 
     Raises:
@@ -127,7 +127,11 @@ def _price(text: Mapping[str, str], name: str, where: str) -> Decimal | None:
 
 
 def _check(plans: Iterable[Plan], where: str) -> None:
-    """What holds of all: the seven slugs once each, a price on what is proposed or an option."""
+    """Check the seven slugs, and a price on every proposed plan and every optional tool.
+
+    Raises:
+        PlansError: a rule does not hold.
+    """
     slugs = [plan.slug for plan in plans]
     if sorted(slugs) != sorted(SLUGS):
         raise PlansError(f"{where}: the plans are {slugs}, not {list(SLUGS)}")

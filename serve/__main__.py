@@ -27,7 +27,7 @@ TOML file of --config, then defaults. SIGHUP looks for a new generation, SIGTERM
 """
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0 when told to stop, 1 if it failed, 2 for wrong use."""
     flags = vars(_parser().parse_args(arguments))
     print_config = flags.pop("print_config")
@@ -161,4 +161,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

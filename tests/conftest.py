@@ -1,7 +1,8 @@
-"""How hard Hypothesis tries: `HYPOTHESIS_PROFILE=thorough make test` tries ten times harder.
+"""Settings of Hypothesis, tiers of tests, and the fixture that several rooms share.
 
-No deadline in either profile: an example that syncs a file takes as long as the disk is busy, and
-proves nothing by it. The price of many tests is that sync, so `TMPDIR=/dev/shm` makes them faster.
+`HYPOTHESIS_PROFILE=thorough make test` tries ten times as many examples. Neither profile has a
+deadline: an example that syncs a file takes as long as the disk is busy, and proves nothing by it.
+Most of the time of many tests is that sync, so `make quick` and `make check` write to /dev/shm.
 """
 
 import os
@@ -10,14 +11,29 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import demo
+from tests import ROOT, demo, tiers
 
 settings.register_profile("quick", max_examples=30, deadline=None)
 settings.register_profile("thorough", max_examples=300, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave a module unread whose tier `-m` excludes: half of the time of `make quick`."""
+    if collection_path.suffix != ".py" or not collection_path.is_relative_to(ROOT / "tests"):
+        return None
+    tier = tiers.of(collection_path, ())
+    return True if tier and f"not {tier}" in config.option.markexpr else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give every test function the marker of its tier."""
+    for item in items:
+        if isinstance(item, pytest.Function) and (tier := tiers.of(item.path, item.fixturenames)):
+            item.add_marker(tier)
+
+
 @pytest.fixture(scope="session")
 def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The published excerpts of `seeds/raw`, built once for all tests that want them."""
+    """The published excerpts of `seeds/raw`, built once for all tests that need them."""
     return demo.build(tmp_path_factory.mktemp("demo"))

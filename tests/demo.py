@@ -1,13 +1,14 @@
-"""The bundled real excerpts, imported and built by the commands of `make demo`."""
+"""The bundled excerpts, imported and built with the commands of `make demo`."""
 
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[1]
+from seeds import TABLES
+from tests import ROOT
 
-_RAW: Final = ROOT / "seeds" / "raw"
+_RAW: Final = TABLES / "raw"
 _SOURCES: Final = (
     ("ee", "ee/*"), ("uk-basic", "uk/BasicCompanyData*"), ("uk-accounts", "uk/Accounts*"),
 )  # fmt: skip

@@ -1,6 +1,6 @@
-"""Golden files: what was promised, kept beside the code that keeps the promise.
+"""Golden files: bytes and answers that must not change by accident.
 
-`make golden` rewrites them and never counts as a pass: run the tests again, and read the diff.
+`make golden` rewrites them and fails on purpose: read the diff, then run the tests again.
 """
 
 import os
@@ -18,7 +18,7 @@ def check(name: str, content: str) -> None:
 
 
 def check_file(path: Path, content: str) -> None:
-    """Compare `content` with a golden file that has its place elsewhere."""
+    """Compare `content` with a golden file of another folder."""
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(content)
         pytest.fail(f"{path.name} was rewritten; run the tests again and read the diff")

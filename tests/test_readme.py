@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.demo import ROOT
+from tests import ROOT
 
 README: Final = (ROOT / "README.md").read_text()
 ADDRESS: Final = "http://127.0.0.1:8080"

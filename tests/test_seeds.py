@@ -8,11 +8,12 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-SEEDS = Path(__file__).parents[1] / "seeds"
+import seeds
+
+SEEDS = seeds.TABLES
 REVISIONS = ("", "_rev21")
 TABLES = sorted(path.name for path in SEEDS.glob("*.csv"))
 UNCOUNTED = {"frc.csv", "roles.csv"}  # these grow with every concept that is understood

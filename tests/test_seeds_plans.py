@@ -2,9 +2,10 @@
 
 import csv
 from decimal import Decimal
-from pathlib import Path
 
-PLANS = Path(__file__).parents[1] / "seeds" / "plans.csv"
+from seeds import TABLES
+
+PLANS = TABLES / "plans.csv"
 
 Row = dict[str, str]
 

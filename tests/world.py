@@ -1,6 +1,6 @@
-"""Small worlds: companies as dicts, and the real shards and generations that hold them.
+"""Small sets of companies as dicts, and real shards and generations of them.
 
-The text strategies draw what registers publish and what breaks programs: accents in both Unicode
+The text strategies draw names as registers publish them, and texts that break programs: accents in both Unicode
 forms, ligatures, fullwidth letters, Greek, Cyrillic, Hebrew, emoji, names that fold to nothing.
 """
 
@@ -49,7 +49,7 @@ dates = st.none() | st.sampled_from(
 
 @st.composite
 def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
-    """Companies of a few countries, (iso2, id) unique; values repeat, so that ties are usual."""
+    """Companies of a few countries with unique (iso2, id); values repeat, so ties are common."""
     keys = st.tuples(st.sampled_from(COUNTRIES), identifiers)
     found = []
     for iso2, identifier in sorted(draw(st.sets(keys, max_size=max_size))):
@@ -74,7 +74,7 @@ def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
 
 
 def company(iso2: str, identifier: str, nom: str, **fields: Any) -> Company:
-    """A company with all fields of §2.1 and the three working ones; what is not given is null."""
+    """A company with all fields of §2.1 and the three internal ones, null unless given."""
     nulls = dict.fromkeys((*record.FIELDS, "division", "groupe", "capital_eur"))
     return {**nulls, "score": 0, "iso2": iso2, "id": identifier, "nom": nom, **fields}
 
@@ -121,7 +121,7 @@ def write_shard(
 
 
 def columns(rows: Sequence[Company]) -> Columns:
-    """What the writer is told of companies in layout order."""
+    """The writer's columns of companies in layout order."""
 
     def amount(field: str) -> Any:
         return np.array([np.nan if c[field] is None else c[field] for c in rows], dtype=float)
@@ -142,7 +142,7 @@ def columns(rows: Sequence[Company]) -> Columns:
 
 
 def reference(found: Sequence[Company], countries: Sequence[str] = COUNTRIES) -> Reference:
-    """The lists of a small world."""
+    """The reference lists of these companies."""
     return Reference(
         pays=tuple(Pays(c, c.lower(), f"Pays {c}", f"Land {c}", "EUR", "R") for c in countries),
         secteurs=tuple(

@@ -1,11 +1,12 @@
-"""Build: canonical Parquet becomes a published generation.
+"""The build: canonical Parquet becomes a published generation.
 
-Each country is a task of its own (country.py), from its rows in the input to its shard, so that
-tasks run in processes and a build that was interrupted goes on with the countries that are left. A
-country of which nothing has changed since the published generation is not built again
-(reuse.py). The same input gives the same bytes, whatever the number of processes, the memory,
-the order of files, and how often it was interrupted. Nothing is published before everything is
-whole; a build that fails or dies leaves what is published as it was.
+Each country is a task of its own (`country`), from its rows in the input to its shard. Tasks run in
+processes, and a build that was interrupted continues with the countries that are left (`resume`). A
+country that has not changed since the published generation is not built again (`reuse`).
+
+Invariants: the same input gives the same bytes, whatever the number of processes, the memory, the
+order of files and the number of interruptions. Nothing is published before everything is whole. A
+build that fails or dies leaves the published generation as it was.
 """
 
 import shutil
@@ -18,22 +19,30 @@ from pathlib import Path
 import polars as pl
 
 from pipeline import canonical
-from pipeline.workers import dask_cluster, processes
-from pipeline.build import diff, kept_countries, plan, reference_lists, resume, reuse, workdir
-from pipeline.stages import input_files, quality_report, rejections
-from pipeline.build import country as countries
 from pipeline import seeds as tables
-from pipeline.canonical import TABLES
-from pipeline.workers.dask_cluster import Cluster
+from pipeline.build import (
+    country,
+    diff,
+    kept_countries,
+    plan,
+    reference_lists,
+    resume,
+    reuse,
+    workdir,
+)
 from pipeline.build.country import Task
-from pipeline.workers.processes import Processes
 from pipeline.build.plan import BuildInput, BuildOptions
-from pipeline.stages.quality_report import Quality
 from pipeline.build.resume import BuiltCountry
-from pipeline.stages.rejections import NOWHERE, NO_COUNTRY, REASON
-from pipeline.seeds import Seeds
-from pipeline.stages.input_files import Survey
 from pipeline.build.workdir import WorkFolder
+from pipeline.canonical import TABLES
+from pipeline.seeds import Seeds
+from pipeline.stages import input_files, quality_report, rejections
+from pipeline.stages.input_files import Survey
+from pipeline.stages.quality_report import Quality
+from pipeline.stages.rejections import NO_COUNTRY, REASON, UNKNOWN_ISO2
+from pipeline.workers import dask_cluster, processes
+from pipeline.workers.dask_cluster import Cluster
+from pipeline.workers.processes import Processes
 from shards.generations import atomic_files, generation_files, reference
 from shards.publish import publication
 
@@ -42,7 +51,11 @@ from shards.publish import publication
 class Built:
     """A published generation and its report.
 
-    `resumed` countries an interrupted build had done; of `reused` ones nothing had changed.
+    Attributes:
+        pays: the report of each country.
+        hors_pays: the report of the rows of no known country.
+        resumed: countries that an interrupted build had finished.
+        reused: countries with companies that have not changed since the previous generation.
     """
 
     generation: str
@@ -56,65 +69,77 @@ def run(options: BuildOptions) -> Built:
     """Build and publish a generation.
 
     Raises:
-        BuildError: the input, a table, the share of rejected rows or the memory forbids it.
-        InputError: a file of the input is not canonical.
-        ShardError: a gate of the publication is closed, or another build is under way.
+        BuildError: an input, a table, a share of rejected rows or an amount of memory that cannot
+            be accepted.
+        InputError: a file of the input that is not canonical.
+        ShardError: a closed gate of the publication, or another build in the same folder.
     """
-    if options.cluster:  # elsewhere a relative path leads elsewhere
+    if options.cluster:  # a relative path would be another file on a worker
         inputs = tuple(folder.resolve() for folder in options.inputs)
         options = replace(options, inputs=inputs, out=options.out.resolve())
     seeds = tables.read(options.seeds)
-    input_files.check(options.inputs)
-    wanted = plan.wanted(options.pays, seeds)
+    input_files.check_folders(options.inputs)
+    wanted = plan.wanted_countries(options.pays, seeds)
     kept = [pays.iso2 for pays in seeds.pays if pays.iso2 not in wanted]
-    with workdir.opened(options.out) as shop:
-        old = kept_countries.read(options.out) if kept else None
-        given = plan.read(options.inputs)
-        elsewhere = _elsewhere(options, seeds, given, shop)
-        known = reuse.published(options.out)
-        here = plan.process_count(options, wanted, given)
-        with _crew(options, here, shop) as crew:
-            tasks = plan.tasks(options, seeds, wanted, given, shop, crew.share)
-            reused = reuse.find(known, options.out, tasks)
-            fresh, resumed = _countries(crew, tasks, shop, reused)
+    with workdir.open_workdir(options.out) as work:
+        previous = kept_countries.read_published(options.out) if kept else None
+        build_input = plan.read_input(options.inputs)
+        elsewhere = _reject_unknown_countries(options, seeds, build_input, work)
+        published = reuse.published_build(options.out)
+        local = plan.local_processes(options, wanted, build_input)
+        with _executor(options, local, work) as executor:
+            tasks = plan.tasks(options, seeds, wanted, build_input, work, executor.share)
+            reused = reuse.find_unchanged(published, options.out, tasks)
+            fresh, resumed = _build_countries(executor, tasks, work, reused)
         built = [*reused.values(), *fresh]
-        counts = {country.iso2: country.cells for country in built}
-        qualities = {country.iso2: country.quality for country in built}
-        files = {generation_files.shard_name(country.iso2): country.file for country in built}
-        found = list(given.digests.values())
-        with _staged(options.out) as staged:
-            for folder, countries in ((known.folder, reused.values()), (shop.done, fresh)):
-                for country in countries:
-                    name = generation_files.shard_name(country.iso2)
+        counts = {one.iso2: one.cells for one in built}
+        qualities = {one.iso2: one.quality for one in built}
+        files = {generation_files.shard_name(one.iso2): one.file for one in built}
+        sources = list(build_input.digests.values())
+        with _staging_folder(options.out) as staged:
+            for folder, group in ((published.folder, reused.values()), (work.done, fresh)):
+                for one in group:
+                    name = generation_files.shard_name(one.iso2)
                     atomic_files.link(folder / name, staged / name)
-            if old:
-                files |= kept_countries.keep(old, kept, staged)
-                counts |= {iso2: old.counts[iso2] for iso2 in kept}
-                qualities |= {iso2: old.qualities[iso2] for iso2 in kept}
-                found = kept_countries.sources(old, found)
+            if previous:
+                files |= kept_countries.link_shards(previous, kept, staged)
+                counts |= {iso2: previous.counts[iso2] for iso2 in kept}
+                qualities |= {iso2: previous.qualities[iso2] for iso2 in kept}
+                sources = kept_countries.merge_sources(previous, sources)
             lists = reference_lists.reference(seeds, counts)
+            report = quality_report.dump(qualities, elsewhere)
             (staged / generation_files.REFERENCE).write_bytes(reference.dump(lists))
-            (staged / generation_files.QUALITY).write_bytes(quality_report.dump(qualities, elsewhere))
+            (staged / generation_files.QUALITY).write_bytes(report)
             generation = publication.publish(
-                options.out, staged, sources=found, known=files, gates=options.gates,
+                options.out,
+                staged,
+                sources=sources,
+                known=files,
+                gates=options.gates,
                 keep=options.keep,
-                compare=partial(diff.compare, here=here),
-            )  # fmt: skip
-        reuse.remember(options.out, shop.done)
-    same = (iso2 for iso2, country in reused.items() if country.cells)
-    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(same)))
+                compare=partial(diff.compare, here=local),
+            )
+        reuse.keep_receipts(options.out, work.done)
+    unchanged = (iso2 for iso2, one in reused.items() if one.cells)
+    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
 
 
-def _elsewhere(options: BuildOptions, seeds: Seeds, given: BuildInput, shop: WorkFolder) -> Quality:
-    """Set apart the rows of no known country; stop if they are too many of the whole input."""
+def _reject_unknown_countries(
+    options: BuildOptions, seeds: Seeds, build_input: BuildInput, work: WorkFolder
+) -> Quality:
+    """Write the rows of no known country apart; stop if they are too many of the whole input."""
     known = [pays.iso2 for pays in seeds.pays]
-    rows, lines = _strangers(given.companies, known), _strangers(given.comptes, known)
-    path = rejections.file(options.out, NOWHERE)
-    _set_apart(given.companies, "companies", known, path, shop)
-    _set_apart(given.comptes, "comptes", known, rejections.lines_file(options.out, NOWHERE), shop)
-    total = sum(input_files.totals(given.companies).values())
+    rows, lines = (
+        _unknown_rows(build_input.companies, known),
+        _unknown_rows(build_input.comptes, known),
+    )
+    path = rejections.rows_path(options.out, UNKNOWN_ISO2)
+    lines_path = rejections.lines_path(options.out, UNKNOWN_ISO2)
+    _write_rejected(build_input.companies, "companies", known, path, work)
+    _write_rejected(build_input.comptes, "comptes", known, lines_path, work)
+    total = sum(input_files.rows_per_country(build_input.companies).values())
     refused = {f"pays {iso2!r}": count for iso2, count in rows.items()}
-    rejections.refuse_too_many(NOWHERE, "rows", total, refused, options.max_rejected, path)
+    rejections.refuse_too_many(UNKNOWN_ISO2, "rows", total, refused, options.max_rejected, path)
     return Quality(
         lues=sum(rows.values()),
         rejetees={NO_COUNTRY: sum(rows.values())} if rows else {},
@@ -123,49 +148,55 @@ def _elsewhere(options: BuildOptions, seeds: Seeds, given: BuildInput, shop: Wor
     )
 
 
-def _set_apart(
-    survey: Survey, table: str, known: Collection[str], path: Path, shop: WorkFolder
+def _write_rejected(
+    survey: Survey, table: str, known: Collection[str], path: Path, work: WorkFolder
 ) -> None:
-    holding = [file for file, held in survey.items() if not held.keys() <= set(known)]
-    found = input_files.of_no_country(holding, table, known)
-    with canonical.naming(holding):
-        named = found.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
-        rejections.write(named, list(TABLES[table][0]), path, shop.work)
+    files = [file for file, rows in survey.items() if not rows.keys() <= set(known)]
+    found = input_files.scan_unknown_countries(files, table, known)
+    with canonical.name_unreadable(files):
+        rejected = found.with_columns(pl.lit(NO_COUNTRY).alias(REASON))
+        rejections.write(rejected, list(TABLES[table][0]), path, work.work)
 
 
-def _strangers(survey: Survey, known: Iterable[str]) -> dict[str, int]:
-    return {iso2: n for iso2, n in input_files.totals(survey).items() if iso2 not in known}
+def _unknown_rows(survey: Survey, known: Iterable[str]) -> dict[str, int]:
+    rows = input_files.rows_per_country(survey)
+    return {iso2: count for iso2, count in rows.items() if iso2 not in known}
 
 
-def _countries(
-    crew: Cluster | Processes, tasks: Sequence[Task], shop: WorkFolder, reused: Collection[str]
+def _build_countries(
+    executor: Cluster | Processes,
+    tasks: Sequence[Task],
+    work: WorkFolder,
+    reused: Collection[str],
 ) -> tuple[list[BuiltCountry], tuple[str, ...]]:
-    """Every country that is not reused, and which of them an interrupted build had done."""
+    """Build the countries that are not reused; return them and the names of the resumed ones."""
     tasks = [task for task in tasks if task.iso2 not in reused]
-    resume.clear(shop.done, {task.iso2 for task in tasks})
-    found = [resume.find(task.done, task.iso2, task.key, task.rejected) for task in tasks]
-    done = [country for country in found if country]
-    left = [task for task, country in zip(tasks, found, strict=True) if not country]
-    large = crew.run(countries.build, [task for task in left if task.rows])
-    # A country without a company is not worth a process.
-    here = Processes(1, processes.UNBOUNDED)
-    small = here.run(countries.build, [task for task in left if not task.rows])
-    return [*done, *large, *small], tuple(sorted(country.iso2 for country in done))
+    resume.discard_others(work.done, {task.iso2 for task in tasks})
+    found = [resume.find_done(task.done, task.iso2, task.key, task.rejected) for task in tasks]
+    done = [one for one in found if one]
+    left = [task for task, one in zip(tasks, found, strict=True) if not one]
+    large = executor.run(country.build, [task for task in left if task.rows])
+    # A country without companies does not pay for a process.
+    local = Processes(1, processes.UNBOUNDED)
+    small = local.run(country.build, [task for task in left if not task.rows])
+    return [*done, *large, *small], tuple(sorted(one.iso2 for one in done))
 
 
 @contextmanager
-def _crew(options: BuildOptions, here: Processes, shop: WorkFolder) -> Iterator[Cluster | Processes]:
-    """Who builds the countries."""
+def _executor(
+    options: BuildOptions, local: Processes, work: WorkFolder
+) -> Iterator[Cluster | Processes]:
+    """The cluster of `--cluster`, else the processes of this machine."""
     if options.cluster:
-        with dask_cluster.connected(options.cluster, shop.work, options.memory) as crew:
-            yield crew
+        with dask_cluster.connect(options.cluster, work.work, options.memory) as cluster:
+            yield cluster
     else:
-        yield here
+        yield local
 
 
 @contextmanager
-def _staged(out: Path) -> Iterator[Path]:
-    """A folder for the files of the generation to be, which does not outlive the build."""
+def _staging_folder(out: Path) -> Iterator[Path]:
+    """A folder for the files of the next generation, removed when the build ends."""
     staged = publication.staging(out)
     try:
         yield staged

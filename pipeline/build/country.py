@@ -1,8 +1,9 @@
-"""One country, from its rows in the input to its shard: the stages stand in `_built`.
+"""One country, from its rows in the input to its shard; `_run_stages` lists the stages.
 
-Rows go through the stages in pieces that fit into memory: cleaned and judged, then, once the
-statement lines are known, finished and sorted. Only the columns that are searched are held for all
-of them. What is done of a country is said to `moved` in rows, each stage with its share of a row.
+Rows go through the stages in pieces that fit into memory. A first pass cleans them and sets bad
+rows apart. A second pass, once the statement lines are known, adds the derived columns and sorts
+the pieces. Only the columns that are searched are in memory for all rows at once. Each stage
+reports its share of the work on a row to `progress`.
 """
 
 import shutil
@@ -14,6 +15,18 @@ from typing import Any, Final
 
 import polars as pl
 
+from pipeline import (
+    canonical,
+)
+from pipeline.build import (
+    resume,
+    shard_input,
+    sorted_runs,
+)
+from pipeline.build.resume import BuiltCountry
+from pipeline.build.sorted_runs import Run
+from pipeline.canonical import COMPANIES, COMPTES
+from pipeline.seeds import Seeds
 from pipeline.stages import (
     checks,
     derived_fields,
@@ -28,32 +41,20 @@ from pipeline.stages import (
     statement_lines,
     text_cleaning,
 )
-from pipeline import (
-    canonical,
-)
-from pipeline.build import (
-    resume,
-    shard_input,
-    sorted_runs,
-)
-from pipeline.canonical import COMPANIES, COMPTES
-from pipeline.workers.processes import Progress
-from pipeline.stages.quality_report import Quality
-from pipeline.build.resume import BuiltCountry
-from pipeline.stages.rejections import REASON
-from pipeline.build.sorted_runs import Run
-from pipeline.seeds import Seeds
 from pipeline.stages.input_files import InputPart
-from shards.generations import generation_files, manifest
+from pipeline.stages.quality_report import Quality
+from pipeline.stages.rejections import REASON
+from pipeline.workers.processes import Progress
 from shards.build import writer
-from shards.codec.record import FIELDS
-from shards.generations.reference import CellCount
 from shards.build.writer import Columns
+from shards.codec.record import FIELDS
+from shards.generations import generation_files, manifest
+from shards.generations.reference import CellCount
 
 _WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL)
 _BAD: Final = "bad"
 _NO_LINES: Final = pl.LazyFrame(schema={name: COMPTES[name] for name in statement_lines.LINES})
-# What each stage takes of the time of a row.
+# The share of each stage in the time of a row.
 _READ: Final = 0.15
 _FINISHED: Final = 0.25
 _WRITTEN: Final = 0.6
@@ -61,7 +62,7 @@ _WRITTEN: Final = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What the stages look up, made once for all countries."""
+    """The lookup tables of the stages, made once for all countries."""
 
     seeds: Seeds
     rates: pl.DataFrame
@@ -70,7 +71,15 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One country to build: plain values, so that it can be sent to another process."""
+    """One country to build: plain values, to be sent to another process.
+
+    Attributes:
+        done: the folder of its shard and its receipt.
+        work: a folder in which the task makes one of its own, removed at the end.
+        key: of the receipt; see `resume.key`.
+        batch: how many companies are rows in memory at once.
+        memory: bytes that the task takes.
+    """
 
     iso2: str
     companies: tuple[InputPart, ...]
@@ -78,11 +87,11 @@ class Task:
     tables: Tables
     max_rejected: float
     out: Path
-    done: Path  # where its shard and its receipt go
-    work: Path  # where it makes a folder of its own, removed at the end
-    key: str  # of the receipt
-    batch: int  # companies held as rows at once
-    memory: int  # bytes it takes
+    done: Path
+    work: Path
+    key: str
+    batch: int
+    memory: int
 
     @property
     def rows(self) -> int:
@@ -90,38 +99,38 @@ class Task:
 
     @property
     def rejected(self) -> tuple[Path, Path]:
-        """Where its rejected rows and statement lines are written."""
-        return rejections.file(self.out, self.iso2), rejections.lines_file(self.out, self.iso2)
+        """The files of its rejected rows and statement lines."""
+        return rejections.rows_path(self.out, self.iso2), rejections.lines_path(self.out, self.iso2)
 
 
-def build(task: Task, moved: Progress) -> BuiltCountry:
-    """All stages of one country, in order; its shard and its receipt are in `task.done` then.
+def build(task: Task, progress: Progress) -> BuiltCountry:
+    """Build one country and leave its shard and its receipt in `task.done`.
 
     Raises:
-        BuildError: a company comes twice, or too many rows are rejected.
-        InputError: a file of the input is not canonical, or cannot be read.
+        BuildError: a company that comes twice, or too many rejected rows.
+        InputError: a file of the input that is not canonical or cannot be read.
     """
-    # Where a worker of a cluster is lost, a country may be built twice at the same time.
+    # A folder per attempt: when a worker of a cluster is lost, a country may be built twice at once.
     task = replace(task, work=Path(tempfile.mkdtemp(prefix=f"{task.iso2}-", dir=task.work)))
     if not task.companies and not task.comptes:
-        return _empty(task)
-    with canonical.naming(part.path for part in (*task.companies, *task.comptes)):
-        return _built(task, moved)
+        return _build_empty(task)
+    with canonical.name_unreadable(part.path for part in (*task.companies, *task.comptes)):
+        return _run_stages(task, progress)
 
 
-def _built(task: Task, moved: Progress) -> BuiltCountry:
-    lines, became = _NO_LINES, dict[str, Any]()
-    pieces = _judged(task, moved)
+def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
+    lines, line_counts = _NO_LINES, dict[str, Any]()
+    pieces = _clean_pieces(task, progress)
     if task.comptes:
-        good = [_stored(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
+        good = [_store(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
         pieces = map(pl.read_parquet, good)
-        lines, became = _statements(task, pl.scan_parquet(good))
+        lines, line_counts = _prepare_lines(task, pl.scan_parquet(good))
     else:
-        rejections.lines_file(task.out, task.iso2).unlink(missing_ok=True)
+        rejections.lines_path(task.out, task.iso2).unlink(missing_ok=True)
     facts = statement_lines.facts(lines, task.tables.seeds).collect()
-    found, held, known = _finished(task, pieces, facts.lazy(), moved)
-    ordered, order = layout_order.merge(held)
-    del held
+    runs, searched, summed = _finish(task, pieces, facts.lazy(), progress)
+    ordered, order = layout_order.merge(searched)
+    del searched
     files = [part.path for part in task.companies]
     duplicates.refuse(ordered.lazy(), task.iso2, files)
     conformity = identifiers.conformity(ordered["id"], task.tables.seeds.country(task.iso2))
@@ -129,100 +138,112 @@ def _built(task: Task, moved: Progress) -> BuiltCountry:
     comptes = shard_input.statements(ordered["id"], lines) if task.comptes else ()
     del ordered
     path = task.work / generation_files.shard_name(task.iso2)
-    records = shard_input.records(found, order)
-    writer.write(path, task.iso2, columns, records, comptes, lambda count: moved(count * _WRITTEN))
+    records = shard_input.records(runs, order)
+    writer.write(
+        path, task.iso2, columns, records, comptes, lambda count: progress(count * _WRITTEN)
+    )
     report = replace(
-        known,
+        summed,
         lues=task.rows,
-        rejetees=rejections.reasons(_bad(task)),
-        codes_inconnus=quality_report.commonest(known.codes_inconnus),
-        **became,
+        rejetees=rejections.count_reasons(_rejected_rows(task)),
+        codes_inconnus=quality_report.most_common(summed.codes_inconnus),
+        **line_counts,
         **asdict(conformity),
     )
-    return _done(task, path, columns, report)
+    return _complete(task, path, columns, report)
 
 
-def _empty(task: Task) -> BuiltCountry:
-    """A country of which the input says nothing: what the stages would make of no row, at once."""
+def _build_empty(task: Task) -> BuiltCountry:
+    """Build a country without input: the result of the stages for no row, without running them."""
     for path in task.rejected:
         path.unlink(missing_ok=True)
     path = task.work / generation_files.shard_name(task.iso2)
-    columns = shard_input.columns(layout_order.NOTHING)
+    columns = shard_input.columns(layout_order.EMPTY)
     writer.write(path, task.iso2, columns, lambda _: iter(()), ())
-    return _done(task, path, columns, Quality(renseignees=dict.fromkeys(quality_report.SHARES, 0)))
+    return _complete(
+        task, path, columns, Quality(renseignees=dict.fromkeys(quality_report.SHARES, 0))
+    )
 
 
-def _done(task: Task, written: Path, columns: Columns, report: Quality) -> BuiltCountry:
-    """Put the shard where a later build finds it, with its receipt."""
+def _complete(task: Task, written: Path, columns: Columns, report: Quality) -> BuiltCountry:
+    """Move the shard to `task.done` and write its receipt, for a later build to find."""
     cells = tuple(CellCount(*cell) for cell in columns.cells)
     country = BuiltCountry(task.iso2, cells, report, manifest.digest(written))
     written.replace(task.done / written.name)
-    resume.put(task.done, country, task.key, task.rejected, task.work)
+    resume.write_receipt(task.done, country, task.key, task.rejected, task.work)
     shutil.rmtree(task.work)
     return country
 
 
-def _judged(task: Task, moved: Progress) -> Iterator[pl.DataFrame]:
-    """The good rows, cleaned, in pieces of about `task.batch`; the bad ones are stored by the way.
+def _clean_pieces(task: Task, progress: Progress) -> Iterator[pl.DataFrame]:
+    """The good rows, cleaned, in pieces of about `task.batch`; bad rows are stored apart.
 
-    A file of many countries gives few rows of this one at a time, so some of them make a piece.
+    A file of many countries gives few rows of one country at a time, so several make a piece.
     """
     waiting: list[pl.DataFrame] = []
-    read = input_files.pieces(task.companies, "companies", task.iso2, task.batch)
+    read = input_files.scan_pieces(task.companies, "companies", task.iso2, task.batch)
     for number, piece in enumerate(read):
-        cleaned = piece.pipe(text_cleaning.clean).pipe(money.unsigned_zeros).pipe(rejections.mark)
+        cleaned = (
+            piece.pipe(text_cleaning.clean)
+            .pipe(money.drop_negative_zeros)
+            .pipe(rejections.add_reasons)
+        )
         marked = cleaned.collect(engine="in-memory")
         bad = marked.filter(pl.col(REASON).is_not_null())
         if bad.height:
-            _stored(bad, task, f"{_BAD}-{number:05}")
+            _store(bad, task, f"{_BAD}-{number:05}")
         waiting.append(marked.filter(pl.col(REASON).is_null()).drop(REASON))
-        moved(marked.height * _READ)
+        progress(marked.height * _READ)
         if sum(frame.height for frame in waiting) > task.batch // 2:
             yield pl.concat(waiting)
             waiting = []
     if waiting:
         yield pl.concat(waiting)
-    _set_apart(task)
+    _write_rejected(task)
 
 
-def _set_apart(task: Task) -> None:
-    """Write the bad rows, once all are judged; stop if they are too many."""
-    marked, path = _bad(task), rejections.file(task.out, task.iso2)
+def _write_rejected(task: Task) -> None:
+    """Write the bad rows of all pieces; stop if they are too many."""
+    marked, path = _rejected_rows(task), rejections.rows_path(task.out, task.iso2)
     rejections.write(marked, list(COMPANIES), path, task.work)
-    refused = rejections.reasons(marked)
+    refused = rejections.count_reasons(marked)
     rejections.refuse_too_many(task.iso2, "rows", task.rows, refused, task.max_rejected, path)
 
 
-def _bad(task: Task) -> pl.LazyFrame:
-    """The bad rows of the pieces that were judged, with their reasons."""
+def _rejected_rows(task: Task) -> pl.LazyFrame:
+    """The bad rows of the pieces cleaned so far, with their reasons."""
     none = pl.LazyFrame(schema={**COMPANIES, text_cleaning.CUT: pl.Boolean, REASON: pl.String})
     bad = sorted(task.work.glob(f"{_BAD}-*.parquet"))
     return pl.concat([none, *map(pl.scan_parquet, bad)])
 
 
-def _statements(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[str, Any]]:
-    """The lines of good rows, once, of the last years, and what became of all."""
-    comptes = input_files.together(task.comptes, "comptes", task.iso2)
-    marked = comptes.pipe(text_cleaning.clean).pipe(money.unsigned_zeros)
-    judged = _sunk(marked.pipe(statement_lines.mark, good), task, "judged")
-    distinct = _sunk(statement_lines.distinct(judged), task, "distinct")
-    lines = _sunk(statement_lines.recent(distinct), task, "lines")
-    return lines, _account(task, judged, distinct, lines)
+def _prepare_lines(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[str, Any]]:
+    """The lines to store (of good rows, without copies, of the last years), and their account."""
+    comptes = input_files.scan_country(task.comptes, "comptes", task.iso2)
+    marked = comptes.pipe(text_cleaning.clean).pipe(money.drop_negative_zeros)
+    judged = _materialise(marked.pipe(statement_lines.add_reasons, good), task, "judged")
+    distinct = _materialise(statement_lines.drop_copies(judged), task, "distinct")
+    lines = _materialise(statement_lines.last_years(distinct), task, "lines")
+    return lines, _account_for_lines(task, judged, distinct, lines)
 
 
-def _account(
+def _account_for_lines(
     task: Task, judged: pl.LazyFrame, distinct: pl.LazyFrame, lines: pl.LazyFrame
 ) -> dict[str, Any]:
-    """What became of the statement lines, as arguments of Quality.
+    """Account for the statement lines, as fields of Quality; stop if too many are bad.
 
-    The bad ones are written; those of a company that is not there are only counted. Too many stop.
+    Bad lines are written apart; lines without a company in the input are only counted.
     """
-    path = rejections.lines_file(task.out, task.iso2)
+    path = rejections.lines_path(task.out, task.iso2)
     wrong = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY)
     rejections.write(wrong, list(COMPTES), path, task.work)
-    reasons = rejections.reasons(judged)
+    reasons = rejections.count_reasons(judged)
     bad = {name: count for name, count in reasons.items() if name != statement_lines.NO_COMPANY}
-    read, good, kept = rejections.count(judged), rejections.count(distinct), rejections.count(lines)
+    read, good, kept = (
+        rejections.count_rows(judged),
+        rejections.count_rows(distinct),
+        rejections.count_rows(lines),
+    )
     rejections.refuse_too_many(task.iso2, "statement lines", read, bad, task.max_rejected, path)
     left_out = {
         **reasons,
@@ -237,52 +258,66 @@ def _account(
     }
 
 
-def _finished(
-    task: Task, good: Iterable[pl.DataFrame], facts: pl.LazyFrame, moved: Progress
+def _finish(
+    task: Task, good: Iterable[pl.DataFrame], facts: pl.LazyFrame, progress: Progress
 ) -> tuple[list[Run], list[pl.DataFrame], Quality]:
-    """Finish the good rows, a run at a time: the runs, what is held of them, what they tell."""
-    found: list[Run] = []
-    held: list[pl.DataFrame] = []
-    known: list[Quality] = []
+    """Add the derived columns to the good rows, piece by piece.
+
+    Returns:
+        The sorted runs on disk, the searched columns of each run, and the summed report.
+    """
+    runs: list[Run] = []
+    searched: list[pl.DataFrame] = []
+    reports: list[Quality] = []
     start = 0
     for number, piece in enumerate(good):
-        stages = _stages(task, piece.lazy(), facts).pipe(layout_order.in_order)
-        finished = checks.rows(stages.collect(engine="in-memory"), "the stages", piece.height)
-        run = sorted_runs.write(task.work / f"{number:05}.run", start, shard_input.lines(finished))
-        found.append(run)
-        held.append(layout_order.held(finished))
-        known.append(quality_report.of_frame(finished))
+        stages = _add_columns(task, piece.lazy(), facts).pipe(layout_order.sort)
+        finished = checks.require_rows(
+            stages.collect(engine="in-memory"), "the stages", piece.height
+        )
+        run = sorted_runs.write(
+            task.work / f"{number:05}.run", start, shard_input.json_lines(finished)
+        )
+        runs.append(run)
+        searched.append(layout_order.search_columns(finished))
+        reports.append(quality_report.of_frame(finished))
         start = run.stop
-        moved(finished.height * _FINISHED)
-    return found, held, quality_report.total(known)
+        progress(finished.height * _FINISHED)
+    return runs, searched, quality_report.total(reports)
 
 
-def _stages(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
-    """Every column of a company: each stage adds its own."""
+def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
+    """Add every derived column of a company; each stage adds its own."""
     seeds, rates, nace = task.tables.seeds, task.tables.rates, task.tables.nace
     return (
-        good.pipe(statement_lines.attach, facts)
-        .pipe(checks.columns, "accounts", there=["n_exercices", "exercice_min", "exercice_max"])
-        .pipe(money.turnover, rates)
-        .pipe(money.capital, rates)
-        .pipe(checks.columns, "money", there=[money.CAPITAL, money.UNCONVERTED], gone=["taux"])
-        .pipe(sectors.attach, nace, sectors.outside(seeds, task.iso2))
-        .pipe(checks.columns, "sectors", there=_WORKING, gone=["nace_version"])
-        .pipe(identifiers.link, seeds.country(task.iso2))
-        .pipe(derived_fields.attach)
-        .pipe(derived_fields.attach_score)
-        .pipe(checks.columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
+        good.pipe(statement_lines.fill_from_statements, facts)
+        .pipe(
+            checks.require_columns,
+            "statement_lines",
+            there=["n_exercices", "exercice_min", "exercice_max"],
+        )
+        .pipe(money.convert_turnover, rates)
+        .pipe(money.convert_capital, rates)
+        .pipe(
+            checks.require_columns, "money", there=[money.CAPITAL, money.UNCONVERTED], gone=["taux"]
+        )
+        .pipe(sectors.add_sectors, nace, sectors.outside(seeds, task.iso2))
+        .pipe(checks.require_columns, "sectors", there=_WORKING, gone=["nace_version"])
+        .pipe(identifiers.fill_register_url, seeds.country(task.iso2))
+        .pipe(derived_fields.fill_derived)
+        .pipe(derived_fields.add_score)
+        .pipe(checks.require_columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
     )
 
 
-def _stored(frame: pl.DataFrame, task: Task, name: str) -> Path:
+def _store(frame: pl.DataFrame, task: Task, name: str) -> Path:
     path = task.work / f"{name}.parquet"
     frame.write_parquet(path, compression="lz4", statistics=False)
     return path
 
 
-def _sunk(frame: pl.LazyFrame, task: Task, name: str) -> pl.LazyFrame:
-    """`frame` computed once, in bounded memory, and read again as often as wanted."""
+def _materialise(frame: pl.LazyFrame, task: Task, name: str) -> pl.LazyFrame:
+    """Compute `frame` once, in bounded memory, into a file; return a scan of the file."""
     path = task.work / f"{name}.parquet"
     frame.sink_parquet(path, compression="lz4")
     return pl.scan_parquet(path)

@@ -1,9 +1,9 @@
-"""What is different from the published generation, country by country, and as one Parquet file.
+"""The changes since the published generation, per country and as one Parquet file.
 
-A task a country, in processes like those of the build: two shards are merged by identifier
-(shards/changes/comparison.py). The Parquet file says the same as the files beside it, for other programs:
-the columns of SCHEMA, in the order of countries, kinds and identifiers; the same input, the same
-bytes.
+One task per country, in processes like those of the build, merges two shards by identifier
+(`shards.changes.comparison`). The Parquet file has the same content as the change files beside it,
+for other programs: the columns of SCHEMA, ordered by country, kind and identifier. The same input
+gives the same bytes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from pipeline.workers.processes import Processes, Progress
 from shards.changes import comparison
-from shards.changes.change_file import ChangeFile, ChangeCounts, NATURES, SUFFIX
+from shards.changes.change_file import NATURES, SUFFIX, ChangeCounts, ChangeFile
 from shards.changes.change_steps import Shards
 
 PARQUET: Final = "changes.parquet"
@@ -27,19 +27,19 @@ SCHEMA: Final = pa.schema(
         ("iso2", pa.string()),
         ("id", pa.string()),
         ("nature", pa.string()),
-        ("champs", pa.list_(pa.string())),  # of a company that was modified
+        ("champs", pa.list_(pa.string())),  # null unless the company was modified
     ]
 )
 
 _BATCH: Final = 65_536
-# Places of identifiers, entries that wait, a batch of records on each side.
+# Positions of identifiers and pending entries per row; a batch of records of both shards.
 _MEMORY_A_ROW: Final = 16
 _MEMORY: Final = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A country to compare: plain values, so that it can be sent to another process."""
+    """One country to compare: plain values, to be sent to another process."""
 
     iso2: str
     shards: Shards
@@ -54,23 +54,29 @@ class _Task:
         return _MEMORY + self.rows * _MEMORY_A_ROW
 
 
-def compare(countries: Iterable[Shards], folder: Path, *, here: Processes) -> dict[str, ChangeCounts]:
-    """Write what is different in these countries into `folder`.
+def compare(
+    countries: Iterable[Shards], folder: Path, *, here: Processes
+) -> dict[str, ChangeCounts]:
+    """Write the changes of `countries` into `folder`; return the counts of those that changed.
+
+    Args:
+        here: the processes that compare.
 
     Raises:
-        BuildError, ShardError
+        BuildError: a process that died.
+        ShardError: a shard that cannot be read.
     """
     tasks = [_Task(country.iso2, country, folder) for country in countries]
-    found = here.run(_compare, tasks)
-    counts = {task.iso2: found for task, found in zip(tasks, found, strict=True) if any(found)}
+    results = here.run(_compare, tasks)
+    counts = {task.iso2: one for task, one in zip(tasks, results, strict=True) if any(one)}
     _write_parquet(folder, counts)
     return counts
 
 
-def _compare(task: _Task, moved: Progress) -> ChangeCounts:
+def _compare(task: _Task, progress: Progress) -> ChangeCounts:
     path = task.folder / f"{task.iso2}{SUFFIX}"
     counts = comparison.compare(task.shards.old, task.shards.new, task.iso2, path)
-    moved(task.rows)
+    progress(task.rows)
     return counts
 
 

@@ -1,24 +1,24 @@
-"""The published generation, as the source of the countries that a build leaves alone (`--pays`).
+"""Countries that a build keeps as published (`--pays`).
 
-Their shards are linked as they are, once their bytes are seen to be those of the manifest: a file
-that went bad on disk must not be blessed by a new digest.
+Their shards are linked into the new generation after their bytes are checked against the manifest:
+a file damaged on disk must not get a new, valid digest.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.stages import quality_report
 from pipeline.errors import BuildError
+from pipeline.stages import quality_report
 from pipeline.stages.quality_report import Quality
 from shards.generations import atomic_files, generation_files, manifest, pointer, reference
-from shards.generations.manifest import File, Manifest, InputSource
+from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.reference import CellCount
 
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """What a published generation holds of the countries that are kept."""
+    """The published generation, the source of the kept countries."""
 
     folder: Path
     manifest: Manifest
@@ -26,12 +26,12 @@ class Previous:
     qualities: Mapping[str, Quality]
 
 
-def read(data: Path) -> Previous:
-    """The published generation of `data`.
+def read_published(data: Path) -> Previous:
+    """Read the published generation of `data`.
 
     Raises:
-        BuildError: nothing has been published there.
-        ShardError: the generation cannot be read.
+        BuildError: a folder without a published generation.
+        ShardError: a generation that cannot be read.
     """
     generation = pointer.current(data)
     if generation is None:
@@ -50,11 +50,11 @@ def read(data: Path) -> Previous:
     )
 
 
-def keep(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str, File]:
-    """Put the shards of `countries` into the folder `staged`, unchanged; return their digests.
+def link_shards(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str, File]:
+    """Link the shards of `countries` into the folder `staged`; return their digests.
 
     Raises:
-        BuildError: the generation lacks one of them, or its file is not that of the manifest.
+        BuildError: a shard that is missing or differs from the manifest.
     """
     kept = {}
     for iso2 in countries:
@@ -70,8 +70,8 @@ def keep(previous: Previous, countries: Iterable[str], staged: Path) -> dict[str
     return kept
 
 
-def sources(previous: Previous, new: Iterable[InputSource]) -> list[InputSource]:
-    """The new sources, and those of the previous generation that have no successor by name."""
+def merge_sources(previous: Previous, new: Iterable[InputSource]) -> list[InputSource]:
+    """The new sources, and the previous ones whose name is not among them."""
     found = list(new)
     names = {source.path for source in found}
     return found + [source for source in previous.manifest.sources if source.path not in names]

@@ -1,36 +1,41 @@
-"""What a build is asked, what its input holds, and the task of each country.
+"""The plan of a build: its options, its input, one task per country.
 
-Nothing is written here: `build.py` does what is planned, `dry_run.py` only tells it.
+This module writes nothing: `build` carries the plan out, `dry_run` prints it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.workers import memory, processes
-from pipeline.stages import input_files, money, rejections, sectors
-from pipeline.build import resume
 from pipeline import code_version
-from pipeline import seeds as tables
+from pipeline.build import resume
 from pipeline.build.country import Tables, Task
-from pipeline.errors import BuildError
-from pipeline.workers.processes import Processes
-from pipeline.seeds import Seeds
-from pipeline.stages.input_files import Survey
 from pipeline.build.workdir import WorkFolder
-from shards.publish import publication
+from pipeline.errors import BuildError
+from pipeline.seeds import Seeds
+from pipeline.stages import input_files, money, rejections, sectors
+from pipeline.stages.input_files import Survey
+from pipeline.workers import memory, processes
+from pipeline.workers.processes import Processes
+from seeds import TABLES
 from shards.generations.manifest import InputSource
-from shards.publish.publication import Gates
 from shards.generations.reference import SPELLINGS
+from shards.publish import publication
+from shards.publish.publication import Gates
 
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """What a build is asked.
+    """The options of a build.
 
-    `pays` None means all countries; `jobs` None, as many processes as pay off; `memory`, in bytes,
-    None, half of what is available; `keep`, how many generations stay. `cluster`: the address of a
-    scheduler, instead of processes; `memory` is then that of each task.
+    Attributes:
+        pays: the countries to build; None for all.
+        jobs: the number of processes; None for as many as pay off.
+        memory: bytes for all processes together, on a cluster for each task; None for half of the
+            available memory.
+        cluster: the address of a Dask scheduler; None for local processes.
+        keep: how many generations stay.
+        max_rejected: the share of a country's rows that may be rejected.
     """
 
     inputs: tuple[Path, ...]
@@ -41,20 +46,20 @@ class BuildOptions:
     cluster: str | None = None
     gates: Gates = field(default_factory=Gates)
     keep: int = publication.KEPT
-    max_rejected: float = rejections.MOST
-    seeds: Path = tables.SEEDS
+    max_rejected: float = rejections.MAX_SHARE
+    seeds: Path = TABLES
 
 
 @dataclass(frozen=True, slots=True)
 class BuildInput:
-    """What is known of the input before it is read."""
+    """The input before its rows are read: row counts per file and country, digests of files."""
 
     companies: Survey
     comptes: Survey
     digests: Mapping[Path, InputSource]
 
 
-def read(inputs: tuple[Path, ...]) -> BuildInput:
+def read_input(inputs: tuple[Path, ...]) -> BuildInput:
     """Count the rows of every country in the input, and digest its files."""
     return BuildInput(
         input_files.survey(inputs, "companies"),
@@ -63,76 +68,82 @@ def read(inputs: tuple[Path, ...]) -> BuildInput:
     )
 
 
-def process_count(options: BuildOptions, wanted: Sequence[str], given: BuildInput) -> Processes:
-    """As many of this machine as pay off for the wanted countries."""
-    totals = input_files.totals(given.companies)
-    count = processes.number(options.jobs, [totals.get(iso2, 0) for iso2 in wanted])
-    return Processes(count, options.memory or memory.default())
+def local_processes(
+    options: BuildOptions, wanted: Sequence[str], build_input: BuildInput
+) -> Processes:
+    """Processes of this machine: as many as pay off for the wanted countries."""
+    totals = input_files.rows_per_country(build_input.companies)
+    count = processes.process_count(options.jobs, [totals.get(iso2, 0) for iso2 in wanted])
+    return Processes(count, options.memory or memory.default_limit())
 
 
 def tasks(
     options: BuildOptions,
     seeds: Seeds,
     wanted: Sequence[str],
-    given: BuildInput,
-    shop: WorkFolder,
+    build_input: BuildInput,
+    work: WorkFolder,
     share: int,
 ) -> list[Task]:
     """A task for each of the wanted countries, the largest first.
 
     Args:
-        share: bytes of memory for each of those that run at once.
+        share: bytes of memory for each of the tasks that run at once.
     """
-    rows = input_files.totals(given.companies)
-    known = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
+    rows = input_files.rows_per_country(build_input.companies)
+    lookups = Tables(seeds, money.rates(seeds), sectors.lookup(seeds))
     shared = [
         code_version.folder_digest(options.seeds, "*.csv"),
         f"max_rejected {options.max_rejected}",
     ]
     return [
-        _task(iso2, options, known, given, shop, shared, memory.batch(share))
+        _task(iso2, options, lookups, build_input, work, shared, memory.batch_rows(share))
         for iso2 in sorted(wanted, key=lambda iso2: (-rows.get(iso2, 0), iso2))
     ]
 
 
-def wanted(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
-    """The countries to build.
+def wanted_countries(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
+    """The countries to build, spelt as in `pays.csv`.
 
     Raises:
-        BuildError: one is unknown.
+        BuildError: an unknown country.
     """
     known = [country.iso2 for country in seeds.pays]
     if pays is None:
         return known
-    asked = list(dict.fromkeys(SPELLINGS.get(iso2, iso2) for iso2 in pays))
-    if unknown := [iso2 for iso2 in asked if iso2 not in known]:
+    wanted = list(dict.fromkeys(SPELLINGS.get(iso2, iso2) for iso2 in pays))
+    if unknown := [iso2 for iso2 in wanted if iso2 not in known]:
         raise BuildError(f"unknown country {', '.join(unknown)}; known: {', '.join(sorted(known))}")
-    return asked
+    return wanted
 
 
 def _task(
     iso2: str,
     options: BuildOptions,
-    known: Tables,
-    given: BuildInput,
-    shop: WorkFolder,
+    lookups: Tables,
+    build_input: BuildInput,
+    work: WorkFolder,
     shared: Iterable[str],
     batch: int,
 ) -> Task:
-    companies, comptes = input_files.parts(given.companies, iso2), input_files.parts(given.comptes, iso2)
+    companies, comptes = (
+        input_files.parts_of_country(build_input.companies, iso2),
+        input_files.parts_of_country(build_input.comptes, iso2),
+    )
     inputs = [
-        sorted(given.digests[part.path].blake3 for part in held) for held in (companies, comptes)
+        sorted(build_input.digests[part.path].blake3 for part in parts)
+        for parts in (companies, comptes)
     ]
     return Task(
         iso2=iso2,
         companies=companies,
         comptes=comptes,
-        tables=known,
+        tables=lookups,
         max_rejected=options.max_rejected,
         out=options.out,
-        done=shop.done,
-        work=shop.work,
+        done=work.done,
+        work=work.work,
         key=resume.key(iso2, *shared, *(str(names) for names in inputs)),
         batch=batch,
-        memory=memory.need(sum(part.rows for part in companies), batch),
+        memory=memory.needed_bytes(sum(part.rows for part in companies), batch),
     )

@@ -1,4 +1,4 @@
-"""The lists of a generation: countries, sectors and sub-sectors of `seeds/`, with their counts."""
+"""The reference lists of a generation: countries, sectors and sub-sectors, with their counts."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from shards.generations.reference import CellCount, Pays, Reference, Secteur, So
 
 
 def reference(seeds: Seeds, counts: Mapping[str, tuple[CellCount, ...]]) -> Reference:
-    """The lists of the API: countries and sectors in the order of their tables, with `counts`."""
+    """The lists of the API, in the order of the tables of `seeds/`, with `counts` per country."""
     sectors = seeds.tables["secteurs"]
     shown = {row["nace_division"] for row in sectors}
     return Reference(

@@ -1,8 +1,8 @@
-"""Countries of which nothing has changed since the published generation: not built again.
+"""Countries that have not changed since the published generation: linked, not built again.
 
-A build that was published leaves the receipts of its countries in `DATA/.receipts`. A country whose
-key is still the same would become the same bytes, so the shard that is published is linked as it
-is, once its bytes are seen to be those of the manifest.
+A published build leaves the receipts of its countries in `DATA/.receipts`. A country with an
+unchanged key would give the same bytes, so its published shard is linked after its bytes are
+checked against the manifest.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,8 +13,8 @@ from typing import Final
 from pipeline.build import resume
 from pipeline.build.country import Task
 from pipeline.build.resume import BuiltCountry
-from shards.generations import generation_files, manifest, pointer
 from shards.errors import ShardError
+from shards.generations import generation_files, manifest, pointer
 from shards.generations.manifest import File
 
 FOLDER: Final = ".receipts"
@@ -22,45 +22,49 @@ FOLDER: Final = ".receipts"
 
 @dataclass(frozen=True, slots=True)
 class PublishedBuild:
-    """The published generation: its folder, and its files; none where it cannot be read."""
+    """The folder of the published generation and its files; no files if it cannot be read."""
 
     folder: Path
     files: Mapping[str, File]
 
 
-def published(out: Path) -> PublishedBuild:
-    """What a build may take its countries from."""
+def published_build(out: Path) -> PublishedBuild:
+    """The published generation of `out`, as a source of unchanged countries."""
     try:
         generation = pointer.current(out)
         if generation is not None:
             folder = out / generation
             return PublishedBuild(folder, generation_files.read_manifest(folder).files)
     except ShardError:
-        pass  # it is damaged, or of another format: everything is built
+        pass  # damaged, or of another format: everything is built again
     return PublishedBuild(out, {})
 
 
-def find(known: PublishedBuild, out: Path, tasks: Iterable[Task]) -> dict[str, BuiltCountry]:
-    """What came of the countries that need not be built again; their bytes are read."""
+def find_unchanged(
+    published: PublishedBuild, out: Path, tasks: Iterable[Task]
+) -> dict[str, BuiltCountry]:
+    """The countries that need not be built again; reads the bytes of their shards."""
     found = {}
     for task in tasks:
-        country = receipt(known, out, task)
-        path = known.folder / generation_files.shard_name(task.iso2)
+        country = unchanged_receipt(published, out, task)
+        path = published.folder / generation_files.shard_name(task.iso2)
         if country and path.exists() and manifest.is_file(path, country.file):
             found[task.iso2] = country
     return found
 
 
-def receipt(known: PublishedBuild, out: Path, task: Task) -> BuiltCountry | None:
-    """What is said to have come of a country, if the same would come of it now."""
-    country = resume.read(resume.file(out / FOLDER, task.iso2), task.key, task.rejected)
-    if country and known.files.get(generation_files.shard_name(task.iso2)) == country.file:
+def unchanged_receipt(published: PublishedBuild, out: Path, task: Task) -> BuiltCountry | None:
+    """The receipt of a country that would give the same shard now; else None. Reads no shard."""
+    country = resume.read_receipt(
+        resume.receipt_path(out / FOLDER, task.iso2), task.key, task.rejected
+    )
+    if country and published.files.get(generation_files.shard_name(task.iso2)) == country.file:
         return country
     return None
 
 
-def remember(out: Path, done: Path) -> None:
-    """Keep the receipts of a build that was published."""
+def keep_receipts(out: Path, done: Path) -> None:
+    """Move the receipts of a published build to `DATA/.receipts`."""
     folder = out / FOLDER
     folder.mkdir(exist_ok=True)
     for path in done.glob("*.json"):

@@ -1,8 +1,8 @@
-"""From a country in layout order to what a shard stores: columns, records, statement arrays.
+"""The input of the shard writer: columns, records and statement arrays of a country.
 
-A row of the layout is a row of the shard. Texts and numbers go from Polars to NumPy without being
-Python objects; records are rendered by Polars, a block at a time, to the very bytes that
-`record.encode` gives (orjson and Polars write JSON alike: shortest floats, the same escapes).
+A row in layout order is a row of the shard. Texts and numbers go from Polars to NumPy without
+becoming Python objects. Polars renders records, a block at a time, to the same bytes as
+`record.encode` (orjson and Polars write JSON alike: shortest floats, the same escapes).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,24 +17,24 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pipeline.build import sorted_runs
+from pipeline.build.sorted_runs import Run
 from pipeline.canonical import ETATS
 from pipeline.stages.layout_order import HAS_SITE
 from pipeline.stages.money import CAPITAL
-from pipeline.build.sorted_runs import Run
 from pipeline.stages.sectors import DIVISION, GROUP
-from shards.codec import record
-from shards.format import DATE_NULL, EFFECTIF_NULL
-from shards.codec.strings import END, Texts
 from shards.build.writer import Columns
+from shards.codec import record
+from shards.codec.strings import END, Texts
+from shards.format import DATE_NULL, EFFECTIF_NULL
 
-# Contract E5, in the order of its object.
+# The keys of a statement line, in the order of contract E5.
 LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
 # Digits of a date, yyyymmdd.
 _DATE_DIGITS: Final = 8
 
 
 def columns(frame: pl.DataFrame) -> Columns:
-    """What is searched and sorted, an entry a row; `frame` is in layout order."""
+    """The searched and sorted columns, one entry per row; `frame` is in layout order."""
     return Columns(
         ids=texts(frame["id"]),
         noms=texts(frame["nom"]),
@@ -49,13 +49,13 @@ def columns(frame: pl.DataFrame) -> Columns:
 
 
 def cells(frame: pl.DataFrame) -> tuple[tuple[str | None, str | None, int], ...]:
-    """How many companies each sub-sector of each sector has, in layout order."""
+    """The number of companies per sector and sub-sector, in layout order."""
     counted = frame.group_by(DIVISION, GROUP).len().sort(DIVISION, GROUP, nulls_last=True)
     return tuple(counted.iter_rows())
 
 
 def texts(values: pl.Series) -> Texts:
-    """A column of texts, none of them null, as bytes and starts.
+    """A text column without nulls, as bytes and start offsets.
 
     >>> texts(pl.Series(["ab", "", "é"])).data.tobytes()
     b'ab\\n\\n\\xc3\\xa9\\n'
@@ -68,7 +68,7 @@ def texts(values: pl.Series) -> Texts:
 
 
 def dates(values: pl.Series) -> pl.Series:
-    """Dates as `orders.date_key` numbers them: yyyymmdd, 0 for a part that is not known."""
+    """Dates as `shards.codec.sort_keys` numbers them: yyyymmdd, 0 for an unknown part."""
     digits = values.str.replace_all("-", "", literal=True).str.pad_end(_DATE_DIGITS, "0")
     return digits.cast(pl.Int32).fill_null(DATE_NULL)
 
@@ -80,28 +80,30 @@ def _numbers(values: pl.Series, dtype: type[np.generic]) -> NDArray[Any]:
 # -- records -------------------------------------------------------------------------
 
 
-def lines(companies: pl.DataFrame) -> Iterator[bytes]:
-    """Companies as lines of JSON, in blocks that make a run."""
+def json_lines(companies: pl.DataFrame) -> Iterator[bytes]:
+    """Companies as lines of JSON, in blocks of a run."""
     for part in companies.select(record.FIELDS).iter_slices(sorted_runs.BLOCK):
         stream = BytesIO()
         part.write_ndjson(stream)
         yield stream.getvalue()
 
 
-def records(found: Sequence[Run], order: NDArray[np.uint32]) -> Callable[[range], Iterator[bytes]]:
-    """A function that gives the stored bytes of a range of rows, as the writer asks for them.
+def records(runs: Sequence[Run], order: NDArray[np.uint32]) -> Callable[[range], Iterator[bytes]]:
+    """A function from a range of rows to their stored bytes, for the shard writer.
 
     Args:
         order: for each row, the number of its company in the runs.
     """
-    return lambda rows: map(record.cut, sorted_runs.read(found, order[rows.start : rows.stop : rows.step]))
+    return lambda rows: map(
+        record.cut, sorted_runs.read(runs, order[rows.start : rows.stop : rows.step])
+    )
 
 
 # -- statements ----------------------------------------------------------------------
 
 
 def statements(ids: pl.Series, lines: pl.LazyFrame) -> Iterator[tuple[int, bytes]]:
-    """Row and JSON array of its statement lines, rows ascending (contract E5).
+    """Each row that has statement lines, ascending, with their JSON array (contract E5).
 
     Args:
         ids: the identifiers, in layout order.

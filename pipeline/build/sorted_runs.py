@@ -1,8 +1,8 @@
-"""Runs: the companies of a country as lines of JSON on disk, to be read side by side.
+"""Sorted runs: the companies of a country as lines of JSON on disk, for an external merge sort.
 
-A country is finished in pieces that fit into memory, and each piece is sorted and written by itself
-as a run. All runs are then read at once, in layout order, a block of each at a time: a merge sort
-whose last step costs no file. Blocks are compressed lightly: a run is read twice and thrown away.
+A country is processed in pieces that fit into memory; each piece is sorted and written as a run.
+Then all runs are read together in layout order, one block of each in memory, so the merge writes no
+file. Blocks are compressed lightly: a run is read twice and deleted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,17 +15,17 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-BLOCK: Final = 1_024  # lines of a block, but for the last of a run: some 1 MB before compression
+BLOCK: Final = 1_024  # lines; the last block of a run has fewer. About 1 MB uncompressed
 _END: Final = ord("\n")
 _LEVEL: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A file of lines, numbered from `start` on among those of all runs of the country.
+    """A file of lines; `start` is the number of its first line among all runs of the country.
 
-    Block i is the bytes [offsets[i], offsets[i + 1]) of the file; `lengths` are of the lines, their
-    ends included.
+    Block i is the bytes [offsets[i], offsets[i + 1]) of the file. `lengths` are the bytes of the
+    lines, line ends included.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class Run:
 
 
 def write(path: Path, start: int, blocks: Iterable[bytes]) -> Run:
-    """Write a run, of which each of `blocks` holds BLOCK lines, and the last one what is left."""
+    """Write a run; each of `blocks` holds BLOCK lines, the last one the rest."""
     compress = zstandard.ZstdCompressor(level=_LEVEL).compress
     sizes: list[int] = []
     lengths = [np.empty(0, dtype=np.uint32)]
@@ -52,24 +52,25 @@ def write(path: Path, start: int, blocks: Iterable[bytes]) -> Run:
 
 
 def read(runs: Sequence[Run], numbers: NDArray[np.uint32]) -> Iterator[bytes]:
-    """The lines of these numbers, in their order and without their ends.
+    """The lines of these numbers, in their order, without line ends.
 
-    Fast where the numbers within each run ascend.
+    Fast if the numbers within each run ascend.
     """
     starts = np.array([run.start for run in runs])
     files: list[BinaryIO] = []
     try:
         files += [run.path.open("rb") for run in runs]
-        held = [_OpenRun(-1, b"", [])] * len(runs)
+        current = [_OpenBlock(-1, b"", [])] * len(runs)
         for first in range(0, len(numbers), BLOCK):
             some = numbers[first : first + BLOCK].astype(np.int64)
             of = np.searchsorted(starts, some, side="right") - 1
             blocks, places = np.divmod(some - starts[of], BLOCK)
-            asked = zip(of.tolist(), blocks.tolist(), places.tolist(), strict=True)
-            for run, block, place in asked:
-                if held[run].block != block:
-                    held[run] = _block(runs[run], files[run], block)
-                found = held[run]
+            for run, block, place in zip(
+                of.tolist(), blocks.tolist(), places.tolist(), strict=True
+            ):
+                if current[run].block != block:
+                    current[run] = _read_block(runs[run], files[run], block)
+                found = current[run]
                 yield found.lines[found.ends[place] : found.ends[place + 1] - 1]
     finally:
         for file in files:
@@ -77,17 +78,17 @@ def read(runs: Sequence[Run], numbers: NDArray[np.uint32]) -> Iterator[bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class _OpenRun:
-    """A block that was read: line i is lines[ends[i] : ends[i + 1]]."""
+class _OpenBlock:
+    """A decompressed block: line i is lines[ends[i] : ends[i + 1]]."""
 
     block: int
     lines: bytes
     ends: Sequence[int]
 
 
-def _block(run: Run, file: BinaryIO, block: int) -> _OpenRun:
+def _read_block(run: Run, file: BinaryIO, block: int) -> _OpenBlock:
     file.seek(run.offsets[block])
     packed = file.read(run.offsets[block + 1] - run.offsets[block])
     lengths = run.lengths[block * BLOCK : (block + 1) * BLOCK]
     ends = [0, *accumulate(lengths.tolist())]
-    return _OpenRun(block, zstandard.decompress(packed, max_output_size=ends[-1]), ends)
+    return _OpenBlock(block, zstandard.decompress(packed, max_output_size=ends[-1]), ends)

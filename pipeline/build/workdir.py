@@ -1,8 +1,8 @@
-"""The folder of a build under way, `DATA/.building`: countries that are done, room for work.
+"""The work folder of a build, `DATA/.building`: finished countries and temporary files.
 
-It outlives a build that fails or dies, so that the next one takes the countries that are done
-(resume.py says which of them are still good) and begins with the others; a build that succeeds
-leaves nothing. There is one build at a time: two would each take the other's files for their own.
+The folder outlives a build that fails or dies, so that the next build takes the finished countries
+(`resume` checks them) and builds the others. A build that succeeds removes it. A lock admits one
+build at a time.
 """
 
 import shutil
@@ -20,18 +20,18 @@ FOLDER: Final = ".building"
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """`done` has a shard and a receipt of each country that is done; `work` ends with the build."""
+    """`done` holds the shards and receipts of finished countries; `work` is for temporary files."""
 
     done: Path
     work: Path
 
 
 @contextmanager
-def opened(out: Path) -> Iterator[WorkFolder]:
-    """The workshop of a build into `out`, made where it is not there.
+def open_workdir(out: Path) -> Iterator[WorkFolder]:
+    """Lock `out` and make the work folder of a build.
 
     Raises:
-        GenerationError: another build is under way in `out`.
+        GenerationError: another build runs in `out`.
     """
     with locks.writing(out):
         folder = out / FOLDER

@@ -1,9 +1,9 @@
-"""Estonia: e-Äriregister (RIK), the basic data of every entity, with its declared main activity.
+"""Estonia: e-Äriregister (RIK), basic data of every entity and its declared main activity.
 
-Two files: `lihtandmed` (17 columns, required) and `emtak` (activity by register code, optional).
-They are told apart by their headers, since people rename downloads. EMTAK 2008 is NACE Rev. 2 to
-four digits.
-Sole traders (FIE) are natural persons: they are dropped and counted (GDPR).
+The source has two files: `lihtandmed` (17 columns, required) and `emtak` (activity by register
+code, optional). The header tells which is which, because people rename downloads. EMTAK 2008 is
+NACE Rev. 2 to four digits. Sole traders (FIE) are natural persons: they are dropped and counted
+(GDPR).
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from pipeline.registers.source_file import FilePart
 SOLE_TRADER: Final = "Füüsilisest isikust ettevõtja"
 
 LIHTANDMED: Final = source_file.FileLayout(
-    nom="lihtandmed",
+    name="lihtandmed",
     separator=";",
     used=frozenset(
         {
@@ -48,14 +48,14 @@ LIHTANDMED: Final = source_file.FileLayout(
 )
 
 EMTAK: Final = source_file.FileLayout(
-    nom="emtak",
+    name="emtak",
     separator=";",
     used=frozenset({"ariregistri_kood", "emtak_kood"}),
     ignored={"klassifikaator": "the institutional sector (S11002 …), not the activity"},
 )
 
-# «Haabersti linnaosa, Tallinn, Harju maakond»: from the smallest place to the county. A linnaosa is
-# a district of a town, not the town.
+# «Haabersti linnaosa, Tallinn, Harju maakond»: from the smallest place to the county. A `linnaosa`
+# is a district of a town, not the town.
 PLACES: Final = pl.col("asukoha_ehak_tekstina").str.split(", ")
 TOWN: Final = PLACES.list.eval(
     pl.element().filter(~pl.element().str.ends_with(" linnaosa"))
@@ -82,18 +82,22 @@ ENTITY: Final = entity.Entity(
         "nace_version": pl.when(IS_CLASS).then(pl.lit("2")),
         "url_registre": pl.col("teabesysteemi_link"),
     },
-    date_publiee=pl.col("ettevotja_esmakande_kpv"),
-    ecart=pl.when(PERSON).then(pl.lit("personne physique")),
+    published_date=pl.col("ettevotja_esmakande_kpv"),
+    drop_reason=pl.when(PERSON).then(pl.lit("personne physique")),
     note=pl.when(CODE.is_null())
     .then(pl.lit("EMTAK absent"))
     .when(~IS_CLASS)
     .then(pl.lit("EMTAK illisible")),
-    note_valeur=CODE,
+    note_value=CODE,
 )
 
 
 def read(files: Sequence[Path], work: Path) -> RegisterRows:
-    """Read the lihtandmed file or files and, where given, the EMTAK one."""
+    """Read the lihtandmed files and, where given, the EMTAK file.
+
+    Raises:
+        InputError: no lihtandmed file, or a file with another header.
+    """
     parts = source_file.unpack(files, work)
     basic = [part for part in parts if _layout(part) is LIHTANDMED]
     activities = [part for part in parts if _layout(part) is EMTAK]
@@ -111,8 +115,8 @@ def read(files: Sequence[Path], work: Path) -> RegisterRows:
         )
         for part in basic
     ]
-    staged = entity.stage(rows, ENTITY, work)
-    return entity.reading(staged, basic, detail=_orphans(codes, staged))
+    staged = entity.stage_rows(rows, ENTITY, work)
+    return entity.register_rows(staged, basic, detail=_count_orphans(codes, staged))
 
 
 def _layout(part: FilePart) -> source_file.FileLayout:
@@ -121,19 +125,20 @@ def _layout(part: FilePart) -> source_file.FileLayout:
     if "nimi" in part.header:
         return LIHTANDMED
     raise InputError(
-        f"{part.nom}: neither lihtandmed (column nimi) nor emtak (column emtak_kood);"
+        f"{part.name}: neither lihtandmed (column nimi) nor emtak (column emtak_kood);"
         f" its columns are {', '.join(part.header)}"
     )
 
 
 def _activities(parts: Sequence[FilePart]) -> pl.LazyFrame:
-    """One code a company, the first file's first; an empty frame without a file."""
+    """One activity code per company, the first found; an empty frame without a file."""
     none = pl.LazyFrame(schema={"ariregistri_kood": pl.String(), "emtak_kood": pl.String()})
     frames = [source_file.scan(part, EMTAK).drop("ligne") for part in parts]
     return pl.concat([none, *frames]).unique("ariregistri_kood", keep="first", maintain_order=True)
 
 
-def _orphans(codes: pl.LazyFrame, staged: pl.LazyFrame) -> dict[str, int]:
+def _count_orphans(codes: pl.LazyFrame, staged: pl.LazyFrame) -> dict[str, int]:
+    """Count the activity codes whose company is not in the lihtandmed files."""
     alone = codes.join(staged, left_on="ariregistri_kood", right_on="id", how="anti")
     n = int(alone.select(pl.len()).collect(engine="streaming").item())
     return {"codes EMTAK sans société": n} if n else {}

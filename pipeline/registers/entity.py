@@ -1,12 +1,12 @@
-"""From one published row an entity to canonical companies: what every register of that kind shares.
+"""From one published row per entity to canonical companies: the part that all such sources share.
 
-A register says how its columns map (`Entity`); this file does the rest, once, for all of them: the
-rows are staged in one Parquet of the work folder, the same company in several files of one call is
-merged field by field, and every row is accounted for: kept, dropped, rejected or merged.
+A source declares how its columns map (an `Entity`); this module does the rest. It stages the rows
+in one Parquet file of the work folder, merges a company that several files of one call hold, field
+by field, and accounts for every row: kept, dropped, rejected or merged.
 
-What stays true: rows keep the order of the files; a value that cannot be read is counted with
-examples, never lost in silence; the same id twice inside one file is left as it is, for the build
-to stop on (contract E3).
+Invariants: rows keep the order of the files; a value that cannot be read is counted, with examples;
+an identifier that comes twice within one file is left as it is, for the build to stop on (contract
+E3).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,122 +24,126 @@ UNREADABLE_DATE: Final = "date illisible"
 NO_ID: Final = "sans identifiant"
 NO_NAME: Final = "sans nom"
 
-# Beside the canonical columns, a staged row has these.
+# The columns of a staged row beside the canonical ones.
 _STAGED: Final[Mapping[str, pl.DataType]] = {
     "fichier": pl.String(),
-    "rang": pl.Int32(),  # of the file in the call
     "ligne": pl.Int64(),
-    "ecart": pl.String(),  # why the row is dropped
-    "note": pl.String(),  # what was special about its activity code
-    "note_valeur": pl.String(),
-    "date_publiee": pl.String(),
+    "rank": pl.Int32(),  # of the file in the call
+    "drop_reason": pl.String(),
+    "note": pl.String(),
+    "note_value": pl.String(),
+    "published_date": pl.String(),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """How a published row maps. Every expression reads the published columns.
+    """The mapping of a published row. Every expression reads the published columns.
 
-    `columns` are canonical; `date_creation` is there already read, `date_publiee` as it was
-    published. `ecart`, `note` and `note_valeur` are null for an ordinary row.
+    Attributes:
+        columns: canonical column -> expression; `date_creation` is already an ISO date.
+        published_date: the date of creation as published.
+        drop_reason: the reason to drop the row on purpose; null to keep it.
+        note: the reason why the row, which is kept, is counted apart; null for an ordinary row.
+        note_value: the published value that shows the note.
     """
 
     columns: Mapping[str, pl.Expr]
-    date_publiee: pl.Expr
-    ecart: pl.Expr
+    published_date: pl.Expr
+    drop_reason: pl.Expr
     note: pl.Expr
-    note_valeur: pl.Expr
+    note_value: pl.Expr
 
 
-def stage(
+def stage_rows(
     rows: Iterable[tuple[FilePart, pl.LazyFrame]], entity: Entity, work: Path
 ) -> pl.LazyFrame:
-    """Map the rows of every part and write them, in order, to one Parquet of `work`."""
-    frames = [_mapped(part, rank, frame, entity) for rank, (part, frame) in enumerate(rows)]
+    """Map the rows of every part and write them, in order, to one Parquet file of `work`."""
+    frames = [_map_rows(part, rank, frame, entity) for rank, (part, frame) in enumerate(rows)]
     staged = work / "entities.parquet"
     pl.concat(frames).sink_parquet(staged, maintain_order=True)
     return pl.scan_parquet(staged)
 
 
-def reading(
+def register_rows(
     staged: pl.LazyFrame, parts: Sequence[FilePart], detail: Mapping[str, int] | None = None
 ) -> RegisterRows:
-    """What the staged rows of `parts` became: companies, rejected rows, and the count of each."""
-    rows, gone = merged(staged) if len(parts) > 1 else (staged, 0)
+    """Companies, rejected rows and counts of the `staged` rows of `parts`."""
+    rows, gone = merge_files(staged) if len(parts) > 1 else (staged, 0)
     return RegisterRows(
         stems=tuple(dict.fromkeys(part.stem for part in parts)),
-        kept=kept(rows),
-        rejected=rejected(rows),
-        counts=counts(staged, rows, gone, parts, detail or {}),
+        kept=kept_rows(rows),
+        rejected=rejected_rows(rows),
+        counts=count_rows(staged, rows, gone, parts, detail or {}),
     )
 
 
-def merged(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
-    """Rows where a company of several files stands once, and how many rows that took away.
+def merge_files(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
+    """Merge each company that several files hold; return the rows and the number merged away.
 
-    It stands where it came first; of each field the first file's non-null value wins.
+    A company keeps its first place. Of each field the first non-null value in file order wins.
     """
     shared = _shared_ids(staged)
     if shared.is_empty():
         return staged, 0
     fields = [name for name in COMPANIES if name not in ("iso2", "id")]
-    several = staged.join(shared.lazy(), on="id", how="semi").sort("rang")
+    several = staged.join(shared.lazy(), on="id", how="semi").sort("rank")
     united = several.group_by("id", maintain_order=True).agg(
-        pl.col("rang").first().alias("rang_premier"),
-        *(pl.col(name).drop_nulls().first().alias(f"{name}_uni") for name in fields),
+        pl.col("rank").first().alias("first_rank"),
+        *(pl.col(name).drop_nulls().first().alias(f"{name}_merged") for name in fields),
     )
     joined = staged.join(united, on="id", how="left", maintain_order="left")
-    first = pl.col("rang_premier").is_null() | (pl.col("rang") == pl.col("rang_premier"))
+    first = pl.col("first_rank").is_null() | (pl.col("rank") == pl.col("first_rank"))
     one_each = joined.filter(first).with_columns(
-        pl.coalesce(pl.col(f"{name}_uni"), pl.col(name)).alias(name) for name in fields
+        pl.coalesce(pl.col(f"{name}_merged"), pl.col(name)).alias(name) for name in fields
     )
     gone = joined.select((~first).sum()).collect(engine="streaming").item()
     return one_each.select(list(staged.collect_schema())), int(gone)
 
 
-def kept(rows: pl.LazyFrame) -> pl.LazyFrame:
+def kept_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The canonical columns of the rows that are neither dropped nor rejected."""
-    return rows.filter(pl.col("ecart").is_null() & _fault().is_null()).select(list(COMPANIES))
+    return rows.filter(pl.col("drop_reason").is_null() & _fault().is_null()).select(list(COMPANIES))
 
 
-def rejected(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows without an id or a name, with where they stood and the reason."""
-    faulty = rows.filter(pl.col("ecart").is_null() & _fault().is_not_null())
-    why = {"motif": _fault(), "detail": pl.lit(None, dtype=pl.String)}
-    return faulty.with_columns(**why).select(list(REJECTED))
+def rejected_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows without an identifier or a name, in the columns of REJECTED."""
+    faulty = rows.filter(pl.col("drop_reason").is_null() & _fault().is_not_null())
+    reason = {"motif": _fault(), "detail": pl.lit(None, dtype=pl.String)}
+    return faulty.with_columns(**reason).select(list(REJECTED))
 
 
-def counts(
+def count_rows(
     staged: pl.LazyFrame,
     rows: pl.LazyFrame,
     gone: int,
     parts: Sequence[FilePart],
     detail: Mapping[str, int],
 ) -> RowCounts:
-    """Account for every row: `staged` before the merge, `rows` after it."""
-    unreadable = pl.col("date_publiee").is_not_null() & pl.col("date_creation").is_null()
-    special = _tally(staged, "note", "note_valeur")
-    dates = _tally(
-        staged.filter(unreadable).with_columns(note=pl.lit(UNREADABLE_DATE)), "note", "date_publiee"
+    """Account for every row: `staged` before the merge of files, `rows` after it."""
+    unreadable = pl.col("published_date").is_not_null() & pl.col("date_creation").is_null()
+    noted = _tally(staged, "note", "note_value") | _tally(
+        staged.filter(unreadable).with_columns(note=pl.lit(UNREADABLE_DATE)),
+        "note",
+        "published_date",
     )
-    old = {f"{part.nom} en cp1252": 1 for part in parts if part.ancien_encodage}
-    fine = pl.col("ecart").is_null()
-    dropped = _tally(rows.filter(~fine), "ecart", "ecart")
-    refused = _tally(rejected(rows), "motif", "motif")
+    encodings = {f"{part.name} en cp1252": 1 for part in parts if part.is_cp1252}
+    dropped = _tally(rows, "drop_reason", "drop_reason")
+    rejected = _tally(rejected_rows(rows), "motif", "motif")
     return RowCounts(
-        lus=_length(staged),
-        gardes=_length(kept(rows)),
-        ecartes={reason: n for reason, (n, _) in dropped.items()},
-        rejetes={reason: n for reason, (n, _) in refused.items()},
-        fusionnes=gone,
-        traites={reason: n for reason, (n, _) in (special | dates).items()} | old,
-        exemples={reason: found for reason, (_, found) in (special | dates).items() if found},
+        read=_length(staged),
+        kept=_length(kept_rows(rows)),
+        dropped={reason: n for reason, (n, _) in dropped.items()},
+        rejected={reason: n for reason, (n, _) in rejected.items()},
+        merged=gone,
+        noted={reason: n for reason, (n, _) in noted.items()} | encodings,
+        examples={reason: values for reason, (_, values) in noted.items() if values},
         detail=detail,
     )
 
 
 def iso_date(published: pl.Expr, form: str) -> pl.Expr:
-    """The ISO text of a date published as `form`, null if it is none."""
+    """The ISO text of a date published in the strptime format `form`; null if it is no date."""
     return published.str.to_date(form, strict=False).dt.to_string("iso")
 
 
@@ -149,27 +153,27 @@ def joined_text(parts: Sequence[pl.Expr], separator: str = ", ") -> pl.Expr:
     return pl.when(text != "").then(text)
 
 
-def _mapped(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) -> pl.LazyFrame:
+def _map_rows(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) -> pl.LazyFrame:
     canonical = {
         name: entity.columns.get(name, pl.lit(None)).cast(dtype)
         for name, dtype in COMPANIES.items()
     }
     beside = {
-        "fichier": pl.lit(part.nom),
-        "rang": pl.lit(rank),
+        "fichier": pl.lit(part.name),
         "ligne": pl.col("ligne"),
-        "ecart": entity.ecart,
+        "rank": pl.lit(rank),
+        "drop_reason": entity.drop_reason,
         "note": entity.note,
-        "note_valeur": entity.note_valeur,
-        "date_publiee": entity.date_publiee,
+        "note_value": entity.note_value,
+        "published_date": entity.published_date,
     }
     typed = {name: beside[name].cast(dtype) for name, dtype in _STAGED.items()}
     return frame.select(**canonical, **typed)
 
 
 def _shared_ids(staged: pl.LazyFrame) -> pl.DataFrame:
-    """The ids that stand once in each of several files."""
-    per_file = staged.filter(pl.col("id").is_not_null()).group_by("id", "rang").len()
+    """The identifiers that several files hold, each file once."""
+    per_file = staged.filter(pl.col("id").is_not_null()).group_by("id", "rank").len()
     per_id = per_file.group_by("id").agg(files=pl.len(), most=pl.col("len").max())
     shared = per_id.filter((pl.col("files") > 1) & (pl.col("most") == 1))
     return shared.select("id").collect(engine="streaming")
@@ -185,7 +189,7 @@ def _fault() -> pl.Expr:
 
 
 def _tally(rows: pl.LazyFrame, reason: str, example: str) -> dict[str, tuple[int, tuple[str, ...]]]:
-    """For each value of `reason`: how often, and the smallest few values of `example`."""
+    """For each value of the column `reason`: its count, and the smallest values of `example`."""
     found = (
         rows.filter(pl.col(reason).is_not_null())
         .group_by(reason)

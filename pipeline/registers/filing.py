@@ -1,12 +1,12 @@
-"""One company's accounts as filed, XBRL or iXBRL, as a list of facts.
+"""One filing of a company, XBRL or iXBRL, as a list of facts.
 
-ixbrlparse does the reading (transformations, scale and sign); this file turns its objects into
+ixbrlparse does the reading (transformations, scale and sign); this module turns its objects into
 plain values once, so that nothing else depends on that library. A fact that cannot be read is
 counted and the rest of the filing kept; a file that is no filing raises.
 
-A fact's key is its concept with the members of its dimensions. The two ways FRS 102 filers split a
-total by due date mean the same thing and get one name here: `CurrentFinancialInstruments`, or
-`WithinOneYear`, or both of them, are `WithinOneYear`.
+The key of a fact is its concept with the members of its dimensions. FRS 102 filers split a total by
+due date in two ways that mean the same. They get one name: `CurrentFinancialInstruments`,
+`WithinOneYear`, or both, become `WithinOneYear`.
 """
 
 import re
@@ -19,8 +19,10 @@ from typing import IO, Any, Final, NamedTuple
 from ixbrlparse import IXBRL
 from ixbrlparse.core import IXBRLParseError
 
-NAME: Final = re.compile(r"Prod\d+_(\d+)_([A-Z0-9]{8})_(\d{4})(\d\d)(\d\d)\.(?:x?html?|xml|XML)$")
-NUMBER: Final = re.compile(r"^([A-Z]{0,2})(\d{1,8})([A-Z]?)$")
+FILE_NAME: Final = re.compile(
+    r"Prod\d+_(\d+)_([A-Z0-9]{8})_(\d{4})(\d\d)(\d\d)\.(?:x?html?|xml|XML)$"
+)
+COMPANY_NUMBER: Final = re.compile(r"^([A-Z]{0,2})(\d{1,8})([A-Z]?)$")
 NUMBER_CONCEPTS: Final = ("UKCompaniesHouseRegisteredNumber", "CompaniesHouseRegisteredNumber")
 CURRENCY: Final = re.compile(r"(?:^|:)([A-Z]{3})$")
 DUE: Final = {
@@ -30,71 +32,76 @@ DUE: Final = {
 
 
 class FilingError(Exception):
-    """This file gives no accounts; `motif` is the kind of trouble, `detail` the values."""
+    """A file gives no accounts, for the `reason`; `detail` holds the values that show it."""
 
-    def __init__(self, motif: str, detail: str) -> None:
-        super().__init__(f"{motif}: {detail}")
-        self.motif = motif
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
         self.detail = detail
 
 
-class Deposit(NamedTuple):
-    """What a published file name says. Deposits sort from the oldest accounts to the newest."""
+class FilingName(NamedTuple):
+    """A published file name, in parts. The names of a company sort from old to new accounts."""
 
-    numero: str
-    cloture: date
-    tirage: int  # the run of the daily product
-    nom: str
+    number: str
+    closing: date
+    run: int  # of the daily product
+    file: str
 
 
 class Fact(NamedTuple):
-    """A number of a filing. `jour` is the instant, or the last day of the period from `debut`."""
+    """A number of a filing. `day` is the instant, or the last day of the period from `start`."""
 
-    cle: str
-    jour: date
-    debut: date | None
-    valeur: float
-    devise: str | None
+    key: str
+    day: date
+    start: date | None
+    value: float
+    currency: str | None
     precision: float  # decimals; infinite for an exact number
 
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """`numeros`: the company numbers the filing itself states, in the register's form."""
+    """The facts of one filing.
 
-    numeros: frozenset[str]
+    Attributes:
+        company_numbers: the numbers that the filing itself states, in the register's form.
+        unreadable: how many facts could not be read.
+    """
+
+    company_numbers: frozenset[str]
     facts: tuple[Fact, ...]
-    illisibles: int
+    unreadable: int
 
 
-def deposit(nom: str) -> Deposit:
+def parse_name(file: str) -> FilingName:
     """Read a name such as `Prod223_2125_09102728_20170630.html`.
 
-    >>> deposit("Prod223_2125_09102728_20170630.html").numero
+    >>> parse_name("Prod223_2125_09102728_20170630.html").number
     '09102728'
 
     Raises:
-        FilingError: the name has another form.
+        FilingError: a name of another form.
     """
-    found = NAME.search(nom)
-    if not found:
+    match = FILE_NAME.search(file)
+    if not match:
         raise FilingError(
             "nom de fichier inconnu", "attendu : Prod223_<tirage>_<numéro>_<date>.html"
         )
-    run, number, year, month, day = found.groups()
+    run, number, year, month, day = match.groups()
     try:
-        return Deposit(number, date(int(year), int(month), int(day)), int(run), nom)
+        return FilingName(number, date(int(year), int(month), int(day)), int(run), file)
     except ValueError as error:
         raise FilingError("nom de fichier inconnu", f"{year}{month}{day} : {error}") from error
 
 
 def company_number(text: str) -> str | None:
-    """`text` in the register's form, eight characters; None if it is no company number.
+    """`text` in the register's form of eight characters; None if it is no company number.
 
     >>> company_number("9381479"), company_number("sc12345"), company_number("Normalec Limited")
     ('09381479', 'SC012345', None)
     """
-    found = NUMBER.match(text.strip().upper())
+    found = COMPANY_NUMBER.match(text.strip().upper())
     if not found:
         return None
     prefix, digits, suffix = found.groups()
@@ -102,15 +109,15 @@ def company_number(text: str) -> str | None:
 
 
 def parse(file: IO[bytes]) -> Filing:
-    """The facts of a filing, in document order.
+    """Read the facts of a filing, in document order.
 
     Raises:
-        FilingError: the file is neither XBRL nor iXBRL.
+        FilingError: a file that is neither XBRL nor iXBRL.
     """
     try:
         with warnings.catch_warnings():
-            # It warns of text formats we do not read and of its own parser's names. Where warnings
-            # are errors it would swallow them as errors of the filing.
+            # The library warns of text formats that are not read here and of names of its own
+            # parser. Where warnings are errors it would report them as errors of the filing.
             warnings.simplefilter("ignore")
             document = IXBRL(file, raise_on_error=False)
     except (IXBRLParseError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -118,6 +125,11 @@ def parse(file: IO[bytes]) -> Filing:
     facts = [_fact(number) for number in document.numeric]
     read = tuple(fact for fact in facts if fact is not None)
     return Filing(_numbers(document), read, len(document.errors) + len(facts) - len(read))
+
+
+def day_before(day: date) -> date:
+    """The closing date of the year before the one that `day` opens."""
+    return day - timedelta(days=1)
 
 
 def _fact(number: Any) -> Fact | None:
@@ -128,17 +140,17 @@ def _fact(number: Any) -> Fact | None:
     if last is None:
         return None
     return Fact(
-        cle=_key(number.name, context.segments),
-        jour=last,
-        debut=None if context.instant else context.startdate,
-        valeur=float(number.value),
-        devise=_currency(number.unit),
+        key=_key(number.name, context.segments),
+        day=last,
+        start=None if context.instant else context.startdate,
+        value=float(number.value),
+        currency=_currency(number.unit),
         precision=_precision(number),
     )
 
 
 def _is_nil(tag: Any) -> bool:
-    """An element said to be empty; the library reads its missing text as 0."""
+    """Whether an element is declared empty; the library reads its missing text as 0."""
     return tag is not None and any(tag.get(name) in ("true", "1") for name in ("xsi:nil", "nil"))
 
 
@@ -153,7 +165,7 @@ def _member(segment: Mapping[str, str]) -> str:
 
 
 def _currency(unit: str | None) -> str | None:
-    """GBP of `iso4217:GBP`; a number of shares or of people has none."""
+    """The currency of a unit, GBP of `iso4217:GBP`; None for shares or persons."""
     found = CURRENCY.search(unit or "")
     return found.group(1) if found else None
 
@@ -165,12 +177,7 @@ def _precision(number: Any) -> float:
 
 def _numbers(document: Any) -> frozenset[str]:
     stated = [f.value for f in document.nonnumeric if f.name in NUMBER_CONCEPTS]
-    # Many old filings have the company's name, or an address, as identifier: those say nothing.
+    # Many old filings have the company's name or an address as identifier; these are not numbers.
     stated += [c.entity.get("identifier") for c in document.contexts.values()]
     found = (company_number(text) for text in stated if isinstance(text, str))
     return frozenset(number for number in found if number)
-
-
-def day_before(day: date) -> date:
-    """The close of the year before, when `day` opens one."""
-    return day - timedelta(days=1)

@@ -1,7 +1,10 @@
-"""What the batch job knows of a source, and what a source gives back.
+"""The interface of a source: what it must give, and the account of every row.
 
-A `Register` is a name, a table and a function; the function brings published files to the canonical
-columns and says what became of every row. Nothing here reads a file.
+A `Register` is a name, a table and a function. The function brings published files to the canonical
+columns and accounts for every row it read. This module reads no file.
+
+Reasons (the keys of the mappings below, the column `motif`) are the French texts of the import
+report and of the rejected rows; `pipeline.console` has the English words that commands print.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,39 +14,57 @@ from typing import Final, Literal
 
 import polars as pl
 
-# A row that cannot be kept: where it was, what can still be said of it, and why.
+# The columns of a rejected row: its place, its identity as far as known, the reason.
 REJECTED: Final[Mapping[str, pl.DataType]] = {
     "fichier": pl.String(),
-    "ligne": pl.Int64(),  # 1 = the first row after the header; null where a file is one record
+    "ligne": pl.Int64(),  # 1 is the first row after the header; null where a file is one record
     "id": pl.String(),
     "nom": pl.String(),
     "motif": pl.String(),
-    "detail": pl.String(),  # the values that show it
+    "detail": pl.String(),  # the values that show the reason
 }
 
-EXAMPLES: Final = 5  # of each kind of trouble, in the report
+EXAMPLES: Final = 5  # examples in the report, for each reason
 
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """What became of the rows read. `lus` = kept + every value of `ecartes` + rejected + merged."""
+    """The account of the rows of one import.
 
-    lus: int
-    gardes: int
-    ecartes: Mapping[str, int] = field(default_factory=dict)
-    rejetes: Mapping[str, int] = field(default_factory=dict)
-    fusionnes: int = 0  # rows that joined the same company of an earlier file
-    traites: Mapping[str, int] = field(default_factory=dict)
-    ignores: Mapping[str, int] = field(default_factory=dict)  # facts left on purpose, by reason
-    exemples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    detail: Mapping[str, int] = field(default_factory=dict)  # counts that are not of rows
+    `read` = `kept` + the values of `dropped` + the values of `rejected` + `merged`.
+
+    Attributes:
+        dropped: rows left out on purpose, such as natural persons, by reason.
+        rejected: rows that cannot be kept, by reason.
+        merged: rows that joined the same company of an earlier file.
+        noted: kept rows that were treated in a special way, by reason.
+        ignored: facts left out on purpose, by reason.
+        examples: some values of the reasons in `noted`.
+        detail: counts of things that are not rows.
+    """
+
+    read: int
+    kept: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    merged: int = 0
+    noted: Mapping[str, int] = field(default_factory=dict)
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    examples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    detail: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterRows:
-    """A register's files, read: frames over files of the work folder, still to be written."""
+    """The result of reading a register: lazy frames over files of the work folder.
 
-    stems: tuple[str, ...]  # of the published files that hold the rows: they name the output
+    Attributes:
+        stems: the published files that hold the rows; they name the output.
+        kept: rows in canonical columns.
+        rejected: rows in the columns of REJECTED.
+    """
+
+    stems: tuple[str, ...]
     kept: pl.LazyFrame
     rejected: pl.LazyFrame
     counts: RowCounts
@@ -51,7 +72,11 @@ class RegisterRows:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A source: `read(files, work)` may leave temporary files in the folder `work`."""
+    """A source of `table`.
+
+    `read(files, work)` reads the published `files`; it may leave temporary files in the folder
+    `work`, which outlives the frames it returns. It raises InputError for a file of another layout.
+    """
 
     source: str
     table: Literal["companies", "comptes"]

@@ -1,12 +1,12 @@
-"""A published file, plain or zipped, as a scan of text columns whose header was held to the letter.
+"""Published CSV files, plain or zipped, as scans of text columns with a checked header.
 
-OpenSanctions' rule lives here: every column of the header is used, ignored with a reason, or an
-error that names it. Columns are found by name, never by position; names are stripped (Companies
-House publishes some with a leading space).
+Rule (after OpenSanctions): every column of the header is used, ignored with a reason, or an error
+that names it. Columns are found by name, never by position; names are stripped, because Companies
+House publishes some with a leading space.
 
-Whatever the size of the file, memory holds one chunk of it: a member of a zip is copied to the work
-folder and scanned there. Text that is no UTF-8 is taken for Windows-1252, as the UK files of the
-2010s were, and the part says so.
+Memory holds one chunk of a file, whatever its size: a member of a zip is copied to the work folder
+and scanned there. Text that is not UTF-8 is read as Windows-1252, the encoding of the UK files of
+the 2010s, and its `FilePart` says so.
 """
 
 import codecs
@@ -22,48 +22,56 @@ import polars as pl
 
 from pipeline.canonical import InputError
 
-CHUNK: Final = 1 << 20
-OLD_ENCODING: Final = "cp1252"
+CHUNK: Final = 1 << 20  # bytes
+FALLBACK_ENCODING: Final = "cp1252"
 
 
 @dataclass(frozen=True, slots=True)
 class FileLayout:
-    """The published columns of one kind of file: those we use, and those we leave and why."""
+    """The published columns of one kind of file: the used ones, and the ignored ones by reason."""
 
-    nom: str
+    name: str
     separator: str
     used: frozenset[str]
-    ignored: Mapping[str, str]  # column: reason
+    ignored: Mapping[str, str]  # column -> reason
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """One CSV, unpacked: `nom` is the published name, `header` the column names, stripped."""
+    """One unpacked CSV file.
 
-    nom: str
+    Attributes:
+        name: the published name.
+        stem: the published name without the suffixes of its packing; see `stem`.
+        path: the UTF-8 copy in the work folder.
+        header: the column names, stripped.
+        is_cp1252: whether the published text was Windows-1252.
+    """
+
+    name: str
     stem: str
     path: Path
     header: tuple[str, ...]
-    ancien_encodage: bool
+    is_cp1252: bool
 
 
 def unpack(files: Sequence[Path], work: Path) -> tuple[FilePart, ...]:
-    """The CSV files in `files` (zipped or not), copied as UTF-8 into `work`, in the order given.
+    """Copy the CSV files in `files`, zipped or not, as UTF-8 into `work`; keep their order.
 
     Raises:
-        InputError: a file that is empty, called .zip and none, or a zip without CSV.
+        InputError: an empty file, a .zip that is no zip, or a zip without CSV.
     """
     parts: list[FilePart] = []
     for file in files:
-        for nom, open_member in _members(file):
+        for name, open_member in _members(file):
             path = work / f"{len(parts)}.csv"
-            old = _copy_as_utf8(open_member, path)
-            parts.append(FilePart(nom, stem(file), path, _header(path, nom), old))
+            is_cp1252 = _copy_as_utf8(open_member, path)
+            parts.append(FilePart(name, stem(file), path, _header(path, name), is_cp1252))
     return tuple(parts)
 
 
 def stem(file: Path) -> str:
-    """The name of a published file without what only says how it is packed.
+    """The name of a published file without the suffixes of its packing.
 
     >>> stem(Path("in/ee_emtak.csv.zip"))
     'ee_emtak'
@@ -72,12 +80,12 @@ def stem(file: Path) -> str:
 
 
 def scan(part: FilePart, layout: FileLayout) -> pl.LazyFrame:
-    """The used columns of `part` as text, blanks stripped and made null, with `ligne` (from 1).
+    """The used columns of `part` as stripped text, empty text as null, with `ligne` (from 1).
 
     Raises:
-        InputError: a column that `layout` does not know, or one it expects and does not find.
+        InputError: a column that is not in `layout`, or one of `layout` that is missing.
     """
-    _check(part, layout)
+    _check_header(part, layout)
     frame = pl.scan_csv(
         part.path,
         separator=layout.separator,
@@ -110,12 +118,12 @@ def _members(file: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
 
 
 def _copy_as_utf8(open_member: Callable[[], IO[bytes]], path: Path) -> bool:
-    """Copy to `path`; True if the text was no UTF-8 and had to be transcoded."""
+    """Copy a member to `path`; return whether it was transcoded from Windows-1252."""
     with open_member() as source, path.open("wb") as target:
         if _copy_if_utf8(source, target):
             return False
     with open_member() as source, path.open("w", encoding="utf-8", newline="") as text:
-        reader = codecs.getreader(OLD_ENCODING)(source, "replace")
+        reader = codecs.getreader(FALLBACK_ENCODING)(source, "replace")
         shutil.copyfileobj(reader, text, CHUNK)
     return True
 
@@ -132,22 +140,22 @@ def _copy_if_utf8(source: IO[bytes], target: IO[bytes]) -> bool:
     return True
 
 
-def _header(path: Path, nom: str) -> tuple[str, ...]:
+def _header(path: Path, name: str) -> tuple[str, ...]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         first = file.readline()
     if not first.strip():
-        raise InputError(f"{nom} is empty; download it again")
-    # The separator of both kinds of file this reads; no published column name contains either.
+        raise InputError(f"{name} is empty; download it again")
+    # Registers publish with `;` or `,`; no published column name contains either.
     separator = ";" if first.count(";") > first.count(",") else ","
     return tuple(name.strip() for name in next(csv.reader([first], delimiter=separator)))
 
 
-def _check(part: FilePart, layout: FileLayout) -> None:
+def _check_header(part: FilePart, layout: FileLayout) -> None:
     known = layout.used | layout.ignored.keys()
     unknown = [name for name in part.header if name not in known]
     missing = sorted(known - set(part.header))
     twice = sorted({name for name in part.header if part.header.count(name) > 1})
-    where = f"{part.nom} as {layout.nom}"
+    where = f"{part.name} as {layout.name}"
     if unknown:
         raise InputError(
             f"{where}: unknown column {', '.join(map(repr, unknown))}; the register's layout has"

@@ -1,14 +1,16 @@
-"""From the facts of one filing to statement lines: pure, no file and no library.
+"""From the facts of one filing to statement lines. Pure functions, no file and no library.
 
 The rules, in order:
-1. A balance on the first day of a period is the close of the year before.
-2. `exercice` is the year of the closing date. A date is one only if a balance sheet or an income
-   statement stands at it; of two in one calendar year the later counts.
-3. Of equal facts one is kept; of unequal ones the longest period, then the more precise, then the
-   first. In `annexe`, where they are rows of a table (share classes), none is.
-4. Of the concepts that give one line, the first in seeds/frc.csv.
-5. A balance sheet tagged upside down is turned over (`_upright`).
-6. UK accounts seldom state total assets: they are added up (`total_assets`).
+
+1. A balance on the first day of a period is the closing balance of the year before.
+2. `exercice` is the year of the closing date. A date is a closing date only if a balance sheet or an
+   income statement is dated so; of two in one calendar year the later one counts.
+3. Of equal facts one is kept. Of unequal facts the longest period is kept, then the more precise
+   fact, then the first. In `annexe`, where unequal facts are rows of a table (share classes), none
+   is kept.
+4. Of the concepts that give one line, the first in `seeds/frc.csv` is kept.
+5. A balance sheet tagged with reversed signs is corrected (`_correct_signs`).
+6. UK accounts seldom state total assets; they are summed up (`total_assets`).
 """
 
 from collections import Counter, defaultdict
@@ -38,11 +40,11 @@ SUBTOTALS: Final = (
     "NetAssetsLiabilities",
 )
 ROUNDING: Final = 2  # one unit for each of two rounded figures
-YEARS_BACK: Final = 10  # a date further from the filing's own is a slip of the pen
+YEARS_BACK: Final = 10  # an older date than this before the closing is a typing error
 
 
 class Amount(NamedTuple):
-    """A line with its value in one fiscal year."""
+    """A statement line with its value in one fiscal year, in canonical columns."""
 
     exercice: int
     line: ConceptLine
@@ -53,31 +55,31 @@ class Amount(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """What happened to the facts, added up over filings."""
+    """Counts of facts, summed over filings. The keys of `counts` go to the import report."""
 
-    compte: Counter[str] = field(default_factory=Counter)
-    ignores: Counter[str] = field(default_factory=Counter)  # by reason
-    inconnus: Counter[str] = field(default_factory=Counter)  # by concept
+    counts: Counter[str] = field(default_factory=Counter)
+    ignored: Counter[str] = field(default_factory=Counter)  # by reason
+    unknown: Counter[str] = field(default_factory=Counter)  # by concept
 
 
-def amounts(facts: Sequence[Fact], cloture: date, taxonomy: Taxonomy, tally: Tally) -> list[Amount]:
-    """The lines of every fiscal year of a filing closed on `cloture`; counts go to `tally`."""
-    tally.compte["faits lus"] += len(facts)
-    shifted = _closing(facts)
-    mapped = [(f, line) for f in shifted if (line := _line(f, taxonomy, tally)) is not None]
-    closings = _closings(mapped, cloture)
+def amounts(facts: Sequence[Fact], closing: date, taxonomy: Taxonomy, tally: Tally) -> list[Amount]:
+    """The lines of every fiscal year of a filing that closes on `closing`; counts go to `tally`."""
+    tally.counts["faits lus"] += len(facts)
+    dated = _date_opening_balances(facts)
+    mapped = [(f, line) for f in dated if (line := _line(f, taxonomy, tally)) is not None]
+    closings = _closings(mapped, closing)
     by_year: dict[int, dict[str, list[tuple[Fact, ConceptLine]]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for fact, line in mapped:
-        if closings.get(fact.jour.year) == fact.jour:
-            by_year[fact.jour.year][fact.cle].append((fact, line))
+        if closings.get(fact.day.year) == fact.day:
+            by_year[fact.day.year][fact.key].append((fact, line))
         else:
-            tally.compte["faits à une autre date que la clôture"] += 1
+            tally.counts["faits à une autre date que la clôture"] += 1
     found: list[Amount] = []
     for year, keys in sorted(by_year.items()):
         chosen = _one_per_line(year, keys.values(), tally)
-        chosen = _upright(chosen, tally)
+        chosen = _correct_signs(chosen, tally)
         total = total_assets(year, chosen, taxonomy, tally)
         found += [*chosen.values(), *([total] if total else [])]
     return found
@@ -86,43 +88,44 @@ def amounts(facts: Sequence[Fact], cloture: date, taxonomy: Taxonomy, tally: Tal
 def total_assets(
     exercice: int, found: Mapping[str, Amount], taxonomy: Taxonomy, tally: Tally
 ) -> Amount | None:
-    """Fixed and current assets, with unpaid capital and prepayments where they are shown apart.
+    """Sum fixed and current assets, with unpaid capital and prepayments where they stand apart.
 
-    None if the filing states the total itself, or has neither kind of assets. Held against total
-    assets less current liabilities plus creditors within one year, where both are filed.
+    None if the filing states the total itself or has neither kind of assets. The sum is compared
+    with total assets less current liabilities plus creditors within one year, where both are filed,
+    and the comparison is counted in `tally`.
     """
-    fixed = _sum(found, ("FixedAssets",)) or _sum(found, FIXED)
-    current = _sum(found, ("CurrentAssets",)) or _sum(found, CURRENT)
+    fixed = _present(found, ("FixedAssets",)) or _present(found, FIXED)
+    current = _present(found, ("CurrentAssets",)) or _present(found, CURRENT)
     if TOTAL in found or not (fixed or current):
         return None
-    parts = [*fixed, *current, *_sum(found, APART)]
-    devises = {part.devise for part in parts}
-    if len(devises) != 1:
-        tally.compte["total de l'actif non calculé (plusieurs devises)"] += 1
+    parts = [*fixed, *current, *_present(found, APART)]
+    currencies = {part.devise for part in parts}
+    if len(currencies) != 1:
+        tally.counts["total de l'actif non calculé (plusieurs devises)"] += 1
         return None
     total = sum(part.valeur for part in parts)
     if total < 0:
-        tally.compte["total de l'actif non calculé (négatif)"] += 1
+        tally.counts["total de l'actif non calculé (négatif)"] += 1
         return None
-    _verify(total, found, tally)
+    _compare(total, found, tally)
     line = taxonomy.lines[TOTAL]
-    return Amount(exercice, line, f"{line.libelle} (calculé)", total, devises.pop())
+    return Amount(exercice, line, f"{line.libelle} (calculé)", total, currencies.pop())
 
 
-def _upright(found: dict[str, Amount], tally: Tally) -> dict[str, Amount]:
-    """Undo the sign that some software sets on every asset and subtotal (4 filings of 283).
+def _correct_signs(found: dict[str, Amount], tally: Tally) -> dict[str, Amount]:
+    """Undo the minus sign that some software puts on every asset and subtotal (4 of 283 filings).
 
-    The page shows 7 044, the tag says -7 044. It is certain when assets are negative and the
-    balance holds only if they are not.
+    The page shows 7 044, the tag says -7 044. The case is certain if assets are negative and the
+    balance sheet balances only with positive ones.
     """
     net = found.get("TotalAssetsLessCurrentLiabilities")
     owed = found.get("CreditorsDueWithinOneYear")
-    assets = sum(part.valeur for part in _sum(found, ("FixedAssets", "CurrentAssets")))
+    assets = sum(part.valeur for part in _present(found, ("FixedAssets", "CurrentAssets")))
     if net is None or owed is None or assets >= 0 or owed.valeur <= 0:
         return found
     if abs(assets - (net.valeur - owed.valeur)) > ROUNDING:
         return found
-    tally.compte["bilans aux signes inversés, rétablis"] += 1
+    tally.counts["bilans aux signes inversés, rétablis"] += 1
     return {
         code: amount._replace(valeur=-amount.valeur)
         if code in SUBTOTALS or (amount.line.etat == "bilan_actif" and amount.valeur < 0)
@@ -131,50 +134,50 @@ def _upright(found: dict[str, Amount], tally: Tally) -> dict[str, Amount]:
     }
 
 
-def _verify(total: float, found: Mapping[str, Amount], tally: Tally) -> None:
+def _compare(total: float, found: Mapping[str, Amount], tally: Tally) -> None:
     net = found.get("TotalAssetsLessCurrentLiabilities")
     owed = found.get("CreditorsDueWithinOneYear")
     if net and owed:
         agrees = abs(net.valeur + owed.valeur - total) <= ROUNDING
-        tally.compte[f"total de l'actif {'confirmé' if agrees else 'contredit'}"] += 1
+        tally.counts[f"total de l'actif {'confirmé' if agrees else 'contredit'}"] += 1
 
 
-def _sum(found: Mapping[str, Amount], codes: Iterable[str]) -> list[Amount]:
+def _present(found: Mapping[str, Amount], codes: Iterable[str]) -> list[Amount]:
     return [found[code] for code in codes if code in found]
 
 
-def _closing(facts: Sequence[Fact]) -> list[Fact]:
-    opening = {fact.debut for fact in facts if fact.debut}
+def _date_opening_balances(facts: Sequence[Fact]) -> list[Fact]:
+    opening = {fact.start for fact in facts if fact.start}
     return [
-        fact._replace(jour=day_before(fact.jour))
-        if fact.debut is None and fact.jour in opening
+        fact._replace(day=day_before(fact.day))
+        if fact.start is None and fact.day in opening
         else fact
         for fact in facts
     ]
 
 
 def _line(fact: Fact, taxonomy: Taxonomy, tally: Tally) -> ConceptLine | None:
-    line = taxonomy.lines.get(fact.cle)
+    line = taxonomy.lines.get(fact.key)
     if line is not None:
         return line
-    concept, _, member = fact.cle.partition("[")
+    concept, _, member = fact.key.partition("[")
     reason = taxonomy.reason(concept)
     if reason is not None:
-        tally.ignores[reason] += 1
+        tally.ignored[reason] += 1
     elif member and concept in taxonomy.known:
-        tally.compte["faits ventilés (le total est repris)"] += 1
+        tally.counts["faits ventilés (le total est repris)"] += 1
     else:
-        tally.inconnus[fact.cle] += 1
+        tally.unknown[fact.key] += 1
     return None
 
 
-def _closings(mapped: Iterable[tuple[Fact, ConceptLine]], cloture: date) -> dict[int, date]:
+def _closings(mapped: Iterable[tuple[Fact, ConceptLine]], closing: date) -> dict[int, date]:
     """The closing date of each fiscal year of the filing."""
     latest: dict[int, date] = {}
     for fact, line in mapped:
-        near = cloture.year - YEARS_BACK <= fact.jour.year and fact.jour <= cloture
+        near = closing.year - YEARS_BACK <= fact.day.year and fact.day <= closing
         if near and line.etat != "annexe":
-            latest[fact.jour.year] = max(fact.jour, latest.get(fact.jour.year, fact.jour))
+            latest[fact.day.year] = max(fact.day, latest.get(fact.day.year, fact.day))
     return latest
 
 
@@ -186,27 +189,27 @@ def _one_per_line(
         fact, line = _best(same, tally)
         if fact is None:
             continue
-        amount = Amount(year, line, line.libelle, line.signed(fact.valeur), fact.devise)
-        tally.compte["faits repris sous un autre concept"] += line.code in chosen
-        if line.code not in chosen or line.rang < chosen[line.code][0]:
-            chosen[line.code] = (line.rang, amount)
+        amount = Amount(year, line, line.libelle, line.signed(fact.value), fact.currency)
+        tally.counts["faits repris sous un autre concept"] += line.code in chosen
+        if line.code not in chosen or line.rank < chosen[line.code][0]:
+            chosen[line.code] = (line.rank, amount)
     return {code: amount for code, (_, amount) in chosen.items()}
 
 
 def _best(
     same: Sequence[tuple[Fact, ConceptLine]], tally: Tally
 ) -> tuple[Fact | None, ConceptLine]:
-    """One of the facts of one key and one date, or none of them (rule 3)."""
+    """Choose one of the facts of one key and one date, or none (rule 3)."""
     line = same[0][1]
     ordered = sorted((fact for fact, _ in same), key=_preference)
     first = ordered[0]
     period = [fact for fact in ordered if _length(fact) == _length(first)]
     rivals = [fact for fact in period if fact.precision == first.precision]
-    tally.compte["faits répétés"] += len(same) - 1
-    if len({fact.valeur for fact in period}) > 1:
-        tally.compte["faits contradictoires"] += 1
-    if line.etat == "annexe" and len({fact.valeur for fact in rivals}) > 1:
-        tally.compte["lignes d'annexe écartées (contradictoires)"] += 1
+    tally.counts["faits répétés"] += len(same) - 1
+    if len({fact.value for fact in period}) > 1:
+        tally.counts["faits contradictoires"] += 1
+    if line.etat == "annexe" and len({fact.value for fact in rivals}) > 1:
+        tally.counts["lignes d'annexe écartées (contradictoires)"] += 1
         return None, line
     return first, line
 
@@ -216,4 +219,4 @@ def _preference(fact: Fact) -> tuple[int, float]:
 
 
 def _length(fact: Fact) -> int:
-    return (fact.jour - fact.debut).days if fact.debut else 0
+    return (fact.day - fact.start).days if fact.start else 0

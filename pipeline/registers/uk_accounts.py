@@ -1,13 +1,12 @@
-"""United Kingdom: the accounts companies file with Companies House ("Accounts Data Product").
+"""United Kingdom: accounts filed with Companies House ("Accounts Data Product").
 
-A bulk zip holds filings, XBRL or iXBRL, named `Prod223_<run>_<company number>_<closing date>`. Each
-gives the lines of its fiscal year and of the one before; of two filings of a company the later
-wins, line by line.
+A bulk zip holds filings, XBRL or iXBRL, named `Prod223_<run>_<company number>_<closing date>`. A
+filing gives the lines of its fiscal year and of the year before. Of two filings of a company the
+later one wins, line by line.
 
-Filings are read one at a time, a company's together: the names alone say the order, so memory holds
-one company and one batch of lines whatever the number of filings. A filing that cannot be read, or
-that states another company's number than its name does, goes to rejected/ and never stops the
-import.
+Filings are read one at a time, company by company. Their names give the order, so memory holds one
+company and one batch of lines, whatever the number of filings. A filing that cannot be read, or
+that states another company number than its name, goes to `rejected/` and does not stop the import.
 """
 
 import zipfile
@@ -24,7 +23,7 @@ from tqdm import tqdm
 
 from pipeline.canonical import COMPTES, ETATS, InputError
 from pipeline.registers import filing, frc_taxonomy, source_file, statement
-from pipeline.registers.filing import Deposit, FilingError
+from pipeline.registers.filing import FilingError, FilingName
 from pipeline.registers.frc_taxonomy import Taxonomy
 from pipeline.registers.register import EXAMPLES, REJECTED, Register, RegisterRows, RowCounts
 from pipeline.registers.statement import Amount, Tally
@@ -34,37 +33,41 @@ CONTRADICTED: Final = "numéro contredit par le dépôt"
 NO_LINE: Final = "aucun poste reconnu"
 
 
-class Member(NamedTuple):
-    """A filing where it lies: a zip and the name in it, or a file by itself."""
+class FilingPlace(NamedTuple):
+    """The place of a filing: a zip and the member in it, or a file of its own (`member` None)."""
 
-    deposit: Deposit
+    name: FilingName
     file: Path
-    name: str | None
+    member: str | None
 
 
 @dataclass(slots=True)
 class FilingOutcome:
-    """What became of the filings, kept small: counts, and the rejected ones by name."""
+    """The account of the filings: counts, and the rejected filings by name."""
 
     tally: Tally = field(default_factory=Tally)
     rejected: list[dict[str, str | None]] = field(default_factory=list)
-    lus: int = 0
-    gardes: int = 0
+    read: int = 0
+    kept: int = 0
 
-    def reject(self, nom: str, numero: str | None, error: FilingError) -> None:
-        """Note that the filing `nom` gives nothing, and why."""
+    def reject(self, file: str, number: str | None, error: FilingError) -> None:
+        """Record that the filing `file` gives nothing, with the reason."""
         self.rejected.append(
-            {"fichier": nom, "id": numero, "motif": error.motif, "detail": error.detail}
+            {"fichier": file, "id": number, "motif": error.reason, "detail": error.detail}
         )
 
 
 def read(files: Sequence[Path], work: Path) -> RegisterRows:
-    """Read bulk zips of filings, or filings by themselves."""
+    """Read bulk zips of filings, or single filings.
+
+    Raises:
+        InputError: a .zip that is no zip.
+    """
     taxonomy = frc_taxonomy.load()
     outcome = FilingOutcome()
-    members = sorted(_members(files, outcome), key=lambda member: member.deposit)
-    outcome.lus += len(members)
-    batches = _write(_companies(members, taxonomy, outcome), work)
+    places = sorted(_places(files, outcome), key=lambda place: place.name)
+    outcome.read += len(places)
+    batches = _write(_companies(places, taxonomy, outcome), work)
     empty = pl.LazyFrame(schema=dict(COMPTES))
     return RegisterRows(
         stems=tuple(dict.fromkeys(source_file.stem(file) for file in files)),
@@ -74,17 +77,18 @@ def read(files: Sequence[Path], work: Path) -> RegisterRows:
     )
 
 
-def _members(files: Sequence[Path], outcome: FilingOutcome) -> Iterator[Member]:
+def _places(files: Sequence[Path], outcome: FilingOutcome) -> Iterator[FilingPlace]:
     for file in files:
-        for nom, name in _names(file):
+        for name, member in _names(file):
             try:
-                yield Member(filing.deposit(nom), file, name)
+                yield FilingPlace(filing.parse_name(name), file, member)
             except FilingError as error:
-                outcome.lus += 1
-                outcome.reject(nom, None, error)
+                outcome.read += 1
+                outcome.reject(name, None, error)
 
 
 def _names(file: Path) -> Iterator[tuple[str, str | None]]:
+    """The file name of each filing in `file`, and its member in the zip."""
     if file.suffix != ".zip":
         yield file.name, None
         return
@@ -98,58 +102,58 @@ def _names(file: Path) -> Iterator[tuple[str, str | None]]:
 
 
 def _companies(
-    members: Iterable[Member], taxonomy: Taxonomy, outcome: FilingOutcome
+    places: Iterable[FilingPlace], taxonomy: Taxonomy, outcome: FilingOutcome
 ) -> Iterator[list[dict[str, object]]]:
-    """The lines of each company in turn, by fiscal year, statement and place."""
-    shown = tqdm(members, desc="dépôts", unit="", disable=None, leave=False)
+    """The lines of each company in turn, by fiscal year, statement and position."""
+    shown = tqdm(places, desc="filings", unit="", disable=None, leave=False)
     with ExitStack() as stack:
         archives: dict[Path, zipfile.ZipFile] = {}
-        for numero, deposits in groupby(shown, key=lambda member: member.deposit.numero):
+        for number, filings in groupby(shown, key=lambda place: place.name.number):
             found: dict[tuple[int, str], Amount] = {}
-            for member in deposits:
-                if member.name is not None and member.file not in archives:
-                    archives[member.file] = stack.enter_context(zipfile.ZipFile(member.file))
+            for place in filings:
+                if place.member is not None and place.file not in archives:
+                    archives[place.file] = stack.enter_context(zipfile.ZipFile(place.file))
                 try:
-                    lines = _lines(member, archives, taxonomy, outcome.tally)
+                    lines = _lines(place, archives, taxonomy, outcome.tally)
                 except FilingError as error:
-                    outcome.reject(member.deposit.nom, numero, error)
+                    outcome.reject(place.name.file, number, error)
                     continue
-                outcome.gardes += 1
+                outcome.kept += 1
                 found |= {(line.exercice, line.line.code): line for line in lines}
             if found:
-                outcome.tally.compte["sociétés"] += 1
-                outcome.tally.compte["exercices"] += len({year for year, _ in found})
-                outcome.tally.compte["lignes écrites"] += len(found)
-                yield [_row(numero, amount) for amount in sorted(found.values(), key=_place)]
+                outcome.tally.counts["sociétés"] += 1
+                outcome.tally.counts["exercices"] += len({year for year, _ in found})
+                outcome.tally.counts["lignes écrites"] += len(found)
+                yield [_row(number, amount) for amount in sorted(found.values(), key=_position)]
 
 
 def _lines(
-    member: Member, archives: Mapping[Path, zipfile.ZipFile], taxonomy: Taxonomy, tally: Tally
+    place: FilingPlace, archives: Mapping[Path, zipfile.ZipFile], taxonomy: Taxonomy, tally: Tally
 ) -> list[Amount]:
-    deposit, file, name = member
-    opened = file.open("rb") if name is None else archives[file].open(name)
+    name, file, member = place
+    opened = file.open("rb") if member is None else archives[file].open(member)
     try:
         with opened as stream:
             accounts = filing.parse(stream)
     except (zipfile.BadZipFile, EOFError, OSError) as error:
         raise FilingError("fichier abîmé", str(error)) from error
-    if accounts.numeros and deposit.numero not in accounts.numeros:
-        raise FilingError(CONTRADICTED, ", ".join(sorted(accounts.numeros)))
-    tally.compte["faits illisibles"] += accounts.illisibles
-    lines = statement.amounts(accounts.facts, deposit.cloture, taxonomy, tally)
+    if accounts.company_numbers and name.number not in accounts.company_numbers:
+        raise FilingError(CONTRADICTED, ", ".join(sorted(accounts.company_numbers)))
+    tally.counts["faits illisibles"] += accounts.unreadable
+    lines = statement.amounts(accounts.facts, name.closing, taxonomy, tally)
     if not lines:
         raise FilingError(NO_LINE, f"{len(accounts.facts)} faits")
     return lines
 
 
-def _place(amount: Amount) -> tuple[int, int, int]:
+def _position(amount: Amount) -> tuple[int, int, int]:
     return amount.exercice, ETATS.index(amount.line.etat), amount.line.ordre
 
 
-def _row(numero: str, amount: Amount) -> dict[str, object]:
+def _row(number: str, amount: Amount) -> dict[str, object]:
     return {
         "iso2": "UK",
-        "id": numero,
+        "id": number,
         "exercice": amount.exercice,
         "etat": amount.line.etat,
         "code": amount.line.code,
@@ -179,16 +183,16 @@ def _flush(batch: list[dict[str, object]], work: Path, number: int) -> Path:
 
 def _counts(outcome: FilingOutcome) -> RowCounts:
     tally = outcome.tally
-    unknown = {"concepts inconnus": tally.inconnus.total()} if tally.inconnus else {}
-    often = [f"{concept} ({n})" for concept, n in tally.inconnus.most_common(4 * EXAMPLES)]
+    unknown = {"concepts inconnus": tally.unknown.total()} if tally.unknown else {}
+    often = [f"{concept} ({n})" for concept, n in tally.unknown.most_common(4 * EXAMPLES)]
     return RowCounts(
-        lus=outcome.lus,
-        gardes=outcome.gardes,
-        rejetes=dict(sorted(Counter(str(row["motif"]) for row in outcome.rejected).items())),
-        traites=unknown,
-        ignores=dict(sorted(tally.ignores.items())),
-        exemples={"concepts inconnus": tuple(often)} if often else {},
-        detail={what: n for what, n in sorted(tally.compte.items()) if n},
+        read=outcome.read,
+        kept=outcome.kept,
+        rejected=dict(sorted(Counter(str(row["motif"]) for row in outcome.rejected).items())),
+        noted=unknown,
+        ignored=dict(sorted(tally.ignored.items())),
+        examples={"concepts inconnus": tuple(often)} if often else {},
+        detail={what: n for what, n in sorted(tally.counts.items()) if n},
     )
 
 

@@ -1,9 +1,11 @@
 """United Kingdom: Companies House, "Free Company Data Product" (BasicCompanyData), 55 columns.
 
-Two traps, both real. Some SIC codes have four digits: they are UK SIC 2003, never renewed by the
-company, and not NACE Rev. 2 although many look like one of its classes (4521, 7220); they give no
-`nace_code`. And 98000, 99999, 74990 have five digits yet no place in NACE: they are passed on as
-published, the build knows them (seeds/nace_hors.csv).
+Two traps:
+
+- SIC codes of four digits are UK SIC 2003, never renewed by the company. They are not NACE Rev. 2,
+  although many look like one of its classes (4521, 7220), so they give no `nace_code`.
+- 98000, 99999 and 74990 have five digits but no place in NACE. They are passed on as published; the
+  build finds them in `seeds/nace_hors.csv`.
 """
 
 from collections.abc import Sequence
@@ -15,12 +17,12 @@ import polars as pl
 from pipeline.registers import entity, source_file
 from pipeline.registers.register import Register, RegisterRows
 
-NAMES: Final = [
+PREVIOUS_NAMES: Final = [
     f"PreviousName_{n}.{part}" for n in range(1, 11) for part in ("CONDATE", "CompanyName")
 ]
 
 LAYOUT: Final = source_file.FileLayout(
-    nom="BasicCompanyData",
+    name="BasicCompanyData",
     separator=",",
     used=frozenset(
         {
@@ -62,7 +64,7 @@ LAYOUT: Final = source_file.FileLayout(
         "LimitedPartnerships.NumGenPartners": "no field for partners",
         "LimitedPartnerships.NumLimPartners": "no field for partners",
         "URI": "a dead address; url_registre is made from seeds/pays.csv",
-        **dict.fromkeys(NAMES, "a company is found by its present name"),
+        **dict.fromkeys(PREVIOUS_NAMES, "a company is found by its present name"),
     },
 )
 
@@ -100,18 +102,24 @@ ENTITY: Final = entity.Entity(
         "nace_code": pl.when(IS_SIC_2007).then(CODE),
         "nace_version": pl.when(IS_SIC_2007).then(pl.lit("2")),
     },
-    date_publiee=pl.col("IncorporationDate"),
-    ecart=pl.lit(None),
+    published_date=pl.col("IncorporationDate"),
+    drop_reason=pl.lit(None),
     note=NOTE,
-    note_valeur=SIC,
+    note_value=SIC,
 )
 
 
 def read(files: Sequence[Path], work: Path) -> RegisterRows:
-    """Read one or more BasicCompanyData files (the product is published in parts)."""
+    """Read the BasicCompanyData files; the product is published in parts.
+
+    Raises:
+        InputError: a file with another header, or no readable CSV.
+    """
     parts = source_file.unpack(files, work)
-    staged = entity.stage([(part, source_file.scan(part, LAYOUT)) for part in parts], ENTITY, work)
-    return entity.reading(staged, parts)
+    staged = entity.stage_rows(
+        [(part, source_file.scan(part, LAYOUT)) for part in parts], ENTITY, work
+    )
+    return entity.register_rows(staged, parts)
 
 
 REGISTER: Final = Register(source="uk-basic", table="companies", read=read)

@@ -1,7 +1,7 @@
-"""What must be true between two stages: which columns are there, which are gone, how many rows.
+"""Checks between two stages: required columns, dropped columns, the number of rows.
 
-A stage that loses a column or multiplies rows by a join would otherwise show only in what is
-served. These are faults of the build itself, not of its input, and each message says which stage.
+A stage that loses a column or multiplies rows by a join would otherwise show only in the served
+data. These are faults of the build, not of its input; each message names the stage.
 """
 
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ import polars as pl
 from pipeline.errors import BuildError
 
 
-def columns(
+def require_columns(
     frame: pl.LazyFrame, stage: str, *, there: Iterable[str] = (), gone: Iterable[str] = ()
 ) -> pl.LazyFrame:
-    """`frame`, once its columns are as `stage` must leave them.
+    """Return `frame` if `stage` left the columns `there` and dropped the columns `gone`.
 
     Raises:
-        BuildError: naming the stage and the columns.
+        BuildError: the stage and the columns.
     """
     found = set(frame.collect_schema())
     if missing := sorted(set(there) - found):
@@ -27,11 +27,11 @@ def columns(
     return frame
 
 
-def rows(frame: pl.DataFrame, stage: str, expected: int) -> pl.DataFrame:
-    """`frame`, once it has the rows that came in.
+def require_rows(frame: pl.DataFrame, stage: str, expected: int) -> pl.DataFrame:
+    """Return `frame` if it has the `expected` number of rows.
 
     Raises:
-        BuildError: a join took rows away or gave some twice.
+        BuildError: a join that lost or multiplied rows.
     """
     if frame.height != expected:
         raise BuildError(

@@ -1,7 +1,12 @@
-"""Fields that follow from one other: `domaine` from `site_web`, the band from `effectif`.
+"""Derived fields: `domaine` from `site_web`, `tranche_effectif` from `effectif`, and the `score`.
 
-A given value is kept. The bands are those of INSEE (Sirene, "tranche d'effectifs salariés"), the
-codes that French registers publish, so that every country speaks of headcount in one way.
+A given value is kept. The bands of headcount are those of INSEE (Sirene, "tranche d'effectifs
+salariés"), the codes of French registers, so that all countries use one scale.
+
+The `score` (§2.1) says how much is known of a company: an integer from 0 to 100, and a sort key.
+Each known field adds its weight; the weights sum to 100. A 0 is known, a null is not. Fields that
+every company has (country, identifier, name) or that follow from another field (labels of a code,
+the domain of a site, the years of a figure) have no weight.
 """
 
 from collections.abc import Mapping
@@ -10,7 +15,7 @@ from typing import Final
 
 import polars as pl
 
-# First headcount of each band.
+# Lowest headcount of each band -> its code.
 BANDS: Final = {
     0: "00",
     1: "01",
@@ -28,11 +33,39 @@ BANDS: Final = {
     5000: "52",
     10000: "53",
 }
-# scheme, user and `www.` before the host; port, path, query and fragment after it.
+WEIGHTS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        # identity
+        "forme": 4,
+        "statut": 4,
+        "date_creation": 6,
+        "secteur": 10,
+        "sous_secteur": 2,
+        "description": 3,
+        # place
+        "adresse": 6,
+        "ville": 5,
+        "code_postal": 4,
+        "region": 3,
+        # size
+        "ca_eur": 14,
+        "total_actif_last": 8,
+        "effectif": 8,
+        "tranche_effectif": 2,
+        "capital_social": 5,
+        "n_exercices": 4,
+        # contact
+        "site_web": 5,
+        "email": 3,
+        "telephone": 3,
+        "url_registre": 1,
+    }
+)
+# Scheme, user and `www.` before the host; port, path, query and fragment after it.
 _HOST: Final = r"^(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@]*@)?(?:www\.)?([^/?#:@\s]+\.[^/?#:@\s.]+)\.?(?:[:/?#]|$)"
 
 
-def attach(companies: pl.LazyFrame) -> pl.LazyFrame:
+def fill_derived(companies: pl.LazyFrame) -> pl.LazyFrame:
     """Fill `domaine` and `tranche_effectif` where they are missing."""
     host = pl.col("site_web").str.to_lowercase().str.extract(_HOST)
     return companies.with_columns(
@@ -41,52 +74,15 @@ def attach(companies: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
+def add_score(companies: pl.LazyFrame) -> pl.LazyFrame:
+    """Add `score`."""
+    known = [pl.col(name).is_not_null().cast(pl.Int64) * weight for name, weight in WEIGHTS.items()]
+    return companies.with_columns(pl.sum_horizontal(*known).alias("score"))
+
+
 def band(effectif: pl.Expr) -> pl.Expr:
     """The INSEE code of a headcount; null for null."""
     highest_first = sorted(BANDS.items(), reverse=True)
     return pl.coalesce(
         pl.when(effectif >= start).then(pl.lit(code)) for start, code in highest_first
     )
-
-
-# MERGED pipeline/score.py
-# How much is known of a company: the `score` of §2.1, an integer from 0 to 100, and a sort key.
-#
-# Each field that is known adds its weight; the weights sum to 100. What every company has (country,
-# identifier, name) and what another field gives (labels of a code, the site's domain, the years of a
-# figure) weighs nothing. A 0 is known, a null is not.
-
-WEIGHTS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        # who it is
-        "forme": 4,
-        "statut": 4,
-        "date_creation": 6,
-        "secteur": 10,
-        "sous_secteur": 2,
-        "description": 3,
-        # where it is
-        "adresse": 6,
-        "ville": 5,
-        "code_postal": 4,
-        "region": 3,
-        # how large it is
-        "ca_eur": 14,
-        "total_actif_last": 8,
-        "effectif": 8,
-        "tranche_effectif": 2,
-        "capital_social": 5,
-        "n_exercices": 4,
-        # how to reach it
-        "site_web": 5,
-        "email": 3,
-        "telephone": 3,
-        "url_registre": 1,
-    }
-)
-
-
-def attach_score(companies: pl.LazyFrame) -> pl.LazyFrame:
-    """Add `score`."""
-    known = [pl.col(name).is_not_null().cast(pl.Int64) * weight for name, weight in WEIGHTS.items()]
-    return companies.with_columns(pl.sum_horizontal(*known).alias("score"))

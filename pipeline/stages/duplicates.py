@@ -1,8 +1,8 @@
-"""The same company twice: the one fault of a row that stops a build at once (contract E3).
+"""Duplicate companies: the only fault of a row that stops a build at once (contract E3).
 
-Which of two is right cannot be told, and a record is found by its country and identifier. So the
-build names them, with the files they stand in, and publishes nothing. Where a register was imported
-again, a month later, into the folder that holds it already, that is what is said.
+A record is found by country and identifier, and the build cannot know which of two is right. It
+names the duplicates with their files and publishes nothing. If a register was imported twice into
+one folder, such as its editions of two months, the message says so.
 """
 
 from collections.abc import Sequence
@@ -14,25 +14,25 @@ import polars as pl
 from pipeline.errors import BuildError
 from pipeline.stages import input_files
 
-NAMED: Final = 10
-# Files that hold this share of what comes twice, and little else, hold the same register: from one
-# month to the next a few companies in a hundred come or go.
+NAMED: Final = 10  # identifiers in the message
+# Two files hold the same register if each has _NEARLY all of the duplicates and _MOSTLY duplicates:
+# from one month to the next a few companies in a hundred come or go.
 _NEARLY: Final = 0.9
 _MOSTLY: Final = 0.5
 
 
 def refuse(companies: pl.LazyFrame, iso2: str, files: Sequence[Path]) -> None:
-    """Stop if an identifier of `companies`, which are of one country, comes twice.
+    """Stop if an identifier of `companies`, all of one country, comes twice.
 
     Raises:
-        BuildError: naming the files that hold the whole register each; else up to NAMED identifiers
-            and the files they are in.
+        BuildError: the files that each hold the whole register; else up to NAMED identifiers and
+            their files.
     """
-    twice = companies.group_by("id").len().filter(pl.col("len") > 1).select("id").sort("id")
-    found = twice.collect(engine="streaming")["id"]
+    repeated = companies.group_by("id").len().filter(pl.col("len") > 1).select("id").sort("id")
+    found = repeated.collect(engine="streaming")["id"]
     if found.is_empty():
         return
-    whole = _whole(found, iso2, files) if len(found) > NAMED else []
+    whole = _register_files(found, iso2, files) if len(found) > NAMED else []
     if len(whole) > 1:
         raise BuildError(
             f"{iso2}: {len(found)} identifiers come more than once: {' and '.join(whole)} "
@@ -47,11 +47,11 @@ def refuse(companies: pl.LazyFrame, iso2: str, files: Sequence[Path]) -> None:
     )
 
 
-def _whole(found: pl.Series, iso2: str, files: Sequence[Path]) -> list[str]:
-    """The files that hold nearly all of `found`, and little else."""
+def _register_files(found: pl.Series, iso2: str, files: Sequence[Path]) -> list[str]:
+    """The files that hold nearly all of `found` and little else."""
     whole = []
     for file in files:
-        ids = input_files.of_country(pl.scan_parquet(file).select("iso2", "id"), iso2).select(
+        ids = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2).select(
             _cleaned()
         )
         again = ids.join(found.to_frame().lazy(), on="id", how="semi").unique()
@@ -64,15 +64,15 @@ def _whole(found: pl.Series, iso2: str, files: Sequence[Path]) -> list[str]:
 
 
 def _cleaned() -> pl.Expr:
-    """The identifier as `text.clean` makes it."""
+    """The identifier as `text_cleaning.clean` leaves it."""
     return pl.col("id").str.normalize("NFC").str.strip_chars()
 
 
 def _where(identifier: str, iso2: str, files: Sequence[Path]) -> str:
-    """The names of the files that hold an identifier, with how often if that is more than once."""
+    """The names of the files that hold an identifier, with the count where it is over one."""
     names = []
     for file in files:
-        rows = input_files.of_country(pl.scan_parquet(file).select("iso2", "id"), iso2)
+        rows = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2)
         count = rows.filter(_cleaned() == identifier).select(pl.len()).collect().item()
         if count:
             names.append(file.name if count == 1 else f"{count} times in {file.name}")

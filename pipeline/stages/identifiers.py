@@ -1,9 +1,9 @@
-"""What an identifier gives, and how well it keeps to the rules of its register.
+"""Identifiers: the link to the register, and conformity to the register's format.
 
-The format (`id_regex`) and the check digit (python-stdnum) are counted for the quality report and
-are never a reason to reject (design.md §3). A module of stdnum that refuses the register's own
-example checks another number (pl.nip is not KRS), so it is left out. Check digits cost some
-microseconds each: they are counted over at most SAMPLE identifiers, evenly spaced in layout order.
+Wrong formats (`id_regex`) and check digits (python-stdnum) are counted for the quality report and
+are never a reason to reject. A module of stdnum that refuses the register's own example checks
+another number (pl.nip is not KRS), so it is skipped. A check digit costs some microseconds, so at
+most SAMPLE identifiers are checked, evenly spaced in layout order.
 """
 
 import re
@@ -18,22 +18,22 @@ from pipeline.errors import SeedError
 from pipeline.seeds import Country
 
 SAMPLE: Final = 25_000
-# Only an identifier that needs no escape can be put into an address.
+# Only an identifier without escapes goes into an address.
 _UNRESERVED: Final = r"^[A-Za-z0-9._~-]+$"  # RFC 3986 §2.3
 _ID: Final = "{id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Conformity:
-    """Identifiers that are not of the register's format; check digits looked at, and wrong ones."""
+    """Counts: identifiers of another format, checked check digits, wrong check digits."""
 
     hors_format: int
     cles_verifiees: int
     cles_fausses: int
 
 
-def link(companies: pl.LazyFrame, country: Country) -> pl.LazyFrame:
-    """Fill `url_registre` from the template of the country, where it has one."""
+def fill_register_url(companies: pl.LazyFrame, country: Country) -> pl.LazyFrame:
+    """Fill `url_registre` from the template of the country, if it has one."""
     if not country.url_fiche:
         return companies
     before, _, after = country.url_fiche.partition(_ID)
@@ -43,10 +43,10 @@ def link(companies: pl.LazyFrame, country: Country) -> pl.LazyFrame:
 
 
 def conformity(ids: pl.Series, country: Country) -> Conformity:
-    """Hold the identifiers of a country to its format and its check digit.
+    """Count the identifiers of a country that break its format or its check digit.
 
     Raises:
-        SeedError: the country's pattern or module cannot be used.
+        SeedError: a pattern or module of `pays.csv` that cannot be used.
     """
     sample = ids.gather_every(max(1, -(-len(ids) // SAMPLE))).to_list()
     checked = _checked(sample, country)

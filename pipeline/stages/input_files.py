@@ -1,9 +1,9 @@
-"""The input folders of a build: which files there are, and which country's rows are in them.
+"""The input folders of a build: their files, and the countries of the rows in each file.
 
-Several folders are one input; the order in which they are named, and the names of folders, change
-nothing. A folder may hold companies, statement lines or both. The country of every row is counted
-once, file by file, before anything else is read; a country's stages then open only the files that
-hold some of its rows, a piece at a time.
+Several folders are one input; their order and their names do not matter. A folder may hold
+companies, statement lines or both. The rows of every country are counted once, file by file, before
+anything else is read. The stages of a country then open only the files with rows of it, a piece at
+a time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,21 +19,22 @@ from pipeline.errors import BuildError
 from shards.generations.manifest import InputSource
 from shards.generations.reference import SPELLINGS
 
-Survey = Mapping[Path, Mapping[str, int]]  # rows by file and country, "" for the rows without one
+Survey = Mapping[Path, Mapping[str, int]]  # rows per file and country; "" for no country
 
 
 class InputPart(NamedTuple):
-    """A file of the input, and how many rows of a country it holds."""
+    """A file of the input, with its number of rows of one country."""
 
     path: Path
     rows: int
 
 
-def check(inputs: Sequence[Path]) -> None:
-    """Refuse folders that are no input.
+def check_folders(inputs: Sequence[Path]) -> None:
+    """Check that the folders are an input.
 
     Raises:
-        BuildError: a folder is missing, given twice, or holds no Parquet; or none holds companies.
+        BuildError: a folder that is missing, given twice or without Parquet, or no companies at
+            all.
     """
     resolved = [folder.resolve() for folder in inputs]
     for place, folder in enumerate(inputs):
@@ -63,57 +64,60 @@ def digests(inputs: Iterable[Path]) -> dict[Path, InputSource]:
 
 
 def survey(inputs: Iterable[Path], table: str) -> Survey:
-    """How many rows of each country every file of `table` holds.
+    """Count the rows of each country in every file of `table`.
 
     Raises:
-        InputError: a file that cannot be read, a column that is unknown, missing or of another
-            type.
+        InputError: an unreadable file, or a column that is unknown, missing or of another type.
     """
     return {path: _countries(path, table) for path in files(inputs, table)}
 
 
-def parts(survey: Survey, iso2: str) -> tuple[InputPart, ...]:
-    """The files that hold rows of a country."""
-    return tuple(InputPart(path, held[iso2]) for path, held in survey.items() if iso2 in held)
+def parts_of_country(survey: Survey, iso2: str) -> tuple[InputPart, ...]:
+    """The files with rows of a country."""
+    return tuple(InputPart(path, rows[iso2]) for path, rows in survey.items() if iso2 in rows)
 
 
-def totals(survey: Survey) -> dict[str, int]:
-    """How many rows each country has, in all files."""
+def rows_per_country(survey: Survey) -> dict[str, int]:
+    """The rows of each country in all files together."""
     found: dict[str, int] = {}
-    for held in survey.values():
-        for iso2, rows in held.items():
-            found[iso2] = found.get(iso2, 0) + rows
+    for rows in survey.values():
+        for iso2, count in rows.items():
+            found[iso2] = found.get(iso2, 0) + count
     return dict(sorted(found.items()))
 
 
-def pieces(held: Iterable[InputPart], table: str, iso2: str, most: int) -> Iterator[pl.LazyFrame]:
-    """The rows of a country, at most `most` at a time; one empty piece where there is none."""
+def scan_pieces(
+    parts: Iterable[InputPart], table: str, iso2: str, most: int
+) -> Iterator[pl.LazyFrame]:
+    """Scan the rows of a country, at most `most` at a time; one empty piece if there is none."""
     found = False
-    for path, _ in held:
+    for path, _ in parts:
         rows = canonical.scan(path, table)
         height = _height(path)
-        alike = -(-height // -(-height // most)) if height else most  # pieces of one size
-        for start in range(0, height, alike):
+        size = -(-height // -(-height // most)) if height else most  # equal pieces
+        for start in range(0, height, size):
             found = True
-            yield of_country(rows.slice(start, alike), iso2)
+            yield keep_country(rows.slice(start, size), iso2)
     if not found:
         yield pl.LazyFrame(schema=dict(TABLES[table][0]))
 
 
-def together(held: Iterable[InputPart], table: str, iso2: str) -> pl.LazyFrame:
-    """All rows of a country, as one scan."""
+def scan_country(parts: Iterable[InputPart], table: str, iso2: str) -> pl.LazyFrame:
+    """Scan all rows of a country together."""
     none = pl.LazyFrame(schema=dict(TABLES[table][0]))
-    return of_country(pl.concat([none, *(canonical.scan(path, table) for path, _ in held)]), iso2)
+    return keep_country(
+        pl.concat([none, *(canonical.scan(path, table) for path, _ in parts)]), iso2
+    )
 
 
-def of_country(frame: pl.LazyFrame, iso2: str) -> pl.LazyFrame:
-    """The rows of a country, whichever way it is spelt there."""
+def keep_country(frame: pl.LazyFrame, iso2: str) -> pl.LazyFrame:
+    """The rows of a country, in any spelling of its code."""
     spelt = [iso2, *(other for other, known in SPELLINGS.items() if known == iso2)]
     return frame.filter(pl.col("iso2").is_in(spelt)).with_columns(iso2=pl.lit(iso2))
 
 
-def of_no_country(paths: Iterable[Path], table: str, known: Iterable[str]) -> pl.LazyFrame:
-    """The rows of these files whose country is not one of `known`."""
+def scan_unknown_countries(paths: Iterable[Path], table: str, known: Iterable[str]) -> pl.LazyFrame:
+    """Scan the rows of these files whose country is not in `known`."""
     none = pl.LazyFrame(schema=dict(TABLES[table][0]))
     rows = pl.concat([none, *(canonical.scan(path, table) for path in paths)])
     spelt = [*known, *SPELLINGS]
@@ -121,14 +125,14 @@ def of_no_country(paths: Iterable[Path], table: str, known: Iterable[str]) -> pl
 
 
 def _parquet(folder: Path, table: str) -> list[Path]:
-    # Spark, Dask and DuckDB write a folder of this name, with the files in it.
+    # Spark, Dask and DuckDB write a folder named *.parquet with the files in it.
     return sorted(path for path in (folder / table).rglob("*.parquet") if not path.is_dir())
 
 
 def _countries(path: Path, table: str) -> dict[str, int]:
     country = pl.col("iso2").replace(SPELLINGS).fill_null("")
     found = canonical.scan(path, table).group_by(country).len().sort("iso2")
-    with canonical.naming([path]):
+    with canonical.name_unreadable([path]):
         return dict(found.collect(engine="streaming").iter_rows())
 
 

@@ -1,7 +1,7 @@
-"""Layout order: where each company of a country stands in its shard.
+"""Layout order: the order of the companies of a country in its shard.
 
-What is searched and sorted is held for all companies of a country at once, about 100 bytes each;
-their records are in runs, and the order says which record comes next.
+The searched and sorted columns of all companies of a country are in memory at once, about 100 bytes
+each. Their records are in sorted runs on disk; the layout order names the next record.
 """
 
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from pipeline.stages.money import CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 
-HAS_SITE: Final = "a_site"
-_NUMBER: Final = "numero"
-# What `rows.columns` needs of a company, beside HAS_SITE.
+HAS_SITE: Final = "has_site"  # working column
+_NUMBER: Final = "number"
+# The columns that `shard_input.columns` needs, beside HAS_SITE.
 COLUMNS: Final = (
     "id", "nom", DIVISION, GROUP, "ca_eur", "effectif", "date_creation", CAPITAL, "score",
 )  # fmt: skip
-# No company, in the columns and types of what is held.
-NOTHING: Final = pl.DataFrame(
+# No company, in the columns and types of `search_columns`.
+EMPTY: Final = pl.DataFrame(
     schema={
         **dict.fromkeys(COLUMNS, pl.String),
         **dict.fromkeys(("ca_eur", CAPITAL), pl.Float64),
@@ -31,25 +31,26 @@ NOTHING: Final = pl.DataFrame(
 )
 
 
-def in_order(companies: pl.LazyFrame) -> pl.LazyFrame:
-    """Companies of one country in layout order: text sorts by its UTF-8 bytes, nulls come last."""
+def sort(companies: pl.LazyFrame) -> pl.LazyFrame:
+    """Sort the companies of one country in layout order: text by its UTF-8 bytes, nulls last."""
     return companies.sort(
         DIVISION, GROUP, "ca_eur", "id", descending=[False, False, True, False], nulls_last=True
     )
 
 
-def held(finished: pl.DataFrame) -> pl.DataFrame:
-    """Of finished companies, what is held of all companies at once."""
+def search_columns(finished: pl.DataFrame) -> pl.DataFrame:
+    """The columns of finished companies that stay in memory for the whole country."""
     return finished.select(*COLUMNS, pl.col("site_web").is_not_null().alias(HAS_SITE))
 
 
 def merge(pieces: Iterable[pl.DataFrame]) -> tuple[pl.DataFrame, NDArray[np.uint32]]:
-    """What was held of the companies of all `pieces`, in layout order.
+    """Merge the search columns of all `pieces` in layout order.
 
-    The array has, for each row, the number of its company in the order of the pieces.
+    Returns:
+        The merged columns, and for each row the number of its company in the order of the pieces.
     """
     together = (
-        pl.concat(pieces).lazy().with_row_index(_NUMBER).pipe(in_order).collect(engine="in-memory")
+        pl.concat(pieces).lazy().with_row_index(_NUMBER).pipe(sort).collect(engine="in-memory")
     )
     numbers = together[_NUMBER].to_numpy().astype(np.uint32, copy=False)
     return together.drop(_NUMBER), numbers

@@ -1,9 +1,9 @@
-"""Amounts in euros, at the annual average rate of their year (§1, design.md §3).
+"""Amounts in euros, at the annual average rate of their year (§1).
 
-`ca_eur` is what is shown and searched; a given one is kept. `capital_eur` is made for the order
-`capital_desc` only (contract B31) and never shown. The euro is one euro in every year, even an
-unknown one; any other currency needs a year and a rate of `seeds/taux.csv`, or the result is null
-and counted. Nothing is guessed: no neighbouring year, no currency of the country.
+`ca_eur` is served and searched; a given value is kept. `capital_eur` exists only for the order
+`capital_desc` (contract B31) and is never served. The rate of the euro is 1 in every year, even an
+unknown one. Any other currency needs a year and a rate in `seeds/taux.csv`; otherwise the result is
+null and counted. Nothing is guessed: neither from a neighbouring year nor from the country.
 """
 
 from typing import Final
@@ -14,12 +14,16 @@ from pipeline.errors import SeedError
 from pipeline.seeds import Seeds
 
 EURO: Final = "EUR"
-UNCONVERTED: Final = "sans_conversion"  # working column: why a turnover has no euros
-CAPITAL: Final = "capital_eur"  # working column: the key of the order capital_desc
+UNCONVERTED: Final = "unconverted"  # working column: the reason for a turnover without euros
+CAPITAL: Final = "capital_eur"  # working column: the sort key of capital_desc
 
 
 def rates(seeds: Seeds) -> pl.DataFrame:
-    """`devise`, `annee`, `taux`: units of the currency for one euro."""
+    """The table of rates: `devise`, `annee`, `taux` (units of the currency for one euro).
+
+    Raises:
+        SeedError: a year twice, or a rate that is no positive number.
+    """
     table = seeds.tables["taux"]
     try:
         frame = pl.DataFrame(
@@ -39,17 +43,17 @@ def rates(seeds: Seeds) -> pl.DataFrame:
     return frame
 
 
-def unsigned_zeros(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Every amount of -0.0 as 0.0, so that equal amounts are stored alike."""
+def drop_negative_zeros(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Replace -0.0 by 0.0 in every amount, so that equal amounts have equal bytes."""
     numbers = [name for name, dtype in frame.collect_schema().items() if dtype == pl.Float64]
-    return frame.with_columns(_unsigned_zero(pl.col(name)).alias(name) for name in numbers)
+    return frame.with_columns(_without_negative_zero(pl.col(name)).alias(name) for name in numbers)
 
 
-def turnover(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
-    """Fill `ca_eur` = `ca_last` × `ca_mult` ÷ rate, in cents; add UNCONVERTED."""
+def convert_turnover(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
+    """Fill `ca_eur` = `ca_last` × `ca_mult` ÷ rate, rounded to cents; add UNCONVERTED."""
     joined = _with_rate(companies, rates, "ca_devise", "ca_year")
     euros = (pl.col("ca_last") * pl.col("ca_mult").fill_null(1) / pl.col("taux")).round(2)
-    made = pl.when(euros.is_finite()).then(_unsigned_zero(euros))
+    made = pl.when(euros.is_finite()).then(_without_negative_zero(euros))
     wanted = pl.col("ca_eur").is_null() & pl.col("ca_last").is_not_null()
     foreign = pl.col("ca_devise") != EURO
     why = (
@@ -68,21 +72,23 @@ def turnover(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
     ).drop("taux")
 
 
-def capital(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
-    """Add `capital_eur`: `capital_social` at the rate of `ca_year`, else of `exercice_actif`, else
-    of the newest year that has one."""
-    newest = rates.group_by("devise").agg(pl.col("annee").max().alias("annee_recente"))
+def convert_capital(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
+    """Add `capital_eur`: `capital_social` in euros.
+
+    The rate is that of `ca_year`, else of `exercice_actif`, else of the newest year with a rate.
+    """
+    newest = rates.group_by("devise").agg(pl.col("annee").max().alias("newest_year"))
     dated = companies.join(
         newest.lazy(), left_on="capital_devise", right_on="devise", how="left"
-    ).with_columns(annee=pl.coalesce("ca_year", "exercice_actif", "annee_recente"))
+    ).with_columns(annee=pl.coalesce("ca_year", "exercice_actif", "newest_year"))
     euros = pl.col("capital_social") / pl.col("taux")
-    key = pl.when(euros.is_finite()).then(_unsigned_zero(euros))
+    key = pl.when(euros.is_finite()).then(_without_negative_zero(euros))
     joined = _with_rate(dated, rates, "capital_devise", "annee")
-    return joined.with_columns(key.alias(CAPITAL)).drop("taux", "annee", "annee_recente")
+    return joined.with_columns(key.alias(CAPITAL)).drop("taux", "annee", "newest_year")
 
 
 def _with_rate(frame: pl.LazyFrame, rates: pl.DataFrame, currency: str, year: str) -> pl.LazyFrame:
-    """Add `taux`: 1 for the euro, null where there is none."""
+    """Add `taux`: 1 for the euro, null without a rate."""
     joined = frame.join(
         rates.lazy(), left_on=[currency, year], right_on=["devise", "annee"], how="left"
     )
@@ -90,6 +96,6 @@ def _with_rate(frame: pl.LazyFrame, rates: pl.DataFrame, currency: str, year: st
     return joined.with_columns(rate.alias("taux"))
 
 
-def _unsigned_zero(amount: pl.Expr) -> pl.Expr:
-    # Not `amount + 0.0`: Polars optimises that away.
+def _without_negative_zero(amount: pl.Expr) -> pl.Expr:
+    # Not `amount + 0.0`, which Polars optimises away.
     return pl.when(amount == 0).then(0.0).otherwise(amount)

@@ -1,10 +1,11 @@
-"""Rows that cannot be served: out of the base with a reason, never out of sight.
+"""Rejected rows: rows that cannot be served, written apart with their reason.
 
-A bad row never stops a build silently nor sneaks in (design.md §3). It is set apart with its reason
-in `DATA/rejected/<ISO2>.parquet` (XX: of no known country), a statement line in
-`<ISO2>-comptes.parquet`, counted in the quality report, and too many of them stop the build. kept +
-rejected = read, always. What is *not* a reason: the format of an identifier, a check digit, an
-unknown activity code, a currency without a rate; those are counted, the row is kept.
+A bad row neither stops a build silently nor enters the generation. It is written with its reason to
+`DATA/rejected/<ISO2>.parquet` (XX: no known country), a statement line to `<ISO2>-comptes.parquet`,
+and counted in the quality report. Too many rejected rows stop the build. kept + rejected = read.
+
+No reason to reject: the format of an identifier, a check digit, an unknown activity code, a
+currency without a rate. These are counted and the row is kept.
 """
 
 from collections.abc import Mapping
@@ -13,13 +14,14 @@ from typing import Final
 
 import polars as pl
 
+from pipeline import console
 from pipeline.errors import BuildError
 
 REASON: Final = "motif"
 FOLDER: Final = "rejected"
-NOWHERE: Final = "XX"  # the file of the rows whose country is not one of the 25
+UNKNOWN_ISO2: Final = "XX"  # names the file of rows whose country is not one of the 25
 NO_COUNTRY: Final = "pays inconnu"
-MOST: Final = 0.01  # of a country's rows may be rejected before the build stops
+MAX_SHARE: Final = 0.01  # of the rows of a country; more rejected rows stop the build
 
 _AMOUNTS: Final = ("capital_social", "ca_eur", "ca_last", "total_actif_last")
 _MULTIPLIERS: Final = ("ca_mult", "unite_mult")
@@ -27,7 +29,7 @@ _CURRENCIES: Final = ("capital_devise", "ca_devise", "devise")
 _YEARS: Final = ("ca_year", "exercice_actif")
 _LONGEST_ID: Final = 64
 _MOST_STAFF: Final = 2**31 - 1  # the column of a shard holds 32 bits
-EARLIEST: Final = 1800  # fiscal year; what is beyond is another number
+EARLIEST: Final = 1800  # fiscal years; a number beyond them is no year
 LATEST: Final = 2200
 
 
@@ -40,7 +42,7 @@ def _any(faults: list[pl.Expr]) -> pl.Expr:
 
 
 def _unreadable_date() -> pl.Expr:
-    """Neither YYYY, YYYY-MM nor YYYY-MM-DD of the calendar (contract C8)."""
+    """True for a date that is neither YYYY, YYYY-MM nor a YYYY-MM-DD (contract C8)."""
     text = pl.col("date_creation")
     whole = text.str.contains(r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}$") & (
         text.str.to_date("%Y-%m-%d", strict=False).is_not_null()
@@ -48,11 +50,11 @@ def _unreadable_date() -> pl.Expr:
     return ~(whole | text.str.contains(r"^[12][0-9]{3}(-(0[1-9]|1[0-2]))?$"))
 
 
-# Reason -> what is wrong. Null counts as "not wrong" except where a value must be there.
+# Reason -> condition. A null condition is false, so a missing optional value is no fault.
 FAULTS: Final[Mapping[str, pl.Expr]] = {
     "identifiant vide": pl.col("id").is_null(),
     "identifiant trop long": pl.col("id").str.len_chars() > _LONGEST_ID,
-    # As str.isprintable(): of all blanks only the ordinary one.
+    # As str.isprintable(): U+0020 is the only blank that is printable.
     "identifiant non imprimable": pl.col("id").str.contains(r"[\p{C}\p{Z}&&[^ ]]"),
     "nom vide": pl.col("nom").is_null(),
     "montant non fini": _any([~pl.col(name).is_finite() for name in _AMOUNTS]),
@@ -66,39 +68,39 @@ FAULTS: Final[Mapping[str, pl.Expr]] = {
 }
 
 
-def file(out: Path, iso2: str) -> Path:
-    """Where the rejected rows of a country are written."""
+def rows_path(out: Path, iso2: str) -> Path:
+    """The file of the rejected rows of a country."""
     return out / FOLDER / f"{iso2}.parquet"
 
 
-def lines_file(out: Path, iso2: str) -> Path:
-    """Where the rejected statement lines of a country are written."""
+def lines_path(out: Path, iso2: str) -> Path:
+    """The file of the rejected statement lines of a country."""
     return out / FOLDER / f"{iso2}-comptes.parquet"
 
 
-def mark(companies: pl.LazyFrame) -> pl.LazyFrame:
-    """Add `motif`: why a row is rejected (the first of FAULTS that holds), null for a good one."""
+def add_reasons(companies: pl.LazyFrame) -> pl.LazyFrame:
+    """Add `motif`: the first reason of FAULTS that holds, null for a good row."""
     reason = pl.coalesce(
         pl.when(fault.fill_null(False)).then(pl.lit(name)) for name, fault in FAULTS.items()
     )
     return companies.with_columns(reason.alias(REASON))
 
 
-def reasons(marked: pl.LazyFrame) -> dict[str, int]:
-    """How many rows each reason took, by reason."""
+def count_reasons(marked: pl.LazyFrame) -> dict[str, int]:
+    """The count of rows of each reason, sorted by reason."""
     found = marked.filter(pl.col(REASON).is_not_null()).group_by(REASON).len().sort(REASON)
     return dict(found.collect(engine="streaming").iter_rows())
 
 
-def count(rows: pl.LazyFrame) -> int:
-    """How many rows there are."""
+def count_rows(rows: pl.LazyFrame) -> int:
+    """The number of rows."""
     return int(rows.select(pl.len()).collect(engine="streaming").item())
 
 
 def write(marked: pl.LazyFrame, columns: list[str], path: Path, work: Path) -> None:
-    """Write the rejected rows of `marked`, with their reason; no row, no file.
+    """Write the rejected rows of `marked` with their reason to `path`; no row, no file.
 
-    It is written in `work`, a folder of the caller's own, and moved: whole or not there.
+    The file is written in `work`, a folder of the caller's own, and moved, so that it appears whole.
     """
     rows = marked.filter(pl.col(REASON).is_not_null()).select(REASON, *columns)
     found = rows.sort("id", *columns, REASON, nulls_last=True).collect(engine="streaming")
@@ -114,16 +116,20 @@ def write(marked: pl.LazyFrame, columns: list[str], path: Path, work: Path) -> N
 def refuse_too_many(
     iso2: str, what: str, read: int, found: Mapping[str, int], most: float, where: object
 ) -> None:
-    """Stop if more than the share `most` of `read` rows was rejected.
+    """Stop if more than the share `most` of the `read` rows was rejected.
+
+    Args:
+        what: the plural of the things counted, for the message.
+        where: the file of the rejected ones, for the message.
 
     Raises:
-        BuildError: naming the country, the share and the three commonest reasons.
+        BuildError: naming the country, the share and the three most common reasons.
     """
     total = sum(found.values())
     if total <= most * read:
         return
-    commonest = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:3]
-    reasons = ", ".join(f"{name} ({count})" for name, count in commonest)
+    top = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:3]
+    reasons = ", ".join(console.counted(*item) for item in top)
     raise BuildError(
         f"{iso2}: {total} of {read} {what} rejected ({total / read:.1%}, at most {most:.1%}): "
         f"{reasons}; look into {where} and mend the input, or raise --max-rejected"

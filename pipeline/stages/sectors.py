@@ -1,17 +1,21 @@
-"""From the activity code that a register publishes to a sector, a sub-sector and their labels.
+"""Sectors: from a published activity code to a sector, a sub-sector and their labels.
 
-The 84 sectors are divisions of NACE Rev. 2, the sub-sectors its groups; a code of Rev. 2.1 keeps
+The 84 sectors are divisions of NACE Rev. 2, the sub-sectors its groups. A code of Rev. 2.1 keeps
 its own label and reaches a sector through the crosswalk. National codes (NAF, UK SIC, five digits)
-are NACE to four digits. A code ends in one of four ways, and all are counted: in a sector; outside
-the sectors on purpose (divisions 84, 97, 98, 99, or a register's own code in
-`seeds/nace_hors.csv`); unknown, which keeps the row and is reported; or absent. Nothing is looked
-up by prefix: a code is in a table or it is unknown.
+are NACE to four digits. Nothing is looked up by prefix: a code is in a table or it is unknown. The
+outcome of a code is one of four, all counted:
 
-From Rev. 2.1 to Rev. 2, the candidates of a class are the classes that share activities with it:
-the whole ones (`partial` 0) where there are any; among them the same code; else the group that all
-share; else the division that all share, without a group; else, as a guess that is counted, those
-that stand in the division of the same number, or the first. A group or division of Rev. 2.1 has the
-candidates of its classes; a class without any, those of its group.
+- in a sector;
+- outside the sectors on purpose: divisions 84, 97, 98, 99, or a code of `seeds/nace_hors.csv`;
+- unknown: the row is kept and reported;
+- absent.
+
+From Rev. 2.1 to Rev. 2, the candidates of a class are the classes that share activities with it,
+only the whole ones (`partial` 0) if there are any. The place is, in this order: the same code, if it
+is a candidate; the group that all candidates share; the division that all share, without a group;
+as a guess, which is counted, the place of the candidates in the division of the same number, else of
+the first candidate. A group or division of Rev. 2.1 has the candidates of its classes; a class
+without candidates has those of its group.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,96 +26,19 @@ import polars as pl
 from pipeline.seeds import Row, Seeds
 
 REVISIONS: Final = ("2", "2.1")
-DEFAULT_REVISION: Final = "2"  # of a code that comes without `nace_version`
+DEFAULT_REVISION: Final = "2"  # of a code without `nace_version`
 UNKNOWN: Final = "code inconnu"
 ABSENT: Final = "aucun code"
 
 # Working columns.
 DIVISION: Final = "nace_division"
-GROUP: Final = "nace_groupe"
-PUBLISHED: Final = "nace_publie"  # the code as the register wrote it
-OUTSIDE: Final = "sans_secteur"  # why a code gives no sector
-GUESSED: Final = "nace_devine"  # the sector is the first of several candidates
+GROUP: Final = "nace_group"
+PUBLISHED: Final = "nace_published"  # the code as published
+OUTSIDE: Final = "no_sector"  # the reason for a code without a sector
+GUESSED: Final = "nace_guessed"  # whether the sector was guessed
 
 _DOTTED: Final = r"^[0-9]{2}(\.[0-9]([0-9][0-9A-Z]?)?)?$"  # 01, 01.1, 01.11, 01.11Z, 01.110
 _PLAIN: Final = r"^[0-9]{4}[0-9A-Z]?$"  # 0111, 0111Z, 01110
-
-Codes = Mapping[str, Row]
-
-
-class SectorPlace(NamedTuple):
-    """Where a code belongs in Rev. 2: division, group, and whether that was guessed."""
-
-    division: str
-    groupe: str | None
-    guessed: bool = False
-
-
-def lookup(seeds: Seeds) -> pl.DataFrame:
-    """Every code of both revisions: `revision`, `code`, `nace_libelle`, DIVISION, GROUP, `secteur`,
-    `grand_secteur`, `sous_secteur`, GUESSED, OUTSIDE. One row a (revision, code)."""
-    sectors = {row["nace_division"]: row for row in seeds.tables["secteurs"]}
-    groups = {row["code"]: row["label_fr"] for row in seeds.tables["nace_groups"]}
-    places = {"2": _own_places(seeds), "2.1": _crossed_places(seeds)}
-    rows = [
-        _entry(revision, code, label, places[revision].get(code), sectors, groups)
-        for revision in REVISIONS
-        for code, label in _labels(seeds, revision).items()
-    ]
-    return pl.DataFrame(rows, schema=_LOOKUP, orient="row")
-
-
-def outside(seeds: Seeds, iso2: str) -> pl.DataFrame:
-    """Codes that the register of `iso2` uses outside NACE: `nu` (bare code), `raison`."""
-    rows = [row for row in seeds.tables["nace_hors"] if row["iso2"] == iso2]
-    return pl.DataFrame(
-        {"nu": [row["code"].upper() for row in rows], "raison": [row["raison"] for row in rows]},
-        schema={"nu": pl.String, "raison": pl.String},
-    )
-
-
-def attach(companies: pl.LazyFrame, lookup: pl.DataFrame, outside: pl.DataFrame) -> pl.LazyFrame:
-    """Add the labels and the working columns; write `nace_code` as `62.01`, `01.1` or `01`.
-
-    A code outside NACE or unknown has a null `nace_code`: what is served as one is one.
-    """
-    coded = companies.with_columns(
-        pl.col("nace_code").alias(PUBLISHED),
-        normalised(pl.col("nace_code")).alias("nace_code"),
-        pl.col("nace_version").fill_null(DEFAULT_REVISION).alias("revision"),
-        _bare(pl.col("nace_code")).alias("nu"),
-    )
-    known = lookup.lazy().with_columns(connu=True)
-    joined = coded.join(
-        known, left_on=["revision", "nace_code"], right_on=["revision", "code"], how="left"
-    ).join(outside.lazy(), on="nu", how="left")
-    why = (
-        pl.when(pl.col("connu"))
-        .then(pl.col(OUTSIDE))
-        .when(pl.col(PUBLISHED).is_not_null())
-        .then(pl.coalesce("raison", pl.lit(UNKNOWN)))
-        .otherwise(pl.lit(ABSENT))
-    )
-    return joined.with_columns(
-        why.alias(OUTSIDE),
-        pl.when(pl.col("connu")).then(pl.col("nace_code")).alias("nace_code"),
-        pl.col(GUESSED).fill_null(False),
-    ).drop("connu", "raison", "nu", "revision", "nace_version")
-
-
-def normalised(published: pl.Expr) -> pl.Expr:
-    """A published code as NACE writes it (`0111Z`: `01.11`); null if it is none."""
-    code = published.str.strip_chars().str.to_uppercase()
-    digits = code.str.replace_all(r"[^0-9]", "").str.head(4)
-    dotted = digits.str.head(2) + "." + digits.str.slice(2)
-    written = pl.when(digits.str.len_bytes() == 2).then(digits).otherwise(dotted)
-    return pl.when(code.str.contains(_DOTTED) | code.str.contains(_PLAIN)).then(written)
-
-
-def _bare(published: pl.Expr) -> pl.Expr:
-    return published.str.strip_chars().str.to_uppercase().str.replace_all(".", "", literal=True)
-
-
 _LOOKUP: Final = {
     "revision": pl.String,
     "code": pl.String,
@@ -124,6 +51,89 @@ _LOOKUP: Final = {
     GUESSED: pl.Boolean,
     OUTSIDE: pl.String,
 }
+
+Codes = Mapping[str, Row]
+
+
+class SectorPlace(NamedTuple):
+    """The place of a code in Rev. 2: division, group, and whether it was guessed."""
+
+    division: str
+    group: str | None
+    guessed: bool = False
+
+
+def lookup(seeds: Seeds) -> pl.DataFrame:
+    """The table of all codes of both revisions, one row per (revision, code).
+
+    Columns: `revision`, `code`, `nace_libelle`, DIVISION, GROUP, `secteur`, `grand_secteur`,
+    `sous_secteur`, GUESSED, OUTSIDE.
+    """
+    sectors = {row["nace_division"]: row for row in seeds.tables["secteurs"]}
+    groups = {row["code"]: row["label_fr"] for row in seeds.tables["nace_groups"]}
+    places = {"2": _own_places(seeds), "2.1": _crossed_places(seeds)}
+    rows = [
+        _entry(revision, code, label, places[revision].get(code), sectors, groups)
+        for revision in REVISIONS
+        for code, label in _labels(seeds, revision).items()
+    ]
+    return pl.DataFrame(rows, schema=_LOOKUP, orient="row")
+
+
+def outside(seeds: Seeds, iso2: str) -> pl.DataFrame:
+    """The codes outside NACE of the register of `iso2`: `bare_code`, `raison`."""
+    rows = [row for row in seeds.tables["nace_hors"] if row["iso2"] == iso2]
+    return pl.DataFrame(
+        {
+            "bare_code": [row["code"].upper() for row in rows],
+            "raison": [row["raison"] for row in rows],
+        },
+        schema={"bare_code": pl.String, "raison": pl.String},
+    )
+
+
+def add_sectors(
+    companies: pl.LazyFrame, lookup: pl.DataFrame, outside: pl.DataFrame
+) -> pl.LazyFrame:
+    """Add the labels and the working columns; write `nace_code` as `62.01`, `01.1` or `01`.
+
+    `nace_code` is null for a code that is unknown or outside NACE: every served code is a NACE code.
+    """
+    coded = companies.with_columns(
+        pl.col("nace_code").alias(PUBLISHED),
+        normalised(pl.col("nace_code")).alias("nace_code"),
+        pl.col("nace_version").fill_null(DEFAULT_REVISION).alias("revision"),
+        _bare(pl.col("nace_code")).alias("bare_code"),
+    )
+    known = lookup.lazy().with_columns(known=True)
+    joined = coded.join(
+        known, left_on=["revision", "nace_code"], right_on=["revision", "code"], how="left"
+    ).join(outside.lazy(), on="bare_code", how="left")
+    why = (
+        pl.when(pl.col("known"))
+        .then(pl.col(OUTSIDE))
+        .when(pl.col(PUBLISHED).is_not_null())
+        .then(pl.coalesce("raison", pl.lit(UNKNOWN)))
+        .otherwise(pl.lit(ABSENT))
+    )
+    return joined.with_columns(
+        why.alias(OUTSIDE),
+        pl.when(pl.col("known")).then(pl.col("nace_code")).alias("nace_code"),
+        pl.col(GUESSED).fill_null(False),
+    ).drop("known", "raison", "bare_code", "revision", "nace_version")
+
+
+def normalised(published: pl.Expr) -> pl.Expr:
+    """A published code in the notation of NACE (`0111Z`: `01.11`); null for any other text."""
+    code = published.str.strip_chars().str.to_uppercase()
+    digits = code.str.replace_all(r"[^0-9]", "").str.head(4)
+    dotted = digits.str.head(2) + "." + digits.str.slice(2)
+    written = pl.when(digits.str.len_bytes() == 2).then(digits).otherwise(dotted)
+    return pl.when(code.str.contains(_DOTTED) | code.str.contains(_PLAIN)).then(written)
+
+
+def _bare(published: pl.Expr) -> pl.Expr:
+    return published.str.strip_chars().str.to_uppercase().str.replace_all(".", "", literal=True)
 
 
 def _entry(
@@ -139,9 +149,9 @@ def _entry(
         division = place.division if place else code[:2]
         why = f"division {division} hors des secteurs"
         return (revision, code, label, None, None, None, None, None, False, why)
-    group = groups[place.groupe] if place.groupe else None
+    group = groups[place.group] if place.group else None
     shown = (sector["secteur"], sector["grand_secteur"], group)
-    return (revision, code, label, place.division, place.groupe, *shown, place.guessed, None)
+    return (revision, code, label, place.division, place.group, *shown, place.guessed, None)
 
 
 def _tables(seeds: Seeds, revision: str) -> tuple[Sequence[Row], Sequence[Row], Sequence[Row]]:
@@ -157,7 +167,7 @@ def _labels(seeds: Seeds, revision: str) -> dict[str, str]:
 
 
 def _own_places(seeds: Seeds) -> dict[str, SectorPlace]:
-    """Rev. 2: a code stands in its own division and group."""
+    """The places of Rev. 2: every code in its own division and group."""
     divisions, groups, classes = _tables(seeds, "2")
     return {
         **{row["code"]: SectorPlace(row["code"], None) for row in divisions},
@@ -167,7 +177,7 @@ def _own_places(seeds: Seeds) -> dict[str, SectorPlace]:
 
 
 def _crossed_places(seeds: Seeds) -> dict[str, SectorPlace]:
-    """Rev. 2.1: a code stands where the crosswalk leads."""
+    """The places of Rev. 2.1, through the crosswalk."""
     divisions, groups, classes = _tables(seeds, "2.1")
     homes = {
         row["code"]: SectorPlace(row["division"], row["group"]) for row in _tables(seeds, "2")[2]
@@ -206,18 +216,18 @@ def _preferred(
 def _settled(
     code: str, candidates: Sequence[str], homes: Mapping[str, SectorPlace]
 ) -> dict[str, SectorPlace]:
-    """The place of `code`, or nothing where there is no candidate."""
+    """The place of `code`; empty without candidates."""
     found = [homes[candidate] for candidate in candidates]
     if not found:
         return {}
     near = [place for place in found if place.division == code[:2]]
     place = _common(found) or (_common(near) or found[0])._replace(guessed=True)
-    return {code: place if len(code) > 2 else place._replace(groupe=None)}
+    return {code: place if len(code) > 2 else place._replace(group=None)}
 
 
 def _common(places: Sequence[SectorPlace]) -> SectorPlace | None:
-    """What all of `places` share: a group, else a division, else nothing."""
+    """The group that all of `places` share, else the division, else None."""
     if len({place.division for place in places}) != 1:
         return None
-    shared = len({place.groupe for place in places}) == 1
-    return places[0] if shared else places[0]._replace(groupe=None)
+    shared = len({place.group for place in places}) == 1
+    return places[0] if shared else places[0]._replace(group=None)

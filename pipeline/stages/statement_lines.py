@@ -1,13 +1,14 @@
-"""Statement lines: which are kept, and what a company's record takes from them.
+"""Statement lines: the selection of lines, and the fields of a company filled from them.
 
-A line that cannot be read, or is of no company of the input, is left out and counted; exact copies
-are one; the five last fiscal years of a company stay (contract E5). From these the record gets its
-years, and, where the register gave none, turnover, headcount, total assets and capital: the newest
-year that states the figure, by the codes of `seeds/roles.csv` in their order, and total assets also
-by label.
+A line that cannot be read, or whose company is not in the input, is left out and counted. Exact
+copies count once. The five last fiscal years of a company are kept (contract E5).
 
-What stays true: an amount is filled together with its year, currency and multiplier or not at all,
-so that a record never shows the year of one source beside the figure of another.
+The kept lines give a company its years and, where the register gave none, turnover, headcount,
+total assets and capital: from the newest year that states the figure, by the codes of
+`seeds/roles.csv` in their order; total assets also by label.
+
+Invariant: an amount is filled together with its year, currency and multiplier, or not at all. So a
+record never has the figure of one source and the year of another.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from pipeline.stages.rejections import EARLIEST, LATEST, REASON
 
 MOST_YEARS: Final = 5
 ROLES: Final = ("chiffre_affaires", "effectif", "total_actif", "capital_social")
-# Folded labels (contract B15) of total assets, where a register has labels and no codes.
+# Folded labels (contract B15) of total assets, for registers with labels and no codes.
 TOTAL_ASSETS: Final = (
     "total actif",
     "total de l actif",
@@ -34,11 +35,12 @@ TOTAL_ASSETS: Final = (
 NO_COMPANY: Final = "société absente"
 COPY: Final = "copie"
 TOO_OLD: Final = "exercice ancien"
-PRESENT: Final = "a_comptes"  # working column: the company has statement lines
+_PARTS: Final = ("valeur", "exercice", "devise")
+PRESENT: Final = "has_lines"  # working column: whether the company has statement lines
 LINES: Final = ("id", "exercice", "etat", "code", "libelle", "valeur", "devise", "ordre")
-_TYPED: Final = "bilan_actif"  # the statement where such a label is total assets
+_ASSETS: Final = "bilan_actif"  # the only statement in which such a label means total assets
 
-_FAULTS: Final[Mapping[str, pl.Expr]] = {
+FAULTS: Final[Mapping[str, pl.Expr]] = {
     "état inconnu": ~pl.col("etat").is_in(ETATS).fill_null(False),
     "exercice absent ou invraisemblable": ~pl.col("exercice")
     .is_between(EARLIEST, LATEST)
@@ -49,35 +51,35 @@ _FAULTS: Final[Mapping[str, pl.Expr]] = {
 }
 
 
-def mark(comptes: pl.LazyFrame, companies: pl.LazyFrame) -> pl.LazyFrame:
-    """Add `motif`: why a line is left out; null for a good one of a company in `companies`."""
-    known = companies.select("id", connue=pl.lit(True))
-    absent = pl.when(pl.col("connue").is_null()).then(pl.lit(NO_COMPANY))
-    faults = [pl.when(fault).then(pl.lit(name)) for name, fault in _FAULTS.items()]
+def add_reasons(comptes: pl.LazyFrame, companies: pl.LazyFrame) -> pl.LazyFrame:
+    """Add `motif`: the reason to leave a line out; null for a good line of one of `companies`."""
+    known = companies.select("id", known=pl.lit(True))
+    absent = pl.when(pl.col("known").is_null()).then(pl.lit(NO_COMPANY))
+    faults = [pl.when(fault).then(pl.lit(name)) for name, fault in FAULTS.items()]
     joined = comptes.join(known, on="id", how="left")
-    return joined.with_columns(pl.coalesce(absent, *faults).alias(REASON)).drop("connue")
+    return joined.with_columns(pl.coalesce(absent, *faults).alias(REASON)).drop("known")
 
 
-def distinct(marked: pl.LazyFrame) -> pl.LazyFrame:
-    """The good lines, exact copies once."""
+def drop_copies(marked: pl.LazyFrame) -> pl.LazyFrame:
+    """The good lines, without exact copies."""
     return marked.filter(pl.col(REASON).is_null()).select(list(LINES)).unique()
 
 
-def recent(distinct: pl.LazyFrame) -> pl.LazyFrame:
+def last_years(distinct: pl.LazyFrame) -> pl.LazyFrame:
     """The lines of the MOST_YEARS last fiscal years of each company."""
     age = pl.col("exercice").rank("dense", descending=True).over("id")
     return distinct.filter(age <= MOST_YEARS)
 
 
 def contradictions(lines: pl.LazyFrame) -> int:
-    """How many lines share company, year, statement, code and label with another of other value."""
+    """Count the lines that differ from another only in value or currency."""
     key = ["id", "exercice", "etat", "code", "libelle", "ordre"]
     alike = lines.group_by(key).len().filter(pl.col("len") > 1)
     return int(alike.select(pl.col("len").sum()).collect(engine="streaming").item())
 
 
 def facts(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
-    """What the kept `lines` say of each company that has some: its years, and a figure a role."""
+    """One row per company with `lines`: its years, and one figure per role."""
     figures = _figures(lines, seeds)
     joined = _years(lines)
     for role in ROLES:
@@ -85,7 +87,7 @@ def facts(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
     return joined
 
 
-def attach(companies: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
+def fill_from_statements(companies: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
     """Fill years, turnover, headcount, total assets and capital from the `facts`."""
     filled = (
         companies.join(facts, on="id", how="left")
@@ -101,9 +103,6 @@ def attach(companies: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
     return _years_of_figures(filled)
 
 
-_PARTS: Final = ("valeur", "exercice", "devise")
-
-
 def _years(lines: pl.LazyFrame) -> pl.LazyFrame:
     year = pl.col("exercice")
     return lines.group_by("id").agg(
@@ -112,21 +111,21 @@ def _years(lines: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _figures(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
-    """For each company and role the line that states it: newest year, then first code."""
+    """One line per company and role: of the newest year, then of the first code."""
     table = seeds.tables["roles"]
     roles = pl.LazyFrame(
         {
             "role": [row["role"] for row in table],
             "etat": [row["etat"] for row in table],
             "code": [row["code"] for row in table],
-            "rang": range(len(table)),
+            "rank": range(len(table)),
         }
     )
     by_code = lines.join(roles, on=["etat", "code"], how="inner")
     by_label = lines.filter(
-        (pl.col("etat") == _TYPED) & _folded(pl.col("libelle")).is_in(TOTAL_ASSETS)
-    ).with_columns(role=pl.lit("total_actif"), rang=pl.lit(len(table), dtype=pl.Int64))
-    order = ["id", "role", "exercice", "rang", "ordre", "valeur", "devise", "libelle"]
+        (pl.col("etat") == _ASSETS) & _folded(pl.col("libelle")).is_in(TOTAL_ASSETS)
+    ).with_columns(role=pl.lit("total_actif"), rank=pl.lit(len(table), dtype=pl.Int64))
+    order = ["id", "role", "exercice", "rank", "ordre", "valeur", "devise", "libelle"]
     newest_first = [name == "exercice" for name in order]
     return (
         pl.concat([by_code, by_label], how="diagonal")
@@ -137,7 +136,7 @@ def _figures(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
 
 
 def _folded(label: pl.Expr) -> pl.Expr:
-    """`shards.codec.folding.fold` for the letters that TOTAL_ASSETS is written in."""
+    """Fold a label as `shards.codec.folding.fold` does, for the letters of TOTAL_ASSETS."""
     bare = label.str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase()
     return bare.str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars()
 
@@ -148,7 +147,7 @@ def _of_role(figures: pl.LazyFrame, role: str) -> pl.LazyFrame:
 
 
 def _fill_turnover() -> list[pl.Expr]:
-    # A given ca_eur has a year and a currency of its own, which these would contradict.
+    # A given ca_eur has its own year and currency, which the statements would contradict.
     missing = pl.col("ca_last").is_null() & pl.col("ca_eur").is_null()
     return _fill(
         "chiffre_affaires",
@@ -188,14 +187,14 @@ def _fill(
 
 
 def _fill_staff() -> pl.Expr:
-    """A mean of full-time equivalents becomes a number of persons, to the nearest."""
+    """Round the mean number of full-time equivalents to a number of persons."""
     stated = pl.col("effectif_valeur").round()
     persons = pl.when(stated.is_between(0, 2**31 - 1)).then(stated).cast(pl.Int64)
     return pl.coalesce("effectif", persons).alias("effectif")
 
 
 def _years_of_figures(companies: pl.LazyFrame) -> pl.LazyFrame:
-    """Where there are no statements, the years are those of the figures given."""
+    """Take the years of the given figures for a company without statements."""
     first, second = pl.col("ca_year"), pl.col("exercice_actif")
     apart = (first != second).fill_null(False).cast(pl.Int64)
     given = pl.when(first.is_not_null() | second.is_not_null()).then(1 + apart)

@@ -1,10 +1,10 @@
-"""Text of registers, made clean: one Unicode form, no control character, no empty value.
+"""Text cleaning: one Unicode form, no control characters, no empty values.
 
-Every text column becomes NFC, each run of control characters and line separators one blank, and
-what is then blank is null. A text longer than its cap in CAPS is cut, and the row marked; a contact
-or an address that is longer becomes null instead, because a part of one leads nowhere (§2.1: "an
-approximate value is never returned"). Cleaning is idempotent. It never touches the inside of an
-identifier: that is trimmed, and refused later if it holds what cannot be printed.
+Every text becomes NFC; a run of control characters and line separators becomes one blank; a blank
+text becomes null. A text over its cap in CAPS is cut and its row marked. A contact or an address
+over its cap becomes null, because a part of one is useless (§2.1: "an approximate value is never
+returned"). Cleaning is idempotent. Identifiers are only trimmed; `rejections` refuses those that
+are not printable.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from typing import Final
 
 import polars as pl
 
-CUT: Final = "texte_coupe"  # working column: this row had a text over its cap
+CUT: Final = "text_cut"  # working column: whether the row had a text over its cap
 
-# Code points. A name in a European register has at most some 350.
+# Column -> most code points. Names in European registers have up to about 350.
 CAPS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "nom": 500,
@@ -38,8 +38,8 @@ CAPS: Final[Mapping[str, int]] = MappingProxyType(
 )
 WHOLE_OR_NULL: Final = frozenset({"site_web", "domaine", "email", "telephone", "url_registre"})
 _CONTROL: Final = r"[\p{Cc}\p{Zl}\p{Zp}]+"
-# A text that holds only these, no blank at an end, is clean as it is: NFC leaves these letters
-# alone, whatever stands beside them. Most texts are such, and are neither normalised nor copied.
+# A text of these characters only, without a blank at an end, is already clean: NFC never changes
+# them, whatever their neighbours. Most texts are such and are neither normalised nor copied.
 _TIDY: Final = r"\x20-\x7e\u00a1-\u02ff\u0388-\u03ff\u0400-\u0482\u048a-\u052f"
 _UNTIDY: Final = rf"[^{_TIDY}]|^ | $|^$"
 
@@ -64,7 +64,7 @@ def _tidy(name: str) -> pl.Expr:
 
 
 def _tidied(texts: pl.Series, kept_inside: bool) -> pl.Series:
-    """`texts`, of which the untidy ones are cleaned."""
+    """Clean the untidy ones of `texts`."""
     untidy = texts.str.contains(_UNTIDY).arg_true()
     if untidy.is_empty():
         return texts

@@ -1,4 +1,4 @@
-"""Activity codes: divisions by weight, classes within them, in the notations that registers use."""
+"""Activity codes: divisions by weight, classes within them, in the notations of registers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ import polars as pl
 from numpy.random import Generator
 
 from pipeline.seeds import Seeds, Table
-from pipeline.synth.random_draws import Choice, choice, some, where
+from pipeline.synth.random_draws import Choice, choice, null_unless, random_mask
 
-_ABSENT: Final = 0.05  # companies without a code
-_LABELLED: Final = 0.5  # with the activity in words
-_UNVERSIONED: Final = 0.2  # of the codes of Rev. 2
-# As precise as a class, a group, a division of Rev. 2; a class of Rev. 2.1.
-_LEVELS: Final = choice(["classe", "groupe", "division", "rev21"], [91.5, 4, 1.5, 3])
+_ABSENT: Final = 0.05  # share of companies without a code
+_LABELLED: Final = 0.5  # share with the activity in words
+_UNVERSIONED: Final = 0.2  # share of the codes of Rev. 2 without `nace_version`
+# The level of a code: a class, group or division of Rev. 2, or a class of Rev. 2.1.
+_LEVELS: Final = choice(["class", "group", "division", "rev21"], [91.5, 4, 1.5, 3])
 _REV21: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Classes by weight; `texts` has every class at each of _LEVELS, one list after the other."""
+    """Classes by weight; `texts` lists every class at each of _LEVELS, level after level."""
 
     classes: Choice
     texts: pl.Series
@@ -29,7 +29,7 @@ class Codes:
 
 
 class Coder:
-    """The classes of NACE with their weights, to be written as a country does."""
+    """The classes of NACE with their weights, for the notation of each country."""
 
     def __init__(self, base: Seeds, weights: Table, naf: Table) -> None:
         self._rows = base.tables["nace_classes"]
@@ -40,7 +40,7 @@ class Coder:
         self._weights = self._spread(of_division)
 
     def _spread(self, of_division: Mapping[str, float]) -> list[float]:
-        """The weight of a division over its classes, the first of them the commonest."""
+        """Spread the weight of a division over its classes, most on the first."""
         ranks: dict[str, int] = {}
         shares = []
         for row in self._rows:
@@ -72,15 +72,15 @@ class Coder:
         return Codes(choice(codes, self._weights), texts, pl.Series(labels))
 
 
-def drawn(codes: Codes, rng: Generator, count: int) -> dict[str, pl.Series]:
-    """`nace_code`, `nace_version` and `activite`."""
+def draw(codes: Codes, rng: Generator, count: int) -> dict[str, pl.Series]:
+    """Draw `nace_code`, `nace_version` and `activite`."""
     places = codes.classes.places(rng, count)
     levels = _LEVELS.places(rng, count)
-    known = ~some(rng, count, _ABSENT)
-    versioned = known & ((levels == _REV21) | ~some(rng, count, _UNVERSIONED))
+    known = ~random_mask(rng, count, _ABSENT)
+    versioned = known & ((levels == _REV21) | ~random_mask(rng, count, _UNVERSIONED))
     versions = pl.Series(["2", "2.1"])[(levels == _REV21).astype(np.int64)]
     return {
-        "nace_code": where(known, codes.texts[levels * len(codes.labels) + places]),
-        "nace_version": where(versioned, versions),
-        "activite": where(known & some(rng, count, _LABELLED), codes.labels[places]),
+        "nace_code": null_unless(known, codes.texts[levels * len(codes.labels) + places]),
+        "nace_version": null_unless(versioned, versions),
+        "activite": null_unless(known & random_mask(rng, count, _LABELLED), codes.labels[places]),
     }

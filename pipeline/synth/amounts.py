@@ -1,8 +1,8 @@
 """Figures and dates: headcount, turnover, capital, assets, correlated as in published accounts.
 
-Shares and shapes are those observed: half of the companies state no headcount, few have over 250
+Shares and shapes are as observed: half of the companies state no headcount, few have over 250
 persons (Pareto tail), turnover is lognormal around a median that grows with the headcount, most
-companies are young. Amounts are in the currency of the country and year, as a register publishes.
+companies are young. Amounts are in the currency of the country in that year, as published.
 """
 
 from typing import Final
@@ -13,33 +13,33 @@ from numpy.random import Generator
 
 from pipeline.stages.derived_fields import band
 from pipeline.synth.lexicon import YEARS, Profile
-from pipeline.synth.random_draws import Indices, Mask, Numbers, choice, some, where
+from pipeline.synth.random_draws import Indices, Mask, Numbers, choice, null_unless, random_mask
 
 _LAST_DAY: Final = np.datetime64("2026-10-31")
 _YEAR_DAYS: Final = 365.25
 _MEAN_AGE: Final = 9.5  # years
-_OLD: Final = 0.06  # of the companies, older than 25 years
+_OLD: Final = 0.06  # share of companies older than 25 years
 _DATED: Final = choice(["YYYY-MM-DD", "YYYY-MM", "YYYY", ""], [95, 1, 2, 2])
 
-_CLASSES: Final = choice(["inconnu", "0", "1", "10", "50", "250"], [45, 22, 29, 3.2, 0.64, 0.16])
+_CLASSES: Final = choice(["unknown", "0", "1", "10", "50", "250"], [45, 22, 29, 3.2, 0.64, 0.16])
 _LOWEST: Final = np.array([0, 0, 1, 10, 50, 250])
 _HIGHEST: Final = np.array([0, 0, 9, 49, 249, 150_000])
 _PARETO: Final = 1.22
-_BAND_ONLY: Final = 0.2  # of the stated headcounts, a band alone
+_BAND_ONLY: Final = 0.2  # share of stated headcounts with a band alone
 
 _OF_YEARS: Final = choice([str(year) for year in YEARS], [45, 35, 12, 5, 3])
 _SIGMA: Final = 1.9
-_MEDIANS: Final = (60_000.0, 40_000.0, 35_000.0)  # unknown headcount, none, each person
+_MEDIANS: Final = (60_000.0, 40_000.0, 35_000.0)  # headcount unknown, headcount 0, per person
 _MOST: Final = 4e11
 _NO_TURNOVER: Final = 0.06
 _NEGATIVE: Final = 0.0005
-_IN_EUROS: Final = 0.03  # the register gives euros itself
-_EUROS_ALONE: Final = 0.5  # of these, nothing else
+_IN_EUROS: Final = 0.03  # share with `ca_eur` as published
+_EUROS_ALONE: Final = 0.5  # share of these without another amount
 _MULTIPLIERS: Final = choice(["1", "1000", "1000000"], [85, 13, 2])
-_MILLIONS: Final = 5e6  # no smaller amount is published in millions
+_MILLIONS: Final = 5e6  # smallest amount published in millions
 _CENTS: Final = 0.3
 
-_ASSETS: Final = (0.26, 0.84)  # share with total assets: without, with turnover
+_ASSETS: Final = (0.26, 0.84)  # share with total assets, without and with turnover
 _CAPITAL: Final = 0.4
 _TIMES: Final = choice(
     ["1", "2", "5", "10", "0.1", "20", "50", "100", "3", "1000", "0"],
@@ -47,15 +47,15 @@ _TIMES: Final = choice(
 )
 _TIMES_NUMBERS: Final = _TIMES.values.cast(pl.Float64).to_numpy()
 _MULTIPLIER_NUMBERS: Final = 10 ** np.array([0, 3, 6])
-_QUOTED: Final = 0.0004
-_UNSAID: Final = 0.3  # whether it is quoted
+_LISTED: Final = 0.0004
+_LISTING_UNKNOWN: Final = 0.3
 
 
-def drawn(profile: Profile, rng: Generator, count: int) -> dict[str, pl.Series]:
-    """Dates, headcount, turnover, assets, capital and `est_cotee`."""
+def draw(profile: Profile, rng: Generator, count: int) -> dict[str, pl.Series]:
+    """Draw dates, headcount, turnover, assets, capital and `est_cotee`."""
     staff, stated = _staff(rng, count)
     years = _OF_YEARS.places(rng, count)
-    known = some(rng, count, profile.avec_ca)
+    known = random_mask(rng, count, profile.avec_ca)
     euros = _turnover(rng, staff, stated)
     return {
         "date_creation": _dates(rng, count),
@@ -63,12 +63,14 @@ def drawn(profile: Profile, rng: Generator, count: int) -> dict[str, pl.Series]:
         **_amounts(profile, rng, euros, known, years),
         **_assets(profile, rng, euros, known, years),
         **_capital(profile, rng, count),
-        "est_cotee": where(~some(rng, count, _UNSAID), some(rng, count, _QUOTED)),
+        "est_cotee": null_unless(
+            ~random_mask(rng, count, _LISTING_UNKNOWN), random_mask(rng, count, _LISTED)
+        ),
     }
 
 
 def _dates(rng: Generator, count: int) -> pl.Series:
-    old = some(rng, count, _OLD)
+    old = random_mask(rng, count, _OLD)
     age = np.where(old, 25 + rng.exponential(18, count), rng.exponential(_MEAN_AGE, count))
     days = _LAST_DAY - (np.minimum(age, 220) * _YEAR_DAYS).astype("timedelta64[D]")
     precision = _DATED.values.str.len_bytes()[_DATED.places(rng, count)]
@@ -77,10 +79,10 @@ def _dates(rng: Generator, count: int) -> pl.Series:
 
 
 def _staff(rng: Generator, count: int) -> tuple[Indices, Mask]:
-    """Headcounts, and where they are stated; 0 where they are not."""
+    """Draw headcounts (0 where not stated), and a mask of the stated ones."""
     classes = _CLASSES.places(rng, count)
     low, high = _LOWEST[classes], _HIGHEST[classes]
-    # The inverse of a Pareto distribution cut at both ends.
+    # Inverse transform of a Pareto distribution truncated at both ends.
     base = np.maximum(low, 1.0)
     tail = 1 - (base / (high + 1.0)) ** _PARETO
     drawn = base * (1 - rng.random(count) * tail) ** (-1 / _PARETO)
@@ -88,11 +90,11 @@ def _staff(rng: Generator, count: int) -> tuple[Indices, Mask]:
 
 
 def _headcount(rng: Generator, staff: Indices, stated: Mask) -> dict[str, pl.Series]:
-    alone = stated & some(rng, len(staff), _BAND_ONLY)
+    alone = stated & random_mask(rng, len(staff), _BAND_ONLY)
     bands = pl.select(band(pl.lit(pl.Series(staff)))).to_series()
     return {
-        "effectif": where(stated & ~alone, staff),
-        "tranche_effectif": where(alone, bands),
+        "effectif": null_unless(stated & ~alone, staff),
+        "tranche_effectif": null_unless(alone, bands),
     }
 
 
@@ -101,8 +103,8 @@ def _turnover(rng: Generator, staff: Indices, stated: Mask) -> Numbers:
     median = np.where(stated, np.where(staff == 0, nobody, each * staff), unknown)
     count = len(staff)
     euros = np.minimum(median * np.exp(_SIGMA * rng.standard_normal(count)), _MOST)
-    euros[some(rng, count, _NO_TURNOVER)] = 0
-    signed: Numbers = np.where(some(rng, count, _NEGATIVE), -euros, euros)
+    euros[random_mask(rng, count, _NO_TURNOVER)] = 0
+    signed: Numbers = np.where(random_mask(rng, count, _NEGATIVE), -euros, euros)
     return signed
 
 
@@ -113,17 +115,17 @@ def _amounts(
     local = euros * np.array(profile.taux)[years]
     scale = _MULTIPLIER_NUMBERS[_MULTIPLIERS.places(rng, count)]
     scale[(scale > 1000) & (np.abs(local) < _MILLIONS)] = 1
-    places = np.where(some(rng, count, _CENTS), 100.0, 1.0)
+    places = np.where(random_mask(rng, count, _CENTS), 100.0, 1.0)
     last = np.round(local / scale * places) / places + 0.0
-    given = known & some(rng, count, _IN_EUROS)
-    published = known & ~(given & some(rng, count, _EUROS_ALONE))
+    given = known & random_mask(rng, count, _IN_EUROS)
+    published = known & ~(given & random_mask(rng, count, _EUROS_ALONE))
     exact = np.round(last * scale / np.array(profile.taux)[years], 2)
     return {
-        "ca_eur": where(given, exact),
-        "ca_last": where(published, last),
-        "ca_mult": where(published, scale),
-        "ca_devise": where(published, pl.Series(profile.devises)[years]),
-        "ca_year": where(known, np.array(YEARS)[years]),
+        "ca_eur": null_unless(given, exact),
+        "ca_last": null_unless(published, last),
+        "ca_mult": null_unless(published, scale),
+        "ca_devise": null_unless(published, pl.Series(profile.devises)[years]),
+        "ca_year": null_unless(known, np.array(YEARS)[years]),
     }
 
 
@@ -134,19 +136,21 @@ def _assets(
     without, beside = _ASSETS
     stated = rng.random(count) < np.where(known, beside, without)
     total = (np.abs(euros) + 2000) * np.exp(rng.normal(-0.2, 0.9, count))
-    scale = np.where(some(rng, count, 0.1), 1000, 1)
+    scale = np.where(random_mask(rng, count, 0.1), 1000, 1)
     return {
-        "total_actif_last": where(stated, np.round(total * np.array(profile.taux)[years] / scale)),
-        "exercice_actif": where(stated, np.array(YEARS)[years]),
-        "devise": where(stated, pl.Series(profile.devises)[years]),
-        "unite_mult": where(stated, scale),
+        "total_actif_last": null_unless(
+            stated, np.round(total * np.array(profile.taux)[years] / scale)
+        ),
+        "exercice_actif": null_unless(stated, np.array(YEARS)[years]),
+        "devise": null_unless(stated, pl.Series(profile.devises)[years]),
+        "unite_mult": null_unless(stated, scale),
     }
 
 
 def _capital(profile: Profile, rng: Generator, count: int) -> dict[str, pl.Series]:
-    stated = some(rng, count, _CAPITAL)
+    stated = random_mask(rng, count, _CAPITAL)
     amount = np.round(profile.capital * _TIMES_NUMBERS[_TIMES.places(rng, count)], 2)
     return {
-        "capital_social": where(stated, amount),
-        "capital_devise": where(stated, pl.repeat(profile.devise, count, eager=True)),
+        "capital_social": null_unless(stated, amount),
+        "capital_devise": null_unless(stated, pl.repeat(profile.devise, count, eager=True)),
     }

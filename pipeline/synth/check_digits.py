@@ -1,8 +1,9 @@
-"""Check digits of the registers, over whole columns: from a stem, the digits before, to its check.
+"""Check digits of the registers, computed over whole columns.
 
-A rule takes the stems as int64 and returns the check digit of each, or 10 where a stem has none and
-the register never gives it out. The rules are those of python-stdnum, to which the tests hold them;
-Slovakia and Lithuania, which it does not know, follow `id_check_digit` of `seeds/pays.csv`.
+A rule takes stems (the digits before the check digit) as int64 and returns their check digits, or
+10 for a stem without one, which the register never issues. The rules are those of python-stdnum,
+and the tests compare the two; Slovakia and Lithuania, which it lacks, follow `id_check_digit` of
+`seeds/pays.csv`.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ def _digit(stems: Stems, from_right: int) -> Stems:
 
 
 def _weighted(stems: Stems, weights: tuple[int, ...]) -> Stems:
-    """The sum of the digits times `weights`; the last weight is of the last digit."""
+    """The sum of digits times `weights`; the last weight belongs to the last digit."""
     total = np.zeros_like(stems)
     for place, weight in enumerate(reversed(weights)):
         total += weight * _digit(stems, place)
@@ -30,17 +31,17 @@ def _weighted(stems: Stems, weights: tuple[int, ...]) -> Stems:
 
 
 def _complement(*weights: int) -> Rule:
-    """What is missing to a multiple of 11; 10 is never given out."""
+    """The complement to a multiple of 11; a stem with 10 is never issued."""
     return lambda stems: -_weighted(stems, weights) % 11
 
 
 def _complement_or_zero(*weights: int) -> Rule:
-    """The same, 10 written 0."""
+    """The complement to a multiple of 11, with 10 written as 0."""
     return lambda stems: -_weighted(stems, weights) % 11 % 10
 
 
 def _twice(first: tuple[int, ...], second: tuple[int, ...]) -> Rule:
-    """The remainder by 11; where that is 10, by other weights; where it is 10 again, 0."""
+    """The remainder modulo 11; where it is 10, with the `second` weights; where it is 10 again, 0."""
 
     def rule(stems: Stems) -> Stems:
         once = _weighted(stems, first) % 11
@@ -74,7 +75,7 @@ def _iso_7064(digits: int) -> Rule:
 
 
 def _ico(stems: Stems) -> Stems:
-    """The common rule of the Czech and Slovak IČO."""
+    """The rule of the Czech and Slovak IČO."""
     check = -_weighted(stems, (8, 7, 6, 5, 4, 3, 2)) % 11
     return np.where(check == 0, 1, check) % 10
 
@@ -84,7 +85,7 @@ def _latvian(stems: Stems) -> Stems:
 
 
 def _belgian(stems: Stems) -> Stems:
-    """Two digits."""
+    """The Belgian check of two digits: 97 minus the remainder modulo 97."""
     return 97 - stems % 97
 
 
@@ -110,14 +111,14 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "SK": _ico,
     }
 )
-# Rules by which some stems have no check digit: of ten stems that differ in the last digit only,
-# at most one, because the weight of that digit has an inverse modulo 11.
+# Rules under which some stems have no check digit: at most one of ten stems that differ only in the
+# last digit, because the weight of that digit has an inverse modulo 11.
 GAPPED: Final = frozenset({"CH", "DK", "FI", "LV", "NO"})
-PER_TEN: Final = 9  # stems of ten that surely have one
+PER_TEN: Final = 9  # stems of ten that certainly have a check digit
 
 
 def valid_stems(counters: Stems, rule: Rule) -> Stems:
-    """The stems of a GAPPED register by number: nine of each ten, none without a check."""
+    """The stems of a GAPPED register by number: nine of each ten, all with a check digit."""
     tens, last = np.divmod(counters, PER_TEN)
     missing = np.full_like(counters, 10)
     for digit in range(10):

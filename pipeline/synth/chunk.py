@@ -1,4 +1,4 @@
-"""One chunk of a country: its companies, and the statement lines of some of them, as frames."""
+"""One chunk of a country: its companies and their statement lines, as frames."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,14 +9,14 @@ import polars as pl
 from pipeline.canonical import COMPANIES
 from pipeline.synth import activities, amounts, contacts, identifiers, names, places, statements
 from pipeline.synth.lexicon import Profile, World
-from pipeline.synth.random_draws import generator, some, where
+from pipeline.synth.random_draws import generator, null_unless, random_mask
 
-_DESCRIBED: Final = 0.02
+_DESCRIBED: Final = 0.02  # share of companies with a description
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Rows `start` … `start + rows` - 1 of the `total` of a country; `number` counts its chunks."""
+    """Rows `start` to `start + rows - 1` of the `total` of a country; `number` counts its chunks."""
 
     iso2: str
     number: int
@@ -28,14 +28,14 @@ class Chunk:
 
 
 def companies(chunk: Chunk, world: World) -> pl.DataFrame:
-    """The companies, in the order of the canonical schema; what is not drawn is left out."""
+    """Draw the companies, in canonical columns; columns that are not drawn are left out."""
     profile = world.profile(chunk.iso2)
     draw = {
         subject: generator(chunk.seed, profile.place, chunk.number, subject)
         for subject in ("names", "activities", "places", "figures", "contacts")
     }
     rows = np.arange(chunk.start, chunk.start + chunk.rows)
-    bodies, named = names.drawn(profile, world.gabarits, draw["names"], chunk.rows)
+    bodies, named = names.draw(profile, world.gabarits, draw["names"], chunk.rows)
     columns = {
         "iso2": pl.repeat(chunk.iso2, chunk.rows, eager=True),
         "id": identifiers.ids(
@@ -43,25 +43,29 @@ def companies(chunk: Chunk, world: World) -> pl.DataFrame:
         ),
         **named,
         "statut": profile.statuts.draw(draw["figures"], chunk.rows),
-        **activities.drawn(profile.codes, draw["activities"], chunk.rows),
-        **places.drawn(profile, draw["places"], chunk.rows),
-        **amounts.drawn(profile, draw["figures"], chunk.rows),
-        **contacts.drawn(profile, bodies, draw["contacts"]),
+        **activities.draw(profile.codes, draw["activities"], chunk.rows),
+        **places.draw(profile, draw["places"], chunk.rows),
+        **amounts.draw(profile, draw["figures"], chunk.rows),
+        **contacts.draw(profile, bodies, draw["contacts"]),
     }
-    columns["description"] = where(
-        some(draw["contacts"], chunk.rows, _DESCRIBED), columns["activite"]
+    columns["description"] = null_unless(
+        random_mask(draw["contacts"], chunk.rows, _DESCRIBED), columns["activite"]
     )
     return pl.DataFrame({name: columns[name] for name in COMPANIES if name in columns})
 
 
 def lines(chunk: Chunk, part: int, companies: pl.DataFrame, world: World) -> pl.DataFrame:
-    """The statement lines of the share `chunk.comptes` of `companies`, part `part` of the chunk."""
+    """Draw the statement lines of a share `chunk.comptes` of `companies`.
+
+    Args:
+        part: the number of this slice of the chunk, which seeds its generator.
+    """
     profile = world.profile(chunk.iso2)
     rng = generator(chunk.seed, profile.place, chunk.number, "statements", part)
-    kept = companies.filter(pl.Series(some(rng, companies.height, chunk.comptes)))
-    return statements.drawn(kept, profile, world.lines, rng)
+    kept = companies.filter(pl.Series(random_mask(rng, companies.height, chunk.comptes)))
+    return statements.draw(kept, profile, world.lines, rng)
 
 
 def _shift(seed: int, profile: Profile) -> int:
-    """Where the identifiers of a country begin; the same in all its chunks."""
+    """The offset of the identifiers of a country, the same in all its chunks."""
     return int(generator(seed, profile.place, 0, "identifiers").integers(0, 2**31))

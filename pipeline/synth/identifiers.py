@@ -1,8 +1,8 @@
-"""Identifiers of a register: unique by construction, of its format, with its check digit.
+"""Identifiers of a register: unique by construction, in its format, with its check digit.
 
-A country's rows are dealt to the segments of `seeds/identifiants.csv` (prefix, range, share), and
-inside a segment a number is reached by an affine permutation of its range. So two rows never share
-an identifier, no row needs to know of another, and prefixes of every length have every selectivity.
+The rows of a country are distributed over the segments of `seeds/identifiants.csv` (prefix, range,
+share). Within a segment, an affine permutation of the range gives the number. So two rows never
+share an identifier, rows are independent, and prefixes of every length have every selectivity.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,24 @@ import polars as pl
 from pipeline.errors import BuildError
 from pipeline.seeds import Row
 from pipeline.synth.check_digits import GAPPED, PER_TEN, RULES, valid_stems
-from pipeline.synth.random_draws import Indices, by_group, joined, padded
+from pipeline.synth.random_draws import Indices, by_group, concat, zero_padded
 
 _GOLDEN: Final = 0.6180339887498949
-# Spanish control characters of organisations that have a letter instead of a digit.
+# Spanish control letters, for kinds of organisations that have a letter instead of a digit.
 _SPANISH_LETTERS: Final = pl.Series(list("JABCDEFGHI"))
 _SPANISH_LETTERED: Final = frozenset("NPQRSW")
-# The rule of the Austrian check letter is not published; these are the letters in use.
+# The rule of the Austrian check letter is not public; these are the letters in use.
 _AUSTRIAN_LETTERS: Final = pl.Series(list("abdfghikmpstvwxyz"))
+_BEFORE_CHECK: Final[Mapping[str, str]] = {"FI": "-"}
+_CHECK_WIDTH: Final[Mapping[str, int]] = {"BE": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Numbers `bas` to `haut` of `largeur` digits (0: as many as it takes) after `debut`."""
+    """A row of `identifiants.csv`: numbers `bas` to `haut` between `debut` and `fin`.
+
+    The numbers have `largeur` digits (0: as many as they need).
+    """
 
     debut: str
     bas: int
@@ -43,7 +48,7 @@ class Segment:
 
 
 def segments(rows: Sequence[Row], iso2: str) -> tuple[Segment, ...]:
-    """The segments of a country; where stems lack a check digit, counted in nines of ten."""
+    """The segments of a country; in a GAPPED register, nine of ten numbers count."""
     found = tuple(
         Segment(
             row["debut"],
@@ -70,11 +75,11 @@ def segments(rows: Sequence[Row], iso2: str) -> tuple[Segment, ...]:
     )
 
 
-def dealt(parts: Sequence[Segment], total: int, iso2: str) -> Indices:
-    """How many of `total` identifiers each segment gives: by weight, never more than it has.
+def share_out(parts: Sequence[Segment], total: int, iso2: str) -> Indices:
+    """Share `total` identifiers out to the segments, by weight and within their sizes.
 
     Raises:
-        BuildError: the register has fewer identifiers than that.
+        BuildError: more companies than the register has identifiers.
     """
     sizes = np.array([part.size for part in parts], dtype=np.int64)
     if total > sizes.sum():
@@ -85,7 +90,7 @@ def dealt(parts: Sequence[Segment], total: int, iso2: str) -> Indices:
     weights = np.array([part.poids for part in parts])
     bounds = np.round(np.cumsum(weights) / weights.sum() * total).astype(np.int64)
     counts: Indices = np.minimum(np.diff(bounds, prepend=0), sizes)
-    for place in range(len(parts)):  # what a full segment could not give, the first with room do
+    for place in range(len(parts)):  # the rest of full segments goes to the first with room
         counts[place] += min(total - counts.sum(), sizes[place] - counts[place])
     return counts
 
@@ -94,9 +99,9 @@ def ids(iso2: str, parts: Sequence[Segment], rows: Indices, total: int, shift: i
     """The identifiers of `rows` (numbers below `total`) of a country.
 
     Args:
-        shift: any number; another gives other identifiers to the same rows.
+        shift: the offset of the permutation; another one gives the same rows other identifiers.
     """
-    ends = np.cumsum(dealt(parts, total, iso2))
+    ends = np.cumsum(share_out(parts, total, iso2))
     places = _permuted(rows, total, shift)
     of_segment = np.searchsorted(ends, places, side="right")
 
@@ -112,15 +117,15 @@ def _written(iso2: str, part: Segment, inside: Indices, shift: int) -> pl.Series
     rule = RULES.get(iso2)
     digits = "".join(filter(str.isdigit, part.debut))
     if rule is None:
-        text = joined([part.debut, padded(numbers, part.largeur), part.fin])
-        return joined([text, _AUSTRIAN_LETTERS[numbers * 5 % 17]]) if iso2 == "AT" else text
+        text = concat([part.debut, zero_padded(numbers, part.largeur), part.fin])
+        return concat([text, _AUSTRIAN_LETTERS[numbers * 5 % 17]]) if iso2 == "AT" else text
     if iso2 in GAPPED:
         head = int(digits or 0) * 10**part.largeur
         stems = valid_stems(numbers + head // 10 * PER_TEN, rule)
         numbers = stems - head
     stems = _stems(digits, part, numbers)
-    return joined(
-        [part.debut, padded(numbers, part.largeur), part.fin, *_check(iso2, part, rule(stems))]
+    return concat(
+        [part.debut, zero_padded(numbers, part.largeur), part.fin, *_check(iso2, part, rule(stems))]
     )
 
 
@@ -133,11 +138,7 @@ def _stems(digits: str, part: Segment, numbers: Indices) -> Indices:
 def _check(iso2: str, part: Segment, checks: Indices) -> Sequence[str | pl.Series]:
     if iso2 == "ES" and part.debut[0] in _SPANISH_LETTERED:
         return [_SPANISH_LETTERS[checks]]
-    return [_BEFORE_CHECK.get(iso2, ""), padded(checks, _CHECK_WIDTH.get(iso2, 1))]
-
-
-_BEFORE_CHECK: Final[Mapping[str, str]] = {"FI": "-"}
-_CHECK_WIDTH: Final[Mapping[str, int]] = {"BE": 2}
+    return [_BEFORE_CHECK.get(iso2, ""), zero_padded(checks, _CHECK_WIDTH.get(iso2, 1))]
 
 
 def _permuted(numbers: Indices, size: int, shift: int) -> Indices:

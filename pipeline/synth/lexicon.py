@@ -1,8 +1,8 @@
-"""What the tables of `seeds/` say about a country, ready to be drawn from.
+"""The tables of `seeds/` for synthetic companies, as weighted choices.
 
-Read once a process. A country's profile holds its languages, forms, towns, states, activity codes
-and shares; a language's lexicon its words by rank (the first of the table is the commonest) and the
-fragments of which rare words are made.
+They are read once per process. The profile of a country holds its languages, forms, towns,
+statuses, activity codes and shares. The lexicon of a language holds its words by rank (the table
+lists the most common first) and the fragments of rare words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +20,7 @@ from pipeline.seeds import Row, Seeds, Table
 from pipeline.stages.money import EURO
 from pipeline.synth import activities, identifiers
 from pipeline.synth.random_draws import Choice, choice, zipf
+from seeds import TABLES
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "vocabulaire": ("langue", "genre", "mot"),
@@ -34,10 +35,11 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "naf": ("code_naf", "code_nace"),
     "frc": ("etat", "code", "libelle", "ordre"),
 }
-YEARS: Final = (2025, 2024, 2023, 2022, 2021)  # fiscal years, the newest first
+_BY_COUNTRY: Final = ("profils", "langues", "formes", "statuts", "villes", "identifiants")
+YEARS: Final = (2025, 2024, 2023, 2022, 2021)  # fiscal years, newest first
 _VOWELS: Final = frozenset("aeiouyøæœаъоуеиюяαεηιουω")
-_SLOPE: Final = 0.9  # of the rank of a common word
-_FLAT: Final = 0.5  # of the rank of a surname
+_WORD_SLOPE: Final = 0.9  # of the Zipf law of common words
+_SURNAME_SLOPE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +55,21 @@ class Lexicon:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A country. `devises` and `taux` (units for one euro) are of YEARS, in their order."""
+    """The profile of a country.
+
+    Attributes:
+        place: its row in `pays.csv`, part of the seed.
+        before: the text of each legal form before the name; `after`: the text after it.
+        devises: its currency in each of YEARS; `taux`: units of it for one euro.
+    """
 
     iso2: str
-    place: int  # in pays.csv: part of the seed
+    place: int
     synthetic_n: int
     languages: Choice
     lexicons: tuple[Lexicon, ...]
     forms: Choice
-    before: pl.Series  # what stands before and after the name, a form
+    before: pl.Series
     after: pl.Series
     statuts: Choice
     villes: Choice
@@ -93,15 +101,15 @@ class World:
 
 
 @cache
-def world() -> World:
-    """The tables, read and made ready.
+def load() -> World:
+    """Read the tables.
 
     Raises:
-        SeedError: a table is missing or cannot be used.
+        SeedError: a table that is missing or cannot be used.
     """
     base = seeds.read()
     tables = {
-        name: seeds.table(seeds.SEEDS / f"{name}.csv", columns) for name, columns in COLUMNS.items()
+        name: seeds.read_table(TABLES / f"{name}.csv", columns) for name, columns in COLUMNS.items()
     }
     lexicons = _lexicons(tables["vocabulaire"])
     codes = activities.Coder(base, tables["poids_secteurs"], tables["naf"])
@@ -124,7 +132,7 @@ def _lexicons(words: Table) -> dict[str, Lexicon]:
 
 
 def _lexicon(courant: list[str], nom: list[str]) -> Lexicon:
-    """Rare words begin as one word and end as another, so that they look like the language."""
+    """Collect words and their fragments; a rare word joins fragments of several words."""
     starts, middles, ends = [], [], []
     for word in filter(str.isalpha, courant + nom):
         begins = [place for place in range(1, len(word)) if _opens(word, place)]
@@ -132,14 +140,14 @@ def _lexicon(courant: list[str], nom: list[str]) -> Lexicon:
         middles += [word[place:end] for place, end in pairwise(begins)]
         ends += [word[place:] for place in begins[-2:]]
     return Lexicon(
-        zipf([word.capitalize() for word in courant], _SLOPE),
-        zipf([word.capitalize() for word in nom], _FLAT),
+        zipf([word.capitalize() for word in courant], _WORD_SLOPE),
+        zipf([word.capitalize() for word in nom], _SURNAME_SLOPE),
         *(pl.Series(list(dict.fromkeys(parts))) for parts in (starts, middles, ends)),
     )
 
 
 def _opens(word: str, place: int) -> bool:
-    """Whether a syllable begins there: a consonant between two vowels, or after one."""
+    """Whether a syllable begins at `place`: a consonant after a vowel."""
     before, after = (normalize("NFKD", word[at])[0] in _VOWELS for at in (place - 1, place))
     return before and not after
 
@@ -185,14 +193,11 @@ def _profile(
     )
 
 
-_BY_COUNTRY: Final = ("profils", "langues", "formes", "statuts", "villes", "identifiants")
-
-
 def of_country(name: str, table: Table, iso2: str) -> Sequence[Row]:
     """The rows of a country.
 
     Raises:
-        SeedError: there is none.
+        SeedError: a table without a row of the country.
     """
     rows = [row for row in table if row["iso2"] == iso2]
     if not rows:
@@ -205,7 +210,7 @@ def _weights(rows: Sequence[Row]) -> list[float]:
 
 
 def _devise(row: Row, devise: str, year: int) -> str:
-    """The currency of accounts of a year: the one before the euro, until it was given up."""
+    """The currency of accounts of a year; before the adoption of the euro, the old one."""
     return row["ancienne_devise"] if row["jusqu_en"] and year <= int(row["jusqu_en"]) else devise
 
 
@@ -213,7 +218,7 @@ def rate(base: Seeds, devise: str, year: int) -> float:
     """Units of a currency for one euro.
 
     Raises:
-        SeedError: the table has no such currency and year.
+        SeedError: a currency and year without a rate.
     """
     if devise == EURO:
         return 1.0

@@ -1,7 +1,7 @@
-"""Names of companies: patterns of words, rare words without end, the legal form around them.
+"""Names of companies: patterns of words, an unlimited supply of rare words, legal forms.
 
-A name is drawn in four steps: its language, its pattern, the words in it, its form and case. Rare
-words are the beginning of one word, some middles and the end of another, so the number of distinct
+A name is drawn in four steps: its language, its pattern, its words, its form and case. A rare word
+joins the beginning of one word, some middles and the end of another. So the number of distinct
 words grows with the number of companies, as in a register, and substrings of every length have
 every selectivity.
 """
@@ -20,38 +20,42 @@ from pipeline.synth.random_draws import (
     Choice,
     Indices,
     by_group,
-    joined,
-    some,
-    where,
+    concat,
+    null_unless,
+    random_mask,
     zipf,
 )
 
-REPEATED: Final = 0.03  # of the names are those of another company
-_MINUSCULE: Final = 0.01
-# Rare words have Lomax ranks: the first _EVEN are about as frequent, then each rank is rarer, by a
-# tail so long that n companies have about n^_TAIL different words (Estonia: 0.65 each at 300 000).
+REPEATED: Final = 0.03  # share of names that another company has too
+_LOWER_CASE: Final = 0.01
+# Rare words have Lomax ranks: the first _EVEN are about equally frequent, then frequency falls with
+# a tail so long that n companies have about n^_TAIL different words (Estonia: 0.65 at 300 000).
 _EVEN: Final = 5_000
 _TAIL: Final = 0.45
 _LAST: Final = 2.0**52
 _NUMBERS: Final = zipf([str(number) for number in (*range(1, 1000), *range(1990, 2030))])
 
 
-def drawn(
+def draw(
     profile: Profile, gabarits: Choice, rng: Generator, count: int
 ) -> tuple[pl.Series, dict[str, pl.Series]]:
-    """The names without their legal form; `nom`, in the case of the register, and `forme`."""
+    """Draw names.
+
+    Returns:
+        The names without their legal form, and the columns `nom` and `forme`.
+    """
     bodies = _bodies(profile, gabarits, rng, count)
     forms = profile.forms.places(rng, count)
-    name = joined([profile.before[forms], bodies, profile.after[forms]])
+    name = concat([profile.before[forms], bodies, profile.after[forms]])
     case = rng.random(count)
-    upper = where(case < profile.majuscules, name.str.to_uppercase())
-    lower = where(case > 1 - _MINUSCULE, name.str.to_lowercase())
+    upper = null_unless(case < profile.majuscules, name.str.to_uppercase())
+    lower = null_unless(case > 1 - _LOWER_CASE, name.str.to_lowercase())
     columns = {
         "nom": pl.select(pl.coalesce(upper, lower, name)).to_series(),
         "forme": profile.forms.values[forms],
     }
     others = rng.integers(0, count, count)
-    kept = np.where(some(rng, count, REPEATED), others, np.arange(count))
+    kept = np.where(random_mask(rng, count, REPEATED), others, np.arange(count))
     return bodies[kept], {key: column[kept] for key, column in columns.items()}
 
 
@@ -74,7 +78,7 @@ Word = Callable[[Generator, int], pl.Series]
 
 
 def _words(lexicon: Lexicon, villes: Choice) -> Mapping[str, Word]:
-    """What each field of a pattern is filled with."""
+    """The generator of each field of a pattern."""
     return {
         "courant": lexicon.courant.draw,
         "nom": lexicon.nom.draw,
@@ -86,17 +90,17 @@ def _words(lexicon: Lexicon, villes: Choice) -> Mapping[str, Word]:
 
 
 def rare(lexicon: Lexicon, rng: Generator, count: int) -> pl.Series:
-    """Words made of fragments: the k-th word of a language is spelt by the digits of k."""
+    """Draw rare words: the digits of k select the fragments of the k-th word of a language."""
     drawn = _EVEN * (rng.random(count) ** (-1 / _TAIL) - 1)
     rank = np.minimum(drawn, _LAST).astype(np.int64)
     rank, start = np.divmod(rank, len(lexicon.starts))
     rank, end = np.divmod(rank, len(lexicon.ends))
     second, first = np.divmod(rank, len(lexicon.middles))
     middles = (
-        where(some, lexicon.middles[part % len(lexicon.middles)]).fill_null("")
+        null_unless(some, lexicon.middles[part % len(lexicon.middles)]).fill_null("")
         for part, some in ((first, rank > 0), (second, second > 0))
     )
-    return joined([lexicon.starts[start], *middles, lexicon.ends[end]])
+    return concat([lexicon.starts[start], *middles, lexicon.ends[end]])
 
 
 def _filled(pattern: str, words: Mapping[str, Word], rng: Generator, count: int) -> pl.Series:
@@ -106,4 +110,4 @@ def _filled(pattern: str, words: Mapping[str, Word], rng: Generator, count: int)
             parts.append(literal)
         if field:
             parts.append(words[field](rng, count))
-    return joined(parts)
+    return concat(parts)

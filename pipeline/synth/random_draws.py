@@ -1,9 +1,8 @@
-"""Chance, made repeatable: generators by place, weighted choices, texts written by a pattern.
+"""Repeatable random draws: seeded generators, weighted choices, texts by pattern.
 
-A generator belongs to one (seed, country, chunk, subject): a change in how names are drawn moves no
-date, and no chunk knows of another. Everything works on whole columns, never on a row; and on
-Series rather than by expressions, because names are made of many short columns and a query costs
-half a millisecond each.
+A generator belongs to one (seed, country, chunk, subject), so a change in the drawing of names
+changes no date, and chunks are independent. Functions work on whole columns, and on Series instead
+of expressions: names consist of many short columns, and a query costs half a millisecond.
 """
 
 import re
@@ -21,7 +20,7 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
 
-# The place of a subject is part of its seed: a new one goes to the end.
+# The position of a subject is part of its seed: append new ones.
 SUBJECTS: Final = (
     "identifiers",
     "names",
@@ -36,29 +35,29 @@ _RUNS: Final = re.compile(r"(#+|@)")
 
 
 def generator(seed: int, country: int, chunk: int, subject: str, part: int = 0) -> Generator:
-    """The generator of a subject in a chunk of a country, or in a part of the chunk."""
+    """The generator of a subject in a chunk of a country, or in a part of a chunk."""
     place = (country, chunk, SUBJECTS.index(subject), part)
     return Generator(PCG64(SeedSequence(seed, spawn_key=place)))
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Values, and how often each is drawn: `bounds` are the cumulated shares, the last is 1."""
+    """Weighted values; `bounds` are the cumulative shares, the last is 1."""
 
     values: pl.Series
     bounds: Numbers
 
     def places(self, rng: Generator, count: int) -> Indices:
-        """Where the values drawn stand in `values`."""
+        """Draw `count` positions in `values`."""
         return np.searchsorted(self.bounds, rng.random(count), side="right")
 
     def draw(self, rng: Generator, count: int) -> pl.Series:
-        """`count` values."""
+        """Draw `count` values."""
         return self.values[self.places(rng, count)]
 
 
 def choice(values: Sequence[str] | pl.Series, weights: ArrayLike) -> Choice:
-    """Values drawn in proportion to `weights`."""
+    """A choice in proportion to `weights`."""
     total = np.cumsum(np.asarray(weights, dtype=np.float64))
     bounds = total / total[-1]
     bounds[-1] = 1.0
@@ -66,23 +65,23 @@ def choice(values: Sequence[str] | pl.Series, weights: ArrayLike) -> Choice:
 
 
 def zipf(values: Sequence[str], slope: float = 1.0) -> Choice:
-    """Values drawn by their rank: the n-th is n^slope times rarer than the first."""
+    """A choice by rank: the n-th value is n^slope times rarer than the first."""
     return choice(values, 1.0 / np.arange(1, len(values) + 1) ** slope)
 
 
-def some(rng: Generator, count: int, share: float) -> Mask:
+def random_mask(rng: Generator, count: int, share: float) -> Mask:
     """True for about `share` of `count` rows."""
     return rng.random(count) < share
 
 
-def where(mask: Mask, values: pl.Series | ArrayLike) -> pl.Series:
+def null_unless(mask: Mask, values: pl.Series | ArrayLike) -> pl.Series:
     """`values` where `mask` holds, else null."""
     column = values if isinstance(values, pl.Series) else pl.Series(np.asarray(values))
     return column.zip_with(pl.Series(mask), pl.Series([None], dtype=column.dtype))
 
 
-def joined(parts: Sequence[str | pl.Series]) -> pl.Series:
-    """Texts written one after the other, row by row; a plain text is the same in every row."""
+def concat(parts: Sequence[str | pl.Series]) -> pl.Series:
+    """Concatenate texts row by row; a plain text is the same in every row."""
     whole = pl.Series([""])
     for part in parts:
         whole = whole + part
@@ -90,7 +89,7 @@ def joined(parts: Sequence[str | pl.Series]) -> pl.Series:
 
 
 def by_group(groups: Indices, make: Callable[[int, Indices], pl.Series]) -> pl.Series:
-    """A column made group by group: `make(group, rows)` gives the values of these rows."""
+    """Make a column group by group; `make(group, rows)` gives the values of these rows."""
     order = np.argsort(groups, kind="stable")
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
@@ -100,19 +99,19 @@ def by_group(groups: Indices, make: Callable[[int, Indices], pl.Series]) -> pl.S
     return pl.concat(made)[back]
 
 
-def padded(numbers: ArrayLike, width: int) -> pl.Series:
+def zero_padded(numbers: ArrayLike, width: int) -> pl.Series:
     """Whole numbers as text of at least `width` digits."""
     return pl.Series(np.asarray(numbers)).cast(pl.String).str.zfill(width)
 
 
-def shaped(pattern: str, rng: Generator, count: int) -> pl.Series:
-    """Texts of a pattern: each `#` is a digit, each `@` a capital letter, the rest itself."""
+def fill_pattern(pattern: str, rng: Generator, count: int) -> pl.Series:
+    """Draw texts of a pattern: `#` is a digit, `@` a capital letter, the rest literal."""
     parts: list[str | pl.Series] = [pl.Series([""])[np.zeros(count, dtype=np.int64)]]
     for piece in filter(None, _RUNS.split(pattern)):
         if piece.startswith("#"):
-            parts.append(padded(rng.integers(0, 10 ** len(piece), count), len(piece)))
+            parts.append(zero_padded(rng.integers(0, 10 ** len(piece), count), len(piece)))
         elif piece == "@":
             parts.append(LETTERS[rng.integers(0, len(LETTERS), count)])
         else:
             parts.append(piece)
-    return joined(parts)
+    return concat(parts)

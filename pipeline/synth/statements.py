@@ -1,7 +1,7 @@
-"""Statement lines of a share of the companies: one to five years that agree with their record.
+"""Statement lines: one to five fiscal years per company, consistent with its record.
 
-The newest year has the turnover, headcount, total assets and capital of the record; a balance sheet
-balances; earlier years are the newest one, shrunk or grown. Codes and labels are those of
+The newest year has the turnover, headcount, total assets and capital of the company. Every balance
+sheet balances. Earlier years are the newest one, scaled. Codes and labels are those of
 `seeds/frc.csv`.
 """
 
@@ -16,7 +16,7 @@ from pipeline.seeds import Row
 from pipeline.synth.lexicon import YEARS, Profile
 from pipeline.synth.random_draws import Indices, Numbers, choice
 
-_STAFF: Final = ("annexe", "AverageNumberEmployeesDuringPeriod")  # no amount: without a currency
+_STAFF: Final = ("annexe", "AverageNumberEmployeesDuringPeriod")  # not an amount: no currency
 # In the order of the columns of `_year`.
 LINES: Final = (
     ("bilan_actif", "FixedAssets"),
@@ -36,14 +36,15 @@ LINES: Final = (
     ("compte_resultat", "ProfitLoss"),
     _STAFF,
 )
+_NAMED: Final = ("etat", "code", "libelle")
 _YEARS_EACH: Final = choice(["1", "2", "3", "4", "5"], [12, 20, 28, 22, 18])
-_GROWTH: Final = 0.12  # standard deviation of the logarithm, a year
+_GROWTH: Final = 0.12  # standard deviation of the logarithm, per year
 
 
-def drawn(
+def draw(
     companies: pl.DataFrame, profile: Profile, labels: Mapping[tuple[str, str], Row], rng: Generator
 ) -> pl.DataFrame:
-    """The lines of every company of `companies`, in the canonical columns."""
+    """Draw the lines of every company of `companies`, in canonical columns."""
     each = 1 + _YEARS_EACH.places(rng, companies.height)
     of = np.repeat(np.arange(companies.height), each)
     age = np.arange(len(of)) - np.repeat(np.cumsum(each) - each, each)
@@ -68,11 +69,8 @@ def drawn(
     )
 
 
-_NAMED: Final = ("etat", "code", "libelle")
-
-
 def _values(companies: pl.DataFrame, of: Indices, age: Indices, rng: Generator) -> Numbers:
-    """One row a company and year, one column a line of LINES; NaN is no line."""
+    """One row per company and year, one column per line of LINES; NaN is no line."""
     filled = companies.select(
         turnover=pl.col("ca_last") * pl.col("ca_mult"),
         assets=pl.col("total_actif_last") * pl.col("unite_mult"),

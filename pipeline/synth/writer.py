@@ -1,10 +1,11 @@
-"""`python -m pipeline synth`: the chunks of every country, in processes, each file whole.
+"""`python -m pipeline synth`: the chunks of every country, written in processes.
 
     out/companies/<ISO2>-<number>.parquet
-    out/comptes/<ISO2>-<number>-<part>.parquet    only where statements are asked for
+    out/comptes/<ISO2>-<number>-<part>.parquet    only with `--comptes`
 
-The folder holds nothing else: what an earlier run left there is replaced, a file of another origin
-stops. The same companies, seed and share give the same bytes, whatever the number of processes.
+The folder holds nothing else: the files of an earlier run are replaced, a file of another origin is
+an error. Each file appears whole. The same companies, seed and share give the same bytes, whatever
+the number of processes.
 """
 
 import re
@@ -19,24 +20,24 @@ import polars as pl
 from pipeline.canonical import COMPANIES
 from pipeline.errors import BuildError
 from pipeline.synth import chunk as chunks
+from pipeline.synth import lexicon
 from pipeline.synth.chunk import Chunk
-from pipeline.synth.identifiers import dealt
-from pipeline.synth.lexicon import world
+from pipeline.synth.identifiers import share_out
 from pipeline.workers import processes
 from pipeline.workers.processes import Progress
 from shards.generations import atomic_files
 
-ROWS: Final = 100_000  # a chunk, a file, a row group
-BATCH: Final = 1_500_000  # rows of a process, at most
-EACH: Final = 4  # batches of a process, at least: the last ones end together
-MEMORY: Final = 1 << 29  # bytes of a process, at most: 190 MB, 455 MB with statements of all
-PART: Final = 20_000  # companies whose statement lines are made at once
+ROWS: Final = 100_000  # of a chunk, which is a file and a row group
+BATCH: Final = 1_500_000  # most rows of a batch
+EACH: Final = 4  # least batches per process, so that the processes end at about the same time
+MEMORY: Final = 1 << 29  # bytes of a process: 190 MB measured, 455 MB with statements for all
+PART: Final = 20_000  # companies whose statement lines are drawn at once
 _OURS: Final = re.compile(r"(companies/[A-Z]{2}-\d+|comptes/[A-Z]{2}-\d+-\d+)\.parquet(\.partial)?")
 
 
 @dataclass(frozen=True, slots=True)
 class SynthOptions:
-    """What is asked for. `comptes`: share of the companies with statements."""
+    """The options of a run. `comptes` is the share of companies with statements."""
 
     companies: int
     seed: int
@@ -47,7 +48,7 @@ class SynthOptions:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The chunks that one process writes, one after the other; it takes about a second to start."""
+    """The chunks that one process writes, one after the other."""
 
     chunks: tuple[Chunk, ...]
 
@@ -66,7 +67,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Rows of both tables."""
+    """The rows written, of both tables."""
 
     companies: int
     lines: int
@@ -76,14 +77,16 @@ def run(options: SynthOptions) -> Written:
     """Write the synthetic input.
 
     Raises:
-        BuildError: the folder holds other files, or a register has too few identifiers.
-        SeedError: a table of `seeds/` cannot be used.
+        BuildError: a folder with other files, or a register with too few identifiers.
+        SeedError: a table of `seeds/` that cannot be used.
     """
     tasks = list(plan(options))
-    count = processes.number(options.jobs, [task.rows for task in tasks])
+    count = processes.process_count(options.jobs, [task.rows for task in tasks])
     _clear(options.out)
-    if not tasks:  # no company is an input, too
-        _whole(pl.DataFrame(schema=dict(COMPANIES)), options.out / "companies" / "FR-00000.parquet")
+    if not tasks:  # an empty table is an input too
+        _write_whole(
+            pl.DataFrame(schema=dict(COMPANIES)), options.out / "companies" / "FR-00000.parquet"
+        )
     lines = processes.run(
         partial(_write_all, options.out), batches(tasks, count), count, count * MEMORY
     )
@@ -91,16 +94,20 @@ def run(options: SynthOptions) -> Written:
 
 
 def plan(options: SynthOptions) -> Iterator[Chunk]:
-    """The chunks, country by country."""
-    for iso2, total in shares(options.companies).items():
-        dealt(world().profile(iso2).segments, total, iso2)  # before anything is written
+    """The chunks, country by country.
+
+    Raises:
+        BuildError: a register with too few identifiers.
+    """
+    for iso2, total in companies_per_country(options.companies).items():
+        share_out(lexicon.load().profile(iso2).segments, total, iso2)  # before anything is written
         for number, start in enumerate(range(0, total, ROWS)):
             rows = min(ROWS, total - start)
             yield Chunk(iso2, number, start, rows, total, options.seed, options.comptes)
 
 
 def batches(tasks: Sequence[Chunk], count: int) -> list[Batch]:
-    """The chunks in batches of about the same size, some for each of `count` processes."""
+    """Group the chunks into batches of about the same size, several per process."""
     most = min(BATCH, sum(task.rows for task in tasks) // (count * EACH) + ROWS)
     found: list[list[Chunk]] = []
     room = 0
@@ -113,9 +120,9 @@ def batches(tasks: Sequence[Chunk], count: int) -> list[Batch]:
     return [Batch(tuple(batch)) for batch in found]
 
 
-def shares(companies: int) -> Mapping[str, int]:
-    """Companies of each country, in proportion to `synthetic_n`; they add up."""
-    profiles = world().profiles
+def companies_per_country(companies: int) -> Mapping[str, int]:
+    """Share `companies` out to the countries in proportion to `synthetic_n`."""
+    profiles = lexicon.load().profiles
     whole = sum(profile.synthetic_n for profile in profiles)
     floors = {profile.iso2: companies * profile.synthetic_n // whole for profile in profiles}
     rest = {profile.iso2: companies * profile.synthetic_n % whole for profile in profiles}
@@ -126,7 +133,7 @@ def shares(companies: int) -> Mapping[str, int]:
 
 
 def _clear(out: Path) -> None:
-    """Remove what an earlier run wrote."""
+    """Remove the files of an earlier run."""
     found = sorted(path for path in out.rglob("*") if not path.is_dir()) if out.exists() else []
     names = [path.relative_to(out).as_posix() for path in found]
     if foreign := [name for name in names if not _OURS.fullmatch(name)]:
@@ -148,21 +155,21 @@ def _write_all(out: Path, batch: Batch, progress: Progress) -> int:
 
 def _write(out: Path, chunk: Chunk) -> int:
     """Write the files of a chunk; return the number of its statement lines."""
-    frame = chunks.companies(chunk, world())
+    frame = chunks.companies(chunk, lexicon.load())
     name = f"{chunk.iso2}-{chunk.number:05d}"
-    _whole(frame, out / "companies" / f"{name}.parquet")
+    _write_whole(frame, out / "companies" / f"{name}.parquet")
     if not chunk.comptes:
         return 0
     count = 0
     for part, rows in enumerate(frame.iter_slices(PART)):
-        lines = chunks.lines(chunk, part, rows, world())
+        lines = chunks.lines(chunk, part, rows, lexicon.load())
         if lines.height:
-            _whole(lines, out / "comptes" / f"{name}-{part}.parquet")
+            _write_whole(lines, out / "comptes" / f"{name}-{part}.parquet")
         count += lines.height
     return count
 
 
-def _whole(frame: pl.DataFrame, path: Path) -> None:
+def _write_whole(frame: pl.DataFrame, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     frame.write_parquet(partial, compression="zstd", compression_level=1, row_group_size=ROWS)

@@ -1,12 +1,11 @@
-"""Tasks on a Dask cluster, by the interface of `concurrent.futures` (extra `cluster`).
+"""Tasks on a Dask cluster, through the interface of `concurrent.futures` (extra `cluster`).
 
-The cluster is somebody's: a scheduler at an address, workers that see the input and the output
-under the same paths and run the same code. Tasks are plain values that name files, so a few
-kilobytes go over the wire; this process alone publishes. A worker that dies gives its tasks back to
-the scheduler, which has others do them again: a task works in a folder of its own and renames.
+The operator provides the cluster: a scheduler at an address, and workers that see the input and the
+output under the same paths and run the same code. Tasks are plain values that name files, so a few
+kilobytes go over the wire. This process alone publishes. If a worker dies, the scheduler gives its
+tasks to others; a task works in a folder of its own and renames, so it can run twice.
 
-Useful for: several machines that build side by side. Not useful for: a machine alone, whose
-processes cost less (processes.py).
+Useful for several machines. Not useful for one machine, whose processes cost less (`processes`).
 """
 
 import logging
@@ -24,7 +23,7 @@ from pipeline.workers import processes
 from pipeline.workers.processes import Progress, Sized
 
 _EXTRA: Final = "--cluster needs Dask; install the extra: pip install 'societes[cluster]'"
-_CONNECT: Final = "10s"
+_TIMEOUT: Final = "10s"  # of the connection to the scheduler
 
 T = TypeVar("T", bound=Sized)
 R = TypeVar("R")
@@ -32,11 +31,11 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster that is connected.
+    """A connected cluster.
 
     Attributes:
-        jobs: how many tasks run at once: the threads of its workers.
-        share: bytes of memory that each of them may take; those of a worker that has the least.
+        jobs: how many tasks run at once: the threads of all workers.
+        share: bytes of memory per task: the least that a worker has per thread.
     """
 
     address: str
@@ -45,7 +44,7 @@ class Cluster:
     share: int
 
     def run(self, function: Callable[[T, Progress], R], tasks: Sequence[T]) -> list[R]:
-        """The results of `function` over `tasks`, in their order; as `jobs.run`."""
+        """The results of `function` over `tasks`, in their order; see `processes.run`."""
         processes.refuse_too_large(tasks, self.share)
         code = code_version.code_version()
 
@@ -53,7 +52,7 @@ class Cluster:
             return self.executor.submit(_call, function, task, code)
 
         try:
-            return processes.gathered(submit, tasks, self.jobs)
+            return processes.gather(submit, tasks, self.jobs)
         except CancelledError as error:
             raise BuildError(
                 f"the scheduler at {self.address} is gone or has dropped what it was given; "
@@ -64,25 +63,25 @@ class Cluster:
 
 
 @contextmanager
-def connected(address: str, seen: Path, memory: int | None) -> Iterator[Cluster]:
-    """The cluster whose scheduler is at `address`, as `tcp://10.0.0.1:8786`.
+def connect(address: str, seen: Path, memory: int | None) -> Iterator[Cluster]:
+    """Connect to the cluster whose scheduler is at `address`, as `tcp://10.0.0.1:8786`.
 
     Args:
-        seen: a folder that this process has just made: every worker must see it too.
-        memory: bytes a task may take; None, what the workers were given.
+        seen: a folder that this process has just made; every worker must see it.
+        memory: bytes per task; None for the limit of the workers.
 
     Raises:
-        BuildError: Dask is not installed, nothing answers there, no worker is there, or one does
-            not see the files.
+        BuildError: Dask that is not installed, an address without a scheduler, a cluster without
+            workers, or a worker that does not see the files.
     """
     try:
         import distributed
     except ImportError as error:
         raise BuildError(_EXTRA) from error
-    # What it logs of a lost worker is no news here: its tasks are done again.
+    # Dask logs lost workers; they do not matter here, because their tasks run again.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
-        client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+        client = distributed.Client(address, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise BuildError(
             f"no Dask scheduler answers at {address}: {_first_line(error)}; "
@@ -127,8 +126,8 @@ def _call(function: Callable[[Any, Progress], R], task: Any, code: str) -> R:
             f"the worker on {socket.gethostname()} has other code or libraries than this build; "
             "install the same version there and start it again"
         )
-    return function(task, _unheard)
+    return function(task, _ignore_progress)
 
 
-def _unheard(rows: float) -> None:
-    """How far a task is stays on its worker: here a country is done or not."""
+def _ignore_progress(rows: float) -> None:
+    """Drop progress within a task: it stays on its worker, where nobody reads it."""

@@ -1,9 +1,9 @@
-"""How much memory a build may take, and what follows from it.
+"""The memory of a build: the default limit, and the needs of a country.
 
-The figures below were measured, as the peak of proportional memory (PSS), and rounded up: 2.75
-million companies 1 137 MiB in one process, 305 069 of them 310 MiB. They decide how many countries
-run side by side and how many companies are held as rows at a time; a country that cannot be built
-within the limit is refused before it begins, by name.
+The figures below are measured peaks of proportional memory (PSS), rounded up: 1 137 MiB for 2.75
+million companies in one process, 310 MiB for 305 069. They decide how many countries run at once
+and how many companies are rows in memory at a time. A country that does not fit into the limit is
+refused by name before it begins.
 """
 
 import re
@@ -12,46 +12,46 @@ from typing import Final
 
 MIB: Final = 1 << 20
 GIB: Final = 1 << 30
-# What a process takes before its first row: the interpreter, Polars, NumPy.
+# Bytes of a process before its first row: the interpreter, Polars, NumPy.
 PROCESS: Final = 200 << 20
-# Bytes a company that last as long as its country: its columns, keys, orders and words.
+# Bytes per company for the whole country: its columns, keys, orders and words.
 COMPANY: Final = 400
-# Bytes a company while it is a row of a frame: read, cleaned, finished, sorted, rendered.
+# Bytes per company while it is a row of a frame.
 ROW: Final = 2_500
 MOST_ROWS: Final = 1 << 16
 FEWEST_ROWS: Final = 1 << 12
-# Of its share of the memory a process gives this part to rows, the rest lasts for the country.
+# A process gives 1/_PART of its share of the memory to rows, the rest to the whole country.
 _PART: Final = 8
-# Of the memory that is available when a build begins it takes this share, unless told otherwise.
+# The default limit, as a share of the memory available when a build begins.
 _SHARE: Final = 0.5
 _MACHINE: Final = Path("/proc/meminfo")
 _CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # "max", or bytes
-_WITHOUT_PROC: Final = 4 * GIB  # what is taken for available where nobody says
+_WITHOUT_PROC: Final = 4 * GIB  # taken as available on a system without /proc
 
 
-def default() -> int:
-    """Half of what is available, in bytes."""
+def default_limit() -> int:
+    """Half of the available memory, in bytes, within the limit of the container."""
     machine = re.search(r"MemAvailable:\s+(\d+) kB", _read(_MACHINE))
     container = re.match(r"\d+", _read(_CONTAINER))
     available = int(machine[1]) << 10 if machine else _WITHOUT_PROC
     return int(_SHARE * min(available, int(container[0]) if container else available))
 
 
-def batch(share: int) -> int:
-    """How many companies a process holds as rows whose share of the memory is so many bytes."""
+def batch_rows(share: int) -> int:
+    """The number of companies that are rows at once in a process with `share` bytes."""
     rows = share // _PART // ROW
     return max(FEWEST_ROWS, min(MOST_ROWS, rows))
 
 
-def need(companies: int, batch: int) -> int:
-    """Bytes that a country of so many companies takes in a process of its own."""
+def needed_bytes(companies: int, batch: int) -> int:
+    """Bytes for a country of `companies` companies in a process of its own."""
     return PROCESS + companies * COMPANY + min(companies, batch) * ROW
 
 
-def told(size: int) -> str:
-    """An amount of memory, in words.
+def format_size(size: int) -> str:
+    """An amount of memory as text.
 
-    >>> told(1 << 20), told(3 << 29)
+    >>> format_size(1 << 20), format_size(3 << 29)
     ('1 MiB', '1.5 GiB')
     """
     return f"{size / GIB:.1f} GiB" if size >= GIB else f"{-(-size // MIB)} MiB"

@@ -1,9 +1,9 @@
-"""Tasks in processes, within a number of processes and an amount of memory.
+"""Tasks in processes of this machine, within a number of processes and an amount of memory.
 
-Processes are spawned, never forked, because Polars deadlocks after a fork; each has one task and
-ends with it, so that what a task took is given back; each gets its share of the threads. A task is
-plain values in, plain values out, and files by path in between. One job means no process at all.
-The results are the same, in the same order, whatever the number of processes.
+Processes are spawned, never forked, because Polars deadlocks after a fork. Each runs one task and
+ends with it, so that the system gets its memory back, and each gets its share of the threads. A
+task takes and returns plain values and names its files by path. With one job, tasks run in this
+process. The results are the same, in the same order, whatever the number of processes.
 """
 
 import os
@@ -24,17 +24,17 @@ from tqdm import tqdm
 from pipeline.errors import BuildError
 from pipeline.workers import memory
 
-# A process takes about a second to start: below this many rows it is not worth it.
+# A process takes about a second to start, which fewer rows than these do not repay.
 WORTH_PROCESSES: Final = 100_000
 _THREADS: Final = "POLARS_MAX_THREADS"
-UNBOUNDED: Final = 1 << 62  # bytes, where nothing bounds them
-_GLANCE: Final = 0.5  # seconds between two looks at how far the tasks are
+UNBOUNDED: Final = 1 << 62  # bytes: no limit
+_REFRESH: Final = 0.5  # seconds between two updates of the progress bar
 
-Progress = Callable[[float], None]  # is told how many more rows are done, parts of rows included
+Progress = Callable[[float], None]  # takes the number of further rows done, fractions included
 
 
 class Sized(Protocol):
-    """A task that knows its name, how many rows it has, and how many bytes of memory it takes."""
+    """A task with a name, a number of rows and a need of memory in bytes."""
 
     @property
     def iso2(self) -> str: ...
@@ -52,18 +52,18 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """Processes of this machine: `jobs` at once, `limit` bytes of memory for all together."""
+    """Processes of this machine: `jobs` at once, `limit` bytes for all together."""
 
     jobs: int
     limit: int
 
     @property
     def share(self) -> int:
-        """Bytes for each, if they share alike."""
+        """Bytes per process, in equal shares."""
         return self.limit // self.jobs
 
     def run(self, function: Callable[[T, Progress], R], tasks: Sequence[T]) -> list[R]:
-        """`run` over `tasks`."""
+        """The results of `function` over `tasks`, in their order; see `run`."""
         return run(function, tasks, self.jobs, self.limit)
 
 
@@ -76,12 +76,12 @@ def run(
     """The results of `function` over `tasks`, in their order.
 
     Args:
-        jobs: how many run at once, at most (`number` gives a good one).
-        limit: bytes of memory that those which run at once may take together.
+        jobs: how many tasks run at once; see `process_count`.
+        limit: bytes for the tasks that run at once.
 
     Raises:
-        BuildError: a task takes more than `limit`, or a process died.
-        Any error of `function`: the first that happened; what has not begun is dropped.
+        BuildError: a task that needs more than `limit`, or a process that died.
+        Exception: the first error of `function`; tasks that have not begun are dropped.
     """
     refuse_too_large(tasks, limit)
     if jobs > 1:
@@ -91,8 +91,8 @@ def run(
         return [function(task, lambda rows: _show(bar, rows)) for task in tasks]
 
 
-def number(jobs: int | None, rows: Sequence[int]) -> int:
-    """How many processes for tasks of so many `rows`; `jobs` None means as many as pay off."""
+def process_count(jobs: int | None, rows: Sequence[int]) -> int:
+    """The number of processes for tasks of these `rows`; `jobs` None means as many as pay off."""
     busy = sum(count > 0 for count in rows)
     if jobs is None:
         jobs = 1 if sum(rows) < WORTH_PROCESSES else _processors()
@@ -100,15 +100,16 @@ def number(jobs: int | None, rows: Sequence[int]) -> int:
 
 
 def refuse_too_large(tasks: Sequence[Sized], limit: int) -> None:
-    """
+    """Refuse tasks that cannot run within the limit.
+
     Raises:
-        BuildError: a task takes more than `limit` bytes.
+        BuildError: a task that needs more than `limit` bytes.
     """
     for task in tasks:
         if task.memory > limit:
             raise BuildError(
-                f"{task.iso2} takes {memory.told(task.memory)} of memory, "
-                f"{memory.told(limit)} are allowed; "
+                f"{task.iso2} takes {memory.format_size(task.memory)} of memory, "
+                f"{memory.format_size(limit)} are allowed; "
                 f"give --memory {-(-task.memory * 10 // memory.GIB) / 10}"
             )
 
@@ -123,14 +124,14 @@ def _side_by_side(
     context = get_context("spawn")
     done = context.Value("d", 0.0)
     pool = ProcessPoolExecutor(
-        jobs, context, initializer=_begin, initargs=(done,), max_tasks_per_child=1
+        jobs, context, initializer=_initialise, initargs=(done,), max_tasks_per_child=1
     )
 
     def submit(task: T) -> Future[R]:
         return pool.submit(_call, function, task)
 
     try:
-        return gathered(submit, tasks, jobs, together=limit, moved=lambda: done.value)
+        return gather(submit, tasks, jobs, limit=limit, rows_done=lambda: done.value)
     except BrokenProcessPool as error:
         raise BuildError(
             f"one of {jobs} processes died, for want of memory perhaps; "
@@ -144,32 +145,32 @@ def _side_by_side(
         pool.shutdown(cancel_futures=True)
 
 
-def gathered(
+def gather(
     submit: Callable[[T], Future[R]],
     tasks: Sequence[T],
     jobs: int,
     *,
-    together: int = UNBOUNDED,
-    moved: Callable[[], float] | None = None,
+    limit: int = UNBOUNDED,
+    rows_done: Callable[[], float] | None = None,
 ) -> list[R]:
-    """The results of `tasks`, in their order, begun by `submit` as places and memory allow.
+    """Run `tasks` through `submit` as jobs and memory allow; return their results in order.
 
     Args:
-        together: bytes that the tasks which run at once may take; `refuse_too_large` comes before.
-        moved: tells how many rows are done; without it, those of the tasks that are.
+        limit: bytes for the tasks that run at once; call `refuse_too_large` first.
+        rows_done: the number of rows done so far; by default those of the finished tasks.
     """
     found: dict[int, R] = {}
     running: dict[Future[R], int] = {}
     waiting = list(range(len(tasks)))
     with _bar(tasks) as bar:
         while waiting or running:
-            for place in admitted(tasks, waiting, list(running.values()), jobs, together):
+            for place in admissible(tasks, waiting, list(running.values()), jobs, limit):
                 waiting.remove(place)
                 running[submit(tasks[place])] = place
-            finished, _ = wait(running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+            finished, _ = wait(running, timeout=_REFRESH, return_when=FIRST_COMPLETED)
             for future in finished:
                 found[running.pop(future)] = future.result()
-            done = sum(tasks[place].rows for place in found) if moved is None else moved()
+            done = sum(tasks[place].rows for place in found) if rows_done is None else rows_done()
             _show(bar, done - bar.n)
     return [found[place] for place in range(len(tasks))]
 
@@ -183,10 +184,10 @@ def _show(bar: "tqdm[NoReturn]", rows: float) -> None:
     bar.update(rows)
 
 
-def admitted(
+def admissible(
     tasks: Sequence[Sized], waiting: Sequence[int], running: Sequence[int], jobs: int, limit: int
 ) -> Iterator[int]:
-    """The tasks that may begin beside those which are running: the first ones that fit."""
+    """The waiting tasks that fit beside the running ones, in order."""
     free = limit - sum(tasks[place].memory for place in running)
     left = jobs - len(running)
     for place in waiting:
@@ -201,26 +202,26 @@ def admitted(
 _done: "Synchronized[float] | None" = None
 
 
-def _begin(done: "Synchronized[float]") -> None:
-    """Share the count of rows; leave Ctrl-C to the parent, and end when the parent is no more."""
+def _initialise(done: "Synchronized[float]") -> None:
+    """Share the count of rows, leave Ctrl-C to the parent, and exit when the parent has ended."""
     global _done
     _done = done
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None
-    Thread(target=_end_with, args=(parent,), daemon=True).start()
+    Thread(target=_exit_with, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: BaseProcess) -> None:
+def _exit_with(parent: BaseProcess) -> None:
     parent.join()
     os._exit(1)
 
 
 def _call(function: Callable[[T, Progress], R], task: T) -> R:
-    return function(task, _progressed)
+    return function(task, _add_progress)
 
 
-def _progressed(rows: float) -> None:
+def _add_progress(rows: float) -> None:
     assert _done is not None
     with _done.get_lock():
         _done.value += rows
@@ -228,7 +229,7 @@ def _progressed(rows: float) -> None:
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Polars reads its number of threads from the environment, when a process imports it."""
+    """Set the number of threads of Polars in child processes, which read it at import."""
     before = os.environ.get(_THREADS)
     os.environ[_THREADS] = before or str(count)
     try:

@@ -1,10 +1,10 @@
 """The token bucket of D7 as one number (GCRA): the moment at which the bucket will be full again.
 
-A bucket holds a minute's worth of calls and fills evenly, so that a caller may spend all of them at
-once and then gets one every 60/n seconds. A bucket that is full is not worth remembering.
+A bucket holds the calls of one minute and fills evenly: a caller may spend all of them at once, and
+then gets one every 60/n seconds. A full bucket need not be stored.
 
-The clock may step: a bucket that seems to fill later than an empty one would is an empty one, so
-that a clock set back makes nobody wait more than a minute.
+The clock may be set back. A bucket that would be full later than an empty one is therefore treated
+as empty, so that nobody waits for more than a minute.
 """
 
 from typing import Final, NamedTuple
@@ -14,9 +14,12 @@ DAY_S: Final = 86_400
 
 
 class Wait(NamedTuple):
-    """`seconds` is 0.0 for a call that is allowed, else when to ask again (> 0.0).
+    """The decision on one call.
 
-    `remaining` calls could be made at once after this one; all of them are back in `reset` seconds.
+    Attributes:
+        seconds: 0.0 for an allowed call, otherwise the time until the next one is allowed.
+        remaining: calls that could be made at once after this one.
+        reset: seconds until all calls are available again.
     """
 
     seconds: float
@@ -25,9 +28,10 @@ class Wait(NamedTuple):
 
 
 def draw(full_at: int | None, per_minute: int, now: float) -> tuple[Wait, int]:
-    """One call at `now` (Unix seconds); returns the answer and when the bucket will be full.
+    """Decide on one call at `now` (Unix seconds); returns the decision and the new state.
 
-    That moment is in nanoseconds: whole numbers, so that n shares of a minute are no more than it.
+    The state is the moment at which the bucket will be full, in whole nanoseconds, so that n shares
+    of a minute never add up to more than a minute.
 
     >>> draw(None, 60, 0.0)
     (Wait(seconds=0.0, remaining=59, reset=1.0), 1000000000)
@@ -45,17 +49,17 @@ def draw(full_at: int | None, per_minute: int, now: float) -> tuple[Wait, int]:
 
 
 def is_full(full_at: int, now: float) -> bool:
-    """Is it as if nobody had called?"""
+    """Whether the bucket is full, as if it had never been used."""
     return full_at <= now * 1e9
 
 
 def day_of(now: float) -> int:
-    """The day of UTC, counted from 1 January 1970."""
+    """The day (UTC), counted from 1 January 1970."""
     return int(now // DAY_S)
 
 
 def count(counted: int, limit: int, now: float) -> Wait:
-    """The call that follows `counted` others of its day.
+    """Decide on the call that follows `counted` calls of its day.
 
     >>> count(999, 1000, 86_390.0), count(1000, 1000, 86_390.0)
     (Wait(seconds=0.0, remaining=0, reset=10.0), Wait(seconds=10.0, remaining=0, reset=10.0))

@@ -1,216 +1,214 @@
-"""Burst limits (contract D7), shared by the workers of a host. Never for billing.
+"""Burst limits (contract D7), shared by the processes of a host. Never for billing.
 
-One table in memory (`shared_table.py`, /dev/shm) that is never synced: it dies with the machine, and by
-then every bucket is full again. It must not stop the service: when a process that is stopped keeps
-it from the others, calls are allowed. Who calls is kept as a digest only. Now and then a call looks
-at the next rows and frees those that say nothing any more, so that the table holds no more than the
-callers of today.
+The limits are rows of an LMDB file in memory that is never synced. It is lost with the machine, and
+by the time that is back every bucket is full again. A decision is one transaction, and a process
+that is killed in the middle of one leaves the rows as they were.
 
-Where /dev/shm is absent or full the table lies in the state folder, under the name of this boot: a
-file that was never synced is not opened again after a power cut.
+The limits fail open: if the file cannot be written, or a stopped process holds its lock, calls are
+allowed. A caller is stored as a digest only. Every few calls the limiter looks at the next few rows
+and deletes those that no longer limit anything, so that the file holds the callers of today.
 """
 
 import contextlib
 import hashlib
 import logging
-import os
-import shutil
-import stat
+import mmap
+import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import lmdb
+
 from quota.bursts import gcra
-from quota.bursts import shared_table as tables
 from quota.bursts.gcra import Wait
-from quota.bursts.shared_table import SLOTS, SharedTable
+from quota.bursts.memory_folder import MEMORY, folders
 from quota.store.write_lock import WriteLock
 
-MEMORY: Final = Path("/dev/shm")
-
-# A change takes microseconds: who waits longer for his turn waits for a process that is stopped.
+# A decision takes microseconds, so a longer wait means that a process with the lock is stopped.
 PATIENCE_S: Final = 5.0
-PAUSE_S: Final = 30.0  # until it is tried again; calls go unlimited meanwhile
+PAUSE_S: Final = 30.0  # until the file is tried again; calls are not limited meanwhile
 
-_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
-_STATE: Final = "state"  # beside the file: the STATE folder that it belongs to
-_TABLE: Final = "debit.table"  # another layout, or another number of slots, needs another name
-_SWEEP_EVERY: Final = 32  # calls; a whole table is swept in 32 768
+_FILE: Final = "debit.lmdb"
+_MAP_SIZE: Final = 64 << 20  # sparse
+_HEADER: Final = 2 * mmap.PAGESIZE  # the pages that LMDB writes into a new file
+# A row takes some 50 bytes, so these fill less than half of the map.
+_ROWS_MOST: Final = 500_000
 
-# Value of a row: when the bucket is full (ns since 1970), or this bit, a day, and its count.
-_DAY: Final = 1 << 63
+_SWEEP_EVERY: Final = 32  # calls
+_SWEEP_ROWS: Final = 64
+
+# Rows: the kind and the digest of a caller -> the moment its bucket is full (ns since 1970), or a day
+# (since 1970) and the calls of that day.
+_BUCKET: Final = b"b"
+_DAY: Final = b"d"
+_FULL_AT: Final = struct.Struct(">Q")
+_COUNT: Final = struct.Struct(">II")
 _DIGEST: Final = 16
+
+_ALLOWED: Final = Wait(0.0, 0, 0.0)
 
 _log: Final = logging.getLogger("quota.bursts.limiter")
 
-_FREE: Final = Wait(0.0, 0, 0.0)
+_Transaction = lmdb.Transaction
 
 
 class BurstLimiter:
-    """The buckets of the host that serves `folder`. Open it once a process; for one thread."""
+    """The limits of the host that serves a STATE folder. Open it once per process; for one thread."""
 
-    def __init__(self, folder: Path, *, memory: Path = MEMORY, slots: int = SLOTS) -> None:
-        """Open the buckets that belong to a STATE folder, or make them.
+    def __init__(self, state: Path, *, memory: Path = MEMORY, rows_most: int = _ROWS_MOST) -> None:
+        """Open the limits that belong to a STATE folder, or create them.
 
         Raises:
-            OSError: neither `memory` nor `folder` can be written.
+            OSError: neither `memory` nor `state` can be written.
         """
-        self._slots = slots
+        self._rows_most = rows_most
         self._paused_until = 0.0
         self._calls = 0
-        self._path, self._table, self._turn = _first_that_opens(folder, memory, slots)
+        self._swept = b""  # the key at which the next sweep starts
+        self._path, self._env, self._lock = _open_first(state, memory)
 
     def allow(self, who: str, per_minute: int, now: float) -> Wait:
-        """One call of `who`, of which `per_minute` (>= 1) are allowed; a refused one is free."""
-        name = _digest(b"b", who)
+        """Decide on one call of `who`, who has `per_minute` (>= 1); a refused call costs nothing."""
+        key = _BUCKET + _digest(who)
 
-        def draw(table: SharedTable) -> Wait:
-            wait, full_at = gcra.draw(table.get(name), per_minute, now)
-            self._put(name, full_at, now)
+        def draw(txn: "_Transaction[bytes]") -> Wait:
+            stored = txn.get(key)
+            full_at = None if stored is None else _FULL_AT.unpack(stored)[0]
+            wait, full_at = gcra.draw(full_at, per_minute, now)
+            txn.put(key, _FULL_AT.pack(full_at))
             return wait
 
-        return self._change(draw)
+        return self._decide(draw, now)
 
     def day(self, who: str, limit: int, now: float) -> Wait:
-        """One call of `who`, of which `limit` are allowed until midnight UTC."""
-        name = _digest(b"d", who)
+        """Decide on one call of `who`, who has `limit` calls until midnight UTC."""
+        key = _DAY + _digest(who)
 
-        def count(table: SharedTable) -> Wait:
-            day, counted = _day_and_count(table.get(name) or 0)
-            # A clock that steps back to yesterday goes on with the count of today.
+        def count(txn: "_Transaction[bytes]") -> Wait:
+            day, counted = _COUNT.unpack(txn.get(key) or bytes(_COUNT.size))
+            # A clock that steps back to yesterday continues the count of today.
             today = max(day, gcra.day_of(now))
             counted = counted if day == today else 0
             wait = gcra.count(counted, limit, now)
             if not wait.seconds:
-                self._put(name, _DAY | today << 32 | counted + 1, now)
+                txn.put(key, _COUNT.pack(today, counted + 1))
             return wait
 
-        return self._change(count)
+        return self._decide(count, now)
 
     def rows(self) -> int:
-        """How many buckets and days are remembered."""
-        return self._table.rows()
+        """The number of buckets and days that are stored."""
+        return int(self._env.stat()["entries"])
 
     def close(self) -> None:
-        self._table.close()
-        self._turn.close()
+        self._env.close()
+        self._lock.close()
 
-    # -- the table -----------------------------------------------------------------
+    # -- transactions --------------------------------------------------------------
 
-    def _change(self, change: Callable[[SharedTable], Wait]) -> Wait:
+    def _decide(self, decision: "Callable[[_Transaction[bytes]], Wait]", now: float) -> Wait:
+        """Run a decision in a transaction; if that cannot be done, the call is allowed."""
         if self._paused_until and time.monotonic() < self._paused_until:
-            return _FREE
+            return _ALLOWED
         try:
-            self._turn.take(PATIENCE_S)
-            try:
-                return change(self._table)
-            finally:
-                self._turn.leave()
-        except TimeoutError as error:
+            with self._lock.held(PATIENCE_S), self._env.begin(write=True) as txn:
+                self._calls += 1
+                if self._calls % _SWEEP_EVERY == 0:
+                    self._sweep(txn, now)
+                return decision(txn)
+        except (TimeoutError, lmdb.DiskError) as error:  # a stopped process, or memory is full
             _log.error("bursts are not limited for %d s: %s", PAUSE_S, error)
             self._paused_until = time.monotonic() + PAUSE_S
-        except OSError:
-            # If there is no cure, calls go unlimited: better than no service (D7 bills nothing).
+        except (lmdb.Error, OSError):
+            # If that fails as well, calls are not limited, which is better than no service.
             with contextlib.suppress(OSError):
                 self._reopen()
-        return _FREE
+        return _ALLOWED
 
-    def _put(self, name: bytes, value: int, now: float) -> None:
-        if not self._table.put(name, value):  # a fuller table is emptied: nobody is refused for it
-            self._table.empty()
-            self._table.put(name, value)
-        self._calls += 1
-        if self._calls % _SWEEP_EVERY == 0:
-            self._table.sweep(lambda value: _is_over(value, now))
+    def _sweep(self, txn: "_Transaction[bytes]", now: float) -> None:
+        """Delete what limits nobody among the next few rows; in a file that is too full, all rows."""
+        if self.rows() >= self._rows_most:  # better to forget some limits than to refuse anybody
+            txn.drop(self._env.open_db(txn=txn), delete=False)
+            return
+        with txn.cursor() as cursor:
+            more = cursor.set_range(self._swept)
+            for _ in range(_SWEEP_ROWS):
+                if not more:
+                    break
+                if _is_over(cursor.key(), cursor.value(), now):
+                    cursor.delete()  # moves the cursor to the next row
+                    more = bool(cursor.key())
+                else:
+                    more = cursor.next()
+            self._swept = cursor.key() if more else b""
 
     def _reopen(self) -> None:
-        before = self._table, self._turn
-        self._table, self._turn = _open(self._path, self._slots)
-        for one in before:
-            with contextlib.suppress(OSError):
-                one.close()
+        self._env.close()  # a process may open the file only once
+        env, lock = _open(self._path)
+        before = self._lock
+        self._env, self._lock = env, lock
+        before.close()
 
 
-def _day_and_count(value: int) -> tuple[int, int]:
-    return (value & ~_DAY) >> 32, value & 0xFFFF_FFFF
+def _is_over(key: bytes, value: bytes, now: float) -> bool:
+    if key.startswith(_BUCKET):
+        return gcra.is_full(_FULL_AT.unpack(value)[0], now)
+    return bool(_COUNT.unpack(value)[0] < gcra.day_of(now))
 
 
-def _is_over(value: int, now: float) -> bool:
-    if value & _DAY:
-        return _day_and_count(value)[0] < gcra.day_of(now)
-    return gcra.is_full(value, now)
+def _digest(who: str) -> bytes:
+    return hashlib.blake2b(who.encode(), digest_size=_DIGEST).digest()
 
 
-def _digest(kind: bytes, who: str) -> bytes:
-    return hashlib.blake2b(kind + who.encode(), digest_size=_DIGEST).digest()
+# -- the file ----------------------------------------------------------------------
 
 
-# -- where it lies -------------------------------------------------------------------
-
-
-def _first_that_opens(
-    folder: Path, memory: Path, slots: int
-) -> tuple[Path, SharedTable, WriteLock]:
-    """In memory, unless there is none or it is full; else beside the state."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for place in _in_memory(folder, memory):
+def _open_first(state: Path, memory: Path) -> "tuple[Path, lmdb.Environment, WriteLock]":
+    """Open the file in the first folder that allows it."""
+    error = OSError(f"no folder for the burst limits of {state}")
+    for folder in folders(state, memory):
         try:
-            return place / _TABLE, *_open(place / _TABLE, slots)
-        except OSError as error:
-            _log.warning("bursts are not counted in %s: %s", place, error)
-    place = _beside_the_state(folder)
-    return place / _TABLE, *_open(place / _TABLE, slots)
+            return folder / _FILE, *_open(folder / _FILE)
+        except OSError as refused:
+            _log.warning("bursts are not counted in %s: %s", folder, refused)
+            error = refused
+    raise error
 
 
-def _open(path: Path, slots: int) -> tuple[SharedTable, WriteLock]:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    turn = WriteLock(path)
+def _open(path: Path) -> "tuple[lmdb.Environment, WriteLock]":
+    """Open the file, or create it; a file that was made in part only is replaced."""
     try:
-        if not tables.is_whole(path, slots):
-            with turn.held(PATIENCE_S):
-                if not tables.is_whole(path, slots):  # another worker may have been faster
-                    tables.make(path, slots)
-        return SharedTable(path, slots), turn
+        try:
+            return _open_file(path)
+        except lmdb.InvalidError:
+            path.unlink(missing_ok=True)
+            return _open_file(path)
+    except lmdb.Error as error:
+        raise OSError(f"{path}: {error}") from error
+
+
+def _open_file(path: Path) -> "tuple[lmdb.Environment, WriteLock]":
+    path.touch(mode=0o600)
+    lock = WriteLock(path)
+    try:
+        # Only creating needs the lock: a stopped process that has it must not delay a start.
+        is_new = path.stat().st_size < _HEADER
+        with lock.held(PATIENCE_S) if is_new else contextlib.nullcontext():
+            env = lmdb.open(
+                str(path),
+                subdir=False,
+                map_size=_MAP_SIZE,
+                max_spare_txns=1,
+                mode=0o600,
+                sync=False,
+                metasync=False,
+                # Every transaction holds the `WriteLock`, and LMDB's lock file could end the process
+                # by a signal if memory is full.
+                lock=False,
+            )
     except BaseException:
-        turn.close()
+        lock.close()
         raise
-
-
-def _in_memory(folder: Path, memory: Path) -> Iterator[Path]:
-    """The folder of ours alone for this STATE, if it can be had."""
-    state = str(folder.resolve())
-    family = f"societes-debit-{os.getuid()}-"
-    place = memory / f"{family}{hashlib.sha256(state.encode()).hexdigest()[:16]}"
-    if memory.is_dir() and os.access(memory, os.W_OK) and _is_ours(place):
-        with contextlib.suppress(OSError):
-            (place / _STATE).write_text(state, encoding="utf-8")
-        for other in memory.glob(f"{family}*"):
-            _remove_if_left_behind(other)
-        yield place
-
-
-def _beside_the_state(folder: Path) -> Path:
-    """A folder for this boot only."""
-    boot = _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else "boot"
-    place = folder / f"debit-{boot}"
-    place.mkdir(exist_ok=True, mode=0o700)
-    return place
-
-
-def _remove_if_left_behind(place: Path) -> None:
-    """Memory is not swept: give back what belongs to a STATE folder that was deleted."""
-    # Another worker may be doing the same.
-    with contextlib.suppress(OSError):
-        if not Path((place / _STATE).read_text(encoding="utf-8")).exists():
-            shutil.rmtree(place)
-
-
-def _is_ours(place: Path) -> bool:
-    """Make `place`, unless somebody else, who may write to /dev/shm too, was there first."""
-    try:
-        place.mkdir(exist_ok=True, mode=0o700)
-    except OSError:
-        return False
-    found = place.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return env, lock

@@ -1,12 +1,12 @@
-"""The store of an edge: calls are granted here, from blocks that the centre lends (`leases.py`).
+"""The store of an edge: calls are granted on this host, from blocks that the centre lends.
 
-Its rows are an LMDB file of its own, shared by the processes of the host; the centre, a RedisStore,
-may come and go. Without it an edge goes on until its blocks are used, and knows the keys that it
-has seen; then, as for credits and exports, which stay with the centre, it is unavailable, and never
-says that a limit is reached which it cannot know.
+The edge's rows are an LMDB file of its own, shared by the processes of the host (`leases.py` has
+the rules). The centre is a RedisStore that may be unreachable. An edge then goes on until its
+blocks are used up, with the keys that it knows. After that it is unavailable; credits and exports,
+which stay with the centre, are so at once. An edge never reports a limit as reached without knowing.
 
-With the centre, a key that is revoked is refused within FRESH_S. What is not used comes back when
-it was idle for IDLE_S, when its day is over, and at the end.
+While the centre is reachable, a revoked key is refused within FRESH_S. Unused calls go back to the
+centre after IDLE_S without a call, at the end of their day, and when the store is closed.
 """
 
 import asyncio
@@ -28,23 +28,28 @@ from quota.errors import QuotaError, StoreUnavailable
 from quota.ledger.transaction import WriteTransaction
 from quota.periods import day, utc
 from quota.plans import Plan
+from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
+from quota.store.future import ReadyResult, StoreFuture
 from quota.store.group_commit import GroupCommit
+from quota.store.interface import Store
 from quota.store.lmdb_file import MAP_SIZE, LmdbFile
-from quota.store.promise import Kept, Promise
 
-FOLDER: Final = "edge"  # of STATE, for its file
+FOLDER: Final = "edge"  # within STATE, for the edge's own file
 FRESH_S: Final = 30
 IDLE_S: Final = 120
-# After it did not answer: a key that is known waits for the centre once in so long.
+# After a failure of the centre: how long known keys are identified without asking it again.
 ALONE_S: Final = 5.0
-TEND_S: Final = 2.0
+MAINTENANCE_S: Final = 2.0
 
 _log: Final = logging.getLogger("quota.edge")
 
+# The second of the last look-up of a key, and its account.
+_KnownKey = tuple[int, Account | None]
 
-class EdgeStore:
+
+class EdgeStore(Store):
     """`Store` at an edge."""
 
     def __init__(
@@ -53,21 +58,21 @@ class EdgeStore:
         centre: Callable[[], RedisStore],
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open the edge's own file in a STATE folder, and the centre if it is there.
+        """Open the edge's own file in a STATE folder, and the centre if it can be reached.
 
         Raises:
-            WrongStoreError: the file, or the centre, is not to be used.
+            WrongStoreError: the file, or the centre, cannot be used.
             StoreUnavailable: the file cannot be opened.
         """
-        self._opener = centre
+        self._open_centre = centre
         self._clock = clock
         self._centre: RedisStore | None = None
         self._process = secrets.token_hex(4)
         self._alone_until = 0.0
-        self._asking: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self._environment = LmdbFile(folder / FOLDER, MAP_SIZE)
+        self._refills: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._file = LmdbFile(folder / FOLDER, MAP_SIZE)
         self._writer: GroupCommit[WriteTransaction] = GroupCommit(
-            self._environment.write, self._environment.rest
+            self._file.write, self._file.check_readers
         )
         self._ending = threading.Event()
         try:
@@ -75,195 +80,198 @@ class EdgeStore:
         except StoreUnavailable as error:
             _log.warning("the centre is not there, going on without it: %s", error)
         except BaseException:
-            self._environment.close()
+            self._file.close()
             raise
-        self._tending = threading.Thread(target=self._tend_on, name="quota-edge", daemon=True)
-        self._tending.start()
+        self._maintenance = threading.Thread(target=self._maintain, name="quota-edge", daemon=True)
+        self._maintenance.start()
 
-    # -- who calls -----------------------------------------------------------------
+    @property
+    def accounts(self) -> None:
+        return None
+
+    # -- keys ----------------------------------------------------------------------
 
     def identify(self, key: str) -> Awaitable[Account | None]:
         if not keys.is_well_formed(key):
-            return Kept(None)
+            return ReadyResult(None)
         digest = keys.digest(key)
-        recalled = self._environment.read(lambda txn: leases.recall(txn, digest))
+        known = self._file.read(lambda txn: leases.recall(txn, digest))
         now = int(self._clock().timestamp())
-        if recalled is not None and (
-            0 <= now - recalled[0] < FRESH_S or time.monotonic() < self._alone_until
+        if known is not None and (
+            0 <= now - known[0] < FRESH_S or time.monotonic() < self._alone_until
         ):
-            return Kept(recalled[1])
-        return self._identified(key, digest, now, recalled)
+            return ReadyResult(known[1])
+        return self._identify_at_centre(key, digest, now, known)
 
-    async def _identified(
-        self, key: str, digest: bytes, now: int, recalled: tuple[int, Account | None] | None
+    async def _identify_at_centre(
+        self, key: str, digest: bytes, now: int, known: _KnownKey | None
     ) -> Account | None:
         try:
-            account = await self._there().identify(key)
+            account = await self._connected().identify(key)
         except StoreUnavailable:
-            if recalled is None:
+            if known is None:
                 raise
             self._alone_until = time.monotonic() + ALONE_S
-            return recalled[1]
-        if account is not None or recalled is not None:
+            return known[1]
+        if account is not None or known is not None:
             self._writer.submit(lambda txn: leases.remember(txn, digest, account, now))
         return account
 
-    # -- calls ---------------------------------------------------------------------
+    # -- calls, granted here -------------------------------------------------------
 
     def take(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
         moment = utc(now)
-        return self._granted(self._take(account, limit, moment), account, limit, moment)
+        return self._grant(self._take(account, limit, moment), account, limit, moment)
 
-    def give_back(self, account: str, taken: datetime) -> Promise[None]:
+    def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
         moment = utc(taken)
         return self._writer.submit(lambda txn: leases.give_back(txn, account, moment))
 
     def calls(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
         moment = utc(now)
-        known = self._environment.read(lambda txn: leases.calls(txn, account, limit, moment))
-        return self._there().calls(account, limit, now) if known is None else Kept(known)
+        meter = self._file.read(lambda txn: leases.calls(txn, account, limit, moment))
+        if meter is None:
+            return self._connected().calls(account, limit, now)
+        return ReadyResult(meter)
 
-    def _take(self, account: str, limit: int, now: datetime) -> Promise[Taken]:
+    def _take(self, account: str, limit: int, now: datetime) -> StoreFuture[Taken]:
         return self._writer.submit(lambda txn: leases.take(txn, account, limit, now))
 
-    async def _granted(
-        self, taking: Promise[Taken], account: str, limit: int, now: datetime
+    async def _grant(
+        self, taking: StoreFuture[Taken], account: str, limit: int, now: datetime
     ) -> Meter:
-        """The call, for which the centre may have to be asked."""
+        """Wait for the call, and for a new block if the balance is used up."""
         taken = await taking
         while taken.meter is None:
-            await asyncio.shield(self._ask_for_more(account, limit, now))
+            await asyncio.shield(self._refill_task(account, limit, now))
             taken = await self._take(account, limit, now)
         if taken.low and self._centre is not None:
-            self._ask_for_more(account, limit, now)
+            self._refill_task(account, limit, now)
         return taken.meter
 
-    def _ask_for_more(self, account: str, limit: int, now: datetime) -> "asyncio.Task[None]":
-        """One at a time for an account and day of this process."""
-        asked_for = day(now).key, account
-        asking = self._asking.get(asked_for)
-        if asking is None:
-            asking = asyncio.create_task(self._refill(account, limit, now))
-            self._asking[asked_for] = asking
-            asking.add_done_callback(lambda done: self._asked(asked_for, done))
-        return asking
+    def _refill_task(self, account: str, limit: int, now: datetime) -> "asyncio.Task[None]":
+        """The refill under way, or a new one: one at a time per account, day and process."""
+        balance = day(now).key, account
+        task = self._refills.get(balance)
+        if task is None:
+            task = asyncio.create_task(self._refill(account, limit, now))
+            self._refills[balance] = task
+            task.add_done_callback(lambda done: self._refilled(balance, done))
+        return task
 
-    def _asked(self, asked_for: tuple[str, str], asking: "asyncio.Task[None]") -> None:
-        del self._asking[asked_for]
-        if not asking.cancelled():
-            asking.exception()  # who waits is told; ahead of time nobody does
+    def _refilled(self, balance: tuple[str, str], task: "asyncio.Task[None]") -> None:
+        del self._refills[balance]
+        if not task.cancelled():
+            task.exception()  # retrieved here, because a refill ahead of time has no waiter
 
     async def _refill(self, account: str, limit: int, now: datetime) -> None:
-        centre, today, name = self._there(), day(now), self._name()
+        centre, today, name = self._connected(), day(now), self._move_name()
         move = await self._writer.submit(lambda txn: leases.want(txn, account, name, limit, today))
-        moved, used = await self._moved(centre, move)
+        moved, used = await self._send(centre, move)
         await self._writer.submit(lambda txn: leases.settle(txn, move, moved, used, now))
 
-    def _name(self) -> str:
-        """A new name of a move; the first 8 characters are this process (`redis_scripts.MOVE`)."""
+    def _move_name(self) -> str:
+        """A new name of a move; its first 8 characters identify this process (`lua/move.lua`)."""
         return self._process + secrets.token_hex(8)
 
-    def _moved(self, centre: RedisStore, move: Move) -> Promise[tuple[int, int]]:
+    def _send(self, centre: RedisStore, move: Move) -> StoreFuture[tuple[int, int]]:
         return centre.move(move.account, move.name, move.calls, move.limit, leases.PARTS, move.day)
 
-    # -- what stays with the centre ------------------------------------------------
+    # -- operations of the centre --------------------------------------------------
 
     def take_and_charge(
-        self, account: str, limit: int, company: str, cost: int, grant: int, now: datetime
+        self, purchase: Purchase, now: datetime
     ) -> Awaitable[tuple[Meter, Charge | None]]:
-        """The call is granted here, its charge by the centre; without it the call comes back."""
-        taking = self.take(account, limit, now)
-        return self._charged(taking, account, company, cost, grant, now)
+        """Grant the call here and charge at the centre; if that fails, the call is given back."""
+        taking = self.take(purchase.account, purchase.call_limit, now)
+        return self._charge(taking, purchase, now)
 
-    async def _charged(
-        self,
-        taking: Awaitable[Meter],
-        account: str,
-        company: str,
-        cost: int,
-        grant: int,
-        now: datetime,
+    async def _charge(
+        self, taking: Awaitable[Meter], purchase: Purchase, now: datetime
     ) -> tuple[Meter, Charge | None]:
         meter = await taking
         if not meter.granted:
             return meter, None
         try:
-            _, charge = await self._there().charge(account, company, cost, grant, now)
+            _, charge = await self._connected().charge(purchase, now)
         except BaseException:
-            self.give_back(account, now)
+            self.give_back(purchase.account, now)
             raise
         return meter, charge
+
+    def is_charged(self, account: str, company: str, now: datetime) -> Awaitable[bool]:
+        return self._connected().is_charged(account, company, now)
 
     def usage(self, account: str, plan: Plan, now: datetime) -> Awaitable[Usage]:
         return self._usage(account, plan, now)
 
     async def _usage(self, account: str, plan: Plan, now: datetime) -> Usage:
-        usage = await self._there().usage(account, plan, now)
+        usage = await self._connected().usage(account, plan, now)
         calls = await self.calls(account, plan.appels_api_par_jour, now)
         return replace(usage, calls=calls)
 
     def keys_of(self, account: str) -> Awaitable[Sequence[Key]]:
-        return self._there().keys_of(account)
+        return self._connected().keys_of(account)
 
     def reserve(
         self, account: str, limit: int, at_once: int, ttl: timedelta, now: datetime
     ) -> Awaitable[Reservation | Refusal]:
-        return self._there().reserve(account, limit, at_once, ttl, now)
+        return self._connected().reserve(account, limit, at_once, ttl, now)
 
     def commit(self, reservation: Reservation, now: datetime) -> Awaitable[Meter]:
-        return self._there().commit(reservation, now)
+        return self._connected().commit(reservation, now)
 
     def release(self, reservation: Reservation, now: datetime) -> Awaitable[None]:
-        return self._there().release(reservation, now)
+        return self._connected().release(reservation, now)
 
-    def _there(self) -> RedisStore:
+    def _connected(self) -> RedisStore:
         if self._centre is None:
             raise StoreUnavailable("the centre cannot be reached")
         return self._centre
 
-    # -- aside ---------------------------------------------------------------------
+    # -- maintenance, on a thread --------------------------------------------------
 
     def _connect(self) -> None:
         if self._centre is None:
-            self._centre = self._opener()
+            self._centre = self._open_centre()
             _log.info("the centre is there")
 
-    def _tend_on(self) -> None:
-        told = ""
-        while not self._ending.wait(TEND_S):
+    def _maintain(self) -> None:
+        logged = ""
+        while not self._ending.wait(MAINTENANCE_S):
             try:
                 self._connect()
-                self._give_up(self._clock() - timedelta(seconds=IDLE_S))
-                self._ask_again()
-                told = ""
+                self._return_blocks(self._clock() - timedelta(seconds=IDLE_S))
+                self._repeat_moves()
+                logged = ""
             except QuotaError as error:
-                if str(error) != told:
+                if str(error) != logged:
                     _log.warning("calls are granted while blocks last: %s", error)
-                told = str(error)
+                logged = str(error)
 
-    def _give_up(self, before: datetime) -> None:
-        """Let what was not used since `before` be on its way home."""
-        now, name = self._clock(), self._name()
+    def _return_blocks(self, before: datetime) -> None:
+        """Write down moves that return the balances without a call since `before`."""
+        now, name = self._clock(), self._move_name()
         self._writer.submit(lambda txn: leases.give_up(txn, before, now, name)).result()
 
-    def _ask_again(self) -> None:
-        """Ask about all that the centre has not answered yet."""
-        for move in self._environment.read(leases.waiting):
-            moved, used = self._moved(self._there(), move).result()
+    def _repeat_moves(self) -> None:
+        """Send all moves that have no reply of the centre yet."""
+        for move in self._file.read(leases.waiting):
+            moved, used = self._send(self._connected(), move).result()
             self._writer.submit(_settling(move, moved, used, self._clock())).result()
 
     def close(self) -> None:
-        """Give back what is left, if the centre is there; else the next start does."""
+        """Return unused calls if the centre can be reached; otherwise the next start does so."""
         self._ending.set()
-        self._tending.join()
+        self._maintenance.join()
         try:
-            for _ in range(2):  # a block that was on its way comes back in the second
-                self._give_up(self._clock() + timedelta(seconds=1))
-                self._ask_again()
+            for _ in range(2):  # the second time for a block that arrived during the first
+                self._return_blocks(self._clock() + timedelta(seconds=1))
+                self._repeat_moves()
         except QuotaError as error:
             _log.warning("calls are given back at the next start: %s", error)
         self._writer.close()
-        self._environment.close()
+        self._file.close()
         if self._centre is not None:
             self._centre.close()
 

@@ -1,11 +1,12 @@
-"""What an edge may grant by itself: a balance of calls a day and account, filled from the centre.
+"""The rules of an edge: a balance of calls per day and account, refilled from the centre.
 
-Functions of one transaction over the edge's own rows, like the ledger's. The centre counts a call
-as used when it lends it, so whatever happens to an edge the limit is not passed: what is lost with
-it is lost to the account. Calls go one way or the other by a *move*, which is written down here
-before the centre is asked, under a name drawn by chance, and is done by the centre once for a name.
-So a move whose answer was lost is asked again, by whoever finds it written, and the answer is
-entered once: by whoever finds it still written.
+Functions of one transaction over the edge's own rows. The centre counts a call as used when it
+lends it. The limit therefore holds whatever happens to an edge, and calls on a lost disk are lost to
+the account.
+
+Calls travel in *moves*. A move gets a random name and is stored here before it is sent; the centre
+performs it once per name (`redis/lua/move.lua`). Any process that finds a stored move sends it
+again, so a lost reply does no harm, and the first process that enters the reply deletes the move.
 """
 
 from collections.abc import Iterator
@@ -18,23 +19,28 @@ from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, day
 from quota.results import Meter
 
-# A block is this part of the day's limit, at least a call…
+# A block is 1/BLOCKS of the daily limit, at least one call…
 BLOCKS: Final = 50
-# … and at most this part of what is left at the centre, so that the last calls lie in small change.
+# … and at most 1/PARTS of the calls left at the centre, so that the last ones go out in small blocks.
 PARTS: Final = 8
-# So long the centre's word that nothing is left is believed: others may give back.
+# How long the centre's reply that no calls are left is valid: other edges may return some.
 REFUSED_S: Final = 5
 
 
 class Taken(NamedTuple):
-    """`meter` is None where only the centre can tell; `low`: it is time to ask for more."""
+    """The outcome of `take`.
+
+    Attributes:
+        meter: None if only the centre can tell whether a call is left.
+        low: the balance should be refilled now.
+    """
 
     meter: Meter | None
     low: bool
 
 
 class Move(NamedTuple):
-    """A block on its way: `calls` asked for, or given back where they are negative."""
+    """A block between edge and centre: `calls` requested, or returned if negative."""
 
     day: str
     account: str
@@ -44,7 +50,7 @@ class Move(NamedTuple):
 
 
 def block(limit: int) -> int:
-    """How many calls to ask for at once.
+    """The number of calls to request at once.
 
     >>> block(1000), block(30)
     (20, 1)
@@ -56,7 +62,7 @@ def block(limit: int) -> int:
 
 
 def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Taken:
-    """One call of the balance, or what is known of the limit without asking."""
+    """Take one call of the balance, or refuse it if the limit is known to be reached."""
     today = day(now)
     key = row_format.join(row_format.BALANCE, today.key, account)
     left, used, heard = row_format.triple(txn.get(key))
@@ -71,14 +77,14 @@ def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Take
 
 
 def give_back(txn: WriteTransaction, account: str, taken: datetime) -> None:
-    """Undo a call that came to nothing."""
+    """Undo a call whose response failed."""
     key = row_format.join(row_format.BALANCE, day(taken).key, account)
     left, used, heard = row_format.triple(txn.get(key))
     txn.put(key, row_format.pack_triple(left + 1, max(used, left + 1), heard))
 
 
 def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter | None:
-    """The calls of the day as far as they are known here; None: not at all."""
+    """The calls of the day as far as this edge knows; None if it has no balance."""
     today = day(now)
     stored = txn.get(row_format.join(row_format.BALANCE, today.key, account))
     if stored is None:
@@ -91,7 +97,7 @@ def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Mete
 
 
 def want(txn: WriteTransaction, account: str, name: str, limit: int, today: Period) -> Move:
-    """A move that asks for a block: the one that waits for its answer, or one of this `name`."""
+    """The move to send for a block: one without a reply yet, or a new one of this `name`."""
     waiting = [move for move in _moves(txn, f"{today.key}/{account}/") if move.calls > 0]
     if waiting:
         return waiting[0]
@@ -101,7 +107,7 @@ def want(txn: WriteTransaction, account: str, name: str, limit: int, today: Peri
 
 
 def settle(txn: WriteTransaction, move: Move, moved: int, used: int, now: datetime) -> None:
-    """Enter what the centre answered; once, whoever asked."""
+    """Enter the reply of the centre (calls moved, calls used), once per move."""
     if txn.get(_key(move)) is None:
         return
     txn.delete(_key(move))
@@ -113,11 +119,11 @@ def settle(txn: WriteTransaction, move: Move, moved: int, used: int, now: dateti
     elif stored is not None and left:
         txn.put(key, row_format.pack_triple(left, max(used, left), heard))
     elif stored is not None:
-        txn.delete(key)  # nothing is known any more but by the centre
+        txn.delete(key)  # from here on only the centre knows the count
 
 
 def give_up(txn: WriteTransaction, before: datetime, now: datetime, name: str) -> None:
-    """Send home the balances that were last used before this moment, or whose day is over.
+    """Store moves that return the balances last used before `before`, or of a day that is over.
 
     `name` begins the names of the moves.
     """
@@ -136,7 +142,7 @@ def give_up(txn: WriteTransaction, before: datetime, now: datetime, name: str) -
 
 
 def waiting(txn: ReadTransaction) -> list[Move]:
-    """Moves that the centre has not answered."""
+    """Moves without a reply of the centre."""
     return list(_moves(txn, ""))
 
 
@@ -150,18 +156,18 @@ def _key(move: Move) -> bytes:
     return row_format.join(row_format.MOVING, move.day, move.account, move.name)
 
 
-# -- who calls ---------------------------------------------------------------------
+# -- keys --------------------------------------------------------------------------
 
 
 def remember(txn: WriteTransaction, digest: bytes, account: Account | None, second: int) -> None:
-    """Note where a key leads; of one that never led anywhere nothing is kept."""
+    """Store the account of a key; nothing is stored for a key that never had one."""
     key = row_format.KNOWN + digest
     if account is not None or txn.get(key) is not None:
         txn.put(key, row_format.pack_known(second, dump(account) if account else b""))
 
 
 def recall(txn: ReadTransaction, digest: bytes) -> tuple[int, Account | None] | None:
-    """When the centre was last asked about a key, and where it led; None: never."""
+    """The second of the last look-up of a key at the centre, and its account; None if never."""
     stored = txn.get(row_format.KNOWN + digest)
     if stored is None:
         return None

@@ -1,11 +1,12 @@
-"""Calls and credits: what is taken, charged and left, as functions of one transaction.
+"""Calls and credits: counting, charging and balances, as functions of one transaction.
 
-Each function first decides and then writes, so that one which raises has changed nothing. They are
-exact because whoever calls them lets nobody else write meanwhile (D6); they know no clock, no file
-and no plan. Exports are in `exports.py`, accounts and keys in `registry.py`.
+Each function decides first and writes afterwards, so a function that raises has changed nothing.
+The counts are exact because no other transaction writes at the same time (D6). `redis/lua/` has the
+functions of every request a second time, in Lua. Exports are in `exports.py`, accounts and keys in
+`registry.py`.
 
-Nothing extra is to be had by a clock that steps back: the counters of the earlier period are still
-there. Where `compact` dropped them, time is taken to be the first moment that is still kept.
+A clock that steps back gives nobody extra calls or credits: the counters of the earlier period
+still exist. Where `compact` dropped them, the first kept moment replaces the time.
 """
 
 from collections.abc import Iterator
@@ -19,10 +20,11 @@ from quota.ledger.registry import account_of
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, day, month, start_of_month, utc
 from quota.plans import Plan
+from quota.purchase import Purchase
 from quota.results import Charge, Credits, Meter
 
-# Credits of a pack, and of all packs of an account that are not spent. A row has 64 bits and a
-# script on Redis counts in doubles, exact to 2**53: with these no sum comes near either.
+# Limits of the credits in one pack, and of the unspent credits of all packs of an account. A row has
+# 64 bits and a Lua script counts in doubles, exact to 2**53: no sum comes near either.
 PACK_MOST: Final = 10**9
 PACKS_MOST: Final = 10**12
 
@@ -30,7 +32,7 @@ PACKS_MOST: Final = 10**12
 
 
 def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Meter:
-    """One call of the day, if `limit` allows; a refused call is not counted (D6)."""
+    """Count one call of the day if `limit` allows; a refused call is not counted (D6)."""
     today = day(kept(txn, now))
     key = row_format.join(row_format.CALLS, today.key, account)
     used = row_format.number(txn.get(key))
@@ -41,14 +43,14 @@ def take(txn: WriteTransaction, account: str, limit: int, now: datetime) -> Mete
 
 
 def give_back(txn: WriteTransaction, account: str, taken: datetime) -> None:
-    """Undo a call that was taken at `taken` and came to nothing (5xx: D1)."""
+    """Undo a call that was counted at `taken` and whose response failed (5xx: D1)."""
     key = row_format.join(row_format.CALLS, day(kept(txn, taken)).key, account)
     if used := row_format.number(txn.get(key)):
         txn.put(key, row_format.pack(used - 1))
 
 
 def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter:
-    """The calls of the day as they stand."""
+    """The calls of the day so far."""
     today = day(kept(txn, now))
     used = row_format.number(txn.get(row_format.join(row_format.CALLS, today.key, account)))
     return Meter("appels_jour", limit, used, used < limit, today.end)
@@ -58,48 +60,45 @@ def calls(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Mete
 
 
 def take_and_charge(
-    txn: WriteTransaction,
-    account: str,
-    limit: int,
-    company: str,
-    cost: int,
-    grant: int,
-    now: datetime,
+    txn: WriteTransaction, purchase: Purchase, now: datetime
 ) -> tuple[Meter, Charge | None]:
-    """One call, and the full record of `company` (ISO2/id) where the call was granted (D5)."""
-    charge_key(month(kept(txn, now)), account, company)  # refused before anything is written
-    meter = take(txn, account, limit, now)
-    return meter, charge(txn, account, company, cost, grant, now) if meter.granted else None
+    """Count one call and, if it is granted, charge the full record (D5).
+
+    Raises:
+        NotAllowedError: the company's identifier is too long for a store.
+    """
+    charge_key(month(kept(txn, now)), purchase)  # raises before anything is written
+    meter = take(txn, purchase.account, purchase.call_limit, now)
+    return meter, charge(txn, purchase, now) if meter.granted else None
 
 
-def charge(
-    txn: WriteTransaction, account: str, company: str, cost: int, grant: int, now: datetime
-) -> Charge:
-    """Debit a company once in a calendar month (D9), from the grant first, then from packs (D8)."""
+def charge(txn: WriteTransaction, purchase: Purchase, now: datetime) -> Charge:
+    """Charge a company once per calendar month (D9), from the grant first, then from packs (D8)."""
+    account, cost, grant = purchase.account, purchase.cost, purchase.grant
     period = month(kept(txn, now))
-    key = charge_key(period, account, company)
-    standing = _credits(txn, account, grant, period)
+    key = charge_key(period, purchase)
+    credit = _credits(txn, account, grant, period)
     if txn.get(key) is not None:
-        return Charge("already", 0, standing.left, period.end)
-    if standing.left < cost:
-        return Charge("refused", 0, standing.left, period.end)
-    from_grant = min(cost, max(0, grant - standing.used))
-    _debit(txn, account, period, from_grant, cost - from_grant)
+        return Charge("already", 0, credit.left, period.end)
+    if credit.left < cost:
+        return Charge("refused", 0, credit.left, period.end)
+    from_grant = min(cost, max(0, grant - credit.used))
+    _spend(txn, account, period, from_grant, cost - from_grant)
     txn.put(key, row_format.pack_pair(from_grant, cost - from_grant))
-    return Charge("charged", cost, standing.left - cost, period.end)
+    return Charge("charged", cost, credit.left - cost, period.end)
 
 
 def is_charged(txn: ReadTransaction, account: str, company: str, now: datetime) -> bool:
-    """Was the company charged in this calendar month, so that its record is free (D9)?"""
-    return txn.get(charge_key(month(kept(txn, now)), account, company)) is not None
+    """Whether the company was charged in this calendar month, so that its record is free (D9)."""
+    return txn.get(_charge_key(month(kept(txn, now)), account, company)) is not None
 
 
 def add_credits(txn: WriteTransaction, account: str, count: int) -> int:
-    """Buy a pack of `count` credits, which do not end with the month; returns what packs have left.
+    """Add a pack of `count` credits, which do not expire; returns the credits that packs have left.
 
     Raises:
         UnknownError: there is no such account.
-        NotAllowedError: `count` is not from 1 to PACK_MOST, or packs would have over PACKS_MOST.
+        NotAllowedError: `count` is not from 1 to PACK_MOST, or the packs would exceed PACKS_MOST.
     """
     account_of(txn, account)
     if not 1 <= count <= PACK_MOST:
@@ -118,7 +117,7 @@ def add_credits(txn: WriteTransaction, account: str, count: int) -> int:
 
 
 def credits_of(txn: ReadTransaction, account: str, plan: Plan, now: datetime) -> Credits:
-    """The credits of the month as they stand."""
+    """The credits of the month so far."""
     return _credits(txn, account, plan.credits_par_mois, month(kept(txn, now)))
 
 
@@ -126,11 +125,11 @@ def _credits(txn: ReadTransaction, account: str, grant: int, period: Period) -> 
     used = row_format.number(txn.get(row_format.join(row_format.GRANT, period.key, account)))
     bought, spent = row_format.pair(txn.get(row_format.join(row_format.PACKS, account)))
     packs = bought - spent
-    # The plan may have been lowered since: more of the grant used than there is leaves packs whole.
+    # A plan that was lowered may grant less than was used; the excess is not taken from packs.
     return Credits(grant, used, packs, max(0, grant - used) + packs, period.end)
 
 
-def _debit(
+def _spend(
     txn: WriteTransaction, account: str, period: Period, from_grant: int, from_packs: int
 ) -> None:
     if from_grant:
@@ -142,37 +141,45 @@ def _debit(
         txn.put(key, row_format.pack_pair(bought, spent + from_packs))
 
 
-def charge_key(period: Period, account: str, company: str) -> bytes:
-    """The row of a charge; NotAllowedError where the identifier is too long for a store."""
+def charge_key(period: Period, purchase: Purchase) -> bytes:
+    """The key of the row of a charge.
+
+    Raises:
+        NotAllowedError: the company's identifier is too long for a store.
+    """
+    return _charge_key(period, purchase.account, purchase.company)
+
+
+def _charge_key(period: Period, account: str, company: str) -> bytes:
     key = row_format.join(row_format.CHARGE, period.key, account, company)
     if len(key) > row_format.MAX_KEY:
         raise NotAllowedError(f"{company[:80]!r}… is too long for the identifier of a company")
     return key
 
 
-# -- what is kept ------------------------------------------------------------------
+# -- retention ---------------------------------------------------------------------
 
 
 def kept(txn: ReadTransaction, now: datetime) -> datetime:
-    """`now` in UTC, or the first moment whose counters are still kept."""
+    """`now` in UTC, or the first moment whose counters are kept, if that is later."""
     return since(now, txn.get(row_format.FLOOR))
 
 
 def since(now: datetime, floor: bytes | None) -> datetime:
-    """`now` in UTC, or the first moment of the month `floor`, if that is later."""
+    """`now` in UTC, or the start of the month `floor` (b"2026-11"), if that is later."""
     moment = utc(now)
     return max(moment, start_of_month(floor.decode())) if floor else moment
 
 
 def raise_floor(txn: WriteTransaction, before: str) -> None:
-    """Keep nothing of the months before `before` ("2026-11") from now on; never keep more again."""
+    """Set the first month that is kept ("2026-11"); the floor never goes down again."""
     floor = txn.get(row_format.FLOOR)
     if floor is None or floor.decode() < before:
         txn.put(row_format.FLOOR, before.encode())
 
 
 def drop(txn: WriteTransaction, at_most: int) -> int:
-    """Delete rows of periods that are no longer kept, `at_most` so many; returns how many."""
+    """Delete at most `at_most` rows of periods before the floor; returns how many."""
     floor = txn.get(row_format.FLOOR)
     if floor is None:
         return 0

@@ -1,8 +1,8 @@
 """Exports of the month (F5): reserved before the work, counted when the file is complete.
 
-A reservation holds a place and expires, so that a process that dies gives its place back by itself.
-Places held and exports counted never pass the limit together. Like the ledger's, each function
-first decides and then writes.
+A reservation expires, so that the place of a process that dies becomes free by itself. Reserved and
+counted exports together never exceed the limit. As in `calls.py`, each function decides first and
+writes afterwards.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ class _Hold(NamedTuple):
 
 
 def exports(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter:
-    """The exports of the month as they stand, those under way included."""
+    """The exports of the month so far, including those under way."""
     moment = kept(txn, now)
     period = month(moment)
     used = _counted(txn, account, period) + _held(_live(txn, account, moment), period)
@@ -34,7 +34,7 @@ def exports(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Me
 
 
 def usage(txn: ReadTransaction, account: str, plan: Plan, now: datetime) -> Usage:
-    """All counters of an account as they stand, under the limits of `plan`."""
+    """All counters of an account, under the limits of `plan`."""
     return Usage(
         calls(txn, account, plan.appels_api_par_jour, now),
         exports(txn, account, plan.exports_par_mois, now),
@@ -51,9 +51,9 @@ def reserve(
     reservation: str,
     now: datetime,
 ) -> Reservation | Refusal:
-    """Hold one export of the month for `ttl`, if `limit` allows and fewer than `at_once` are held.
+    """Reserve one export of the month for `ttl`, if `limit` and `at_once` both allow it.
 
-    `reservation` is a new id. Places that have expired are given up here.
+    `reservation` is a new id. Expired reservations of the account are deleted here.
     """
     moment = kept(txn, now)
     period = month(moment)
@@ -74,10 +74,10 @@ def reserve(
 
 
 def commit(txn: WriteTransaction, reservation: Reservation, now: datetime) -> Meter:
-    """Count a finished export, in the month it was reserved in.
+    """Count a finished export, in the month in which it was reserved.
 
-    One that comes after its reservation expired is counted only where there is still room; refused
-    (`granted` False), also when the place was given up or settled before, it must not be sent.
+    After its reservation expired, an export is counted only if the limit has room. An export that
+    is not `granted` must not be sent; so also if the reservation was released or committed before.
     """
     period = month(kept(txn, start_of_month(reservation.month)))
     key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
@@ -87,8 +87,8 @@ def commit(txn: WriteTransaction, reservation: Reservation, now: datetime) -> Me
     counted = _counted(txn, reservation.account, period)
     used = counted + _held(live.values(), period)
     exists = txn.get(key) is not None
-    # Who is in time, and in a month that is still kept, has a place already: the others that are
-    # held have theirs beside it. The counter is the ceiling for all.
+    # A reservation that is in time, in a month that is still kept, has its place beside the other
+    # reservations, so only the counter is compared with the limit.
     in_time = own is not None and own.month == period.key
     granted = exists and (counted if in_time else used) < reservation.limit
     if granted:
@@ -100,7 +100,7 @@ def commit(txn: WriteTransaction, reservation: Reservation, now: datetime) -> Me
 
 
 def release(txn: WriteTransaction, reservation: Reservation) -> None:
-    """Give up a place whose export failed or was empty; once settled, nothing happens."""
+    """Delete the reservation of an export that failed or was empty; later calls change nothing."""
     key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
     if txn.get(key) is not None:
         txn.delete(key)

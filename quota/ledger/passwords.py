@@ -1,7 +1,7 @@
-"""Passwords as argon2id keeps them (RFC 9106), and what a password must be.
+"""Passwords: their argon2id hashes (RFC 9106) and the rule for new ones.
 
-Slow on purpose: 64 MiB and some tens of milliseconds each. So nothing here is called on an event
-loop, and the server bounds how many run at once (serve/website/login_throttle.py).
+A hash is slow on purpose: 64 MiB and some tens of milliseconds. These functions must therefore not
+run on an event loop, and the server bounds how many run at once (serve/website/login_throttle.py).
 """
 
 import unicodedata
@@ -9,15 +9,14 @@ from typing import Final
 
 import argon2
 
-SHORTEST: Final = (
-    10  # characters; NIST SP 800-63B asks for a length, and for no kinds of characters
-)
+# In characters. NIST SP 800-63B asks for a minimum length, and for no kinds of characters.
+SHORTEST: Final = 10
 LONGEST: Final = 200
 
 # The second choice of RFC 9106 §4: 3 passes over 64 MiB; one lane, since the cores have other work.
 HASHER: Final = argon2.PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=1)
 
-# The hash of a text that nobody knows, to be looked at where there is no person.
+# The hash of a text that nobody knows; a log-in of an unknown person is compared with it.
 NOBODY: Final = (
     "$argon2id$v=19$m=65536,t=3,p=1$"
     "WYpe8MpLVYSxwiI21edYkQ$RaT/vdJKBDpWbw4r7EmMlegjPj31PghoYKrmz3814Ak"
@@ -25,12 +24,12 @@ NOBODY: Final = (
 
 
 def folded(password: str) -> str:
-    """A password in one Unicode form: keyboards differ in how they write accents."""
+    """A password in the Unicode form NFKC, because keyboards differ in how they write accents."""
     return unicodedata.normalize("NFKC", password)
 
 
 def is_allowed(password: str) -> bool:
-    """Is it neither too short nor too long, and not one character repeated?
+    """Whether the password has 10 to 200 characters, more than three of them different.
 
     >>> is_allowed("correct cheval"), is_allowed("aaaaaaaaaaaa"), is_allowed("court")
     (True, False, False)
@@ -40,11 +39,12 @@ def is_allowed(password: str) -> bool:
 
 
 def hashed(password: str) -> str:
+    """The hash to store, with its salt and parameters in it."""
     return HASHER.hash(folded(password))
 
 
 def is_right(password: str, stored: str | None) -> bool:
-    """Is this the password whose hash is stored? None, for nobody, is refused as slowly."""
+    """Whether `stored` is the hash of the password; None (no such person) takes as long."""
     try:
         HASHER.verify(stored or NOBODY, folded(password))
     except argon2.exceptions.VerificationError:

@@ -1,10 +1,11 @@
-"""People of an organisation, their sessions, the last use of keys: functions of one transaction.
+"""People of an organisation, their sessions, and the last use of keys.
 
-A person has an e-mail address and a password, and opens pages with a session (contract A12); keys
-and counters stay those of the organisation (A8). Like the ledger's, each function first decides and
-then writes. Of a password only its hash (`passwords.py`) is here, of a session only the SHA-256.
+A person has an e-mail address and a password, and opens pages in a session (contract A12); keys and
+counters belong to the organisation (A8). As in `calls.py`, each function decides first and writes
+afterwards. The store has only the hash of a password (`passwords.py`) and the SHA-256 of a session
+token.
 
-Nothing tells from outside whether an address is known: `sign_up` writes as much where it is.
+Nobody can find out from outside whether an address is in use: `sign_up` writes as much if it is.
 """
 
 import hashlib
@@ -32,7 +33,12 @@ _EMAIL: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who opens the pages of an account; `password` is a hash, `created` ISO 8601 (UTC)."""
+    """A person who may open the pages of an account.
+
+    Attributes:
+        password: the argon2id hash.
+        created: ISO 8601, UTC.
+    """
 
     id: str
     email: str
@@ -42,7 +48,7 @@ class Person:
 
 
 def is_email(text: str) -> bool:
-    """Could this be an e-mail address? Only a message that arrives would prove it.
+    """Whether the text has the form of an e-mail address, which no check can prove to exist.
 
     >>> is_email("zoé@exemple.fr"), is_email("zoé"), is_email("zoé@exemple.fr\\n")
     (True, False, False)
@@ -51,7 +57,7 @@ def is_email(text: str) -> bool:
 
 
 def folded(email: str) -> str:
-    """An address as it is compared: in one Unicode form, without case.
+    """The form in which addresses are compared: NFC, without case or outer blanks.
 
     >>> folded(" Zoé@Exemple.FR ")
     'zoé@exemple.fr'
@@ -66,7 +72,7 @@ def person_of(txn: ReadTransaction, person: str) -> Person:
     """The person of this id.
 
     Raises:
-        UnknownError: there is none.
+        UnknownError: there is no such person.
     """
     stored = txn.get(row_format.join(row_format.PERSON, person))
     if stored is None:
@@ -82,16 +88,19 @@ def by_email(txn: ReadTransaction, email: str) -> Person | None:
 
 def people_of(txn: ReadTransaction, account: str) -> Sequence[Person]:
     """The people of an account, by address."""
-    found = [_load(stored) for _, stored in txn.scan(row_format.PERSON)]
-    return sorted((one for one in found if one.account == account), key=lambda one: one.email)
+    everybody = [_load(stored) for _, stored in txn.scan(row_format.PERSON)]
+    return sorted(
+        (person for person in everybody if person.account == account),
+        key=lambda person: person.email,
+    )
 
 
 def sign_up(
     txn: WriteTransaction, account: Account, person: Person, plans: Mapping[str, Plan]
 ) -> bool:
-    """Enter a new organisation and its first person; False if the address is known already.
+    """Create an organisation and its first person; False, without a change, if the address is in use.
 
-    Then nothing changes, and yet a row is written: the commit takes as long.
+    In that case a row is written all the same, so that the commit takes as long.
     """
     known = txn.get(_email_key(person.email))
     if known is not None:
@@ -103,11 +112,11 @@ def sign_up(
 
 
 def add_person(txn: WriteTransaction, person: Person) -> Person:
-    """Enter one more person of an account.
+    """Add a person to an account.
 
     Raises:
         UnknownError: there is no such account.
-        NotAllowedError: somebody has the address.
+        NotAllowedError: the address is in use.
     """
     account_of(txn, person.account)
     if txn.get(_email_key(person.email)) is not None:
@@ -118,7 +127,7 @@ def add_person(txn: WriteTransaction, person: Person) -> Person:
 
 
 def set_password(txn: WriteTransaction, person: str, password: str) -> Person:
-    """Another password, and the end of every session.
+    """Replace the password and end every session of the person.
 
     Raises:
         UnknownError: there is no such person.
@@ -136,7 +145,7 @@ def _put(txn: WriteTransaction, person: Person) -> Person:
 
 
 def _email_key(email: str) -> bytes:
-    # A digest, for an address may be longer than a key of LMDB.
+    # A digest, because an address may be longer than an LMDB key.
     return row_format.EMAIL + hashlib.sha256(folded(email).encode()).digest()
 
 
@@ -149,7 +158,7 @@ def _load(stored: bytes) -> Person:
 
 
 def open_session(txn: WriteTransaction, person: str, token: bytes, now: int, expires: int) -> None:
-    """Let whoever has the token of this digest in until `expires`; drop what is over.
+    """Open a session until `expires` (s since 1970) and drop the expired ones of this person.
 
     Raises:
         UnknownError: there is no such person.
@@ -162,14 +171,14 @@ def open_session(txn: WriteTransaction, person: str, token: bytes, now: int, exp
 
 
 def in_session(txn: ReadTransaction, person: str, token: bytes, now: int) -> Person | None:
-    """The person whose session this is, while it lasts."""
+    """The person, if this session of theirs is open at `now` (s since 1970)."""
     if row_format.number(txn.get(_session_key(person, token))) <= now:
         return None
     return person_of(txn, person)
 
 
 def close_session(txn: WriteTransaction, person: str, token: bytes) -> None:
-    """End a session; one that is ended already stays so."""
+    """End a session; ending it again changes nothing."""
     key = _session_key(person, token)
     if txn.get(key) is not None:
         txn.delete(key)
@@ -183,18 +192,18 @@ def _session_key(person: str, token: bytes) -> bytes:
 
 
 def used(txn: WriteTransaction, digest: bytes, day: str) -> None:
-    """Note that the key of this digest was used on a day ("2026-11-21"); a later one stays."""
+    """Note that the key of this digest was used on `day` ("2026-11-21"), unless a later day is noted."""
     key = _key(txn, digest)
     if key is None:
         return
-    place = row_format.join(row_format.LAST, key.id)
-    before = txn.get(place)
+    row = row_format.join(row_format.LAST, key.id)
+    before = txn.get(row)
     if before is None or before.decode() < day:
-        txn.put(place, day.encode())
+        txn.put(row, day.encode())
 
 
 def last_used(txn: ReadTransaction, key_id: str) -> str | None:
-    """The day on which a key was used last, or None."""
+    """The day of the last use of a key ("2026-11-21"), or None."""
     stored = txn.get(row_format.join(row_format.LAST, key_id))
     return None if stored is None else stored.decode()
 

@@ -1,7 +1,7 @@
 """Accounts and their keys, as functions of one transaction.
 
-Like the ledger's: each first decides, then writes. A key is found by its digest; revoking it is one
-write, which the next look-up of any process sees (`identify`).
+As in `calls.py`, each function decides first and writes afterwards. A key is found by its digest;
+revoking it is one write, which the next `identify` of any process sees.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ def account_of(txn: ReadTransaction, account: str) -> Account:
     """The account of this id.
 
     Raises:
-        UnknownError: there is none.
+        UnknownError: there is no such account.
     """
     stored = txn.get(row_format.join(row_format.ACCOUNT, account))
     if stored is None:
@@ -30,12 +30,16 @@ def account_of(txn: ReadTransaction, account: str) -> Account:
 
 def accounts(txn: ReadTransaction) -> list[Account]:
     """All accounts, the oldest first."""
-    found = [load_account(stored) for _, stored in txn.scan(row_format.ACCOUNT)]
-    return sorted(found, key=lambda account: (account.created, account.id))
+    all_accounts = [load_account(stored) for _, stored in txn.scan(row_format.ACCOUNT)]
+    return sorted(all_accounts, key=lambda account: (account.created, account.id))
 
 
 def create_account(txn: WriteTransaction, account: Account, plans: Mapping[str, Plan]) -> Account:
-    """Enter a new account; its plan must be one that an account can have (`check_plan`)."""
+    """Store a new account.
+
+    Raises:
+        UnknownError, NotAllowedError: as `check_plan`.
+    """
     check_plan(account.plan, account.outil_api, plans, account.modules)
     return _put(txn, account)
 
@@ -48,9 +52,12 @@ def set_plan(
     modules: Sequence[str] | None,
     plans: Mapping[str, Plan],
 ) -> Account:
-    """Give an account another plan; None leaves the option, or the modules, as they were.
+    """Change the plan of an account; None leaves the API tool, or the modules, as they are.
 
-    Its keys stay, also where the new plan allows fewer (A9).
+    The account keeps its keys, even if the new plan allows fewer (A9).
+
+    Raises:
+        UnknownError, NotAllowedError: as `account_of` and `check_plan`.
     """
     before = account_of(txn, account)
     check_plan(plan, bool(api_tool), plans, modules)
@@ -74,7 +81,7 @@ def _put(txn: WriteTransaction, account: Account) -> Account:
 
 
 def identify(txn: ReadTransaction, digest: bytes) -> Account | None:
-    """The account that a key leads to; None alike for a revoked key and one that never was (A4)."""
+    """The account of a key; None for a revoked key and for one that never existed (A4)."""
     stored = txn.get(row_format.KEY + digest)
     if stored is None:
         return None
@@ -83,24 +90,26 @@ def identify(txn: ReadTransaction, digest: bytes) -> Account | None:
 
 
 def keys_of(txn: ReadTransaction, account: str) -> list[Key]:
-    """The keys of an account, revoked ones too, the oldest first."""
+    """The keys of an account, revoked ones included, the oldest first."""
     digests = [digest for _, digest in txn.scan(row_format.join(row_format.KEY_OF, account, ""))]
-    found = [load_key(stored) for digest in digests if (stored := txn.get(row_format.KEY + digest))]
-    return sorted(found, key=lambda key: (key.created, key.id))
+    loaded = [
+        load_key(stored) for digest in digests if (stored := txn.get(row_format.KEY + digest))
+    ]
+    return sorted(loaded, key=lambda key: (key.created, key.id))
 
 
 def create_key(txn: WriteTransaction, key: Key, digest: bytes, plans: Mapping[str, Plan]) -> Key:
-    """Enter a new key of an account whose plan allows one more (§5 rule 6).
+    """Store a new key of an account whose plan allows one more (§5 rule 6).
 
-    The plan is the one that is paid for: what the API tool opens is the level a key is served at,
-    not the number of keys.
+    The number of keys follows from the plan that the account pays for; the API tool decides only
+    with which rights a key is served.
 
     Raises:
         UnknownError: there is no such account.
-        NotAllowedError: the account has all the active keys it may have.
+        NotAllowedError: the account has as many active keys as its plan allows.
     """
     plan = subscribed_plan(account_of(txn, key.account), plans)
-    active = [one for one in keys_of(txn, key.account) if not one.revoked]
+    active = [other for other in keys_of(txn, key.account) if not other.revoked]
     if len(active) >= plan.cles_actives:
         raise NotAllowedError(
             f"{key.account} has {len(active)} active keys, the plan {plan.slug!r} allows "
@@ -113,7 +122,7 @@ def create_key(txn: WriteTransaction, key: Key, digest: bytes, plans: Mapping[st
 
 
 def revoke_key(txn: WriteTransaction, key_id: str, now: str) -> Key:
-    """End a key; one that is ended already keeps its date.
+    """Revoke a key; a key that is revoked already keeps its date.
 
     Raises:
         UnknownError: there is no such key.

@@ -1,9 +1,9 @@
-"""The bytes of the quota store: every key and value of its one LMDB database (ARCHITECTURE.md).
+"""The bytes of the quota store: every key and value of its one LMDB database (quota/README.md).
 
-A key is text with `/` between its parts, so that a prefix is a table, an account or a period;
-only a key's digest is raw bytes. Counters and charges have the period first: those of today lie on
-neighbouring pages, which is what a commit has to write, and an old period is one stretch to delete.
-Numbers are unsigned, 8 bytes, big-endian. A change here is a new VERSION.
+A key is text with `/` between its parts, so that a prefix is a table, an account or a period; only
+digests are raw bytes. In the keys of counters and charges the period comes first. The rows of today
+then lie on neighbouring pages, so that a commit writes few of them, and the rows of an old period
+are one range to delete. Numbers are unsigned, 8 bytes, big-endian. A change here is a new VERSION.
 """
 
 import struct
@@ -12,7 +12,7 @@ from typing import Final
 VERSION: Final = b"1"
 
 FORMAT: Final = b"format"  # -> VERSION
-FLOOR: Final = b"floor"  # -> month before which nothing is kept any more ("2025-10")
+FLOOR: Final = b"floor"  # -> the first month that is kept ("2025-10")
 ACCOUNT: Final = b"a/"  # a/<account> -> JSON of an Account
 KEY: Final = b"k/"  # k/<SHA-256, 32 bytes> -> JSON of a Key
 KEY_ID: Final = b"i/"  # i/<key id> -> SHA-256
@@ -22,22 +22,21 @@ RESERVED: Final = b"r/"  # r/<account>/<reservation> -> expiry (ms since 1970), 
 CALLS: Final = b"d/"  # d/<day>/<account> -> calls
 EXPORTS: Final = b"e/"  # e/<month>/<account> -> exports
 GRANT: Final = b"g/"  # g/<month>/<account> -> credits of the grant used
-# Only with edges, at the centre: calls that a move took for an edge, or gave back (-n).
-MOVES: Final = (
-    b"m/"  # m/<day>/<account>/<move> -> calls, as text (or, by a process, the move that got none)
-)
+# At a centre with edges: the calls that a move took for an edge, or gave back (-n), as text.
+# m/<day>/<account>/<process> -> the last move of this process that got no calls
+MOVES: Final = b"m/"  # m/<day>/<account>/<move> -> calls
 PERSON: Final = b"u/"  # u/<person> -> JSON of a Person
 EMAIL: Final = b"w/"  # w/<SHA-256 of the address, 32 bytes> -> person
 SESSION: Final = b"s/"  # s/<person>/<SHA-256 of the token, hex> -> expiry (s since 1970)
 LAST: Final = b"l/"  # l/<key id> -> day of its last use ("2026-11-21")
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
 
-# At an edge: calls that it may still grant, what the centre counted, when they were last used.
+# At an edge: calls it may still grant, calls counted at the centre, second of the last use.
 BALANCE: Final = b"b/"  # b/<day>/<account> -> left, used, second
-MOVING: Final = b"q/"  # q/<day>/<account>/<move> -> calls asked for, or given back (-n), and limit
-KNOWN: Final = b"n/"  # n/<SHA-256> -> second at which it was asked, JSON of the account if any
+MOVING: Final = b"q/"  # q/<day>/<account>/<move> -> calls requested or given back (-n), limit
+KNOWN: Final = b"n/"  # n/<SHA-256> -> second of the last look-up, JSON of the account if any
 
-# Tables whose second part is a period; the rest is kept for ever.
+# Tables with a period in their keys; `compact` never deletes rows of the others.
 PERIODIC: Final = (CALLS, EXPORTS, GRANT, CHARGE, MOVES)
 
 MAX_KEY: Final = 511  # of LMDB
@@ -54,7 +53,7 @@ def join(table: bytes, *parts: str) -> bytes:
 
 
 def number(stored: bytes | None) -> int:
-    """A counter; one that was never written is 0."""
+    """A counter; 0 if it was never written."""
     return 0 if stored is None else int.from_bytes(stored, "big")
 
 
@@ -63,7 +62,7 @@ def pack(value: int) -> bytes:
 
 
 def pair(stored: bytes | None) -> tuple[int, int]:
-    """Two numbers; (0, 0) where none were written."""
+    """Two numbers; (0, 0) if they were never written."""
     if stored is None:
         return 0, 0
     first, second = _PAIR.unpack(stored)
@@ -75,7 +74,7 @@ def pack_pair(first: int, second: int) -> bytes:
 
 
 def hold(stored: bytes) -> tuple[int, str]:
-    """The expiry and the month of a reservation."""
+    """The expiry (ms since 1970) and the month of a reservation."""
     return number(stored[: _NUMBER.size]), stored[_NUMBER.size :].decode()
 
 
@@ -84,7 +83,7 @@ def pack_hold(expires: int, month: str) -> bytes:
 
 
 def triple(stored: bytes | None) -> tuple[int, int, int]:
-    """Three numbers; zeros where none were written."""
+    """Three numbers; zeros if they were never written."""
     return (0, 0, 0) if stored is None else _TRIPLE.unpack(stored)
 
 
@@ -93,7 +92,7 @@ def pack_triple(first: int, second: int, third: int) -> bytes:
 
 
 def move(stored: bytes) -> tuple[int, int]:
-    """The calls of a move, which may be negative, and the limit that it was asked with."""
+    """The calls of a move, negative if given back, and the limit of its request."""
     calls, limit = _MOVE.unpack(stored)
     return calls, limit
 
@@ -103,7 +102,7 @@ def pack_move(calls: int, limit: int) -> bytes:
 
 
 def known(stored: bytes) -> tuple[int, bytes]:
-    """When a key was asked about, and the account it leads to; empty: to none."""
+    """The second of the last look-up of a key, and the JSON of its account, b"" for none."""
     return number(stored[: _NUMBER.size]), stored[_NUMBER.size :]
 
 

@@ -1,6 +1,7 @@
-"""What the ledger needs of a store: one transaction, in which nobody else writes.
+"""The transaction that the ledger needs of a store; no other transaction writes during it.
 
-A dict can be one, which is how the tests drive the ledger; `lmdb_file.py` has the one over LMDB.
+Three implementations exist: over LMDB (`store/lmdb_file.py`), over Redis (`redis/transaction.py`),
+and over a dict, in the tests of the ledger.
 """
 
 from collections.abc import Iterable
@@ -13,12 +14,12 @@ class ReadTransaction(Protocol):
     def get(self, key: bytes, /) -> bytes | None: ...
 
     def scan(self, prefix: bytes, /) -> Iterable[tuple[bytes, bytes]]:
-        """The rows whose key begins with `prefix`, in the order of their keys."""
+        """The rows whose key begins with `prefix`, in ascending order of the keys."""
         ...
 
 
 class WriteTransaction(ReadTransaction, Protocol):
-    """A view that can be changed: all of it is kept, or nothing."""
+    """A view that can be changed; all changes are kept, or none."""
 
     def put(self, key: bytes, value: bytes, /) -> object: ...
 

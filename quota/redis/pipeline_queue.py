@@ -1,7 +1,8 @@
-"""What waits for a Redis or Valkey server: sent at once, answered in one round trip.
+"""The queue of operations for a Redis or Valkey server: many operations per round trip.
 
-As over LMDB a thread does all that waits, in the order of the queue. One round trip then serves all
-who asked meanwhile, and where the server syncs each write, one sync of its file.
+As over LMDB, one thread (`GroupCommit`) does all the waiting, in the order of the queue. One round
+trip then serves all operations that were queued meanwhile, and if the server syncs each write, so
+does one sync of its file.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,160 +15,164 @@ from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.redis.connection import RedisConnection
 from quota.redis.scripts import MOVED, Command, Reply, ScriptCall
 from quota.redis.transaction import RedisTransaction
+from quota.store.future import StoreFuture
 from quota.store.group_commit import GroupCommit
-from quota.store.promise import Promise
 
 T = TypeVar("T")
 
-# So often a transaction is tried: each time that it fails, somebody else's was written.
+# Attempts of one transaction; each that fails means that another writer's transaction succeeded.
 ATTEMPTS: Final = 100
 
-# Adds its commands, and says what their replies mean.
-_Asking = Callable[[list[Command]], Callable[[Reply], T]]
+# Interprets the replies to the commands of an operation.
+_Parse = Callable[[Reply], T]
+# An operation: appends its commands to the list and returns how to interpret their replies.
+_Request = Callable[[list[Command]], _Parse[T]]
 
 
 class RedisQueue:
     """The thread, its queue, and the connection that only this thread uses."""
 
-    def __init__(self, link: RedisConnection) -> None:
-        self.floor = b""  # as the server told it last
-        self._link = link
-        self._writer: GroupCommit[list[Command]] = GroupCommit(self._group, lambda: None)
+    def __init__(self, connection: RedisConnection) -> None:
+        self.floor = b""  # the last one that the server replied with
+        self._connection = connection
+        self._writer: GroupCommit[list[Command]] = GroupCommit(self._run_group, lambda: None)
 
-    # -- what can be asked ---------------------------------------------------------
+    # -- operations, for any thread ------------------------------------------------
 
-    def script(self, step_at: Callable[[bytes], ScriptCall]) -> Promise[Any]:
-        """A script that is reckoned with a floor; again with another, if that has moved."""
+    def script(self, call_at: Callable[[bytes], ScriptCall]) -> StoreFuture[Any]:
+        """Run the script that `call_at` makes for the known floor; again if the floor has moved."""
 
-        def asking(commands: list[Command]) -> Callable[[Reply], Any]:
-            step = step_at(self.floor)
-            commands.append(step.command)
-            return lambda replies: self._settled(step, replies[0], step_at)
+        def request(commands: list[Command]) -> _Parse[Any]:
+            call = call_at(self.floor)
+            commands.append(call.command)
+            return lambda replies: self._parsed(call, replies[0], call_at)
 
-        return self._ask(asking)
+        return self._submit(request)
 
-    def look(
+    def read(
         self,
-        look: Callable[[ReadTransaction], T],
+        operation: Callable[[ReadTransaction], T],
         expected: Sequence[bytes],
         listed: bytes | None = None,
-    ) -> Promise[T]:
-        """A read, in one round trip if its rows are the `expected` and those under `listed`."""
+    ) -> StoreFuture[T]:
+        """Run a read, in one round trip if it needs only the rows `expected` and those of `listed`."""
 
-        def asking(commands: list[Command]) -> Callable[[Reply], T]:
+        def request(commands: list[Command]) -> _Parse[T]:
             rows = RedisTransaction(self.run)
             commands += [rows.fetch(key) for key in expected]
             if listed is not None:
                 commands.append(rows.fetch_all(listed))
 
-            def told(replies: Reply) -> T:
+            def parse(replies: Reply) -> T:
                 for key, value in zip(expected, replies, strict=False):
                     rows.fetched(key, value)
                 if listed is not None:
                     rows.fetched_all(listed, replies[-1])
-                return look(rows)
+                return operation(rows)
 
-            return told
+            return parse
 
-        return self._ask(asking)
+        return self._submit(request)
 
-    def reply(self, command: Command, told: Callable[[Any], T]) -> Promise[T]:
-        """What the reply to one command means."""
+    def command(self, command: Command, parse: Callable[[Any], T]) -> StoreFuture[T]:
+        """Send one command; the result is what `parse` returns for its reply."""
 
-        def asking(commands: list[Command]) -> Callable[[Reply], T]:
+        def request(commands: list[Command]) -> _Parse[T]:
             commands.append(command)
-            return lambda replies: told(replies[0])
+            return lambda replies: parse(replies[0])
 
-        return self._ask(asking)
+        return self._submit(request)
 
-    def transact(self, wish: Callable[[WriteTransaction], T]) -> Promise[T]:
-        """A function of the ledger, done when nothing that it read was changed meanwhile."""
-        return self.work(lambda: self._transacted(wish))
+    def transact(self, operation: Callable[[WriteTransaction], T]) -> StoreFuture[T]:
+        """Run a function of the ledger, repeated until no row that it read changed meanwhile."""
+        return self.call(lambda: self._transact(operation))
 
-    def work(self, run: Callable[[], T]) -> Promise[T]:
-        """Anything that uses `self.run` on the thread."""
-        return self._ask(lambda commands: lambda replies: run())
+    def call(self, function: Callable[[], T]) -> StoreFuture[T]:
+        """Call a function on the thread, where it may use `run`."""
+        return self._submit(lambda commands: lambda replies: function())
 
     def close(self) -> None:
-        """Do what was asked for before, then leave."""
+        """Finish the queued operations, then close the connection."""
         self._writer.close()
-        self._link.close()
+        self._connection.close()
 
-    def _ask(self, asking: _Asking[T]) -> Promise[T]:
-        # The writer settles with what the replies mean (`_group`), not with what a wish returns.
-        return cast(Promise[T], self._writer.submit(asking))
+    def _submit(self, request: _Request[T]) -> StoreFuture[T]:
+        # The outcomes are those of `_run_group`, not the parsers that the requests return.
+        return cast(StoreFuture[T], self._writer.submit(request))
 
     # -- on the thread -------------------------------------------------------------
 
     def run(self, commands: Sequence[Command]) -> Reply:
-        """The replies, at once.
+        """Send commands and return their replies.
 
         Raises:
             StoreUnavailable: the server cannot be reached, or refused one of them.
         """
-        return self._checked(self._link.run(commands))
+        return self._checked(self._connection.run(commands))
 
-    def _group(self, wishes: Sequence[_Asking[Any]]) -> Sequence[Any]:
+    def _run_group(self, requests: Sequence[_Request[Any]]) -> Sequence[Any]:
         commands: list[Command] = []
-        waiting: list[tuple[Callable[[Reply], Any] | None, int, int]] = []
-        for wish in wishes:
+        waiting: list[tuple[_Parse[Any] | None, int, int]] = []
+        for request in requests:
             start = len(commands)
-            told = _begun(wish, commands)
-            waiting.append((told, start, len(commands)))
+            parse = _begun(request, commands)
+            waiting.append((parse, start, len(commands)))
         try:
-            replies = self._link.run(commands) if commands else []
+            replies = self._connection.run(commands) if commands else []
         except QuotaError as error:
-            return [error for _ in wishes]
-        return [self._outcome(told, replies[start:end]) for told, start, end in waiting]
+            return [error for _ in requests]
+        return [self._outcome(parse, replies[start:end]) for parse, start, end in waiting]
 
-    def _outcome(self, told: Callable[[Reply], Any] | None, replies: Reply) -> Any:
-        if told is None:  # it was given up before it was sent
+    def _outcome(self, parse: _Parse[Any] | None, replies: Reply) -> Any:
+        if parse is None:  # cancelled before it was sent
             return None
         try:
-            return told(self._checked(replies))
-        except QuotaError as refused:
-            return refused
+            return parse(self._checked(replies))
+        except QuotaError as refusal:
+            return refusal
 
     def _checked(self, replies: Reply) -> Reply:
         for reply in replies:
             if isinstance(reply, RedisError):
-                raise StoreUnavailable(f"{self._link.shown}: {reply}")
+                raise StoreUnavailable(f"{self._connection.shown}: {reply}")
         return replies
 
-    def _settled(
-        self, step: ScriptCall, reply: Reply, step_at: Callable[[bytes], ScriptCall]
+    def _parsed(
+        self, call: ScriptCall, reply: Reply, call_at: Callable[[bytes], ScriptCall]
     ) -> Any:
         while reply[0] == MOVED:
             self.floor = reply[1]
-            step = step_at(self.floor)
-            (reply,) = self.run([step.command])
-        return step.told(reply)
+            call = call_at(self.floor)
+            (reply,) = self.run([call.command])
+        return call.parse(reply)
 
-    def _transacted(self, wish: Callable[[WriteTransaction], T]) -> T:
+    def _transact(self, operation: Callable[[WriteTransaction], T]) -> T:
         for _ in range(ATTEMPTS):
             rows = RedisTransaction(self.run)
             outcome: T | QuotaError
             try:
-                outcome = wish(rows)
+                outcome = operation(rows)
             except StoreUnavailable:
                 raise
-            except QuotaError as refused:  # for reasons that must hold, too
-                outcome = refused
+            except QuotaError as refusal:  # its reasons must still hold at the commit, too
+                outcome = refusal
             if self.run([rows.apply()])[0]:
                 if isinstance(outcome, QuotaError):
                     raise outcome
                 return outcome
-        raise StoreUnavailable(f"{self._link.shown}: others wrote the same rows {ATTEMPTS} times")
+        raise StoreUnavailable(
+            f"{self._connection.shown}: others wrote the same rows {ATTEMPTS} times"
+        )
 
 
-def _begun(wish: _Asking[T], commands: list[Command]) -> Callable[[Reply], T]:
-    """What a wish adds; one that is refused before anything is sent says so when it is told."""
+def _begun(request: _Request[T], commands: list[Command]) -> _Parse[T]:
+    """Add the commands of a request; a refusal before sending is raised by the parser instead."""
     try:
-        return wish(commands)
+        return request(commands)
     except QuotaError as error:
-        refused = error
+        refusal = error
 
-    def told(replies: Reply) -> T:
-        raise refused
+    def parse(replies: Reply) -> T:
+        raise refusal
 
-    return told
+    return parse

@@ -1,8 +1,8 @@
-"""The store of several hosts: rows on a Redis or Valkey server, for all that name the same one.
+"""The store of several hosts: rows on a Redis or Valkey server, shared by all that name it.
 
-What every request asks for is one script (`scripts.py`), which nobody comes between; what is
-rare is a function of the ledger, in a transaction that begins again where somebody else wrote
-meanwhile (`transaction.py`). Both go through one queue (`pipeline_queue.py`).
+The operations of every request are one script each (`scripts.py`), during which nothing else runs
+on the server. Everything else is a function of the ledger, in a transaction that starts again if
+another writer changed its rows (`transaction.py`). Both go through one queue (`pipeline_queue.py`).
 """
 
 from collections.abc import Callable
@@ -16,35 +16,37 @@ from quota.ledger import calls, exports, registry, row_format
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import day, month, utc
 from quota.plans import Plan
+from quota.purchase import Purchase
 from quota.redis import scripts
 from quota.redis.connection import RedisConnection
+from quota.redis.hash_layout import PREFIX, place
 from quota.redis.pipeline_queue import RedisQueue
-from quota.redis.scripts import PREFIX, Reply
+from quota.redis.scripts import Reply
 from quota.redis.transaction import RedisTransaction
 from quota.results import Charge, Meter, Usage
-from quota.store.base import AccountBook
-from quota.store.promise import Promise
+from quota.store.future import StoreFuture
+from quota.store.ledger_store import LedgerStore
 
 T = TypeVar("T")
 
 
-class RedisStore(AccountBook):
-    """`Store` over a server."""
+class RedisStore(LedgerStore):
+    """`Store` over a Redis or Valkey server."""
 
     def __init__(self, url: str, *, strict: bool = False) -> None:
-        """Connect to the server; `strict` refuses one that does not sync each write.
+        """Connect to the server; `strict` refuses a server that does not sync each write.
 
         Raises:
-            WrongStoreError: the server is not to be used as it is set.
-            StoreUnavailable: it cannot be reached.
+            WrongStoreError: the settings of the server exclude its use.
+            StoreUnavailable: the server cannot be reached.
         """
-        self._link = RedisConnection(url, strict=strict)
-        self._queue = RedisQueue(self._link)
+        self._connection = RedisConnection(url, strict=strict)
+        self._queue = RedisQueue(self._connection)
 
-    # -- what every request asks for -----------------------------------------------
+    # -- the operations of every request -------------------------------------------
 
-    def _identify(self, digest: bytes) -> Promise[Account | None]:
-        def told(reply: Reply) -> Account | None:
+    def _identify(self, digest: bytes) -> StoreFuture[Account | None]:
+        def parse(reply: Reply) -> Account | None:
             if not reply:
                 return None
             key, account, stored = reply
@@ -53,9 +55,9 @@ class RedisStore(AccountBook):
             rows.fetched(row_format.ACCOUNT + account, stored)
             return registry.identify(rows, digest)
 
-        return self._queue.reply(scripts.identify(digest), told)
+        return self._queue.command(scripts.identify(digest), parse)
 
-    def usage(self, account: str, plan: Plan, now: datetime) -> Promise[Usage]:
+    def usage(self, account: str, plan: Plan, now: datetime) -> StoreFuture[Usage]:
         moment = calls.since(now, self._queue.floor)
         this_month = month(moment).key
         rows = (
@@ -65,67 +67,65 @@ class RedisStore(AccountBook):
             row_format.join(row_format.GRANT, this_month, account),
             row_format.join(row_format.PACKS, account),
         )
-        held = row_format.join(row_format.RESERVED, account, "")
-        return self._queue.look(lambda txn: exports.usage(txn, account, plan, now), rows, held)
+        reserved = row_format.join(row_format.RESERVED, account, "")
+        return self._queue.read(lambda txn: exports.usage(txn, account, plan, now), rows, reserved)
 
-    def calls(self, account: str, limit: int, now: datetime) -> Promise[Meter]:
+    def calls(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
         today = day(calls.since(now, self._queue.floor))
         rows = row_format.FLOOR, row_format.join(row_format.CALLS, today.key, account)
-        return self._queue.look(lambda txn: calls.calls(txn, account, limit, now), rows)
+        return self._queue.read(lambda txn: calls.calls(txn, account, limit, now), rows)
 
-    def take(self, account: str, limit: int, now: datetime) -> Promise[Meter]:
+    def take(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
         moment = utc(now)
         return self._queue.script(lambda floor: scripts.take(floor, account, limit, moment))
 
-    def give_back(self, account: str, taken: datetime) -> Promise[None]:
+    def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
         moment = utc(taken)
         return self._queue.script(lambda floor: scripts.give_back(floor, account, moment))
 
     def take_and_charge(
-        self, account: str, limit: int, company: str, cost: int, grant: int, now: datetime
-    ) -> Promise[tuple[Meter, Charge | None]]:
-        return self._charge(account, limit, company, cost, grant, utc(now))
+        self, purchase: Purchase, now: datetime
+    ) -> StoreFuture[tuple[Meter, Charge | None]]:
+        return self._charge(purchase, utc(now), count_call=True)
 
     # -- for edges -----------------------------------------------------------------
 
-    def charge(
-        self, account: str, company: str, cost: int, grant: int, now: datetime
-    ) -> Promise[tuple[Meter, Charge | None]]:
-        """A charge whose call is counted elsewhere: the meter has no limit."""
-        return self._charge(account, None, company, cost, grant, utc(now))
+    def charge(self, purchase: Purchase, now: datetime) -> StoreFuture[tuple[Meter, Charge | None]]:
+        """Charge a record whose call an edge has counted; the meter has no limit."""
+        return self._charge(purchase, utc(now), count_call=False)
 
     def move(
         self, account: str, name: str, calls: int, limit: int, parts: int, today: str
-    ) -> Promise[tuple[int, int]]:
-        """As `redis_scripts.move`; the same `name` again changes nothing and tells the same."""
+    ) -> StoreFuture[tuple[int, int]]:
+        """Lend or take back calls, as `scripts.move`; repeated, it has the same result."""
         return self._queue.script(
             lambda floor: scripts.move(floor, account, name, calls, limit, parts, today)
         )
 
     def _charge(
-        self, account: str, limit: int | None, company: str, cost: int, grant: int, now: datetime
-    ) -> Promise[tuple[Meter, Charge | None]]:
+        self, purchase: Purchase, now: datetime, *, count_call: bool
+    ) -> StoreFuture[tuple[Meter, Charge | None]]:
         return self._queue.script(
-            lambda floor: scripts.take_and_charge(floor, account, limit, company, cost, grant, now)
+            lambda floor: scripts.take_and_charge(floor, purchase, now, count_call=count_call)
         )
 
-    # -- what is rare --------------------------------------------------------------
+    # -- everything else -----------------------------------------------------------
 
-    def _read(self, look: Callable[[ReadTransaction], T]) -> Promise[T]:
-        return self._queue.transact(look)
+    def read(self, operation: Callable[[ReadTransaction], T], /) -> StoreFuture[T]:
+        return self._queue.transact(operation)
 
-    def _submit(self, wish: Callable[[WriteTransaction], T]) -> Promise[T]:
-        return self._queue.transact(wish)
+    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]:
+        return self._queue.transact(operation)
 
     # -- upkeep --------------------------------------------------------------------
 
     def compact(self, before: str) -> int:
-        self._submit(lambda txn: calls.raise_floor(txn, before)).result()
-        return self._queue.work(self._dropped).result()
+        self.submit(lambda txn: calls.raise_floor(txn, before)).result()
+        return self._queue.call(self._drop_periods).result()
 
-    def _dropped(self) -> int:
-        """Drop the hashes of periods before the floor; returns how many rows they had."""
-        (floor,) = self._queue.run([("HGET", *scripts.place(row_format.FLOOR))])
+    def _drop_periods(self) -> int:
+        """Delete the hashes of periods before the floor; returns how many rows they had."""
+        (floor,) = self._queue.run([("HGET", *place(row_format.FLOOR))])
         total = 0
         for name in self._hashes():
             table, period = name[len(PREFIX) :][:2], name[len(PREFIX) :][2:]
@@ -135,24 +135,24 @@ class RedisStore(AccountBook):
         return total
 
     def _hashes(self) -> list[bytes]:
-        found: set[bytes] = set()
+        hashes: set[bytes] = set()
         cursor = 0
         while True:
             command = ("SCAN", cursor, "MATCH", PREFIX + b"*", "COUNT", 1000)
             ((cursor, names),) = self._queue.run([command])
-            found.update(names)
+            hashes.update(names)
             if not cursor:
-                return sorted(found)
+                return sorted(hashes)
 
     def backup(self, target: Path) -> None:
-        """Refuse: a server is copied by its own means.
+        """Refuse: a server has commands of its own for a copy.
 
         Raises:
-            NotAllowedError: always, naming them.
+            NotAllowedError: always; the message names those commands.
         """
         raise NotAllowedError(
-            f"{self._link.shown} is copied by its own means: redis-cli --rdb {target}, or the "
-            "files of its appenddirname"
+            f"{self._connection.shown} is copied by its own means: redis-cli --rdb {target}, or "
+            "the files of its appenddirname"
         )
 
     def close(self) -> None:

@@ -1,12 +1,13 @@
-"""The group commit: one thread that writes what all others ask for, many wishes a transaction.
+"""Group commit: one thread that runs the operations of all others, many per transaction.
 
-A synced commit takes milliseconds on a disk, whatever is in it. So the thread takes all that waits,
-does it in the order of the queue within one transaction, and answers after the commit; meanwhile
-the next group gathers. No answer is given before its group is on the disk.
+A synced commit takes milliseconds on a disk, whatever its size. The thread therefore takes all
+queued operations, runs them in the order of the queue within one transaction, and resolves their
+futures after the commit; the next group gathers meanwhile. No future is resolved before its group
+is on the disk.
 
-A wish that the ledger refuses (QuotaError) has changed nothing and fails alone; one whose promise
-was given up before the transaction came to it is left out. When the commit
-fails, all of the group fail and nothing of it was written.
+An operation that the ledger refuses (QuotaError) has changed nothing and fails alone. An operation
+whose future was cancelled before the transaction reached it is left out. If the commit fails, the
+whole group fails and nothing of it was written.
 """
 
 import contextlib
@@ -16,77 +17,77 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from quota.errors import StoreUnavailable
-from quota.store.promise import Promise, settle
+from quota.store.future import StoreFuture, resolve
 
 T = TypeVar("T")
-X = TypeVar("X")  # what a wish is given: a transaction, or what it is sent by
+X = TypeVar("X")  # the argument of an operation: a transaction, or a list of commands to send
 
-Wish = Callable[[X], Any]
-_Waiting = tuple[Wish[X], Promise[Any]]
-# Does all of a group in one synced transaction; returns an outcome each, a QuotaError among them.
-Commit = Callable[[Sequence[Wish[X]]], Sequence[Any]]
+Operation = Callable[[X], Any]
+_QueueItem = tuple[Operation[X], StoreFuture[Any]]
+# Runs a group in one synced transaction; returns one outcome each, a QuotaError for a refusal.
+Commit = Callable[[Sequence[Operation[X]]], Sequence[Any]]
 
-# Bounds how long the first of a group waits for the others, and what one failure takes along.
+# Bounds the wait of the first operation of a group, and the number that one failure affects.
 GROUP: Final = 512
 IDLE_S: Final = 60.0
-# Where several asked at once, others are on their way, and a commit takes as much of processor and
-# disk for one as for many: so long is waited for them. Who calls alone never waits.
+# Where several operations came at once, more are on their way, and a commit costs as much processor
+# and disk for one as for many: so the thread waits this long for them. A lone caller never waits.
 GATHERING_S: Final = 1e-3
 
-_LOST: Final = "an error ended the writer of the store: {} wishes were not done; see the log"
+_LOST: Final = "an error ended the writer of the store: {} writes were not done; see the log"
 
 
 class GroupCommit(Generic[X]):
-    """The thread and its queue. The thread starts with the first wish."""
+    """The thread and its queue. The thread starts with the first operation."""
 
     def __init__(self, commit: Commit[X], idle: Callable[[], None]) -> None:
-        """`commit` and `idle` (after IDLE_S without a wish) are called on the thread only."""
+        """`commit`, and `idle` (after IDLE_S without an operation), run on the thread only."""
         self._commit = commit
         self._idle = idle
-        self._wishes: queue.SimpleQueue[_Waiting[X] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_QueueItem[X] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._first = threading.Lock()
+        self._starting = threading.Lock()
         self._closed = False
         self._ending = threading.Event()
 
-    def submit(self, wish: Callable[[X], T]) -> Promise[T]:
-        """Ask for a write; the promise holds what `wish` returns, once it is on the disk.
+    def submit(self, operation: Callable[[X], T]) -> StoreFuture[T]:
+        """Queue an operation; the future has its return value once that is on the disk.
 
-        The promise raises what the ledger refused (QuotaError), or StoreUnavailable when nothing
-        was written.
+        The future raises the ledger's refusal (QuotaError), or StoreUnavailable if nothing was
+        written.
         """
-        promise: Promise[T] = Promise()
-        self._wishes.put((wish, promise))
+        future: StoreFuture[T] = StoreFuture()
+        self._queue.put((operation, future))
         if self._closed:
-            self._refuse_all()
+            self._refuse_queue()
         elif self._thread is None:
-            with self._first:
+            with self._starting:
                 if self._thread is None:
-                    self._begin()
-        return promise
+                    self._start()
+        return future
 
     def close(self) -> None:
-        """Write what was asked for before, then end the thread."""
+        """Commit all queued operations, then end the thread."""
         self._closed = True
         self._ending.set()
-        self._wishes.put(None)
-        # One that fails is followed by another before it ends.
+        self._queue.put(None)
+        # A thread that fails starts its successor before it ends.
         while self._thread is not None and self._thread.is_alive():
             self._thread.join()
-        self._refuse_all()
+        self._refuse_queue()
 
-    def _refuse_all(self) -> None:
-        """What came after the end of the thread, which is not there to refuse it."""
+    def _refuse_queue(self) -> None:
+        """Fail the operations that were queued after the thread ended."""
         if self._thread is not None and self._thread.is_alive():
             return
         with contextlib.suppress(queue.Empty):
             while True:
-                if waiting := self._wishes.get_nowait():
+                if item := self._queue.get_nowait():
                     lost = StoreUnavailable("the store was closed; open it again")
-                    settle([(waiting[1], lost)])
+                    resolve([(item[1], lost)])
 
-    def _begin(self) -> None:
-        # A daemon: a process that dies by an exception is not kept alive by its store.
+    def _start(self) -> None:
+        # A daemon: the store must not keep a process alive that dies of an exception.
         self._thread = threading.Thread(target=self._run, name="quota", daemon=True)
         self._thread.start()
 
@@ -95,7 +96,7 @@ class GroupCommit(Generic[X]):
         try:
             while more:
                 try:
-                    first = self._wishes.get(timeout=IDLE_S)
+                    first = self._queue.get(timeout=IDLE_S)
                 except queue.Empty:
                     self._idle()
                     continue
@@ -104,36 +105,36 @@ class GroupCommit(Generic[X]):
                 group, more = self._gather(first)
                 several = len(group) > 1
                 if group:
-                    self._serve(group)
+                    self._run_group(group)
         except BaseException:
-            # An error of ours: this thread ends with its traceback, another goes on.
+            # A defect of this code: the thread ends with its traceback, and a new one goes on.
             if more:
-                self._begin()
+                self._start()
             raise
 
-    def _gather(self, first: _Waiting[X] | None) -> tuple[list[_Waiting[X]], bool]:
-        """All that waits now, at most GROUP; False: the writer is to end after it."""
-        group: list[_Waiting[X]] = []
-        wish = first
-        while wish is not None:
-            group.append(wish)
+    def _gather(self, first: _QueueItem[X] | None) -> tuple[list[_QueueItem[X]], bool]:
+        """All queued operations, at most GROUP; False if the thread must end after them."""
+        group: list[_QueueItem[X]] = []
+        item = first
+        while item is not None:
+            group.append(item)
             if len(group) == GROUP:
                 return group, True
             try:
-                wish = self._wishes.get_nowait()
+                item = self._queue.get_nowait()
             except queue.Empty:
                 return group, True
         return group, False
 
-    def _serve(self, group: Sequence[_Waiting[X]]) -> None:
-        # Whatever happens in there, nobody waits for ever.
+    def _run_group(self, group: Sequence[_QueueItem[X]]) -> None:
+        # Whatever the commit raises, every future is resolved.
         outcomes: Sequence[Any] = [StoreUnavailable(_LOST.format(len(group)))] * len(group)
         try:
-            outcomes = self._commit([_unless_given_up(*waiting) for waiting in group])
+            outcomes = self._commit([_unless_cancelled(*item) for item in group])
         finally:
-            promises = [promise for _, promise in group]
-            settle(zip(promises, outcomes, strict=True))
+            futures = [future for _, future in group]
+            resolve(zip(futures, outcomes, strict=True))
 
 
-def _unless_given_up(wish: Wish[X], promise: Promise[Any]) -> Wish[X]:
-    return lambda txn: wish(txn) if promise.begin() else None
+def _unless_cancelled(operation: Operation[X], future: StoreFuture[Any]) -> Operation[X]:
+    return lambda argument: operation(argument) if future.start() else None

@@ -1,12 +1,12 @@
-"""The LMDB environment under the store: opened, read, written in groups, and cured.
+"""The LMDB file of a store: opening, reading, writing in groups, reopening after a failure.
 
-Default durable mode and nothing faster: every other mode loses or corrupts on a power cut, and
-`writemap` dies of a full disk. What stays true: a group is committed and synced, or none of it is;
-one process has the file open once; it is opened after the process was made, never inherited;
-who writes has the turn (`write_lock.py`), so that nobody waits for LMDB's own mutex.
+LMDB runs in its default durable mode: every faster mode loses or corrupts data on a power cut, and
+`writemap` crashes on a full disk. Invariants: a group is committed and synced as a whole or not at
+all; a process opens the file once, after it was started, and never inherits it; a writer holds the
+`WriteLock`, so that no process waits for LMDB's own mutex.
 
-A read is a transaction of its own, so that it sees what other processes committed before it, and
-none is held for longer than a call: the pages of an open one can never be used again.
+Each read is a transaction of its own, so it sees all that other processes committed before. No read
+transaction outlives its call, because LMDB cannot reuse the pages that an open one can see.
 """
 
 import contextlib
@@ -23,24 +23,24 @@ from lmdb.verify import VerifyError, verify
 from quota.errors import QuotaError, StoreUnavailable, WrongStoreError
 from quota.ledger import row_format
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
-from quota.store.group_commit import Wish
+from quota.store.group_commit import Operation
 from quota.store.write_lock import WriteLock
 
 T = TypeVar("T")
 
 FILE: Final = "quota.lmdb"
-MAP_SIZE: Final = 64 << 30  # sparse: what is not used takes no disk
+MAP_SIZE: Final = 64 << 30  # sparse: unused space takes no disk
 READERS: Final = 1024
 CHECK_S: Final = 60.0
 
-# What no space and no right mends.
+# Errors that neither space nor access rights repair.
 _DAMAGE: Final = (
     lmdb.InvalidError, lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.VersionMismatchError,
 )  # fmt: skip
 
 
 class LmdbTransaction:
-    """An LMDB transaction as the ledger wants it."""
+    """An LMDB transaction with the interface that the ledger uses."""
 
     __slots__ = ("_txn", "delete", "get", "put")
 
@@ -60,22 +60,22 @@ class LmdbTransaction:
 
 
 class LmdbFile:
-    """The file `quota.lmdb` of a folder, open. `write` is for one thread, `read` for any."""
+    """The open file `quota.lmdb` of a folder. One thread may `write`, any thread may `read`."""
 
     def __init__(self, folder: Path, map_size: int) -> None:
-        """Open the store of `folder`, or make it.
+        """Open the file of `folder`, or create it.
 
         Raises:
-            WrongStoreError: it is a store of another version.
+            WrongStoreError: another version of this code wrote it.
             StoreUnavailable: it cannot be opened.
         """
         self._path = folder / FILE
         self._map_size = map_size
-        # Held while the file is read or opened anew, so that no read meets a closed one.
+        # Held during reads and reopening, so that no read uses a closed file.
         self._lock = threading.Lock()
         self._checked = time.monotonic()
         self._env: lmdb.Environment | None = None
-        self._turn: WriteLock | None = None
+        self._write_lock: WriteLock | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._open()
@@ -84,67 +84,67 @@ class LmdbFile:
 
     # -- reads ---------------------------------------------------------------------
 
-    def read(self, look: Callable[[ReadTransaction], T]) -> T:
-        """What `look` makes of the store as it is at this moment.
+    def read(self, operation: Callable[[ReadTransaction], T]) -> T:
+        """Run `operation` on the rows as they are at this moment.
 
         Raises:
             StoreUnavailable: it cannot be read.
         """
         with self._lock:
             try:
-                return self._look(look)
+                return self._run(operation)
             except lmdb.ReadersFullError:
-                self._check_readers()
+                self._opened().reader_check()
             except lmdb.Error as error:
                 raise self._unavailable(error) from error
             try:
-                return self._look(look)
+                return self._run(operation)
             except lmdb.Error as error:
                 raise self._unavailable(error) from error
 
-    def _look(self, look: Callable[[ReadTransaction], T]) -> T:
+    def _run(self, operation: Callable[[ReadTransaction], T]) -> T:
         with self._opened().begin() as txn:
-            return look(LmdbTransaction(txn))
+            return operation(LmdbTransaction(txn))
 
     # -- writes --------------------------------------------------------------------
 
-    def write(self, wishes: Sequence[Wish[WriteTransaction]]) -> Sequence[Any]:
-        """Do all of them in one synced transaction (`writer.Commit`)."""
+    def write(self, operations: Sequence[Operation[WriteTransaction]]) -> Sequence[Any]:
+        """Run all operations in one synced transaction; returns one outcome each."""
         if time.monotonic() - self._checked > CHECK_S:
-            self.rest()
+            self.check_readers()
         outcomes: list[Any] = []
         try:
             env = self._opened()
-            assert self._turn
-            with self._turn.held(), env.begin(write=True) as txn:
+            assert self._write_lock
+            with self._write_lock.held(), env.begin(write=True) as txn:
                 rows = LmdbTransaction(txn)
-                outcomes = [_outcome(wish, rows) for wish in wishes]
+                outcomes = [_outcome(operation, rows) for operation in operations]
         except (lmdb.Error, OSError, StoreUnavailable) as error:
-            self._cure(error)
-            return [self._unavailable(error) for _ in wishes]
+            self._reopen_after(error)
+            return [self._unavailable(error) for _ in operations]
         return outcomes
 
-    def rest(self) -> None:
-        """Free the reader slots of processes that died; called now and then."""
+    def check_readers(self) -> None:
+        """Free the reader slots of dead processes; called when idle, and every CHECK_S."""
         self._checked = time.monotonic()
-        # Where it is not open, the next write says so.
+        # If the file is not open, the next write reports it.
         with self._lock, contextlib.suppress(lmdb.Error, StoreUnavailable):
-            self._check_readers()
+            self._opened().reader_check()
 
-    def _cure(self, error: Exception) -> None:
-        """Open the file anew where LMDB wants it: after a failed write of a meta page it panics."""
+    def _reopen_after(self, error: Exception) -> None:
+        """Reopen the file: after a failed write of a meta page LMDB refuses every other use."""
         with self._lock:
             if isinstance(error, lmdb.MapFullError):
                 return
             self._shut()
-            # Else the next group tries again.
+            # If this fails too, the next group tries again.
             with contextlib.suppress(lmdb.Error, OSError):
                 self._open()
 
     # -- the file ------------------------------------------------------------------
 
     def copy(self, target: BinaryIO) -> None:
-        """A compact copy of the store as it is at this moment, while others write."""
+        """Write a compact copy of the rows as they are at this moment, while others write."""
         with self._lock:
             try:
                 self._opened().copyfd(target.fileno(), compact=True)
@@ -159,9 +159,9 @@ class LmdbFile:
         if self._env is not None:
             self._env.close()
             self._env = None
-        if self._turn is not None:
-            self._turn.close()
-            self._turn = None
+        if self._write_lock is not None:
+            self._write_lock.close()
+            self._write_lock = None
 
     def _open(self) -> None:
         if not self._path.exists():
@@ -175,8 +175,8 @@ class LmdbFile:
             mode=0o600,
         )
         try:
-            self._turn = WriteLock(self._path)
-            self._check_readers()
+            self._write_lock = WriteLock(self._path)
+            self._env.reader_check()
             _check_version(self._env, self._path)
         except BaseException:
             self._shut()
@@ -186,9 +186,6 @@ class LmdbFile:
         if self._env is None:
             raise StoreUnavailable(f"{self._path} is not open")
         return self._env
-
-    def _check_readers(self) -> None:
-        self._opened().reader_check()
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
         if isinstance(error, StoreUnavailable):
@@ -200,14 +197,14 @@ class LmdbFile:
             remedy = "put a copy in its place (python -m quota --state STATE backup wrote it)"
         elif isinstance(error, FileExistsError | NotADirectoryError):
             remedy = f"{self._path.parent} is to be a folder; name another one as --state"
-        # LMDB and the system name the file, too, before what they say or behind it.
+        # LMDB and the system name the file too, before or after their message.
         named = f"{self._path}: "
         said = error.strerror if isinstance(error, OSError) else str(error).removeprefix(named)
         return StoreUnavailable(f"{named}{said}; {remedy}")
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until the contents of a file, or the names in a folder, are on the disk."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -216,7 +213,7 @@ def sync(path: Path) -> None:
 
 
 def damage_of(path: Path) -> str:
-    """What LMDB's offline checker finds wrong with a file, which it reads without opening it."""
+    """The findings of LMDB's offline checker, which reads the file as bytes; "" if it is sound."""
     try:
         findings: list[str] = verify(str(path), subdir=False)  # type: ignore[no-untyped-call]
     except (VerifyError, OSError) as error:
@@ -224,18 +221,18 @@ def damage_of(path: Path) -> str:
     return "; ".join(findings[:3])
 
 
-def _outcome(wish: Wish[WriteTransaction], rows: LmdbTransaction) -> Any:
+def _outcome(operation: Operation[WriteTransaction], rows: LmdbTransaction) -> Any:
     try:
-        return wish(rows)
-    except QuotaError as refused:
-        return refused
+        return operation(rows)
+    except QuotaError as refusal:
+        return refusal
 
 
 def _create(path: Path, map_size: int) -> None:
-    """Make an empty store, which appears under its name when it is whole and synced.
+    """Create an empty file, which gets its name once it is whole and synced.
 
-    LMDB writes its first pages in place: a power cut among them would leave a file that nothing
-    opens. Of two processes that make one at once, the first wins.
+    LMDB writes its first pages in place, and a power cut between them would leave a file that cannot
+    be opened. If two processes create the file at once, the first one wins.
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     partial.unlink(missing_ok=True)

@@ -1,8 +1,7 @@
-"""The store of one host: a file `quota.lmdb`, shared by all processes that open the same folder.
+"""The store of one host: the file `quota.lmdb`, shared by all processes that open the same folder.
 
-Each write is a wish of the writer thread (`group_commit.py`), done by a function of the ledger in a
-transaction of the environment (`lmdb_file.py`); here they are put together. LMDB lets one process
-write at a time: there is no other lock.
+Writes are operations of a group commit (`group_commit.py`), run by functions of the ledger in a
+transaction of the file (`lmdb_file.py`). Reads are transactions of their own, on the calling thread.
 """
 
 import os
@@ -13,47 +12,47 @@ from typing import Final, TypeVar
 from quota.errors import NotAllowedError, StoreUnavailable
 from quota.ledger import calls
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
-from quota.store.base import AccountBook
+from quota.store.future import ReadyResult, StoreFuture
 from quota.store.group_commit import GroupCommit
+from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_file import MAP_SIZE, LmdbFile, damage_of, sync
-from quota.store.promise import Kept, Promise
 
 T = TypeVar("T")
 
-# Rows a transaction of `compact` deletes: other writers wait that long (about 2 ms).
-_STRETCH: Final = 2_000
+# Rows that one transaction of `compact` deletes: other writers wait that long (about 2 ms).
+_COMPACT_ROWS: Final = 2_000
 
 
-class LmdbStore(AccountBook):
-    """`Store` over LMDB. Open it in the process that uses it (spawn, never fork), and once."""
+class LmdbStore(LedgerStore):
+    """`Store` over LMDB. Open it once per process, in the process that uses it (never fork)."""
 
     def __init__(self, folder: Path, *, map_size: int = MAP_SIZE) -> None:
-        """Open the store of a STATE folder, or make it.
+        """Open the store of a STATE folder, or create it.
 
         Raises:
             WrongStoreError: another version of this code wrote it.
             StoreUnavailable: it cannot be opened.
         """
-        self._environment = LmdbFile(folder, map_size)
-        self._writer = GroupCommit(self._environment.write, self._environment.rest)
+        self._file = LmdbFile(folder, map_size)
+        self._writer = GroupCommit(self._file.write, self._file.check_readers)
 
-    def _read(self, look: Callable[[ReadTransaction], T]) -> Kept[T]:
-        return Kept(self._environment.read(look))
+    def read(self, operation: Callable[[ReadTransaction], T], /) -> ReadyResult[T]:
+        return ReadyResult(self._file.read(operation))
 
-    def _submit(self, wish: Callable[[WriteTransaction], T]) -> Promise[T]:
-        return self._writer.submit(wish)
+    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]:
+        return self._writer.submit(operation)
 
     # -- upkeep --------------------------------------------------------------------
 
     def compact(self, before: str) -> int:
-        self._submit(lambda txn: calls.raise_floor(txn, before)).result()
+        self.submit(lambda txn: calls.raise_floor(txn, before)).result()
         total = 0
-        while dropped := self._submit(lambda txn: calls.drop(txn, _STRETCH)).result():
+        while dropped := self.submit(lambda txn: calls.drop(txn, _COMPACT_ROWS)).result():
             total += dropped
         return total
 
     def backup(self, target: Path) -> None:
-        """As `Store.backup`; the copy is read back by LMDB's offline checker before it appears.
+        """Write the copy under a temporary name; LMDB's offline checker reads it before it appears.
 
         Raises:
             NotAllowedError: `target` exists, or its folder does not.
@@ -66,7 +65,7 @@ class LmdbStore(AccountBook):
         unfinished = target.with_name(f"{target.name}.partial")
         with unfinished.open("wb") as file:
             unfinished.chmod(0o600)
-            self._environment.copy(file)
+            self._file.copy(file)
             os.fsync(file.fileno())
         if damage := damage_of(unfinished):
             raise StoreUnavailable(f"{unfinished} is not a whole copy: {damage}")
@@ -75,4 +74,4 @@ class LmdbStore(AccountBook):
 
     def close(self) -> None:
         self._writer.close()
-        self._environment.close()
+        self._file.close()

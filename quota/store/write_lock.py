@@ -1,15 +1,16 @@
-"""Whose turn it is to write a file of LMDB: one process at a time, also when one of them is killed.
+"""The write lock of an LMDB file: one process at a time, even if one of them is killed.
 
-LMDB has a lock for that, a robust mutex in shared memory, and it loses waiters. A process that
-frees it wakes one of those that sleep. If that one is killed before it runs, while another process
-takes the mutex in passing, then nothing says any more that others sleep behind it, and they go on
-sleeping after the mutex is free: until somebody else happens to wait too, on a quiet host for ever
-(Linux, glibc; tests/quota/test_turn.py makes it happen).
+LMDB has a lock of its own, a robust mutex in shared memory, and it can lose waiters. A process that
+frees the mutex wakes one of the sleeping processes. If that process is killed before it runs, while
+another one takes the mutex in passing, the mutex no longer records that others sleep behind it.
+They go on sleeping after it is free, until some other process happens to wait too: on a quiet host
+for ever (Linux, glibc; tests/quota/store/test_write_lock.py makes it happen).
 
-So who wants to write waits here first. A `flock` is queued by the kernel itself, which frees it
-when its process ends and wakes all who stood behind a waiter that dies; the mutex, then taken by
-one process at a time, is never waited for. The file locked is that of the data: who shares one
-shares the other. LMDB's own locks are `fcntl` locks of its lock file and know nothing of this one.
+A writer therefore waits here first. The kernel itself queues a `flock`: it frees the lock when the
+owner's process ends, and wakes everyone behind a waiter that dies. LMDB's mutex is then taken by
+one process at a time and never waited for. The locked file is the data file, so processes that
+share one share the other. LMDB's own locks are `fcntl` locks of its lock file, and are independent
+of this one.
 """
 
 import fcntl
@@ -20,59 +21,64 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-# Between two looks whether it is our turn: about what a change in memory takes.
-_LOOK_AGAIN_S: Final = 50e-6
+# Between two attempts to take the lock: about the duration of a change in memory.
+_RETRY_S: Final = 50e-6
 
 _IF_FREE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 
 
 class WriteLock:
-    """The right to write the file `path`; for one thread, as a `flock` belongs to an open file."""
+    """The lock of the file `path`; for one thread, because a `flock` belongs to an open file."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError: there is no such file, or it cannot be read."""
+        """Open the file.
+
+        Raises:
+            OSError: the file does not exist, or cannot be read.
+        """
         self._path = path
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
     @contextmanager
-    def held(self, patience: float | None = None) -> Iterator[None]:
-        """`take` the turn, and keep it within the block."""
-        self.take(patience)
+    def held(self, timeout: float | None = None) -> Iterator[None]:
+        """Hold the lock for the duration of the block; as `acquire`."""
+        self.acquire(timeout)
         try:
             yield
         finally:
-            self.leave()
+            self.release()
 
-    def take(self, patience: float | None = None) -> None:
-        """Wait for the turn; `leave` gives it to the next.
+    def acquire(self, timeout: float | None = None) -> None:
+        """Wait for the lock, for at most `timeout` seconds.
 
-        A wait without `patience` is woken when the turn comes; one with it looks again and again.
+        Without a timeout the kernel wakes the waiter; with one it tries again every 50 µs.
 
         Raises:
-            TimeoutError: it did not come within `patience` seconds.
+            TimeoutError: another process had the lock for all of this time.
         """
-        if patience is None:
+        if timeout is None:
             fcntl.flock(self._file, fcntl.LOCK_EX)
             return
         try:
             fcntl.flock(self._file, _IF_FREE)
         except BlockingIOError:
-            self._look_again(patience)
+            self._retry(timeout)
 
-    def leave(self) -> None:
+    def release(self) -> None:
+        """Free the lock for the next process."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
-    def _look_again(self, patience: float) -> None:
-        until = time.monotonic() + patience
+    def _retry(self, timeout: float) -> None:
+        until = time.monotonic() + timeout
         while True:
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(_RETRY_S)
             try:
                 fcntl.flock(self._file, _IF_FREE)
                 return
             except BlockingIOError:
                 if time.monotonic() >= until:
                     raise TimeoutError(
-                        f"{self._path} was being written by other processes for {patience:g} s; "
+                        f"{self._path} was being written by other processes for {timeout:g} s; "
                         "see whether one of them is stopped"
                     ) from None
 

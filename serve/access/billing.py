@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from quota.accounts import Account
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
+from quota.purchase import Purchase
 from quota.results import Charge, Meter
 from quota.store.interface import Store
 from serve.access import quota_headers
@@ -124,11 +125,13 @@ async def _record(work: PreparedCall, company: str, ask: Request, counting: Coun
     full = await _run(work)
     try:
         meter, charge = await counting.store.take_and_charge(
-            counting.account.id,
-            plan.appels_api_par_jour,
-            company,
-            RECORD_CREDITS,
-            plan.credits_par_mois,
+            Purchase(
+                account=counting.account.id,
+                call_limit=plan.appels_api_par_jour,
+                company=company,
+                cost=RECORD_CREDITS,
+                grant=plan.credits_par_mois,
+            ),
             counting.now,
         )
     except StoreUnavailable as error:

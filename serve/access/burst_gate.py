@@ -22,7 +22,7 @@ from serve.request.client_address import bucket
 
 
 class Limiter(Protocol):
-    """quota.bursts.limiter.Debit, or what a test puts in its place."""
+    """quota.bursts.limiter.BurstLimiter, or what a test puts in its place."""
 
     def allow(self, who: str, per_minute: int, now: float) -> Wait: ...
 

@@ -15,7 +15,6 @@ from typing import Final
 from quota.accounts import Account
 from quota.errors import QuotaError, StoreUnavailable
 from quota.keys import is_well_formed
-from quota.store.base import AccountBook
 from quota.store.interface import Store
 
 PAUSE_SECONDS: Final = 1.0
@@ -104,11 +103,11 @@ class KeyUsage:
             self._day = day
             self._seen.clear()
         self._seen.add(seen)
-        if not isinstance(store, AccountBook):
-            return  # an edge keeps no accounts
+        if store.accounts is None:
+            return  # an edge has no accounts
         key = authorization.split()[-1]
         try:
-            store.people.used(key, day).add_done_callback(_forget)
+            store.accounts.note_key_use(key, day).add_done_callback(_forget)
         except QuotaError:
             self._seen.discard(seen)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, Literal
 
-from quota.plans import SEEDS
+from seeds import TABLES
 from shards.changes.change_file import NATURES
 from shards.generations.reference import SPELLINGS
 from shards.query import DEEPEST, ORDERS
@@ -283,6 +283,6 @@ def words() -> Mapping[str, tuple[str, ...]]:
 
 
 def _column(table: str, columns: tuple[str, ...]) -> tuple[str, ...]:
-    with (SEEDS / table).open(encoding="utf-8", newline="") as file:
+    with (TABLES / table).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return tuple(row[column] for column in columns for row in rows)

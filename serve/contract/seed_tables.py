@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from quota.plans import SEEDS
+from seeds import TABLES
 from shards.codec.record import CONTACTS
 
 # What the value of a field is, and so how its cell is written.
@@ -72,5 +72,5 @@ def rates() -> Mapping[tuple[str, int], ExchangeRate]:
 
 
 def _rows(name: str) -> list[dict[str, str]]:
-    with (SEEDS / name).open(encoding="utf-8", newline="") as file:
+    with (TABLES / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

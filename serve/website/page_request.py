@@ -12,7 +12,8 @@ from typing import Final
 
 from quota.accounts import Account
 from quota.ledger.people import Person
-from quota.store.base import AccountBook
+from quota.store.account_book import AccountBook
+from quota.store.interface import Store
 from serve.access.burst_gate import Limiter
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
@@ -116,17 +117,26 @@ class PageContext:
         return self.site.base_url.startswith("https://")
 
     @property
-    def store(self) -> AccountBook:
-        """The store, with its accounts and people.
+    def store(self) -> Store:
+        """The store that the pages count with.
 
         Raises:
-            ApiError: 503: an edge has neither (`quota/edge/edge_store.py`).
-            StoreUnavailable
+            StoreUnavailable: it is not open.
         """
-        store = self.site.counters.store
-        if not isinstance(store, AccountBook):
+        return self.site.counters.store
+
+    @property
+    def accounts(self) -> AccountBook:
+        """The accounts and people of the store.
+
+        Raises:
+            ApiError: 503: the store of an edge has none.
+            StoreUnavailable: it is not open.
+        """
+        accounts = self.store.accounts
+        if accounts is None:
             raise page_errors.comptes_au_centre()
-        return store
+        return accounts
 
 
 def make_page_context(

@@ -30,23 +30,23 @@ async def current(desk: PageContext, cookie: str | None, now: datetime) -> Sessi
     if shape is None or not desk.seals.is_of(shape[3], _PURPOSE, f"{shape[1]}.{shape[2]}"):
         return None
     token = bytes.fromhex(shape[2])
-    person = await desk.store.people.in_session(shape[1], token, now)
+    person = await desk.accounts.in_session(shape[1], token, now)
     if person is None:
         return None
-    return Session(person, await desk.store.account(person.account), token)
+    return Session(person, await desk.accounts.get(person.account), token)
 
 
 async def opened(desk: PageContext, person: Person, now: datetime) -> tuple[Session, str]:
     """A new session, and the header that gives it to the browser."""
     token = secrets.token_bytes(_BYTES)
-    await desk.store.people.open_session(person.id, token, now, now + LASTS)
+    await desk.accounts.open_session(person.id, token, now, now + LASTS)
     text = f"{person.id}.{token.hex()}"
     value = f"{text}.{desk.seals.of(_PURPOSE, text)}"
     cookie = cookies.written(cookies.SESSION, value, int(LASTS.total_seconds()), secure=desk.secure)
-    return Session(person, await desk.store.account(person.account), token), cookie
+    return Session(person, await desk.accounts.get(person.account), token), cookie
 
 
 async def closed(desk: PageContext, session: Session) -> str:
     """End it; the header that takes it from the browser."""
-    await desk.store.people.close_session(session.person.id, session.token)
+    await desk.accounts.close_session(session.person.id, session.token)
     return cookies.written(cookies.SESSION, "", 0, secure=desk.secure)

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec import sorting, strings
-from shards.codec.arrays import distinct, ranges
-from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, counted_size, heavy_size
-from shards.codec.arrays import Rows
+from shards.codec.arrays import Rows, distinct, ranges
+from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing, mask_of
 from shards.codec.sorting import Keys, Sorted
-from shards.codec.folding import fold, fold_id
 from shards.codec.strings import END, Interval, Texts
+from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, counted_size, heavy_size
 
 Numbers = NDArray[np.uint32]
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec import sort_keys
+from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
 from shards.codec.sort_keys import Keys
-from shards.codec.arrays import Rows
 from shards.query import ORDERS
 
 # A list is cut out of a longer one by partition where that saves sorting most of it.
@@ -91,7 +91,9 @@ def kept(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
     return order[: _known(keys[stored]) + format.TOP_ROWS]
 
 
-def bounds(keys: Mapping[str, Keys], known: FactColumns, found: Mapping[str, Rows]) -> Iterator[IndexEntry]:
+def bounds(
+    keys: Mapping[str, Keys], known: FactColumns, found: Mapping[str, Rows]
+) -> Iterator[IndexEntry]:
     """What lies along the two orders that have bounds: facts, and the rows with a website."""
     bit = format.website_bit(known.values.dtype.str)
     by_ca = found["ca_desc"][: _known(keys["ca_desc"])]

@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from shards.build.name_index import FoldedNames, Numbers
 from shards.codec.arrays import where
-from shards.format import SUFFIX_BYTES, phrase_size
 from shards.codec.row_sets import Packing
 from shards.codec.strings import END
-from shards.build.name_index import FoldedNames, Numbers
+from shards.format import SUFFIX_BYTES, phrase_size
 
 Bytes = NDArray[np.uint8]
 
@@ -87,7 +87,9 @@ def _pairs(names: FoldedNames, data: Bytes, least: int) -> Iterator[_HeldTexts]:
         yield from _heavier(held, least)
 
 
-def _rightward(names: FoldedNames, data: Bytes, held: _HeldTexts, least: int) -> Iterator[_HeldTexts]:
+def _rightward(
+    names: FoldedNames, data: Bytes, held: _HeldTexts, least: int
+) -> Iterator[_HeldTexts]:
     """The texts that go on by a byte, or by a blank and a byte."""
     starts = names.words.starts
     ended = data[held.end + 1] == END[0]

@@ -16,18 +16,18 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from shards.codec import cells, sort_keys
 from shards import format
 from shards.build import name_index, order_index, phrase_index
-from shards.codec.cells import Cell
-from shards.errors import OutOfOrderError
 from shards.build.lmdb_writer import LmdbWriter, open_writer
-from shards.codec.sort_keys import Keys
-from shards.codec.arrays import Rows
-from shards.query import ORDERS
-from shards.codec.row_sets import Packing
-from shards.codec.strings import END, Texts
 from shards.build.name_index import FoldedNames
+from shards.codec import cells, sort_keys
+from shards.codec.arrays import Rows
+from shards.codec.cells import Cell
+from shards.codec.row_sets import Packing
+from shards.codec.sort_keys import Keys
+from shards.codec.strings import END, Texts
+from shards.errors import OutOfOrderError
+from shards.query import ORDERS
 
 # A dictionary of zstd is trained on some rows; on fewer than this it would be longer than its gain.
 _SAMPLES: Final = 4_000

@@ -1,11 +1,11 @@
-"""`python -m tests.bench`: makes companies, builds them, and asks us and others the same searches.
+"""`python -m tests.bench`: the same searches by our engine and by other engines.
 
-One run makes WORK/input and WORK/data (or takes --data), loads the peers with the same companies,
-asks all of them the same fixed, random and absurd searches in turn, and stops at the first answer
-that differs. Tables, figures and a picture go to tests/bench/results/<date>-<companies>/.
+One run creates and builds synthetic companies in WORK (or takes --data), loads the peers with them,
+runs fixed, random and absurd searches on all engines in turn, and stops at the first answer that
+differs. Tables, figures and a picture go to tests/bench/results/<date>-<companies>/.
 
     python -m tests.bench --companies 200000
-    python -m tests.bench load --data DATA --work DIR --peers sqlite      beforehand, what is slow
+    python -m tests.bench load --data DATA --work DIR --peers sqlite      load slow peers beforehand
     python -m tests.bench growth A/figures.json B/figures.json C/figures.json
 """
 
@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from tests import ROOT
 from tests.bench import data as making
 from tests.bench import figures as known
 from tests.bench import growth, processes, tables
@@ -33,7 +34,7 @@ from tests.bench.data import Made
 from tests.bench.figures import Figures, PeerFigures
 from tests.bench.peers import loading, peer
 from tests.bench.peers.companies import Companies
-from tests.bench.processes import ROOT, Cost, size
+from tests.bench.processes import Cost, size
 from tests.bench.questions import absurd, fixed, mix, values
 
 RESULTS: Final = ROOT / "tests" / "bench" / "results"
@@ -41,61 +42,61 @@ _WORK: Final = Path(tempfile.gettempdir()) / "societes-bench"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = _parser().parse_args(arguments)
-    if asked.command == "growth":
-        print(growth.markdown([known.load(path) for path in asked.figures]), end="")
+    options = _parser().parse_args(arguments)
+    if options.command == "growth":
+        print(growth.markdown([known.load(path) for path in options.figures]), end="")
         return 0
-    names = [name for name in asked.peers if peer.installed(name)]
-    if missing := set(asked.peers) - set(names):
+    names = [name for name in options.peers if peer.installed(name)]
+    if missing := set(options.peers) - set(names):
         print(f"not installed, left out: {', '.join(sorted(missing))}", file=sys.stderr)
-    asked.work.mkdir(parents=True, exist_ok=True)
-    if asked.command == "load":
-        loading.load(asked.data, asked.work, names)
+    options.work.mkdir(parents=True, exist_ok=True)
+    if options.command == "load":
+        loading.load(options.data, options.work, names)
         return 0
-    found = _measured(asked, names)
+    found = _measure(options, names)
     print(tables.markdown(found), end="")
-    print(f"\nin {_kept(found, asked.results)}", file=sys.stderr)
-    if not asked.keep:
-        making.clear(asked.work)
+    print(f"\nin {_write(found, options.results)}", file=sys.stderr)
+    if not options.keep:
+        making.clear(options.work)
     return 0
 
 
-def _measured(asked: argparse.Namespace, names: Sequence[str]) -> Figures:
-    made = _made(asked)
-    costs = loading.load(made.data, asked.work, names)
-    chance = random.Random(asked.seed)
+def _measure(options: argparse.Namespace, names: Sequence[str]) -> Figures:
+    made = _prepare(options)
+    costs = loading.load(made.data, options.work, names)
+    chance = random.Random(options.seed)
     with Candidate(made.data) as candidate:
         sample = values.sample(candidate.generation, chance)
         files, companies = candidate.files, candidate.companies
     of_each = fixed.questions(sample)
-    asked_cold = cold(made.data, files, of_each)
+    cold_times = cold(made.data, files, of_each)
     touch(files)
     questions = [
         *of_each,
-        *mix.questions(sample, chance, asked.searches),
+        *mix.questions(sample, chance, options.searches),
         *absurd.questions(sample),
     ]
-    place = loading.place(made.data, asked.work)
+    place = loading.place(made.data, options.work)
     with Candidate(made.data) as candidate, ExitStack() as stack:
         peers = {name: stack.enter_context(closing(_connected(place, name))) for name in names}
-        results = compare(candidate, peers, questions, chance, asked.limit)
+        results = compare(candidate, peers, questions, chance, options.limit)
         stack.close()
         touch(candidate.files)
-        repeat(candidate, questions, results, chance, asked.rounds - 1)
+        repeat(candidate, questions, results, chance, options.rounds - 1)
     return Figures(
         date=f"{datetime.now(UTC):%Y-%m-%d}", commit=_commit(), machine=_machine(),
-        companies=companies, seed=asked.seed, limit=asked.limit, bytes=making.size(made.data),
+        companies=companies, seed=options.seed, limit=options.limit, bytes=making.size(made.data),
         made=made.costs, peers={name: _peer(place, name, costs[name]) for name in names},
-        cold=asked_cold, results=results,
+        cold=cold_times, results=results,
     )  # fmt: skip
 
 
-def _made(asked: argparse.Namespace) -> Made:
-    if asked.data:
-        return Made(asked.data, {})
-    if asked.input:
-        return making.given(asked.work, asked.input)
-    return making.synthetic(asked.work, asked.companies, asked.seed)
+def _prepare(options: argparse.Namespace) -> Made:
+    if options.data:
+        return Made(options.data, {})
+    if options.input:
+        return making.given(options.work, options.input)
+    return making.synthetic(options.work, options.companies, options.seed)
 
 
 def _connected(place: Path, name: str) -> peer.Peer:
@@ -106,14 +107,14 @@ def _peer(place: Path, name: str, cost: Cost) -> PeerFigures:
     return PeerFigures(peer.engine(name).version(), cost, size(place / name))
 
 
-def _kept(found: Figures, results: Path) -> Path:
+def _write(found: Figures, results: Path) -> Path:
     """Write tables, figures and, where matplotlib is installed, the picture."""
     folder = results / f"{found.date}-{found.companies}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "figures.json").write_bytes(known.dump(found))
     (folder / "tables.md").write_text(tables.markdown(found))
     if find_spec("matplotlib"):
-        from tests.bench import plot  # heavy, and not installed everywhere
+        from tests.bench import plot  # slow to import, and not installed everywhere
 
         plot.draw(found, folder / "latency.svg")
     return folder

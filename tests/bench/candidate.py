@@ -1,4 +1,4 @@
-"""What the bench judges: a search of the published generation, as the server makes it."""
+"""The engine under test: searches of the published generation, as the server runs them."""
 
 from pathlib import Path
 from typing import Self

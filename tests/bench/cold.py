@@ -1,8 +1,8 @@
 """The first search after a reboot: nothing of the shards is in memory.
 
-Before each question the generation is opened anew, and the page cache told to forget the shards:
-the kernel keeps pages that a process has mapped, so nobody may have them open (a server on the
-same files spoils the figure). The time is of the search alone, not of opening.
+Before each question the generation is opened again, after the shards were dropped from the page
+cache. The kernel keeps pages that a process has mapped, so no other process may have the shards open
+(a server on the same files spoils the figure). The time is that of the search, without opening.
 """
 
 import os

@@ -1,9 +1,10 @@
-"""The same questions to the candidate and to every peer, in turn, in one process.
+"""Comparison: the same questions to the candidate and to every peer, in turn, in one process.
 
-Questions of all kinds are shuffled, so that no search profits from the one before. The first round
-touches what is needed and compares all answers, to the byte: any difference ends the run. The
-second measures all. A peer that passes the limit is not asked the rest of that kind. When the peers
-have gone, and their memory with them, the candidate is asked everything again, in other orders.
+Questions of all kinds are shuffled, so that no search profits from the one before it. The first
+round loads the pages that are needed and compares all answers byte by byte: any difference ends the
+run. The second round measures. A peer that exceeds the time limit skips the other questions of that
+kind. After the peers are closed and their memory is free, the candidate repeats all questions in
+other orders.
 """
 
 import gc
@@ -21,8 +22,8 @@ from tests.bench.questions import absurd, fixed, mix
 from tests.bench.questions.question import Answer, Question
 from tests.bench.watchdog import Watchdog
 
-_OFTEN: Final = {fixed.TABLE: 6, mix.TABLE: 1, absurd.TABLE: 1}  # times a round
-_ONCE: Final = 1_000.0  # milliseconds; a peer that takes longer is not asked a second time
+_OFTEN: Final = {fixed.TABLE: 6, mix.TABLE: 1, absurd.TABLE: 1}  # repetitions per round
+_ONCE: Final = 1_000.0  # milliseconds; a slower peer is asked once only
 
 
 def compare(
@@ -32,7 +33,7 @@ def compare(
     chance: random.Random,
     limit: float,
 ) -> list[Result]:
-    """Ask all in turn; return a result a question, in their order.
+    """Ask all engines in turn; return one result per question, in the order of the questions.
 
     Args:
         limit: seconds that a peer may take for one search.
@@ -41,13 +42,13 @@ def compare(
         SystemExit: if an answer differs, naming the question and both totals.
     """
     gc.collect()
-    gc.freeze()  # what lives as long as the run is not gone through again within somebody's search
+    gc.freeze()  # long-lived objects are not scanned again during a search
     results = {}
     shuffled = chance.sample(range(len(questions)), len(questions))
     with Watchdog() as watchdog:
         referee = _Referee(peers, limit, watchdog)
         for number in tqdm(shuffled, desc="comparing", disable=None):
-            results[number] = _compared(candidate, referee, questions[number])
+            results[number] = _compare(candidate, referee, questions[number])
     return [results[number] for number in range(len(questions))]
 
 
@@ -58,33 +59,33 @@ def repeat(
     chance: random.Random,
     rounds: int,
 ) -> None:
-    """Ask the candidate alone, so many rounds, and add what it took to the results.
+    """Ask the candidate alone for `rounds` rounds and add the times to the results.
 
-    The fixed searches, of which there is one a class, are asked more often.
+    Fixed searches, one per class, are repeated more often.
     """
     often = [n for n, question in enumerate(questions) for _ in range(_OFTEN[question.table])]
     for _ in range(rounds):
         for number in chance.sample(often, len(often)):
-            results[number].ours.append(_timed(candidate, questions[number]))
+            results[number].ours.append(_time(candidate, questions[number]))
 
 
-def _compared(candidate: Candidate, referee: "_Referee", question: Question) -> Result:
-    """Everybody asked twice; the second time counts."""
+def _compare(candidate: Candidate, referee: "_Referee", question: Question) -> Result:
+    """Ask all engines twice; keep the second times."""
     answer = candidate.search(question)
     first = referee.ask_all(question, answer)
-    ours = [_timed(candidate, question)]
+    ours = [_time(candidate, question)]
     second = referee.ask_all(question, answer, first)
     return Result(question.table, question.kind, question.text, answer.total, ours, second)
 
 
-def _timed(candidate: Candidate, question: Question) -> float:
+def _time(candidate: Candidate, question: Question) -> float:
     start = time.perf_counter()
     candidate.search(question)
     return round((time.perf_counter() - start) * 1e3, 4)
 
 
 class _Referee:
-    """Asks peers, holds them to the limit and to the candidate's answers."""
+    """The peers, with their time limit and a comparison of their answers with ours."""
 
     def __init__(self, peers: Mapping[str, Peer], limit: float, watchdog: Watchdog) -> None:
         self._peers, self._limit, self._watchdog = peers, limit, watchdog
@@ -93,7 +94,7 @@ class _Referee:
     def ask_all(
         self, question: Question, ours: Answer, before: Mapping[str, Outcome] | None = None
     ) -> dict[str, Outcome]:
-        """Ask the peers; what is known `before` stays, unless a second time is worth it."""
+        """Ask the peers; an outcome of `before` stays if it was slow or there is none."""
         found = dict(before or {})
         for name in self._peers:
             known = found.get(name)
@@ -116,14 +117,14 @@ class _Referee:
             self._slow.add(kind)
             return over
         ms = (time.perf_counter() - start) * 1e3
-        _same(name, question, ours, theirs)
+        _expect_same(name, question, ours, theirs)
         if ms > self._limit * 1e3:
             self._slow.add(kind)
         return Outcome(round(ms, 4))
 
 
-def _same(name: str, question: Question, ours: Answer, theirs: Answer) -> None:
-    """Raise SystemExit unless both answers are one."""
+def _expect_same(name: str, question: Question, ours: Answer, theirs: Answer) -> None:
+    """Raise SystemExit unless both answers are equal."""
     asked = f"{question.kind} ({question.text})"
     if ours.total != theirs.total:
         raise SystemExit(f"{asked}: the total is {ours.total} here, {theirs.total} in {name}")

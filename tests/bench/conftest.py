@@ -1,4 +1,4 @@
-"""What is only installed by `make bench` is not imported where it is missing."""
+"""Modules whose library only `make bench` installs are not collected without it."""
 
 from importlib.util import find_spec
 

@@ -1,10 +1,9 @@
-"""`python -m tests.bench.counting [FOLDER]`: what it costs to count a call, by store.
+"""`python -m tests.bench.counting [FOLDER]`: the cost of counting a call, by store.
 
-One caller alone, then 64 at once, all on one account; calls, and first charges of companies. FOLDER
-says on which disk; without it, that of the temporary files. The same commit of nothing but one
-number by LMDB alone is the measure of the disk. Servers run beside it, so a round trip is that of a
-loopback: to a host at a distance it is longer by that distance, for an edge only where it asks for
-a block.
+One caller alone, then 64 at once, all on one account: calls, and first charges of companies. FOLDER
+chooses the disk (default: that of temporary files). A bare LMDB commit of one number measures the
+disk itself. Servers run on the same host, so a round trip is a loopback; a distant server adds its
+distance to every call, or at an edge to every reservation of a block.
 """
 
 import asyncio
@@ -23,8 +22,10 @@ import lmdb
 
 from quota.edge.edge_store import EdgeStore
 from quota.plans import load
+from quota.purchase import Purchase
 from quota.redis.store import RedisStore
-from quota.store.interface import Ledger, Store
+from quota.store.interface import Store
+from quota.store.ledger_store import LedgerStore
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.servers import SYNCED, running
 
@@ -55,10 +56,10 @@ def main(folder: str | None) -> None:
                 asyncio.run(_measure(name, store, ledger))
 
 
-async def _measure(name: str, store: Store, ledger: Ledger) -> None:
+async def _measure(name: str, store: Store, ledger: LedgerStore) -> None:
     plans, now = load(), datetime.now(UTC)
-    account = (await ledger.create_account("integral", plans, now)).id
-    _, key = await ledger.create_key(account, plans, now)
+    account = (await ledger.accounts.create("integral", plans, now)).id
+    _, key = await ledger.accounts.create_key(account, plans, now)
 
     async def identify(number: int) -> object:
         return await store.identify(key)
@@ -67,7 +68,7 @@ async def _measure(name: str, store: Store, ledger: Ledger) -> None:
         return await store.take(account, LIMIT, now)
 
     async def charge(number: int) -> object:
-        return await store.take_and_charge(account, LIMIT, f"EE/{number}", 5, LIMIT, now)
+        return await store.take_and_charge(Purchase(account, LIMIT, f"EE/{number}", 5, LIMIT), now)
 
     for what, call in (("a key", identify), ("a call", take), ("a call and a charge", charge)):
         _row(f"{name}: {what}, alone", *await _alone(call))
@@ -75,7 +76,7 @@ async def _measure(name: str, store: Store, ledger: Ledger) -> None:
 
 
 @contextmanager
-def _lmdb() -> Iterator[tuple[Store, Ledger]]:
+def _lmdb() -> Iterator[tuple[Store, LedgerStore]]:
     with tempfile.TemporaryDirectory() as folder:
         store = LmdbStore(Path(folder))
         yield store, store
@@ -83,7 +84,7 @@ def _lmdb() -> Iterator[tuple[Store, Ledger]]:
 
 
 @contextmanager
-def _server(kind: str, *options: str) -> Iterator[tuple[Store, Ledger]]:
+def _server(kind: str, *options: str) -> Iterator[tuple[Store, LedgerStore]]:
     with running(kind, *options) as server:
         store = RedisStore(server.url)
         yield store, store
@@ -91,7 +92,7 @@ def _server(kind: str, *options: str) -> Iterator[tuple[Store, Ledger]]:
 
 
 @contextmanager
-def _edge() -> Iterator[tuple[Store, Ledger]]:
+def _edge() -> Iterator[tuple[Store, LedgerStore]]:
     with tempfile.TemporaryDirectory() as folder, running("redis", *SYNCED) as server:
         edge, centre = EdgeStore(Path(folder), lambda: RedisStore(server.url)), None
         try:

@@ -1,10 +1,10 @@
-"""The generation that is measured: synthetic companies or given ones, made by the commands.
+"""The measured generation: synthetic or given companies, built by the project's own commands.
 
-    WORK/input-<companies>-<seed>/     what `pipeline synth` wrote
-    WORK/data-<name>/                  what `pipeline build` published
-    WORK/data-<name>.json              what both took; it appears last
+    WORK/input-<companies>-<seed>/     the output of `pipeline synth`
+    WORK/data-<name>/                  the output of `pipeline build`
+    WORK/data-<name>.json              the cost of both; written last
 
-What is there is not made again.
+Existing files are reused.
 """
 
 import shutil
@@ -20,14 +20,14 @@ from tests.bench.processes import Cost, run
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A DATA folder, and what the commands took that made it; none are known of a given one."""
+    """A DATA folder and the cost of the commands that built it, {} for a given folder."""
 
     data: Path
     costs: dict[str, Cost]
 
 
 def synthetic(work: Path, companies: int, seed: int) -> Made:
-    """Make `companies` companies and build them."""
+    """Generate `companies` synthetic companies and build them."""
     name = f"{companies}-{seed}"
     source, numbers = work / f"input-{name}", ("--companies", str(companies), "--seed", str(seed))
     return _made(work, name, source, {"synth": (*numbers, "--out", str(source))})
@@ -52,7 +52,7 @@ def _made(work: Path, name: str, source: Path, before: dict[str, tuple[str, ...]
 
 
 def clear(work: Path) -> None:
-    """Take away what runs have made in `work`, and `work` if that was all."""
+    """Remove the files of earlier runs from `work`, and `work` itself if it is then empty."""
     for made in ("input-*", "data-*", "peers-*"):
         for path in work.glob(made):
             shutil.rmtree(path) if path.is_dir() else path.unlink()

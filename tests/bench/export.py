@@ -1,9 +1,9 @@
 """`python -m tests.bench.export DATA`: the largest workbook, beside a bare xlsxwriter script.
 
-The bare script writes the same cells, read back from our file, and nothing else: no search, no
-format, no link, no chart. Both run in turn in processes of their own, which say what they took; a
-ratio of processor times is to be believed on a shared machine, one of wall times less so. Then what
-exports do to cheap searches on the same server.
+The bare script writes the same cells, read back from our file, without search, formats, links or
+charts. Both run in turn in separate processes, which report their times. On a shared machine trust
+the ratio of processor times more than that of wall times. A second part measures cheap searches on
+a server while exports run.
 """
 
 import sys
@@ -32,7 +32,7 @@ from tests.bench.served import Headers, data_of, keys, serving
 ROUNDS: Final = 5
 SECONDS: Final = 8
 EXPORTS: Final = 4
-_EVERY: Final = 0.02  # seconds between two looks at the memory of a process
+_EVERY: Final = 0.02  # seconds between two samples of a process's memory
 CHEAP: Final = [
     Request(f"/api/v1/societes?pays=EE&limit=2&ca_min={number}", {}) for number in range(100)
 ]
@@ -41,10 +41,9 @@ Sheets = Sequence[tuple[str, Sequence[Sequence[Any]]]]
 
 
 class Took(NamedTuple):
-    """What a process took: seconds on the clock and of processor, and MiB at its peak.
+    """The cost of a process: wall seconds, processor seconds, and MiB at its peak.
 
-    `private`: of these, what is its own; the pages of the shards are everybody's, and nobody's when
-    they are needed elsewhere.
+    `private` counts memory of the process alone; pages of the shards are shared and can be evicted.
     """
 
     wall: float
@@ -150,14 +149,14 @@ def _mib(pid: int | str | None, name: str) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) / 1024
-    return 0.0  # it has just ended
+    return 0.0  # the process has just ended
 
 
 def _measured(pipe: Any, work: Any, arguments: Sequence[Any]) -> None:
     wall, cpu = time.perf_counter(), time.process_time()
     work(*arguments)
     spent = time.perf_counter() - wall, time.process_time() - cpu
-    # Not ru_maxrss, which begins with what the parent had.
+    # Not ru_maxrss, which starts with the memory of the parent.
     pipe.send((*spent, _mib("self", "VmHWM")))
 
 
@@ -165,10 +164,10 @@ def _measured(pipe: Any, work: Any, arguments: Sequence[Any]) -> None:
 
 
 def _beside_exports(data: Path, folder: Path) -> None:
-    """16 connections ask for cheap searches, alone and while four exports are under way."""
+    """Measure cheap searches on 16 connections, alone and during four exports."""
     accounts = keys(folder / "state", EXPORTS)
     with serving(data, folder / "state") as server:
-        _export(server, accounts[0], 25)  # a process is there
+        _export(server, accounts[0], 25)  # start the worker process
         alone = measure(server, CHEAP, seconds=SECONDS, connections=16)
         done: list[float] = []
         stop = threading.Event()

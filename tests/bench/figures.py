@@ -1,6 +1,6 @@
-"""The figures of one run: what was asked, how long each took; and a line of them for each kind.
+"""The figures of one run: questions, times, and a summary line per kind.
 
-All that is printed and drawn is computed from this one value, which is kept as JSON.
+Tables and pictures are computed from this one value, which is saved as JSON.
 """
 
 import math
@@ -22,7 +22,7 @@ NOT_EXPRESSIBLE: Final = "not expressible"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Milliseconds of a peer, or why there are none; of a SLOW one they are the limit."""
+    """The milliseconds of a peer, or the reason why there are none; SLOW comes with the limit."""
 
     ms: float | None
     why: str = ""
@@ -30,9 +30,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One search: the total that all agree on, milliseconds of each of our runs, of the peers.
+    """One search: its total, the milliseconds of each of our runs, the outcomes of the peers.
 
-    The first of our runs was made in turn with the peers, the others after they had gone.
+    Our first run was made in turn with the peers, the others after the peers were closed.
     """
 
     table: str
@@ -44,23 +44,23 @@ class Result:
 
     @property
     def best(self) -> float | None:
-        """Milliseconds of the best peer, at least; None if none could ask this."""
+        """Milliseconds of the best peer; None if no peer could express the search."""
         return min((o.ms for o in self.peers.values() if o.ms is not None), default=None)
 
     @property
     def alone(self) -> Sequence[float]:
-        """Our runs without anybody else; the first one where there was no other."""
+        """Our runs without the peers, or the first run if there was no other."""
         return self.ours[1:] or self.ours
 
     @property
     def ratio(self) -> float | None:
-        """How many times faster than the best peer, in turn with it."""
+        """Our speed relative to the best peer, both measured in turn."""
         return None if self.best is None else self.best / self.ours[0]
 
 
 @dataclass(frozen=True, slots=True)
 class PeerFigures:
-    """A peer that took part: its version, what loading it took, the bytes of its files."""
+    """A peer: its version, the cost of loading it, the bytes of its files."""
 
     version: str
     load: Cost
@@ -69,7 +69,7 @@ class PeerFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A whole run. `made` has what synth and build took, as far as this run did them."""
+    """A whole run. `made` has the costs of synth and build, if this run did them."""
 
     date: str
     commit: str
@@ -86,7 +86,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The results of one kind together; milliseconds."""
+    """The results of one kind, in milliseconds."""
 
     table: str
     kind: str
@@ -125,7 +125,7 @@ def lines(results: Sequence[Result], table: str) -> Iterator[Line]:
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """The least of the values that at least `share` of them do not pass.
+    """The smallest value that at least `share` of the values do not exceed.
 
     >>> percentile(range(1, 101), 0.99)
     99
@@ -139,7 +139,7 @@ def dump(figures: Figures) -> bytes:
 
 
 def load(path: Path) -> Figures:
-    """What `dump` wrote."""
+    """Read the output of `dump`."""
     known: dict[str, Any] = orjson.loads(path.read_bytes())
     known["made"] = {name: Cost(**cost) for name, cost in known["made"].items()}
     known["peers"] = {
@@ -154,7 +154,7 @@ def load(path: Path) -> Figures:
 
 
 def _typical(outcomes: Iterable[Outcome]) -> Outcome:
-    """The median of a peer's searches of a kind; over the limit if most of them are."""
+    """The median of a peer's searches of a kind; SLOW if most of them are."""
     known = list(outcomes)
     answered = [o.ms for o in known if o.ms is not None]
     if not answered:

@@ -1,7 +1,7 @@
-"""How cost grows with the base: the same classes at several sizes, and the slope of each.
+"""Growth of cost with the number of companies: the same classes at several sizes, with slopes.
 
-The slope is that of log(milliseconds) over log(companies), by least squares: 0 is a cost that does
-not grow, 1 one that grows as the base does.
+A slope is that of log(milliseconds) over log(companies) by least squares: 0 is a constant cost, 1 a
+cost in proportion to the number of companies.
 """
 
 import math
@@ -14,7 +14,7 @@ from tests.bench.tables import milliseconds, rows
 
 
 def markdown(runs: Sequence[Figures]) -> str:
-    """A table of the classes that all runs have, by the sizes of the runs."""
+    """A table of the classes that all runs share, with one column per run."""
     ascending = sorted(runs, key=lambda run: run.companies)
     sizes = [run.companies for run in ascending]
     head = "search|" + "|".join(f"{size:,}: p50|p99" for size in sizes) + "|slope of p50|of p99"

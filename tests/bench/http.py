@@ -1,13 +1,13 @@
-"""`python -m tests.bench.http DATA`: requests a second, beside bare aiohttp, in one run.
+"""`python -m tests.bench.http DATA`: requests per second, beside bare aiohttp, in one run.
 
-64 connections of `wrk`, a few seconds each. The measure is an aiohttp handler that sends fixed
-bytes of the same size as a search of 50 rows; it is taken again before each row, so that a ratio is
-of neighbouring seconds. The burst limits are lifted, and accounts of the largest plan take turns:
-answers over its daily calls would be 429. One row asks for one search again and again, and one for
-more different ones than the server remembers: the difference is what remembering brings. The last
-two are the ceiling: a server made as ours is, whose handler does nothing.
+`wrk` runs 64 connections for a few seconds per row. The reference is an aiohttp handler that sends
+fixed bytes of the size of a search of 50 rows, measured again before each row, so that each ratio
+compares neighbouring seconds. Burst limits are lifted, and accounts of the largest plan take turns,
+because calls over its daily limit would be 429. One row repeats one search and one row draws from
+more searches than the server memoises: the difference is the gain of the memo. The last two rows are
+the ceiling: a server built like ours whose handler does nothing.
 
-Then what dear searches do to cheap ones beside them, and what several workers give.
+Two more tables: cheap searches beside expensive ones, and several workers.
 """
 
 import random
@@ -28,7 +28,7 @@ from tests.bench.served import Headers, data_of, keys, serving
 
 SECONDS: Final = 3
 ACCOUNTS: Final = 64  # of 10 000 calls a day: two minutes at 5 000 a second
-DIFFERENT: Final = 5_000  # more than are remembered, whatever is remembered of them
+DIFFERENT: Final = 5_000  # more than any memo of the server holds
 SEARCHES: Final = "/api/v1/societes"
 SEARCH: Final = f"{SEARCHES}?pays=EE&tri=nom"
 _LETTERS: Final = "abcdefghijklmnoprstuv"
@@ -37,7 +37,7 @@ Case = tuple[str, Sequence[Request]]
 
 
 def main(data: Path) -> None:
-    # What a server would do by itself, and be busy with meanwhile.
+    # Work that a server starts by itself and that would disturb the measurement.
     touch(list(data.glob("*/*.shard")))
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder, "state")
@@ -76,14 +76,14 @@ def _row(name: str, server: Server, requests: Sequence[Request], other: Server) 
 
 
 def _beside_dear_ones(server: Server) -> None:
-    """16 connections ask for cheap searches and 4 for dear ones: alone, then at the same time."""
+    """Measure 16 connections of cheap searches and 4 of expensive ones: alone, then together."""
     chance = random.Random(1)
     cheap = [Request(f"{SEARCHES}?pays=EE&limit=2&ca_min={number}", {}) for number in range(100)]
     dear = [
         Request(f"{SEARCHES}?q={chance.choice(_LETTERS)}+{chance.choice(_LETTERS)}", {})
         for _ in range(200)
     ]
-    for request in dear:  # what they need is found and mapped once, in seconds
+    for request in dear:  # the pages that they need are read once, in seconds
         with urllib.request.urlopen(server.address + request.path) as answer:
             answer.read()
     dear_alone = measure(server, dear, seconds=SECONDS, connections=4)
@@ -115,11 +115,11 @@ def _several_workers(server: Server, accounts: Sequence[Headers]) -> None:
     print(f"\nPrivate memory of the larger one: {server.private():.0f} MiB.")
 
 
-# -- what is asked -------------------------------------------------------------------
+# -- requests -------------------------------------------------------------------
 
 
 def _cases(address: str, accounts: Sequence[Headers]) -> tuple[Sequence[Case], int]:
-    """What is measured, and the bytes of a keyed search."""
+    """The measured requests, and the bytes of a search with a key."""
     tag, body = _tag(address + SEARCH, accounts[0])
     visitor_tag, _ = _tag(address + SEARCH, {})
     found = re.search(rb'"iso2":"EE","id":"([^"]+)"', body)
@@ -140,14 +140,14 @@ def _cases(address: str, accounts: Sequence[Headers]) -> tuple[Sequence[Case], i
 
 
 def _tool(key: Headers) -> Request:
-    """The search by the tool, as a client of 2025-11-25 calls it after its handshake."""
+    """The search tool, called as a client of 2025-11-25 does after its handshake."""
     wanted = '{"name":"search_companies","arguments":{"pays":["EE"],"tri":"nom","limit":10}}'
     body = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{wanted}}}'
     return Request("/api/mcp", {**key, "Content-Type": "application/json"}, body)
 
 
 def _different(accounts: Sequence[Headers]) -> Iterator[Request]:
-    """Searches of 50 rows of one country, no two alike, in no order."""
+    """Different searches of 50 rows of one country, shuffled."""
     pages = list(product(ORDERS, range(900)))
     random.Random(2).shuffle(pages)
     for (tri, offset), key in zip(pages[:DIFFERENT], cycle(accounts), strict=False):

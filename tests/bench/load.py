@@ -1,7 +1,7 @@
-"""Load on a server by `wrk`, and what it costs the server's processes.
+"""Load on a server by `wrk`, and its cost in processor time.
 
-Requests a second depend on who else uses the machine; the processor time of a request hardly does.
-So both are measured, and compared with a bare aiohttp handler in the same seconds.
+Requests per second depend on the other load of the machine, processor time per request hardly does.
+So both are measured, beside a bare aiohttp handler in the same seconds.
 """
 
 import json
@@ -20,7 +20,7 @@ from typing import Final
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _UNITS: Final = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 
-# wrk asks for one prepared request after another; every connection shares the list.
+# wrk sends prepared requests one after another; all connections share the list.
 _SCRIPT: Final = """
 local prepared, last = {}, 0
 function init()
@@ -44,7 +44,7 @@ app.router.add_get("/", answer)
 web.run_app(app, port=0, host="127.0.0.1", print=lambda text: print(text, flush=True),
             access_log=None)
 """
-# As serve/ is built, without what it does: the low-level server and the loop of the server.
+# Built like serve/ without its work: aiohttp's low-level server on the same event loop.
 _IDLE: Final = """
 import asyncio, sys
 import uvloop
@@ -72,7 +72,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Requests a second, milliseconds that 99 % of them took at most, processor µs of each."""
+    """Requests per second, their p99 in milliseconds, processor µs per request."""
 
     each_second: float
     p99: float
@@ -81,20 +81,20 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server. `ready`: seconds from its start to the line that says its address."""
+    """A running server. `ready`: seconds from its start to the line with its address."""
 
     address: str
     pid: int
     ready: float
 
     def pids(self) -> list[int]:
-        """The processes that answer: the workers, or the server itself."""
+        """The ids of the workers, or of the server itself if it has none."""
         found = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         names = {int(pid): Path(f"/proc/{pid}/cmdline").read_text() for pid in found}
         return [pid for pid, name in names.items() if "spawn_main" in name] or [self.pid]
 
     def private(self) -> float:
-        """Memory of its own of the largest process, in MiB: no page of a file is counted."""
+        """Private memory of the largest process in MiB, without pages of files."""
         return max(_dirty(pid) for pid in self.pids()) / 1024
 
 
@@ -124,17 +124,17 @@ def bare(size: int) -> list[str]:
 
 
 def idle(size: int) -> list[str]:
-    """The command of a server made as ours, whose handler does nothing but send `size` bytes."""
+    """The command of a server built like ours whose handler only sends `size` bytes."""
     return [sys.executable, "-u", "-c", _IDLE, str(size)]
 
 
 def measure(
     server: Server, requests: Sequence[Request], *, seconds: int, connections: int = 64
 ) -> Rate:
-    """Ask for `requests` in turn.
+    """Send `requests` in turn.
 
     Raises:
-        SystemExit: an answer was no 2xx or 304.
+        SystemExit: a status was neither 2xx nor 304.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(_SCRIPT % _lua(requests))
@@ -186,6 +186,6 @@ def _cpu(server: Server) -> float:
 
 
 def _dirty(pid: int) -> int:
-    """KiB that only this process has and that are on no disk."""
+    """KiB of private memory that no file backs."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return int(_found(r"Private_Dirty: +(\d+)", text)[1])

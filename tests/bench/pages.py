@@ -1,8 +1,8 @@
-"""`python -m tests.bench.pages DATA`: what a page takes, beside the call of the API that it shows.
+"""`python -m tests.bench.pages DATA`: the time of each page, beside that of the API call it shows.
 
-One client, one page after another, all in turn in each round, so that all meet the same machine.
-The figures of a search are asked for once with a query of their own each time (a census), and once
-again (remembered). A log-in is a hash of argon2, in a thread.
+One client requests all pages in turn in each round, so that all share the state of the machine. The
+counts of a search are measured with a new query each time (computed) and repeated (memoised). A
+log-in computes an argon2 hash in a thread.
 """
 
 import http.client
@@ -20,7 +20,7 @@ from quota.ledger import passwords
 from tests.bench.served import serving
 
 ROUNDS: Final = 100
-# A number in the place of `{}` makes each asking another query.
+# A number in place of `{}` makes each request a new query.
 PAGES: Final = (
     "/", "/?tri=ca_desc", "/api/v1/societes?tri=ca_desc&limit=25",
     "/?pays=FR&ca_min={}", "/api/v1/societes?pays=FR&ca_min={}&limit=25",

@@ -12,7 +12,7 @@ from tests.bench.figures import Figures, Line, lines
 from tests.bench.questions import fixed, mix
 
 _MARKS: Final = ("s", "^", "D")
-# Text stays text, and the same figures give the same bytes.
+# Text stays text, and equal figures give equal bytes.
 _STYLE: Final = {"svg.fonttype": "none", "svg.hashsalt": "societes", "font.size": 8}
 
 

@@ -1,4 +1,4 @@
-"""Commands that are measured: how long, how much memory all their processes held at once."""
+"""The time of a command, and the largest memory of all its processes together."""
 
 import os
 import subprocess
@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[2]
-_EVERY: Final = 0.1  # seconds between two looks at the processes
+from tests import ROOT
+
+_EVERY: Final = 0.1  # seconds between two samples
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a command took: wall seconds; bytes that its processes held at once, at most."""
+    """The cost of a command: wall seconds, and the peak of its processes' memory in bytes."""
 
     seconds: float
     peak: int
 
 
 def run(command: Sequence[str]) -> Cost:
-    """Run a command at the root of the project; SystemExit, with what it said, if it fails."""
+    """Run a command at the root of the project; SystemExit with its output if it fails."""
     start = time.perf_counter()
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -58,7 +59,7 @@ def _tree(pid: int) -> Iterable[int]:
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child in (task / "children").read_text().split():
                 yield from _tree(int(child))
-    except OSError:  # it has ended meanwhile
+    except OSError:  # the process has ended
         return
 
 
@@ -66,7 +67,7 @@ def _resident(pid: int) -> int:
     """Bytes of memory of a process; pages that two processes share count twice."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    except OSError:  # it has ended meanwhile
+    except OSError:  # the process has ended
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
 

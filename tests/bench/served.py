@@ -1,4 +1,4 @@
-"""A server of ours to be measured: burst limits lifted, accounts of the largest plan for it."""
+"""A server to be measured: no burst limits, and accounts of the largest plan."""
 
 import shutil
 import sys
@@ -20,11 +20,11 @@ Headers = Mapping[str, str]
 
 
 def keys(state: Path, accounts: int) -> Sequence[Headers]:
-    """The headers of so many accounts of the largest plan, made in a new STATE folder."""
+    """The headers of new accounts of the largest plan, in a new STATE folder."""
     plans, now = load(), datetime.now(UTC)
     store = LmdbStore(state)
-    made = [store.create_account("integral", plans, now) for _ in range(accounts)]
-    shown = [store.create_key(one.result().id, plans, now) for one in made]
+    made = [store.accounts.create("integral", plans, now) for _ in range(accounts)]
+    shown = [store.accounts.create_key(one.result().id, plans, now) for one in made]
     found = [{"Authorization": f"Bearer {one.result()[1]}"} for one in shown]
     store.close()
     return found
@@ -32,7 +32,7 @@ def keys(state: Path, accounts: int) -> Sequence[Headers]:
 
 @contextmanager
 def serving(data: Path, state: Path, *flags: str) -> Iterator[Server]:
-    """Serve `data` on a free port; `flags` are further ones of `python -m serve`."""
+    """Serve `data` on a free port, with further `flags` of `python -m serve`."""
     config = state.with_name("serve.toml")
     config.write_text(_LIMITS)
     command = [

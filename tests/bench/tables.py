@@ -1,4 +1,4 @@
-"""The figures of a run as the Markdown that RESULTS.md takes."""
+"""The figures of a run as Markdown, in the form of RESULTS.md."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -9,7 +9,7 @@ from tests.bench.figures import SLOW, Figures, Line, Outcome, lines, percentile
 from tests.bench.processes import Cost
 from tests.bench.questions import absurd, fixed, mix
 
-# Of the whole mix: milliseconds of p50, p99 and the slowest; ratio; share that a peer may win.
+# Goals of the whole mix: milliseconds of p50, p99 and the slowest; ratio; share lost to a peer.
 OVERALL: Final = (1.0, 15.0, 50.0, 30.0, 0.05)
 
 
@@ -134,7 +134,7 @@ def _outcome(outcome: Outcome) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """Milliseconds in three figures.
+    """Milliseconds with three digits.
 
     >>> [milliseconds(value) for value in (0.0123, 1.234, 12.34, 1234.5)]
     ['0.012', '1.23', '12.3', '1,234']

@@ -1,4 +1,4 @@
-"""The bench itself, at a size at which it proves nothing but that it works."""
+"""The bench itself, on a few hundred companies: it runs, compares and reports."""
 
 import random
 import shutil
@@ -23,13 +23,14 @@ from tests.bench.peers.peer import NotExpressible, TooSlow
 from tests.bench.processes import Cost, run
 from tests.bench.questions import absurd, fixed, mix, values
 from tests.bench.questions.question import Answer, Goal, Question
+from tests.proof.tools import absent
 
 PEERS = [name for name in peer.NEEDS if peer.installed(name)]
 QUESTIONS = [Question("mix", "sector", Query(tri=tri)) for tri in ("nom", "score")]
 
 
 class Fake:
-    """A peer that is told the right answers, and what to make of them."""
+    """A peer that knows the right answers and a rule that changes them."""
 
     def __init__(self, right: Mapping[Question, Answer], answer: "Reply") -> None:
         self.right, self.answer, self.interrupted, self.asked = right, answer, False, 0
@@ -76,7 +77,7 @@ def _company(chance: random.Random, number: int) -> world.Company:
 
 @pytest.fixture(scope="module")
 def whole(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Figures]:
-    """A whole run: its folder, and the figures it has kept."""
+    """A whole run: its folder and its figures."""
     folder = tmp_path_factory.mktemp("bench")
     command = ["--data", str(built), "--searches", "2", "--rounds", "2", "--keep"]
     command += ["--work", str(folder / "work"), "--results", str(folder / "results")]
@@ -117,8 +118,9 @@ def test_the_tables_name_every_kind_and_every_peer(whole: tuple[Path, Figures]) 
         assert kind in text
 
 
-@pytest.mark.skipif(not find_spec("matplotlib"), reason="matplotlib is not installed")
 def test_the_picture_shows_every_kind(whole: tuple[Path, Figures]) -> None:
+    if not find_spec("matplotlib"):
+        absent("matplotlib is not installed; `make bench` installs it")
     folder, _ = whole
     (picture,) = (path.read_text() for path in folder.glob("results/*/latency.svg"))
 

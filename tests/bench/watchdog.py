@@ -1,4 +1,4 @@
-"""Ends a search of a peer that takes too long, from one thread that costs the others nothing."""
+"""A watchdog that interrupts slow searches of a peer from one thread."""
 
 import threading
 import time
@@ -8,11 +8,11 @@ from typing import Final, Self
 
 from tests.bench.peers.peer import Peer
 
-_EVERY: Final = 0.05  # seconds between two looks at the clock
+_EVERY: Final = 0.05  # seconds between two checks of the clock
 
 
 class Watchdog:
-    """A thread that interrupts the watched peer, again and again until it has noticed."""
+    """A thread that interrupts the watched peer repeatedly until its search ends."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -27,7 +27,7 @@ class Watchdog:
         try:
             yield
         finally:
-            with self._lock:  # no interrupt is under way when the next search begins
+            with self._lock:  # no interrupt may reach the next search
                 self._watched = None
 
     def _run(self) -> None:

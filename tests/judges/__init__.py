@@ -1,0 +1,5 @@
+"""Programs of others that judge the API over HTTP: `make judges`.
+
+`openapi/`: schemathesis, redocly, spectral, generated clients, /docs in a browser. `mcp/`: the official
+conformance suite and clients of the Model Context Protocol, and checkers of llms.txt.
+"""

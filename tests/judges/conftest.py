@@ -1,4 +1,4 @@
-"""A server of the bundled excerpts, as a user would start it, for judges that ask over HTTP."""
+"""A server of the bundled excerpts, started as a user would start it."""
 
 import subprocess
 import sys
@@ -12,34 +12,34 @@ import orjson
 import pytest
 
 from serve.config import PREFIX, BurstLimits
-from tests.demo import ROOT
+from tests import ROOT
 from tests.judges.npm import folder
 from tests.serve.processes import ask, line_of, started
 
-# Programs of users and of judges: no modules of ours, nothing to import for doctests.
+# Programs of users and of judges, run by other interpreters: not to be imported for doctests.
 collect_ignore = [
     "openapi/use_client.py", "openapi/hooks.py", "mcp/use_python.py", "mcp/parse_llms.py",
 ]  # fmt: skip
-# Without what judges need, their helpers cannot even be imported for that.
+# Without the packages of `make judges` the helpers cannot be imported either.
 collect_ignore_glob = [] if find_spec("schemathesis") else ["openapi/*"]
 
-# Judges ask faster than any caller may.
+# Judges exceed the burst limits of callers.
 UNLIMITED = {f"{PREFIX}DEBIT_{limit.name.upper()}": "1000000" for limit in fields(BurstLimits)}
 
 
 @dataclass(frozen=True)
 class Live:
-    """A server process; `keys` by plan are made when they are asked for."""
+    """A server process that creates a key per plan on demand."""
 
     address: str
     state: Path
 
     @property
     def generation(self) -> str:
-        """The generation that is served."""
+        """The served generation."""
         return str(orjson.loads(ask(self.address, "/readyz")[1])["generation"])
 
-    @cache  # noqa: B019 - a session has one
+    @cache  # noqa: B019 - one per session
     def key(self, plan: str, *options: str) -> str:
         """A key of a new account of that plan."""
         account = self._quota("account", "create", "--plan", plan, *options)["account"]

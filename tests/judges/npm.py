@@ -1,6 +1,6 @@
 """npm, run by the Node 24 that comes from PyPI: `python tests/judges/npm.py ci --prefix FOLDER`.
 
-Nothing that a package would run when it is installed is run.
+Install scripts of packages are disabled.
 """
 
 import subprocess
@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
 
 
 def folder() -> Path:
-    """Where that Node is.
+    """The folder of that Node.
 
     Raises:
         SystemExit: it is not installed.

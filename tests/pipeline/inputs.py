@@ -1,4 +1,4 @@
-"""Small canonical inputs, written as an importer would: a few rows in real Parquet."""
+"""Small canonical inputs: a few rows in real Parquet, as an importer writes them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,12 +18,12 @@ Row = dict[str, Any]
 
 
 def company(iso2: str | None, identifier: str | None, nom: str | None, **fields: Any) -> Row:
-    """A canonical company; what is not given is null."""
+    """A canonical company; columns that are not given are null."""
     return {**dict.fromkeys(COMPANIES), "iso2": iso2, "id": identifier, "nom": nom, **fields}
 
 
 def line(iso2: str, identifier: str, exercice: int, **fields: Any) -> Row:
-    """A canonical statement line: total assets of 100 EUR unless said otherwise."""
+    """A canonical statement line, by default total assets of 100 EUR."""
     usual = {
         "etat": "bilan_actif",
         "code": "TotalAssets",
@@ -78,7 +78,14 @@ def served(tmp_path: Path, iso2: str) -> list[dict[str, Any]]:
 
 
 def accounted(quality: Quality) -> bool:
-    """No row and no line was lost."""
+    """Whether every row and every line is accounted for."""
     rows = quality.gardees + sum(quality.rejetees.values())
     lines = quality.lignes_gardees + sum(quality.lignes_ecartees.values())
     return (rows, lines) == (quality.lues, quality.lignes_lues)
+
+
+def two_countries(folder: Path, word: str = "É") -> Path:
+    """An input of two countries, each in files of its own."""
+    estonia = [company("EE", "1", "Ä"), company("EE", "2", "Õun")]
+    write(folder, estonia, [line("EE", "2", 2020)], "ee")
+    return write(folder, [company("UK", "1", word), company("UK", "2", "È")], name="uk")

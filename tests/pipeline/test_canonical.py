@@ -1,4 +1,4 @@
-"""The door between registers and builds: what is let in, and what is named and refused."""
+"""The canonical schema: accepted files, and refused ones with their message."""
 
 from datetime import date
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_of_many_files_the_one_that_cannot_be_read_is_named(
     bad.write_bytes(good.read_bytes()[:-1])
 
     named = r"abîmé\.parquet cannot be read: .*; import it again"
-    with pytest.raises(InputError, match=named), canonical.naming([good, bad]):
+    with pytest.raises(InputError, match=named), canonical.name_unreadable([good, bad]):
         raise fault("somewhere")
 
 
@@ -100,5 +100,8 @@ def test_where_every_file_can_be_read_the_error_is_what_it_was(tmp_path: Path) -
     good = tmp_path / "bon.parquet"
     pl.DataFrame([ORLEANS]).write_parquet(good)
 
-    with pytest.raises(pl.exceptions.ComputeError, match="another"), canonical.naming([good]):
+    with (
+        pytest.raises(pl.exceptions.ComputeError, match="another"),
+        canonical.name_unreadable([good]),
+    ):
         raise pl.exceptions.ComputeError("another reason")

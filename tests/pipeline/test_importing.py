@@ -1,4 +1,4 @@
-"""An import accounts for every row, appears whole, and refuses what it does not know."""
+"""An import accounts for every row, appears whole, and refuses unknown columns and files."""
 
 import json
 import zipfile
@@ -7,11 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline import importing
+from pipeline import console, importing
 from pipeline.canonical import InputError
 from pipeline.registers.uk_basic import LAYOUT
+from seeds import TABLES
 
-RAW = Path(__file__).parents[2] / "seeds" / "raw"
+RAW = TABLES / "raw"
 UK = RAW / "uk" / "BasicCompanyData-southyorkshire.zip"
 FILED = RAW / "uk" / "BasicCompanyData-accounts-sample.zip"
 ACCOUNTS = RAW / "uk" / "Accounts_Bulk_Data-sample.zip"
@@ -77,20 +78,20 @@ def test_a_company_of_two_files_is_merged_and_the_first_value_wins(tmp_path: Pat
 
     report = importing.run("uk-basic", [first, second], tmp_path / "out")
 
-    found = pl.read_parquet(tmp_path / "out" / report.sortie)
+    found = pl.read_parquet(tmp_path / "out" / report.output)
     assert found.select("id", "nom", "statut", "date_creation").rows() == [
         ("7", "PREMIER", "Active", "2005-04-14"),
         ("8", "MÉTAUX & FILS LTD", None, None),
         ("9", "MÉTAUX & FILS LTD", None, None),
     ]
-    assert (report.comptage.lus, report.comptage.gardes, report.comptage.fusionnes) == (4, 3, 1)
+    assert (report.counts.read, report.counts.kept, report.counts.merged) == (4, 3, 1)
 
 
 def test_the_real_files_share_five_companies(tmp_path: Path) -> None:
     report = importing.run("uk-basic", [FILED, UK], tmp_path)
 
-    assert report.comptage.fusionnes == 5
-    found = pl.read_parquet(tmp_path / report.sortie)
+    assert report.counts.merged == 5
+    found = pl.read_parquet(tmp_path / report.output)
     osmetis = found.filter(pl.col("id") == "10027550")
     assert osmetis.select("nom", "ville", "nace_code").rows() == [
         ("OSMETIS LIMITED", "SHEFFIELD", "74990")
@@ -103,9 +104,9 @@ def test_an_id_twice_inside_one_file_is_left_for_the_build_to_stop_on(tmp_path: 
 
     report = importing.run("uk-basic", [first, second], tmp_path / "out")
 
-    found = pl.read_parquet(tmp_path / "out" / report.sortie)
+    found = pl.read_parquet(tmp_path / "out" / report.output)
     assert found["nom"].to_list() == ["UN", "DEUX", "TROIS"]
-    assert report.comptage.fusionnes == 0
+    assert report.counts.merged == 0
 
 
 def test_a_row_without_id_or_name_is_set_apart_with_its_reason(tmp_path: Path) -> None:
@@ -115,8 +116,8 @@ def test_a_row_without_id_or_name_is_set_apart_with_its_reason(tmp_path: Path) -
 
     report = importing.run("uk-basic", [file], tmp_path / "out")
 
-    assert report.comptage.rejetes == {"sans identifiant": 1, "sans nom": 1}
-    assert report.rejets == "rejected/uk-basic.b.parquet"
+    assert report.counts.rejected == {"sans identifiant": 1, "sans nom": 1}
+    assert report.rejected == "rejected/uk-basic.b.parquet"
     rejected = pl.read_parquet(tmp_path / "out" / "rejected" / "uk-basic.b.parquet")
     assert rejected.rows() == [
         ("b.csv", 2, None, "SANS NUMÉRO", "sans identifiant", None),
@@ -135,10 +136,10 @@ def test_a_date_that_is_none_keeps_the_row_and_is_counted_with_its_value(tmp_pat
 
     report = importing.run("uk-basic", [file], tmp_path / "out")
 
-    found = pl.read_parquet(tmp_path / "out" / report.sortie)
+    found = pl.read_parquet(tmp_path / "out" / report.output)
     assert found["date_creation"].to_list() == [None, None, "2005-02-28", None]
-    assert report.comptage.traites["date illisible"] == 2
-    assert report.comptage.exemples["date illisible"] == ("2005-02-28", "31/02/2005")
+    assert report.counts.noted["date illisible"] == 2
+    assert report.counts.examples["date illisible"] == ("2005-02-28", "31/02/2005")
 
 
 def test_an_old_file_in_windows_1252_is_read_and_said_to_be(tmp_path: Path) -> None:
@@ -147,9 +148,9 @@ def test_an_old_file_in_windows_1252_is_read_and_said_to_be(tmp_path: Path) -> N
 
     report = importing.run("uk-basic", [file], tmp_path / "out")
 
-    found = pl.read_parquet(tmp_path / "out" / report.sortie)
+    found = pl.read_parquet(tmp_path / "out" / report.output)
     assert found["nom"].to_list() == ["CAFÉ “ÉLAN” LTD"]
-    assert report.comptage.traites["b.csv en cp1252"] == 1
+    assert report.counts.noted["b.csv en cp1252"] == 1
 
 
 def test_the_same_files_again_replace_and_other_files_add(tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ def test_a_mended_file_takes_its_rejected_rows_away(tmp_path: Path) -> None:
 
     report = importing.run("uk-basic", [file], tmp_path / "out")
 
-    assert report.rejets is None
+    assert report.rejected is None
     assert not list((tmp_path / "out" / "rejected").iterdir())
 
 
@@ -250,7 +251,7 @@ def test_a_zip_without_a_csv_is_refused(tmp_path: Path) -> None:
         (
             "uk-accounts",
             ["ettevõtjad.csv", "LISEZMOI.txt"],
-            r"a\.zip: none of 2 is kept: nom de fichier inconnu \(2\); is it a file of uk-accounts",
+            r"a\.zip: none of 2 is kept: unknown file name \(2\); is it a file of uk-accounts",
         ),
         ("uk-accounts", [], r"a\.zip: no row; is it a file of uk-accounts\? Download it again"),
     ],
@@ -274,7 +275,7 @@ def test_a_header_without_a_row_and_rows_without_a_name_are_refused(tmp_path: Pa
         importing.run("uk-basic", [file], tmp_path / "out")
 
     _published(file, _company("1", ""), _company("", "É"), _company("3", ""))
-    with pytest.raises(InputError, match=r"none of 3 is kept: sans identifiant \(1\), sans nom"):
+    with pytest.raises(InputError, match=r"none of 3 is kept: no identifier \(1\), no name"):
         importing.run("uk-basic", [file], tmp_path / "out")
 
 
@@ -284,10 +285,21 @@ def test_a_header_without_a_row_and_rows_without_a_name_are_refused(tmp_path: Pa
 def test_every_row_is_kept_dropped_rejected_or_merged(
     tmp_path: Path, source: str, files: list[Path]
 ) -> None:
-    counts = importing.run(source, files, tmp_path).comptage
+    counts = importing.run(source, files, tmp_path).counts
 
-    dropped, rejected = sum(counts.ecartes.values()), sum(counts.rejetes.values())
-    assert counts.lus == counts.gardes + dropped + rejected + counts.fusionnes
+    dropped, rejected = sum(counts.dropped.values()), sum(counts.rejected.values())
+    assert counts.read == counts.kept + dropped + rejected + counts.merged
+
+
+@pytest.mark.parametrize(
+    ("source", "files"), [("uk-basic", [FILED, UK]), ("ee", EE), ("uk-accounts", [ACCOUNTS])]
+)
+def test_the_report_is_printed_in_english(tmp_path: Path, source: str, files: list[Path]) -> None:
+    counts = importing.run(source, files, tmp_path).counts
+
+    reasons = {*counts.dropped, *counts.rejected, *counts.noted, *counts.detail}
+    same = {reason for reason in reasons if console.english(reason) == reason}
+    assert same <= {"SIC 2003", "SIC None Supplied"}
 
 
 def test_the_report_is_saved_and_says_the_same_as_the_one_returned(tmp_path: Path) -> None:
@@ -298,7 +310,7 @@ def test_the_report_is_saved_and_says_the_same_as_the_one_returned(tmp_path: Pat
     )
     assert saved["comptage"] == json.loads(json.dumps(report.to_dict()["comptage"]))
     assert saved["fichiers"] == [path.name for path in EE]
-    assert report.lines()[1] == "  2 662 lus, 2 662 gardés"
+    assert report.lines()[1] == "  2,662 read, 2,662 kept"
 
 
 def test_many_parts_still_give_a_name_a_disk_can_hold() -> None:

@@ -1,1 +1,5 @@
-"""Proofs of what a crash cannot do. They take a minute or two: `make proof`, and CI."""
+"""Proofs of crash safety: power cuts, kills, full disks, bad networks, restarts under load.
+
+They take minutes and run with `make proof` and `make test`. `PROOF_ROUNDS` and the other variables
+at the top of a module make a proof longer.
+"""

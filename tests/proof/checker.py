@@ -1,7 +1,7 @@
-"""Opens images of a store after a power cut and says what is in them, one line of JSON each.
+"""The program that opens a store after a power cut and prints its contents.
 
-Runs apart from the tests, and line by line, because a damaged file may take the whole process with
-it: `python -m tests.proof.checker` reads a folder a line from standard input.
+A damaged file may crash the process that maps it, so this is a program of its own. `python -m
+tests.proof.checker` reads one folder per line from standard input and prints one line of JSON.
 """
 
 import json
@@ -17,7 +17,7 @@ from tests.proof.writer import ACCOUNTS, NOW
 
 
 def look(folder: Path) -> dict[str, object]:
-    """Calls and credits of each account, or what is wrong with the file."""
+    """Calls and credits of each account, or the damage of the file."""
     path = folder / FILE
     if path.stat().st_size and (damage := damage_of(path)):
         return {"damage": damage}
@@ -25,7 +25,7 @@ def look(folder: Path) -> dict[str, object]:
     store = LmdbStore(folder)
     try:
         usages = [store.usage(account, plan, NOW).result() for account in ACCOUNTS]
-        # It must take writes again, too.
+        # The store must accept writes again, too.
         store.take("later", 1, datetime(2026, 11, 22, tzinfo=UTC)).result(30)
     finally:
         store.close()

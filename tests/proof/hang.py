@@ -1,7 +1,8 @@
-"""What a server does that does not answer: who has the connection, and where each thread waits.
+"""A report on a server that hangs: the process that holds the connection, and the wait of each thread.
 
-Read from /proc alone, so that a failure in CI, which nobody can look into, says what it was. A
-thread in `futex_do_wait` whose argument lies in a mapped file waits for a lock of LMDB.
+It is read from /proc alone and goes into the failure message, because nobody can attach a debugger
+to a run in CI. A thread in `futex_do_wait` whose argument lies in a mapped file waits for a lock of
+LMDB.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +22,7 @@ def report(server: int, workers: Iterable[int], port: int, client: int) -> str:
 
 
 def _socket(port: int, client: int) -> str:
-    """The server's end, as a descriptor shows it; in no process, it was not accepted yet."""
+    """The server's end, as /proc/PID/fd shows it; a socket in no process is not accepted yet."""
     for row in _text("/proc/net/tcp").splitlines()[1:]:
         _, local, remote, state, *rest = row.split()
         if (local[-4:], remote[-4:], state) == (f"{port:04X}", f"{client:04X}", ESTABLISHED):
@@ -34,7 +35,7 @@ def _open(pid: int) -> set[str]:
     for link in _entries(Path(f"/proc/{pid}/fd")):
         try:
             found.add(str(link.readlink()))
-        except OSError:  # it was closed meanwhile
+        except OSError:  # closed meanwhile
             continue
     return found - {""}
 
@@ -58,7 +59,7 @@ def _mapped(pid: int, address: int) -> str:
 def _entries(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
-    except OSError:  # the process ended meanwhile
+    except OSError:  # the process has ended
         return []
 
 

@@ -1,7 +1,7 @@
-"""A web server that gives out a folder, badly: faults drawn by a seed, request by request.
+"""A web server that serves a folder with faults, drawn per request from a seeded generator.
 
-Without faults it does what RFC 9110 §14 says of ranges. It counts what it sends, and can be told to
-call somebody (who kills the client, say) when so many more bytes have gone out.
+Without faults it answers ranges as RFC 9110 §14 requires. It counts the bytes that it sends, and
+calls a function at a given count: a test kills the client there.
 """
 
 import random
@@ -24,39 +24,45 @@ _SLOW_SECONDS: Final = 0.02
 
 
 class Origin:
-    """Gives out the folder `root`; a share `faulty` of the requests meets a fault."""
+    """The folder `root`, served; a share `faulty` of the requests meets a fault.
+
+    Attributes:
+        met: requests by fault, "" for those without.
+        sent: bytes of bodies.
+        alarm: a count of bytes, and the function to call when it is reached.
+    """
 
     def __init__(self, root: Path, seed: int = 0, faulty: float = 0.0) -> None:
         self.root = root
         self.faulty = faulty
         self.met: Counter[str] = Counter()
         self.requests = 0
-        self.sent = 0  # bytes of bodies
-        self.alarm: tuple[int, Callable[[], None]] | None = None  # at how many bytes, whom to call
+        self.sent = 0
+        self.alarm: tuple[int, Callable[[], None]] | None = None
         self._chance = random.Random(seed)
         self._lock = threading.Lock()
 
     def fault(self) -> str:
-        """What is to go wrong with the next request, "" for nothing."""
+        """The fault of the next request, "" for none."""
         with self._lock:
             self.requests += 1
             fault = self._chance.choice(FAULTS) if self._chance.random() < self.faulty else ""
             self.met[fault] += 1
             return fault
 
-    def place(self, size: int) -> int:
-        """Some place among `size`."""
+    def position(self, size: int) -> int:
+        """A random position below `size`."""
         with self._lock:
             return self._chance.randrange(max(1, size))
 
     def count(self, size: int) -> None:
         with self._lock:
             self.sent += size
-            due = self.alarm if self.alarm and self.sent >= self.alarm[0] else None
-            if due:
+            alarm = self.alarm if self.alarm and self.sent >= self.alarm[0] else None
+            if alarm:
                 self.alarm = None
-        if due:
-            due[1]()
+        if alarm:
+            alarm[1]()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -80,24 +86,24 @@ class _Handler(BaseHTTPRequestHandler):
         if asked and start >= len(content):
             self._refuse(416)
             return
-        self._give(content, start, fault)
+        self._send(content, start, fault)
 
-    def _give(self, content: bytes, start: int, fault: str) -> None:
+    def _send(self, content: bytes, start: int, fault: str) -> None:
         body = bytearray(content[start:])
         if fault == "flip" and body:
-            body[self.origin.place(len(body))] ^= 1 << self.origin.place(8)
+            body[self.origin.position(len(body))] ^= 1 << self.origin.position(8)
         if fault == "longer":
             body += b"x" * 70_000
         if fault == "short":
-            del body[self.origin.place(len(body)) :]
+            del body[self.origin.position(len(body)) :]
         self.send_response(206 if start else 200)
         if start:
-            said = start - 1 if fault == "shifted" else start
-            self.send_header("Content-Range", f"bytes {said}-{len(content) - 1}/{len(content)}")
+            claimed = start - 1 if fault == "shifted" else start
+            self.send_header("Content-Range", f"bytes {claimed}-{len(content) - 1}/{len(content)}")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if fault == "cut":
-            del body[self.origin.place(len(body)) :]
+            del body[self.origin.position(len(body)) :]
         step = max(1, len(body) // _SLOW_PIECES) if fault == "slow" else 16_384
         for at in range(0, len(body), step):
             self.wfile.write(body[at : at + step])
@@ -128,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(origin: Origin) -> Iterator[str]:
-    """The address of `origin`."""
+    """Serve `origin` from a thread; yield its address."""
     handler = type("Handler", (_Handler,), {"origin": origin})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})

@@ -1,12 +1,12 @@
-"""Power cuts, made from the system calls of a real writer.
+"""Power cuts, simulated from the system calls of a real writer.
 
-`strace` tells every write to the store's file, every sync, and every acknowledgement, in the order
-in which they happened. A power cut at any moment leaves what was synced before it; of what was
-written since, each block of 4 KiB may have reached the disk or not, or only some of its sectors of
-512 bytes. From that this module makes the images of a file that a machine could find after a cut.
+`strace` records every write to the store's file, every sync and every acknowledgement, in order. A
+power cut leaves all that was synced before it. Of the bytes written since, each block of 4 KiB may
+have reached the disk, or not, or only some of its sectors of 512 bytes. This module makes the
+images of the file that a machine could find after such a cut.
 
-What it models: one file, blocks that are kept, dropped or torn independently, `fdatasync` and
-O_DSYNC honoured by the disk. What it leaves out: a disk that lies about a sync.
+Modelled: one file; blocks that are kept, dropped or torn independently; a disk that honours
+`fdatasync` and O_DSYNC. Not modelled: a disk that reports a sync before it is done.
 """
 
 import random
@@ -33,7 +33,7 @@ _STRING: Final = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Bytes written to the file; `durable` if the call came back only when they were on disk."""
+    """Bytes written to the file; `durable` if the call returned only when they were on disk."""
 
     offset: int
     data: bytes
@@ -42,28 +42,28 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """All that was written before is on disk."""
+    """The sync that puts all earlier writes on disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """The writer told somebody that something was done."""
+    """The writer's acknowledgement of a charge, on standard output."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The file got its name: before, a power cut leaves none."""
+    """The link that gives the file its name; a cut before it leaves no file."""
 
 
 Event = Write | Sync | Ack | Named
 
 
 def events(log: Path, file: Path) -> list[Event]:
-    """What happened to `file`, and what was acknowledged on standard output, in order.
+    """The events of `file` and the acknowledgements on standard output, in order.
 
-    The file is made under another name, `file.<process>.partial`, and then linked to its own.
+    The writer creates the file as `file.<process>.partial` and then links it to its name.
     """
     ours = re.compile(rb"%s(\.\d+\.partial)?" % re.escape(str(file).encode()))
     found: list[Event] = []
@@ -75,7 +75,7 @@ def events(log: Path, file: Path) -> list[Event]:
             if "O_DSYNC" in text and ours.fullmatch(_text(_STRING.search(text))):
                 synchronous.add(result)
             else:
-                synchronous.discard(result)  # a number that is used again
+                synchronous.discard(result)  # the descriptor number is used again
         elif name.startswith("link"):
             found.append(Named())
         elif fd and int(fd[1]) == 1 and name == "write":
@@ -87,7 +87,7 @@ def events(log: Path, file: Path) -> list[Event]:
             elif name in ("fsync", "fdatasync"):
                 found.append(Sync())
             elif name == "ftruncate":
-                raise AssertionError("the model knows nothing of files that are cut")
+                raise AssertionError("the model has no truncated files")
             else:
                 data = _strings(text)[:result]
                 start = position.get(number, 0)
@@ -101,12 +101,12 @@ def events(log: Path, file: Path) -> list[Event]:
 
 @dataclass
 class Disk:
-    """What a file is known to hold, and what was written to it since the last sync."""
+    """The synced content of a file, and the writes since the last sync."""
 
     content: bytearray = field(default_factory=bytearray)
     pending: list[Write] = field(default_factory=list)
 
-    def happen(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         if isinstance(event, Sync):
             for write in self.pending:
                 _put(self.content, write.offset, write.data)
@@ -118,10 +118,10 @@ class Disk:
                 self.pending.append(event)
 
     def cut(self, chance: random.Random, under_way: Event | None = None) -> bytes:
-        """An image that a power cut now may leave; a write that is `under_way` may be in part."""
+        """A random image that a power cut may leave now; of the event `under_way`, any part."""
         image = bytearray(self.content)
         writes = [*self.pending, *([under_way] if isinstance(under_way, Write) else [])]
-        # One cut keeps most, one keeps few: the extremes are as likely as the middle.
+        # Cuts that keep nearly all blocks, or nearly none, are as likely as those in between.
         keep = chance.random()
         for write in writes:
             for offset, piece in _pieces(write):
@@ -133,14 +133,14 @@ class Disk:
 
 
 def _tear(image: bytearray, offset: int, piece: bytes, chance: random.Random) -> None:
-    """Some sectors of a block, in no order."""
+    """Write a random selection of the sectors of a block."""
     for start in range(0, len(piece), SECTOR):
         if chance.random() < 0.5:
             _put(image, offset + start, piece[start : start + SECTOR])
 
 
 def _pieces(write: Write) -> Iterator[tuple[int, bytes]]:
-    """A write, block by block."""
+    """The blocks of a write, with their offsets."""
     start = 0
     while start < len(write.data):
         end = start + BLOCK - (write.offset + start) % BLOCK

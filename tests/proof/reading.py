@@ -1,4 +1,4 @@
-"""Many readers of one server: connections that ask, again and again, and look at every answer."""
+"""Readers of a server: connections that send requests in a loop and check every response."""
 
 import asyncio
 import re
@@ -12,8 +12,8 @@ _HEAD: Final = re.compile(rb"HTTP/1.1 (\d+) [^\r]*\r\n(.*)\r\n\r\n", re.DOTALL)
 _SECONDS: Final = 60.0
 
 
-class Told(NamedTuple):
-    """An answer; names of headers are in lower case."""
+class Response(NamedTuple):
+    """A response; names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -22,22 +22,23 @@ class Told(NamedTuple):
 
 @dataclass
 class Readers:
-    """What many connections have been told.
+    """Connections to a server, and what they have found.
 
     Attributes:
-        judge: says what is wrong with an answer, None if nothing is.
-        faults: what was wrong, and every request that got no answer.
+        judge: returns the fault of a response, or None.
+        answers: responses so far.
+        faults: faults so far, and every request without a response.
     """
 
     address: str
     paths: Iterable[str]
-    judge: Callable[[Told], str | None]
+    judge: Callable[[Response], str | None]
     answers: int = 0
     faults: list[str] = field(default_factory=list)
     _stopped: bool = False
 
     async def run(self, connections: int) -> None:
-        """Ask until `stop`; every second connection is a new one for each request."""
+        """Send requests until `stop`; every second connection is new for each request."""
         await asyncio.gather(*(self._ask(bool(number % 2)) for number in range(connections)))
 
     def stop(self) -> None:
@@ -55,15 +56,15 @@ class Readers:
                         reader, writer = await asyncio.open_connection(target.hostname, target.port)
                     sent = f"GET {path} HTTP/1.1\r\nHost: {target.netloc}\r\n\r\n"
                     writer.write(sent.encode())
-                    told = await _answer(reader)
+                    response = await _read(reader)
             except (OSError, TimeoutError, EOFError, ValueError) as error:
                 self.faults.append(f"{path}: {error!r}")
                 writer = None
                 continue
             self.answers += 1
-            if fault := self.judge(told):
+            if fault := self.judge(response):
                 self.faults.append(f"{path}: {fault}")
-            if not kept or told.headers.get("connection") == "close":
+            if not kept or response.headers.get("connection") == "close":
                 writer.close()
                 writer = None
         if writer is not None:
@@ -72,11 +73,11 @@ class Readers:
                 await writer.wait_closed()
 
 
-async def _answer(reader: asyncio.StreamReader) -> Told:
+async def _read(reader: asyncio.StreamReader) -> Response:
     head = _HEAD.fullmatch(await reader.readuntil(b"\r\n\r\n"))
     if head is None:
-        raise ValueError("that is no answer")
+        raise ValueError("not an HTTP response")
     lines = (line.split(": ", 1) for line in head[2].decode("latin-1").split("\r\n"))
     headers = {name.lower(): value for name, value in lines}
     body = await reader.readexactly(int(headers["content-length"]))
-    return Told(int(head[1]), headers, body)
+    return Response(int(head[1]), headers, body)

@@ -1,4 +1,4 @@
-"""A disk that is full or fails: reads go on, nothing false is acknowledged, service resumes."""
+"""Full and failing disks: reads continue, no acknowledgement is false, service resumes."""
 
 import random
 import subprocess
@@ -12,16 +12,16 @@ import pytest
 
 from quota.errors import StoreUnavailable
 from quota.plans import load
+from quota.purchase import Purchase
 from quota.store.lmdb_file import FILE, damage_of
 from quota.store.lmdb_store import LmdbStore
-from tests import world
+from tests import ROOT, world
 from tests.proof.tools import WAIT_S, need, next_line, small
 from tests.proof.writer import ACCOUNTS, COST, LIMIT, NOW, account_of
 from tests.serve.processes import ask, line_of, started, stop
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 PLAN = load()["data"]
 
 
@@ -40,7 +40,7 @@ def test_a_full_disk_stops_debits_but_not_reads_and_room_cures_it(small_disk: Pa
             _charge(store, charged)
     assert charged > 100
 
-    # Full: what was acknowledged is there, nothing else is, and debits go on being refused.
+    # Full: the acknowledged debits are there and no other, and further debits are refused.
     assert _used(store) == charged
     for company in range(charged, charged + 20):
         with pytest.raises(StoreUnavailable):
@@ -64,8 +64,10 @@ def test_a_server_with_a_full_disk_answers_503_to_debits_only_and_resumes(
     state = small_disk / "state"
     store = LmdbStore(state)
     plans, now = load(), datetime.now(UTC)
-    account = store.create_account("integral", plans, now).result()
-    key = {"Authorization": f"Bearer {store.create_key(account.id, plans, now).result()[1]}"}
+    account = store.accounts.create("integral", plans, now).result()
+    key = {
+        "Authorization": f"Bearer {store.accounts.create_key(account.id, plans, now).result()[1]}"
+    }
     limits = {f"SOCIETES_DEBIT_{plan}": "1000000" for plan in ("INTEGRAL", "VISITEUR")}
 
     with started(data, "--state", str(state), environment=limits) as server:
@@ -94,7 +96,7 @@ def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: P
     with subprocess.Popen(
         [fiu_run, "-x", *command], cwd=ROOT, text=True, stdout=subprocess.PIPE
     ) as writer:
-        first = next_line(writer, WAIT_S)  # faults begin once Python has started
+        first = next_line(writer, WAIT_S)  # faults are injected once Python has started
         child = _child(writer.pid)
         for fault in (
             "enable_random name=posix/io/rw/pwrite,probability=0.03,failinfo=28",
@@ -103,12 +105,12 @@ def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: P
         ):
             subprocess.run(["fiu-ctrl", "-c", fault, str(child)], check=True, timeout=WAIT_S)
         try:
-            told = [first, *writer.communicate(timeout=120)[0].splitlines()]
+            lines = [first, *writer.communicate(timeout=120)[0].splitlines()]
         finally:
             writer.kill()
         assert writer.returncode == 0
-    acked = [int(line.split()[1]) for line in told if line.startswith("ack")]
-    failed = [int(line.split()[1]) for line in told if line.startswith("fail")]
+    acked = [int(line.split()[1]) for line in lines if line.startswith("ack")]
+    failed = [int(line.split()[1]) for line in lines if line.startswith("fail")]
 
     assert not damage_of(tmp_path / "state" / FILE)
     store = LmdbStore(tmp_path / "state")
@@ -116,7 +118,7 @@ def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: P
     assert len(acked) > 1_000
     for company in random.Random(5).sample(acked, 500):
         _, charge = store.take_and_charge(
-            account_of(company), LIMIT, f"EE:{company}", COST, LIMIT, NOW
+            Purchase(account_of(company), LIMIT, f"EE:{company}", COST, LIMIT), NOW
         ).result(WAIT_S)
         assert charge
         assert charge.outcome == "already", f"company {company} was acknowledged and is not there"
@@ -124,14 +126,14 @@ def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: P
 
 
 def _child(pid: int) -> int:
-    """The process in which the faults are: fiu-run starts it, or has become it."""
+    """The process that gets the faults: a child of fiu-run, or fiu-run itself after exec."""
     time.sleep(0.2)
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return int(children[0]) if children else pid
 
 
 def _charged_until_refused(address: str, key: Mapping[str, str]) -> list[int]:
-    """The status of one full record after the other, up to the first that is not 200."""
+    """Statuses of full records, read one after the other up to the first that is not 200."""
     found: list[int] = []
     while not found or found[-1] == 200:
         found.append(ask(address, f"/api/v1/societes/EE/{len(found)}", key)[0])
@@ -139,14 +141,14 @@ def _charged_until_refused(address: str, key: Mapping[str, str]) -> list[int]:
 
 
 def _charge(store: LmdbStore, company: int) -> None:
-    promise = store.take_and_charge(ACCOUNTS[0], LIMIT, f"EE:{company}", COST, LIMIT, NOW)
-    _, charge = promise.result(WAIT_S)
+    future = store.take_and_charge(Purchase(ACCOUNTS[0], LIMIT, f"EE:{company}", COST, LIMIT), NOW)
+    _, charge = future.result(WAIT_S)
     assert charge
     assert charge.outcome == "charged"
 
 
 def _used(store: LmdbStore) -> int:
-    """Companies charged, once calls and credits are known to agree."""
+    """Companies charged; calls and credits must agree."""
     usage = store.usage(ACCOUNTS[0], PLAN, NOW).result()
     assert usage.credits.used == COST * usage.calls.used
     return usage.calls.used

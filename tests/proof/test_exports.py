@@ -1,4 +1,4 @@
-"""Exports of a server on a full disk, and of one that is killed: nothing counts, nothing stays."""
+"""Exports on a full disk and on a killed server: none is counted, and no file remains."""
 
 import os
 import signal
@@ -36,10 +36,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def account(state: Path) -> Iterator[tuple[LmdbStore, str, dict[str, str]]]:
-    """An account in a store that is open beside the server's, its id, and its key."""
+    """A store opened beside the server's, the id of an account in it, and a header with its key."""
     store, now = LmdbStore(state), datetime.now(UTC)
-    made = store.create_account("integral", PLANS, now).result()
-    key = store.create_key(made.id, PLANS, now).result()[1]
+    made = store.accounts.create("integral", PLANS, now).result()
+    key = store.accounts.create_key(made.id, PLANS, now).result()[1]
     yield store, made.id, {"Authorization": f"Bearer {key}"}
     store.close()
 
@@ -49,13 +49,13 @@ def used(store: LmdbStore, name: str) -> int:
 
 
 def test_a_full_disk_costs_nothing_and_room_cures_it(data: Path, tmp_path: Path) -> None:
-    """G9, F5: the workbook has some hundred kilobytes, and takes megabytes while it is made"""
-    spool = tmp_path / "spool"
+    """G9, F5: the workbook has some hundred kilobytes; its temporary files take megabytes"""
+    folder = tmp_path / "spool"
     state = data.with_name("state")
-    spool.mkdir()
+    folder.mkdir()
     with (
-        small(spool, "512k"),
-        started(data, "--spool", str(spool)) as process,
+        small(folder, "512k"),
+        started(data, "--spool", str(folder)) as process,
         account(state) as (store, name, key),
     ):
         address = line_of(process)
@@ -63,31 +63,31 @@ def test_a_full_disk_costs_nothing_and_room_cures_it(data: Path, tmp_path: Path)
             status, body = ask(address, PATH, key)
             assert (status, b'"indisponible"' in body) == (503, True)
             assert used(store, name) == 0
-            assert not [path for path in spool.rglob("*") if path.is_file()]
+            assert not [path for path in folder.rglob("*") if path.is_file()]
         assert ask(address, "/api/v1/societes")[0] == 200
 
-        subprocess.run(["mount", "-o", "remount,size=64m", str(spool)], check=True, timeout=WAIT_S)
+        subprocess.run(["mount", "-o", "remount,size=64m", str(folder)], check=True, timeout=WAIT_S)
         status, body = ask(address, PATH, key)
         assert (status, body[:2]) == (200, b"PK")
         assert used(store, name) == 1
-        assert not [path for path in spool.rglob("*") if path.is_file()]
+        assert not [path for path in folder.rglob("*") if path.is_file()]
         stop(process)
-        assert list(spool.iterdir()) == []
+        assert list(folder.iterdir()) == []
 
 
 def test_a_killed_server_takes_its_workers_along_and_the_next_one_clears_up(
     data: Path, tmp_path: Path
 ) -> None:
     """F5, F6"""
-    spool = tmp_path / "spool"
-    flags = ("--spool", str(spool))
+    folder = tmp_path / "spool"
+    flags = ("--spool", str(folder))
     with account(data.with_name("state")) as (store, name, key):
         with started(data, *flags) as process:
             address = line_of(process)
             assert ask(address, f"{PATH}?limit=1", key)[0] == 200
             (worker,) = workers(process.pid)
             os.kill(worker, signal.SIGSTOP)
-            thread = threading.Thread(target=_ask_in_vain, args=(address, key))
+            thread = threading.Thread(target=_ask_ignoring_errors, args=(address, key))
             thread.start()
             assert eventually(lambda: used(store, name) == 2)
             process.kill()
@@ -97,9 +97,9 @@ def test_a_killed_server_takes_its_workers_along_and_the_next_one_clears_up(
             assert eventually(lambda: not Path(f"/proc/{worker}").exists())
         with started(data, *flags) as process:
             address = line_of(process)
-            assert eventually(lambda: len(list(spool.iterdir())) == 1)
-            assert not [path for path in spool.rglob("*") if path.is_file()]
-            # Its place is held until it expires; it never counts.
+            assert eventually(lambda: len(list(folder.iterdir())) == 1)
+            assert not [path for path in folder.rglob("*") if path.is_file()]
+            # The reservation of the killed server lasts until it expires, and is never counted.
             assert ask(address, f"{PATH}?limit=1", key)[0] == 200
             assert used(store, name) == 3
             stop(process)
@@ -108,11 +108,11 @@ def test_a_killed_server_takes_its_workers_along_and_the_next_one_clears_up(
 
 
 def workers(server: int) -> set[int]:
-    """The processes that a server has spawned, on whichever of its threads."""
+    """The processes that any thread of a server has spawned."""
     tasks = Path(f"/proc/{server}/task").iterdir()
     return {pid for task in tasks for pid in children(server, int(task.name))}
 
 
-def _ask_in_vain(address: str, key: dict[str, str]) -> None:
+def _ask_ignoring_errors(address: str, key: dict[str, str]) -> None:
     with suppress(HTTPException, OSError):
         ask(address, PATH, key)

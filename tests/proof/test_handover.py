@@ -1,4 +1,4 @@
-"""A server that takes the place of another: no request is lost, and downloads are finished."""
+"""A server that takes over the port of another: no request is lost, and downloads finish."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from serve.process import handover
-from tests.proof.reading import Readers, Told
+from tests.proof.reading import Readers, Response
 from tests.proof.tools import next_line
 from tests.serve import world
 from tests.serve.processes import ROOT, ask, eventually
@@ -44,35 +44,37 @@ def server(folder: Path, port: int, *flags: str) -> Iterator["subprocess.Popen[s
             process.kill()
 
 
-def judged(told: Told) -> str | None:
-    return None if told.status == 200 else f"{told.status}: {told.body[:200]!r}"
+def fault_of(response: Response) -> str | None:
+    if response.status == 200:
+        return None
+    return f"{response.status}: {response.body[:200]!r}"
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_no_request_is_lost_when_a_server_takes_the_place_of_another(
     tmp_path: Path, workers: str
 ) -> None:
-    """Connections that are kept and new ones, all the time"""
+    """Over kept and new connections, all the time"""
     world.publish(tmp_path / "data")
     (tmp_path / "serve.toml").write_text(GENEROUS)
 
     async def scenario() -> None:
         with server(tmp_path, 0, "--workers", workers) as first:
             address = next_line(first, START_S).strip()
-            readers = Readers(address, PATHS, judged)
+            readers = Readers(address, PATHS, fault_of)
             reading = asyncio.create_task(readers.run(CONNECTIONS))
-            await _relieved(tmp_path, address, first, readers, workers, HANDOVERS)
+            await _take_over(tmp_path, address, first, readers, workers, HANDOVERS)
             readers.stop()
             await reading
-        told = f"{HANDOVERS} hand-overs, {readers.answers} answers, {len(readers.faults)} lost"
-        sys.stdout.write(f"[{told}] ")  # pytest -s shows it
-        assert readers.faults == [], told
+        figures = f"{HANDOVERS} hand-overs, {readers.answers} answers, {len(readers.faults)} lost"
+        sys.stdout.write(f"[{figures}] ")  # pytest -s shows it
+        assert readers.faults == [], figures
         assert readers.answers >= REQUESTS
 
     asyncio.run(scenario())
 
 
-async def _relieved(
+async def _take_over(
     folder: Path,
     address: str,
     old: "subprocess.Popen[str]",
@@ -80,17 +82,17 @@ async def _relieved(
     workers: str,
     left: int,
 ) -> None:
-    """Let a new server take the place of `old`, so many times, with some reading in between."""
-    begun = readers.answers
+    """Start a new server that takes over from `old`, `left` times, with reads in between."""
+    before = readers.answers
     port = address.rsplit(":", 1)[1]
     with server(folder, int(port), "--workers", workers, "--take-over") as new:
         assert await asyncio.to_thread(next_line, new, START_S) == f"{address}\n"
         assert await asyncio.to_thread(old.wait, START_S) == 0
         assert new.poll() is None
-        while readers.answers < begun + REQUESTS // HANDOVERS and not readers.faults:
+        while readers.answers < before + REQUESTS // HANDOVERS and not readers.faults:
             await asyncio.sleep(0.01)
         if left > 1:
-            await _relieved(folder, address, new, readers, workers, left - 1)
+            await _take_over(folder, address, new, readers, workers, left - 1)
             return
         readers.stop()
         await asyncio.sleep(0.5)
@@ -99,7 +101,7 @@ async def _relieved(
 
 
 def test_an_answer_that_is_being_sent_is_sent_to_its_end(tmp_path: Path) -> None:
-    """A client that reads slowly, while the server is told to stop"""
+    """A client reads slowly while the server is being stopped"""
     world.publish(tmp_path / "data")
     (tmp_path / "serve.toml").write_text(GENEROUS)
     with server(tmp_path, 0) as first:
@@ -107,13 +109,13 @@ def test_an_answer_that_is_being_sent_is_sent_to_its_end(tmp_path: Path) -> None
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=30) as client:
             client.sendall(b"GET /api/v1/pays HTTP/1.1\r\nHost: x\r\n\r\n")
-            begun = client.recv(100)
+            head = client.recv(100)
             with server(tmp_path, int(port), "--take-over") as second:
                 next_line(second, START_S)
                 assert eventually(lambda: b"told to stop" in (tmp_path / "log").read_bytes())
-                # Kept open, and asked once more: answered, for the last time.
+                # The open connection gets one more answer, the last one.
                 client.sendall(b"GET /api/v1/secteurs HTTP/1.1\r\nHost: x\r\n\r\n")
-                whole = begun + b"".join(iter(lambda: client.recv(65_536), b""))
+                whole = head + b"".join(iter(lambda: client.recv(65_536), b""))
                 assert first.wait(START_S) == 0
                 second.terminate()
                 assert second.wait(START_S) == 0
@@ -141,7 +143,7 @@ def test_a_server_without_data_does_not_take_the_place_of_one_that_has(tmp_path:
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_the_port_of_a_server_with_another_state_is_not_taken(tmp_path: Path, workers: str) -> None:
-    """It would not leave, and both would count"""
+    """It would keep running, and both servers would count"""
     world.publish(tmp_path / "data")
     (tmp_path / "serve.toml").write_text(GENEROUS)
     with server(tmp_path, 0) as first:
@@ -164,7 +166,7 @@ def test_the_port_of_a_server_with_another_state_is_not_taken(tmp_path: Path, wo
 def test_a_server_that_is_killed_as_it_is_relieved_is_nobody_to_be_relieved(
     tmp_path: Path,
 ) -> None:
-    """Its parent is gone with the place, its workers listen for a moment longer"""
+    """Its parent is gone with its lock, its workers listen for a moment longer"""
     world.publish(tmp_path / "data")
     (tmp_path / "serve.toml").write_text(GENEROUS)
     with server(tmp_path, 0, "--workers", "2") as first:
@@ -178,20 +180,20 @@ def test_a_server_that_is_killed_as_it_is_relieved_is_nobody_to_be_relieved(
 
 
 def test_who_listens_without_its_place_is_looked_at_again(tmp_path: Path) -> None:
-    """It leaves, or has only begun"""
+    """A server without the lock is stopping, or has just started"""
     listener = _listener(0)
-    post = handover.PortLock(tmp_path, listener.getsockname()[1])
-    begins = handover.PortLock(tmp_path, post.port)
-    leaving, beginning = Timer(0.3, listener.close), Timer(0.3, begins.take)
+    lock = handover.PortLock(tmp_path, listener.getsockname()[1])
+    other = handover.PortLock(tmp_path, lock.port)
+    leaving, beginning = Timer(0.3, listener.close), Timer(0.3, other.take)
 
     beginning.start()
-    found = handover.to_relieve(post)
-    os.close(begins._descriptor)
+    found = handover.to_relieve(lock)
+    os.close(other._descriptor)
     leaving.start()
-    left = handover.to_relieve(post)
+    left = handover.to_relieve(lock)
 
     assert (found, left) == (1, 0)
-    assert post.take()
+    assert lock.take()
 
 
 def test_where_nobody_has_the_port_there_is_nobody_to_relieve(tmp_path: Path) -> None:
@@ -233,7 +235,7 @@ def _listener(port: int) -> socket.socket:
 
 
 def _accepted(old: socket.socket, new: socket.socket, port: int) -> tuple[int, int]:
-    """How many of 200 connections each of two sockets gets."""
+    """How many of 200 connections each of two sockets accepts."""
     clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
     counts = []
     for listener in (old, new):

@@ -1,6 +1,7 @@
-"""Several hosts on one centre, with real servers: its death midway costs no call and gives none.
+"""Several hosts on one central store that is killed: no call is lost, and none is granted twice.
 
-The hosts are `python -m serve` with a state of their own, the centre is a real Redis or Valkey.
+Each host is a real `python -m serve` with a STATE of its own; the central store is a real Redis or
+Valkey server.
 """
 
 import asyncio
@@ -29,10 +30,10 @@ from tests.serve.processes import ask, eventually, line_of, started, stop
 pytestmark = pytest.mark.slow
 
 HOSTS: Final = 4
-CLIENTS: Final = 4  # of a host
+CLIENTS: Final = 4  # per host
 PLANS: Final = load()
 LIMIT: Final = PLANS["data"].appels_api_par_jour
-ASKED: Final = 2 * block(LIMIT)  # more than an edge holds
+ASKED: Final = 2 * block(LIMIT)  # more than an edge has reserved
 PAGE: Final = {"Accept": "text/html"}
 SEARCH: Final = "/api/v1/societes?limit=1"
 RECORD: Final = "/api/v1/societes/FR/552100554"
@@ -40,20 +41,20 @@ WIDE: Final = {f"SOCIETES_DEBIT_{name}": "1000000" for name in ("DATA", "VISITEU
 
 
 @dataclass
-class Told:
-    """What callers were answered, by host and status, and in which order of time."""
+class StatusCounts:
+    """Answers by (host, status): before the kill, without the central store, and after it."""
 
     before: Counter[tuple[int, int]] = field(default_factory=Counter)
     without: Counter[tuple[int, int]] = field(default_factory=Counter)
     after: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def without_centre(self, status: int) -> set[int]:
-        """The hosts that answered so while there was none."""
+        """The hosts that gave this status while the central store was down."""
         return {host for host, it in self.without if it == status}
 
     def of(self, status: int) -> int:
         counters = self.before, self.without, self.after
-        return sum(count for told in counters for (_, it), count in told.items() if it == status)
+        return sum(n for counter in counters for (_, it), n in counter.items() if it == status)
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def centre(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @contextmanager
 def hosts(data: Path, centre: Server, *flags: str, count: int = HOSTS) -> Iterator[Sequence[str]]:
-    """So many servers, which are told to stop at the end."""
+    """Start `count` servers; yield their addresses; stop them at the end."""
     with ExitStack() as stack:
         servers = []
         for number in range(count):
@@ -86,8 +87,8 @@ def hosts(data: Path, centre: Server, *flags: str, count: int = HOSTS) -> Iterat
 def customer_of(centre: Server) -> Customer:
     store = RedisStore(centre.url)
     now = datetime.now(UTC)
-    account = store.create_account("data", PLANS, now, api_tool=True).result()
-    _, text = store.create_key(account.id, PLANS, now).result()
+    account = store.accounts.create("data", PLANS, now, api_tool=True).result()
+    _, text = store.accounts.create_key(account.id, PLANS, now).result()
     store.close()
     return Customer(account.id, text)
 
@@ -100,17 +101,17 @@ def used(centre: Server, customer: Customer) -> int:
 
 
 async def until_refused(
-    addresses: Sequence[str], customer: Customer, told: Told, moment: Callable[[], str]
+    addresses: Sequence[str], customer: Customer, counts: StatusCounts, moment: Callable[[], str]
 ) -> None:
-    """Every client asks until it gets 429; where the host cannot tell, again a little later."""
+    """Let every client ask until it gets 429; after a 503 it waits a little longer."""
 
     async def one(session: aiohttp.ClientSession, host: int) -> None:
         while True:
             at = moment()
             async with session.get(addresses[host] + SEARCH) as reply:
                 await reply.read()
-            # Who asked while the centre was there may have been answered when it was not.
-            counted = getattr(told, at if at == moment() else "after")
+            # A request may begin before the kill and end after it.
+            counted = getattr(counts, at if at == moment() else "after")
             counted[host, reply.status] += 1
             if reply.status == 429:
                 return
@@ -124,40 +125,40 @@ async def until_refused(
 def test_four_edges_serve_exactly_the_limit_though_the_centre_is_killed(
     data: Path, centre: Server
 ) -> None:
-    """R6, R5: in the midst of their calls, so that blocks are lost on their way, and come again"""
+    """R6, R5: the kill comes while blocks are being reserved, and they are recovered"""
     _skip_near_midnight()
     customer = customer_of(centre)
-    told, state = Told(), {"moment": "before"}
+    counts, state = StatusCounts(), {"moment": "before"}
 
     async def fault() -> None:
-        while told.of(200) < LIMIT // 4:
+        while counts.of(200) < LIMIT // 4:
             await asyncio.sleep(0.01)
         centre.stop(signal.SIGKILL)
         state["moment"] = "without"
-        while len(told.without_centre(503)) < HOSTS:
+        while len(counts.without_centre(503)) < HOSTS:
             await asyncio.sleep(0.01)
         state["moment"] = "after"
         await asyncio.to_thread(centre.start)
 
     async def run(addresses: Sequence[str]) -> None:
-        asking = until_refused(addresses, customer, told, lambda: state["moment"])
+        asking = until_refused(addresses, customer, counts, lambda: state["moment"])
         await asyncio.gather(asking, fault())
 
     with hosts(data, centre, "--lease", "true", "--quota-strict", "true") as addresses:
         asyncio.run(run(addresses))
         visitor, _ = ask(addresses[0], SEARCH)
 
-    assert told.of(200) == LIMIT == used(centre, customer)
-    # Of a block that is used up in that very moment nothing is left to answer from.
-    assert {status for _, status in told.without} <= {200, 503}
-    assert told.of(429) == HOSTS * CLIENTS
+    assert counts.of(200) == LIMIT == used(centre, customer)
+    # A host whose block is used up at the kill has no call left.
+    assert {status for _, status in counts.without} <= {200, 503}
+    assert counts.of(429) == HOSTS * CLIENTS
     assert visitor == 200
 
 
 def test_without_their_centre_edges_serve_what_they_hold_and_not_a_call_more(
     data: Path, centre: Server
 ) -> None:
-    """R5: 503 then, and never 429, for others may have calls left"""
+    """R5: then 503, never 429: another host may have calls left"""
     _skip_near_midnight()
     customer = customer_of(centre)
 
@@ -171,9 +172,9 @@ def test_without_their_centre_edges_serve_what_they_hold_and_not_a_call_more(
         centre.start()
         again = [eventually(partial(_serves, at, customer)) for at in addresses]
 
-    held = block(LIMIT) - 1  # of which one was used before
+    reserved = block(LIMIT) - 1  # one was used before
     assert before == [200] * HOSTS
-    assert without == [Counter({200: held, 503: ASKED - held})] * HOSTS
+    assert without == [Counter({200: reserved, 503: ASKED - reserved})] * HOSTS
     assert again == [True] * HOSTS
     assert used(centre, customer) == HOSTS * (block(LIMIT) + 1)
 
@@ -183,17 +184,17 @@ def test_what_an_edge_does_not_use_comes_back_when_it_stops(data: Path, centre: 
 
     with hosts(data, centre, "--lease", "true", "--workers", "2", count=1) as (address,):
         statuses = {ask(address, SEARCH, customer.headers)[0] for _ in range(3)}
-        lent = used(centre, customer)
+        reserved = used(centre, customer)
 
     assert statuses == {200}
-    assert lent > 3
+    assert reserved > 3
     assert used(centre, customer) == 3
 
 
 def test_an_edge_without_its_centre_answers_a_record_as_its_preview(
     data: Path, centre: Server
 ) -> None:
-    """G9, D9: 503, and nothing is charged; a search goes on, an export does not"""
+    """G9, D9: 503 and no charge; searches continue, exports do not"""
     customer = customer_of(centre)
     with hosts(data, centre, "--lease", "true", count=1) as (address,):
         paid = ask(address, RECORD, customer.headers)
@@ -221,7 +222,7 @@ def test_an_edge_without_its_centre_answers_a_record_as_its_preview(
 def test_the_pages_of_an_edge_say_that_accounts_are_kept_elsewhere(
     data: Path, centre: Server
 ) -> None:
-    """Before anybody has filled a form; what needs no account is there."""
+    """Before a form is filled in; pages that need no account are served."""
     with hosts(data, centre, "--lease", "true", count=1) as (address,):
         forms = [ask(address, path, PAGE) for path in ("/inscription", "/connexion")]
         others = [ask(address, path, PAGE)[0] for path in ("/?q=lab", "/tarifs", "/statut")]
@@ -234,7 +235,7 @@ def test_the_pages_of_an_edge_say_that_accounts_are_kept_elsewhere(
 
 
 def test_a_company_is_charged_once_on_all_hosts(data: Path, centre: Server) -> None:
-    """R7, D9: 800 reads at once, of which those of the day are served"""
+    """R7, D9: 800 reads at once"""
     customer = customer_of(centre)
 
     async def read(addresses: Sequence[str]) -> list[str]:
@@ -256,7 +257,7 @@ def test_a_company_is_charged_once_on_all_hosts(data: Path, centre: Server) -> N
 
 
 def test_hosts_without_leases_need_their_centre(data: Path, centre: Server) -> None:
-    """G9: keys get 503, visitors are served, it mends itself; a revocation counts at once (A4)"""
+    """G9: keys get 503, visitors are served, and service resumes; revocation is immediate (A4)"""
     customer = customer_of(centre)
     with hosts(data, centre, count=2) as (one, other):
         first, second = (ask(address, SEARCH, customer.headers)[0] for address in (one, other))
@@ -267,7 +268,7 @@ def test_hosts_without_leases_need_their_centre(data: Path, centre: Server) -> N
         again = [eventually(partial(_serves, at, customer)) for at in (one, other)]
         store = RedisStore(centre.url)
         (key,) = store.keys_of(customer.account).result()
-        store.revoke_key(key.id, datetime.now(UTC)).result()
+        store.accounts.revoke_key(key.id, datetime.now(UTC)).result()
         store.close()
         revoked = [ask(address, SEARCH, customer.headers)[0] for address in (one, other)]
 

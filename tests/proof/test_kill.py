@@ -1,4 +1,4 @@
-"""Workers killed at any moment: what was answered is counted, once, and no limit is passed."""
+"""Workers killed at any moment: every answer is counted once, and no limit is passed."""
 
 import asyncio
 import os
@@ -22,21 +22,21 @@ import pytest
 
 from quota.plans import load
 from quota.store.lmdb_store import LmdbStore
+from tests import ROOT
 from tests.proof.hang import report
 from tests.proof.tools import next_line
 from tests.serve.processes import children
 from tests.world import company, publish
 
-ROOT = Path(__file__).parents[2]
 WORKERS = 4
 ROUNDS = int(os.environ.get("PROOF_ROUNDS", "100"))
-ROUNDS_SECONDS = 180.0 * max(1.0, ROUNDS / 100)  # a slow machine makes fewer
+ROUNDS_SECONDS = 180.0 * max(1.0, ROUNDS / 100)  # a slow machine completes fewer rounds
 FEWEST = min(20, ROUNDS)
 
-# Beside the rounds: to start, to stop, and to wait once for a server that hangs.
+# Beside the rounds: the start, the stop, and one wait for a server that hangs.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(ROUNDS_SECONDS + 200)]
 
-# Longer than the server may take to say that it cannot count (quota/store/promise.py).
+# Longer than the store's own limit, after which the server answers 503 (quota/store/future.py).
 ANSWER_SECONDS = 30.0
 START_SECONDS = 120.0
 COMPANIES = 60
@@ -48,11 +48,11 @@ ANSWER = re.compile(rb"HTTP/1.1 (\d+) .*?\r\n\r\n", re.DOTALL)
 
 
 @dataclass
-class Told:
-    """What the callers of one round were answered."""
+class RoundAnswers:
+    """The answers to the callers of one round."""
 
     debits: Counter[str] = field(default_factory=Counter)  # by company, credits
-    calls: int = 0  # answers that say they counted
+    calls: int = 0  # answers that were counted as calls
     lost: int = 0  # requests without an answer
 
 
@@ -83,7 +83,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
             process.terminate()
             assert process.wait(timeout=30) == 0
         finally:
-            # A worker that hangs does not see that its parent is gone.
+            # A hanging worker does not notice that its parent is gone.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
 
@@ -100,39 +100,41 @@ def test_no_charge_is_lost_or_doubled_and_no_limit_passed_when_workers_are_kille
         if number >= FEWEST and time.monotonic() > until:
             break
         now = datetime.now(UTC)
-        account = store.create_account("free", PLANS, now).result(ANSWER_SECONDS)
-        _, key = store.create_key(account.id, PLANS, now).result(ANSWER_SECONDS)
-        told = asyncio.run(_round(server, key, chance, busy=number % 2 == 0))
+        account = store.accounts.create("free", PLANS, now).result(ANSWER_SECONDS)
+        _, key = store.accounts.create_key(account.id, PLANS, now).result(ANSWER_SECONDS)
+        answers = asyncio.run(_round(server, key, chance, busy=number % 2 == 0))
         usage = store.usage(account.id, FREE, now).result()
-        lost += told.lost
+        lost += answers.lost
 
-        assert all(debit in (0, COST) for debit in told.debits.values()), told.debits
-        assert sum(told.debits.values()) <= usage.credits.used <= FREE.credits_par_mois
+        assert all(debit in (0, COST) for debit in answers.debits.values()), answers.debits
+        assert sum(answers.debits.values()) <= usage.credits.used <= FREE.credits_par_mois
         assert usage.credits.used % COST == 0
-        assert told.calls <= usage.calls.used <= FREE.appels_api_par_jour
-        # What is counted without an answer is what was cut off, and nothing more.
-        assert usage.calls.used - told.calls <= told.lost
-        assert usage.credits.used - sum(told.debits.values()) <= COST * told.lost
+        assert answers.calls <= usage.calls.used <= FREE.appels_api_par_jour
+        # Calls counted without an answer are those of connections that were cut.
+        assert usage.calls.used - answers.calls <= answers.lost
+        assert usage.credits.used - sum(answers.debits.values()) <= COST * answers.lost
     store.close()
     assert lost, "no request was ever cut off: the kills came too late to prove anything"
 
 
-async def _round(server: Server, key: str, chance: random.Random, *, busy: bool) -> Told:
-    """All companies asked for at once, a worker killed meanwhile, then some asked for again.
+async def _round(server: Server, key: str, chance: random.Random, *, busy: bool) -> RoundAnswers:
+    """Read all companies at once, kill a worker meanwhile, then read some companies again.
 
-    `busy`: each worker serves when one is killed; else it may hit one that is starting.
+    With `busy` all workers accept connections before the kill; else one may be starting.
     """
-    told = Told()
-    await _all_there(server, listening=busy)
-    asking = [_ask(server, key, str(i), told) for i in range(COMPANIES)]
+    answers = RoundAnswers()
+    await _wait_for_workers(server, listening=busy)
+    asking = [_ask(server, key, str(i), answers) for i in range(COMPANIES)]
     await asyncio.gather(_kill(server, chance), *asking)
-    await asyncio.gather(*(_ask(server, key, str(i), told) for i in range(0, COMPANIES, 6)))
-    return told
+    await asyncio.gather(*(_ask(server, key, str(i), answers) for i in range(0, COMPANIES, 6)))
+    return answers
 
 
-async def _ask(server: Server, key: str, identifier: str, told: Told) -> None:
-    """One request on a connection of its own. A client library would ask again by itself when it
-    is cut off, and nothing would be seen to be lost."""
+async def _ask(server: Server, key: str, identifier: str, answers: RoundAnswers) -> None:
+    """Send one request on a connection of its own.
+
+    No client library is used: one would repeat a request that is cut off, and hide the loss.
+    """
     host = urlsplit(server.address).netloc
     answer = await _answer(
         server,
@@ -141,17 +143,18 @@ async def _ask(server: Server, key: str, identifier: str, told: Told) -> None:
     )
     whole = ANSWER.match(answer)
     if whole is None or len(answer) < whole.end() + int(_header(answer, b"Content-Length")):
-        told.lost += 1
+        answers.lost += 1
         return
     assert whole[1] in (b"200", b"402", b"429"), whole[1]
-    told.calls += whole[1] != b"429"
-    told.debits[identifier] += int(_header(answer, b"X-Credits-Debites"))
+    answers.calls += whole[1] != b"429"
+    answers.debits[identifier] += int(_header(answer, b"X-Credits-Debites"))
 
 
 async def _answer(server: Server, request: bytes) -> bytes:
-    """All that comes back, nothing if the connection is cut; it fails if the server says nothing.
+    """All bytes of the answer, none if the connection is cut.
 
-    A server that keeps a connection and never answers is what a kill must not lead to.
+    Raises:
+        AssertionError: the server keeps the connection and does not answer, with a report on it.
     """
     loop = asyncio.get_running_loop()
     address = urlsplit(server.address)
@@ -168,8 +171,8 @@ async def _answer(server: Server, request: bytes) -> bytes:
         except TimeoutError:
             client = connection.getsockname()[1]
             doing = report(server.pid, server.workers(), address.port, client)
-            told = f"no answer in {ANSWER_SECONDS:g} s, only {answer!r}\n{doing}"
-            raise AssertionError(told) from None
+            reason = f"no answer in {ANSWER_SECONDS:g} s, only {answer!r}\n{doing}"
+            raise AssertionError(reason) from None
         except ConnectionError:
             return b""
     return answer
@@ -185,23 +188,23 @@ async def _kill(server: Server, chance: random.Random) -> None:
     os.kill(chance.choice(server.workers()), signal.SIGKILL)
 
 
-async def _all_there(server: Server, *, listening: bool) -> None:
+async def _wait_for_workers(server: Server, *, listening: bool) -> None:
     """Wait until the killed worker has been replaced, for START_SECONDS at most."""
     deadline = time.monotonic() + START_SECONDS
     while True:
         there, ready = len(server.workers()), _listening(server)
         if there == WORKERS and (ready == WORKERS or not listening):
             return
-        told = f"{there} of {WORKERS} workers are there and {ready} listen"
-        assert time.monotonic() < deadline, f"a killed worker was not replaced: {told}"
+        state = f"{there} of {WORKERS} workers are there and {ready} listen"
+        assert time.monotonic() < deadline, f"a killed worker was not replaced: {state}"
         await asyncio.sleep(0.01)
 
 
 def _listening(server: Server) -> int:
-    """How many workers accept connections."""
+    """The number of workers that accept connections."""
     port = f":{urlsplit(server.address).port:04X}"
     with Path("/proc/net/tcp").open() as rows:
         next(rows)
-        # Those that listen come first.
+        # Listening sockets come first.
         sockets = takewhile(lambda row: row[3] == LISTENING, map(str.split, rows))
         return sum(row[1].endswith(port) for row in sockets)

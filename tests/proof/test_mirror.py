@@ -1,8 +1,8 @@
-"""A mirror of a bad source, killed at any moment: never half a generation, and always the newest.
+"""A mirror of a faulty source, killed at any moment: generations are whole, the last one is there.
 
-The origin cuts, flips bits, ignores ranges, answers 500 and 503, dribbles, sends too much and too
-little (origin.py); the mirror is killed (-9) at a byte drawn by the seed. Meanwhile somebody
-reads what is published and compares every byte.
+The source cuts connections, flips bits, ignores ranges, answers 500 and 503, sends slowly, too much
+or too little (origin.py). The mirror is killed (-9) at a random byte. Meanwhile a reader verifies
+every byte of the published generation.
 """
 
 import os
@@ -25,11 +25,10 @@ from shards.generations import generation_files, pointer
 from shards.generations import reference as references
 from shards.generations.locks import ReadLock
 from shards.publish import publication
-from tests import world
+from tests import ROOT, world
 from tests.proof.origin import Origin, serving
 from tests.world import Company, company
 
-ROOT: Final = Path(__file__).parents[2]
 ROUNDS: Final = int(os.environ.get("PROOF_ROUNDS", "60"))
 FAULTY: Final = 0.45
 KILLED: Final = 0.6  # of the rounds
@@ -39,7 +38,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(100 + 10 * ROUNDS)]
 
 
 class Mirror:
-    """`python -m shards sync --follow`, started again whenever it was killed."""
+    """`python -m shards sync --follow`, started again after each kill."""
 
     def __init__(self, source: str, data: Path, log: Path) -> None:
         self._command = [
@@ -59,7 +58,7 @@ class Mirror:
         self.process.kill()
 
     def keep_up(self) -> None:
-        """Start it again if it was killed; it must not have ended otherwise."""
+        """Start the process again if it was killed; it must not end in another way."""
         status = self.process.poll()
         if status is not None:
             assert status == -signal.SIGKILL
@@ -74,13 +73,13 @@ class Mirror:
 
 
 class Watch:
-    """Reads what is published, over and over, and compares every byte of it."""
+    """A thread that verifies the published generation in a loop."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run)
-        self.looks = 0
+        self.reads = 0
         self.seen: list[str] = []
         self.faults: list[str] = []
 
@@ -100,7 +99,7 @@ class Watch:
                 if name:
                     self._look(self._data / name)
             except (ShardError, OSError) as error:
-                # Two generations later it may be gone, between the pointer and the folder.
+                # Two generations later the folder may be removed after CURRENT was read.
                 if name is None or pointer.current(self._data) == name:
                     self.faults.append(str(error))
 
@@ -110,7 +109,7 @@ class Watch:
             generation_files.verify_digests(folder, generation_files.read_manifest(folder))
         finally:
             reading.end()
-        self.looks += 1
+        self.reads += 1
         if folder.name not in self.seen[-1:]:
             self.seen.append(folder.name)
 
@@ -121,7 +120,7 @@ def test_a_mirror_shows_whole_generations_only_and_ends_on_the_newest(tmp_path: 
     data, log = tmp_path / "mirror", tmp_path / "log"
     builder = Builder(origin.root, chance)
     made = [builder.publish(0)]
-    whole = 0  # bytes of all generations, as a copy of each would be
+    whole = 0  # bytes of full copies of all generations
     with serving(origin) as source, Watch(data) as watch:
         mirror = Mirror(source, data, log)
         try:
@@ -140,12 +139,12 @@ def test_a_mirror_shows_whole_generations_only_and_ends_on_the_newest(tmp_path: 
     assert status == 0
     assert watch.faults == []
     assert set(watch.seen) <= set(made)
-    said = log.read_text()
-    resumed, damaged = said.count("resumed"), said.count("damaged on the way")
+    output = log.read_text()
+    resumed, damaged = output.count("resumed"), output.count("damaged on the way")
     print(  # noqa: T201 - the figures of RESULTS.md
         f"{ROUNDS} rounds, {mirror.kills} kills, {origin.requests} requests, "
         f"{sum(origin.met.values()) - origin.met['']} faults {dict(origin.met)}; "
-        f"{watch.looks} looks; {origin.sent:,} bytes sent, "
+        f"{watch.reads} reads; {origin.sent:,} bytes sent, "
         f"{whole:,} in the generations; {resumed} rounds resumed, "
         f"{damaged} met files damaged on the way"
     )
@@ -168,8 +167,8 @@ def _until(claim: Callable[[], bool], mirror: Mirror, what: str) -> None:
 
 @dataclass
 class Builder:
-    """Publishes generations in `data`, of which each differs from the one before in one country
-    and in a file long enough to be cut; the largest country stays as it is."""
+    """A publisher of generations: each differs from the one before in one country and in a file
+    long enough to be cut; the largest country stays the same."""
 
     data: Path
     chance: random.Random

@@ -1,4 +1,4 @@
-"""Mirrors of real servers: nginx as in serve/deploy, Python's own, an S3 server that fails."""
+"""Mirrors of real servers: nginx as in serve/deploy, Python's web server, a failing S3 server."""
 
 import base64
 import os
@@ -27,7 +27,7 @@ from tests.world import company, publish
 pytestmark = pytest.mark.slow
 
 ROUNDS: Final = int(os.environ.get("PROOF_ROUNDS", "60")) // 10
-BEGUN: Final = 100_000  # bytes of a file that a round has left
+BEGUN: Final = 100_000  # bytes of a file that an interrupted round has left
 FOUND: Final = [company("UK", str(n), f"Royal Tool Control {n} Ltd") for n in range(500)]
 
 
@@ -40,7 +40,7 @@ def source(tmp_path: Path) -> Path:
 def test_nginx_gives_data_to_mirrors_with_a_password_and_to_nobody_else(
     source: Path, tmp_path: Path
 ) -> None:
-    """The example of serve/deploy: TLS, a password, the API beside it; caches told the truth."""
+    """The example of serve/deploy: TLS, a password, the API beside it, Cache-Control"""
     (source / "rejected").mkdir()
     (source / "rejected" / "EE.parquet").write_bytes(b"PAR1")
     name = str(pointer.current(source))
@@ -98,7 +98,7 @@ def test_nginx_resumes_a_mirror(source: Path, tmp_path: Path) -> None:
 
 
 def test_the_web_server_of_python_is_enough(source: Path, tmp_path: Path) -> None:
-    """It ignores ranges."""
+    """That server ignores ranges."""
     with subprocess.Popen(
         [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1",
          "--directory", source],
@@ -120,7 +120,7 @@ def test_the_web_server_of_python_is_enough(source: Path, tmp_path: Path) -> Non
 def test_a_bucket_that_fails_three_times_in_ten_is_mirrored_and_signed(
     source: Path, tmp_path: Path
 ) -> None:
-    """hadro: signed requests (SigV4), seeded faults, a bandwidth."""
+    """hadro: signed requests (SigV4), seeded faults, limited bandwidth"""
     key, data = tmp_path / "key", tmp_path / "m"
     public = str(signature.keygen(key))
     environment = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s" * 20,
@@ -188,7 +188,7 @@ def _answers(url: str) -> bool:
 
 
 def _interrupted(source: Path, data: Path) -> File:
-    """Leave the beginning of the largest file where a round that was killed leaves it."""
+    """Put the beginning of the largest file where a killed round leaves it."""
     name = str(pointer.current(source))
     known = generation_files.read_manifest(source / name).files["UK.shard"]
     part = data / ".mirror" / f"{known.blake3}.part"

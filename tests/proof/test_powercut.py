@@ -1,4 +1,4 @@
-"""A power cut loses nothing that was acknowledged, and leaves a store that opens (field-proven)."""
+"""Power cuts: no acknowledged charge is lost, and the store opens."""
 
 import json
 import random
@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from quota.store.lmdb_file import FILE
+from tests import ROOT
 from tests.proof import powercut
 from tests.proof.powercut import Ack, Disk, Event, Named
 from tests.proof.tools import need, next_line
@@ -21,48 +22,47 @@ from tests.proof.writer import ACCOUNTS, COST, account_of
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 COMPANIES = 400
 IMAGES = 2_000
 
 
 class Verdicts(NamedTuple):
-    """How many images had lost an acknowledged charge, and how many did not open or add up."""
+    """Images that lost an acknowledged charge, and images that did not open or add up."""
 
     lost: int
     damaged: int
 
 
 def test_no_acknowledged_charge_is_lost_and_no_file_is_damaged(tmp_path: Path) -> None:
-    happened = _record(tmp_path)
+    recorded = _record(tmp_path)
 
-    assert _judge(happened, tmp_path, IMAGES) == Verdicts(lost=0, damaged=0)
+    assert _judge(recorded, tmp_path, IMAGES) == Verdicts(lost=0, damaged=0)
 
 
 def test_a_store_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
-    """While it is made there is no file; from then on whatever a cut leaves is a store."""
-    happened = _record(tmp_path)
-    name = happened.index(Named())
+    """Before its link there is no file; after it every image is a store."""
+    recorded = _record(tmp_path)
+    name = recorded.index(Named())
     chance, disk = random.Random(1), Disk()
-    for event in happened[:name]:
-        disk.happen(event)
+    for event in recorded[:name]:
+        disk.apply(event)
 
-    with _checker() as look:
-        found = [look(_image(tmp_path / "image", disk.cut(chance))) for _ in range(50)]
+    with _checker() as check:
+        contents = [check(_image(tmp_path / "image", disk.cut(chance))) for _ in range(50)]
 
-    assert found == [{"calls": [0, 0, 0], "credits": [0, 0, 0]}] * 50
+    assert contents == [{"calls": [0, 0, 0], "credits": [0, 0, 0]}] * 50
 
 
 def test_the_same_cuts_condemn_a_store_that_does_not_sync(tmp_path: Path) -> None:
-    happened = _record(tmp_path, "--no-sync")
+    recorded = _record(tmp_path, "--no-sync")
 
-    verdicts = _judge(happened, tmp_path, 200)
+    verdicts = _judge(recorded, tmp_path, 200)
 
     assert verdicts.lost + verdicts.damaged > 100
 
 
 def _record(tmp_path: Path, *options: str) -> list[Event]:
-    """What a writer's store and its listeners saw."""
+    """The events of a writer's store."""
     strace = need("strace", "strace")
     state, log = tmp_path / "state", tmp_path / "strace.log"
     command = [
@@ -79,44 +79,44 @@ def _record(tmp_path: Path, *options: str) -> list[Event]:
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    happened = powercut.events(log, state / FILE)
-    assert sum(isinstance(event, Ack) for event in happened) == COMPANIES
-    _replays(happened, state / FILE)
-    return happened
+    recorded = powercut.events(log, state / FILE)
+    assert sum(isinstance(event, Ack) for event in recorded) == COMPANIES
+    _replay(recorded, state / FILE)
+    return recorded
 
 
-def _replays(happened: list[Event], file: Path) -> None:
-    """The model is worth something only if, without a cut, it gives the file that is there."""
+def _replay(recorded: list[Event], file: Path) -> None:
+    """Without a cut the model must give the very file, or it proves nothing."""
     disk = Disk()
-    for event in [*happened, powercut.Sync()]:
-        disk.happen(event)
+    for event in [*recorded, powercut.Sync()]:
+        disk.apply(event)
 
     assert bytes(disk.content) == file.read_bytes()
 
 
-def _judge(happened: list[Event], tmp_path: Path, images: int) -> Verdicts:
-    """Cut the power `images` times, at chance moments, and look at what is left."""
+def _judge(recorded: list[Event], tmp_path: Path, images: int) -> Verdicts:
+    """Cut the power `images` times, at random moments, and check each image."""
     chance = random.Random(2026)
-    moments = Counter(chance.randrange(1, len(happened)) for _ in range(images))
+    moments = Counter(chance.randrange(1, len(recorded)) for _ in range(images))
     disk, acked, lost, damaged, named = Disk(), Counter[str](), 0, 0, False
-    with _checker() as look:
-        for moment, event in enumerate(happened):
+    with _checker() as check:
+        for moment, event in enumerate(recorded):
             named = named or isinstance(event, Named)
             for _ in range(moments[moment] if named else 0):
-                found = look(_image(tmp_path / "image", disk.cut(chance, event)))
-                if found is None or not _adds_up(found):
+                contents = check(_image(tmp_path / "image", disk.cut(chance, event)))
+                if contents is None or not _adds_up(contents):
                     damaged += 1
-                elif any(n < acked[a] for a, n in zip(ACCOUNTS, found["calls"], strict=True)):
+                elif any(n < acked[a] for a, n in zip(ACCOUNTS, contents["calls"], strict=True)):
                     lost += 1
-            disk.happen(event)
+            disk.apply(event)
             if isinstance(event, Ack):
                 acked[account_of(int(event.text.split()[1]))] += 1
     return Verdicts(lost, damaged)
 
 
-def _adds_up(found: dict[str, list[int]]) -> bool:
-    """Each call charged one company, in the same transaction."""
-    return "damage" not in found and found["credits"] == [COST * n for n in found["calls"]]
+def _adds_up(contents: dict[str, list[int]]) -> bool:
+    """True if calls and credits agree: each call charged one company, in one transaction."""
+    return "damage" not in contents and contents["credits"] == [COST * n for n in contents["calls"]]
 
 
 def _image(folder: Path, content: bytes) -> Path:
@@ -127,16 +127,16 @@ def _image(folder: Path, content: bytes) -> Path:
 
 
 @contextmanager
-def _checker() -> Iterator["Look"]:
-    look = Look()
+def _checker() -> Iterator["Checker"]:
+    check = Checker()
     try:
-        yield look
+        yield check
     finally:
-        look.stop()
+        check.stop()
 
 
-class Look:
-    """The checker, started anew when a damaged file has killed it."""
+class Checker:
+    """The checker process, started again when a damaged file has killed it."""
 
     def __init__(self) -> None:
         self._process = self._start()
@@ -150,8 +150,8 @@ class Look:
             self.stop()
             self._process = self._start()
             return None
-        found: dict[str, list[int]] = json.loads(answer)
-        return found
+        contents: dict[str, list[int]] = json.loads(answer)
+        return contents
 
     def stop(self) -> None:
         assert self._process.stdin

@@ -1,4 +1,4 @@
-"""Nightly swaps under load: no answer and no workbook is mixed, and a bit that flips is refused."""
+"""New generations under load: no answer and no workbook mixes two, and flipped bits are refused."""
 
 import asyncio
 import io
@@ -21,7 +21,7 @@ from quota.plans import load
 from quota.store.lmdb_store import LmdbStore
 from serve.data.current_generation import CurrentGeneration
 from tests import world
-from tests.proof.reading import Readers, Told
+from tests.proof.reading import Readers, Response
 from tests.serve.processes import ask, line_of, started, stop
 from tests.world import Company, company
 
@@ -29,7 +29,7 @@ SWAPS = int(os.environ.get("PROOF_SWAPS", "36"))
 READS = int(os.environ.get("PROOF_READS", "20000"))
 FLIPS = int(os.environ.get("PROOF_FLIPS", "1000"))
 CONNECTIONS = 8
-EXPORTED = 1_000  # companies: a workbook of them spans swaps
+EXPORTED = 1_000  # companies: their export lasts longer than a swap
 GENEROUS = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\nlistes = 100000000\n"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(200 + SWAPS * 5 + READS // 300)]
@@ -39,9 +39,9 @@ PATHS = ("/api/v1/societes?tri=nom&pays=EE", "/api/v1/pays", "/api/v1/societes?q
 
 
 def night(number: int) -> list[Company]:
-    """The companies of one generation: every name in Estonia says which, and so does their count.
+    """The companies of one generation: every Estonian name holds its number, and so does their count.
 
-    France never changes: it is the same file in every generation.
+    France never changes, so all generations share its file.
     """
     return [
         *(company("EE", f"{i}", f"Nuit {number} {i}") for i in range(EXPORTED + number)),
@@ -50,60 +50,60 @@ def night(number: int) -> list[Company]:
 
 
 @dataclass
-class Known:
-    """Which generation is of which number, as the first answer of each has said."""
+class GenerationNumbers:
+    """The number of each generation, taken from its first answer."""
 
     numbers: dict[str, int] = field(default_factory=dict)
 
-    def fault(self, told: Told) -> str | None:
-        """What is wrong with an answer: header, total and names must be of one generation."""
-        if told.status != 200:
-            return f"{told.status}: {told.body[:200]!r}"
-        body = orjson.loads(told.body)
+    def fault(self, response: Response) -> str | None:
+        """The fault of a response: header, total and names must be of one generation."""
+        if response.status != 200:
+            return f"{response.status}: {response.body[:200]!r}"
+        body = orjson.loads(response.body)
         if "pays" in body:
             counts = {one["iso2"]: one["n_societes"] for one in body["pays"]}
             found = {counts["EE"] - EXPORTED}
         else:
             found = {int(one["nom"].split()[1]) for one in body["societes"]}
             found.add(body["total"] - EXPORTED)
-        generation = told.headers["x-donnees-version"]
+        generation = response.headers["x-donnees-version"]
         number = self.numbers.setdefault(generation, min(found))
         return None if found == {number} else f"{found} in {generation}, which is of {number}"
 
 
 @contextmanager
 def key(state: Path) -> Iterator[list[dict[str, str]]]:
-    """Keys of many accounts, for exports are few for each."""
+    """Headers with keys of several accounts: each may export only a few times."""
     store, now = LmdbStore(state), datetime.now(UTC)
     made = []
     for _ in range(1 + SWAPS // 50):
-        account = store.create_account("integral", PLANS, now).result()
-        _, text = store.create_key(account.id, PLANS, now).result()
+        account = store.accounts.create("integral", PLANS, now).result()
+        _, text = store.accounts.create_key(account.id, PLANS, now).result()
         made.append({"Authorization": f"Bearer {text}"})
     yield made
     store.close()
 
 
 def test_no_answer_and_no_workbook_is_mixed_while_generations_change(tmp_path: Path) -> None:
-    """G9, G10: readers in flight, exports that span swaps"""
-    data, known = tmp_path / "data", Known()
+    """G9, G10: with reads in flight and exports that span swaps"""
+    data, numbers = tmp_path / "data", GenerationNumbers()
     published = [world.publish(data, night(0))]
     (tmp_path / "serve.toml").write_text(GENEROUS)
     flags = ("--config", str(tmp_path / "serve.toml"))
     with started(data, *flags) as process, key(data.with_name("state")) as keys:
         address = line_of(process)
-        readers = Readers(address, PATHS, known.fault)
+        readers = Readers(address, PATHS, numbers.fault)
         exports = asyncio.run(_nights(data, process.pid, readers, keys, published))
         mapped = _shards(process.pid)
         stop(process)
 
-    told = f"{SWAPS} swaps, {readers.answers} reads, {exports} exports"
-    sys.stdout.write(f"[{told}, {len(readers.faults)} faults] ")  # pytest -s shows it
+    figures = f"{SWAPS} swaps, {readers.answers} reads, {exports} exports"
+    sys.stdout.write(f"[{figures}, {len(readers.faults)} faults] ")  # pytest -s shows it
     assert readers.faults == []
     assert readers.answers >= READS
     assert exports >= 3
-    assert known.numbers == {name: number for number, name in enumerate(published)}
-    # Two generations of an Estonia each; the files of the other countries are the same ones.
+    assert numbers.numbers == {name: number for number, name in enumerate(published)}
+    # An Estonia for each of two generations; they share the files of the other countries.
     assert len(mapped) == 4
 
 
@@ -136,7 +136,7 @@ async def _until(address: str, generation: str) -> None:
 
 
 async def _exports(readers: Readers, keys: list[dict[str, str]], done: asyncio.Event) -> int:
-    """Workbooks of Estonia, one after the other: each is of one generation, and whole."""
+    """Export Estonia in a loop; each workbook must be whole and of one generation."""
     count = 0
     while not done.is_set():
         holder = keys[count % len(keys)]
@@ -159,13 +159,13 @@ def _names(workbook: bytes) -> list[tuple[str, str]]:
 
 
 def _shards(pid: int) -> set[str]:
-    """The inodes of the shards that a process has in memory."""
+    """The inodes of the shards that a process has mapped."""
     lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
     return {line.split()[4] for line in lines if ".shard" in line}
 
 
 def test_every_bit_that_flips_is_refused_and_the_old_generation_serves_on(tmp_path: Path) -> None:
-    """G9: manifest, lists, shards and changes; what the server does before it switches"""
+    """G9: in manifest, lists, shards and changes, before the server switches"""
     chance = random.Random(7)
 
     async def scenario() -> None:
@@ -193,5 +193,5 @@ def test_every_bit_that_flips_is_refused_and_the_old_generation_serves_on(tmp_pa
 
 
 def _shared(path: Path) -> bool:
-    """Is it a file of both generations, which one of them has open?"""
+    """True for a file that both generations share."""
     return path.stat().st_nlink > 1

@@ -1,5 +1,7 @@
-"""What proofs share: programs that a machine may lack (skipped there, but never in CI), and lines
-that are not waited for without end.
+"""Programs of the system that tests start, disks of a chosen size, and reading without waiting for ever.
+
+A program that is absent skips its test on a developer's machine and fails it in CI, where `.ci/run`
+has installed all of them.
 """
 
 import os
@@ -9,38 +11,44 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from select import select
-from typing import Final
+from typing import Final, NoReturn
 
 import pytest
 
-# Longer than any program takes that is not stuck.
+# Longer than any of these programs takes, unless it hangs.
 WAIT_S: Final = 30.0
 
 
 def need(program: str, package: str) -> str:
-    """The path of `program`; where it is absent, skip (in CI: fail) and name its package."""
-    # Some programs are for administrators alone, whose folder is not on everybody's path.
+    """The path of `program`, or `absent`."""
+    # Programs for administrators are in folders that a user's PATH may lack.
     path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
-    if path is None:
-        told = f"{program} is not installed; `apt-get install {package}`"
-        if os.environ.get("CI"):
-            pytest.fail(told)
-        pytest.skip(told)
-    return path
+    return path or absent(f"{program} is not installed; `apt-get install {package}`")
+
+
+def absent(reason: str) -> NoReturn:
+    """Skip the test; in CI, fail it."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 @contextmanager
 def small(folder: Path, size: str) -> Iterator[None]:
-    """Let `folder` be a disk of that size (`1m`); skip where none can be mounted (as root in CI:
-    fail)."""
+    """Mount a disk of this size (`1m`) at `folder`; without the right to mount, skip the test.
+
+    In CI that is a failure for root only: elsewhere nobody but root can mount.
+    """
     mount = need("mount", "mount")
     done = subprocess.run(
         [mount, "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
         capture_output=True, text=True, check=False, timeout=WAIT_S,
     )  # fmt: skip
     if done.returncode:
-        told = f"a small disk cannot be mounted: {done.stderr.strip()}"
-        pytest.fail(told) if os.environ.get("CI") and os.geteuid() == 0 else pytest.skip(told)
+        reason = f"a small disk cannot be mounted: {done.stderr.strip()}"
+        if os.geteuid():
+            pytest.skip(reason)
+        absent(reason)
     try:
         yield
     finally:
@@ -48,9 +56,12 @@ def small(folder: Path, size: str) -> Iterator[None]:
 
 
 def next_line(process: "subprocess.Popen[str]", seconds: float) -> str:
-    """What a process says next, "" at its end; it answers one line at a time."""
+    """The next line of a process that prints one at a time; "" at its end.
+
+    A process that prints nothing for `seconds` is killed, and the test fails.
+    """
     assert process.stdout
     if not select([process.stdout], [], [], seconds)[0]:
         process.kill()
-        pytest.fail(f"{process.args!r} said nothing for {seconds:g} s")
+        pytest.fail(f"{process.args!r} printed nothing for {seconds:g} s")
     return process.stdout.readline()

@@ -1,9 +1,9 @@
-"""The writer whose crashes are studied: it charges companies and says what was acknowledged.
+"""The program whose crashes are simulated: it charges companies and prints the acknowledgements.
 
-`python -m tests.proof.writer STATE SEED COUNT [--no-sync]`: COUNT different companies, each charged
-5 credits to one of three accounts with its call, in groups of chance size. `ack 7` is written after
-the store has answered for company 7, `fail 7` where it said that it could not. `--no-sync` opens
-the store as one must not: it is there for the proof to condemn.
+`python -m tests.proof.writer STATE SEED COUNT [--no-sync]` charges COUNT different companies, 5
+credits and a call each, to one of three accounts, in groups of random size. It prints `ack 7` when
+the store has confirmed company 7, and `fail 7` when the store has refused it. `--no-sync` opens the
+store without syncs, an error that the proof must find.
 """
 
 import os
@@ -16,6 +16,7 @@ from typing import Any, Final
 import lmdb
 
 from quota.errors import StoreUnavailable
+from quota.purchase import Purchase
 from quota.store.lmdb_store import LmdbStore
 
 NOW: Final = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -32,10 +33,11 @@ def main(state: Path, seed: int, count: int, *, sync: bool) -> None:
     done = 0
     while done < count:
         group = range(done, min(count, done + chance.randint(1, 8)))
-        waiting = [
-            store.take_and_charge(account_of(i), LIMIT, f"EE:{i}", COST, LIMIT, NOW) for i in group
+        futures = [
+            store.take_and_charge(Purchase(account_of(i), LIMIT, f"EE:{i}", COST, LIMIT), NOW)
+            for i in group
         ]
-        for i, future in zip(group, waiting, strict=True):
+        for i, future in zip(group, futures, strict=True):
             try:
                 meter, charge = future.result(60)
             except StoreUnavailable:

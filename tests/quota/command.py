@@ -1,4 +1,4 @@
-"""`python -m quota --state STATE …` for the tests, and what it printed."""
+"""`python -m quota --state STATE …` for the tests, in this process, with its output."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 class Command:
-    """The command on one STATE folder."""
+    """The command line on one STATE folder."""
 
     def __init__(self, state: Path, capture: Capture) -> None:
         self.state = state

@@ -1,4 +1,4 @@
-"""A command on a STATE folder of the test, and an account in it."""
+"""A command line on a STATE folder of the test, and an account in it."""
 
 from pathlib import Path
 

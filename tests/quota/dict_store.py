@@ -1,6 +1,6 @@
-"""The store over a dict: ledger, registry and exports without LMDB and without a thread.
+"""The store over a dict: the ledger without LMDB and without a thread.
 
-It has the methods of the real one, so that both are driven by the same machine.
+It has the methods of the real stores, so that the same state machine drives all of them.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,14 +8,14 @@ from typing import TypeVar
 
 from quota.errors import QuotaError
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.store.future import StoreFuture
 from quota.store.lmdb_store import LmdbStore
-from quota.store.promise import Promise
 
 T = TypeVar("T")
 
 
 class DictRows:
-    """A transaction over a dict; one that is given up leaves the dict as it was."""
+    """A transaction over a dict."""
 
     def __init__(self) -> None:
         self.rows: dict[bytes, bytes] = {}
@@ -35,30 +35,30 @@ class DictRows:
             if key.startswith(prefix):
                 yield key, self.rows[key]
 
-    def read(self, look: Callable[[ReadTransaction], T]) -> T:
-        return look(self)
+    def read(self, operation: Callable[[ReadTransaction], T]) -> T:
+        return operation(self)
 
 
 class DictStore(LmdbStore):
-    """Each wish is done at once; a refused one must have changed nothing."""
+    """Each operation runs at once; a refused one must have changed nothing."""
 
     def __init__(self) -> None:
-        self._environment = DictRows()  # type: ignore[assignment]
+        self._file = DictRows()  # type: ignore[assignment]
 
-    def _submit(self, wish: Callable[[WriteTransaction], T]) -> Promise[T]:
-        rows: DictRows = self._environment  # type: ignore[assignment]
+    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]:
+        rows: DictRows = self._file  # type: ignore[assignment]
         before = dict(rows.rows)
-        promise: Promise[T] = Promise()
+        future: StoreFuture[T] = StoreFuture()
         try:
-            promise.settle(wish(rows))
-        except QuotaError as refused:
-            assert rows.rows == before, "a refused wish has written"
-            promise.settle(refused)
-        return promise
+            future.resolve(operation(rows))
+        except QuotaError as refusal:
+            assert rows.rows == before, "a refused operation has written"
+            future.resolve(refusal)
+        return future
 
     def rows(self) -> list[tuple[bytes, bytes]]:
-        """All that it holds."""
-        return self._environment.read(lambda txn: list(txn.scan(b"")))
+        """All rows."""
+        return self._file.read(lambda txn: list(txn.scan(b"")))
 
     def close(self) -> None:
         """Nothing is open."""

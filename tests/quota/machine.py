@@ -1,4 +1,4 @@
-"""Any mix of what a store can do, over accounts, days and months, against the plain model.
+"""Any mix of the operations of a store, over accounts, days and months, against the model.
 
 The clock is drawn too: it jumps to the edges of days, months, a leap February and a year, and it
 steps back, in any time zone. Tests run it over a dict, over LMDB, and over Redis and Valkey.
@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from quota.errors import NotAllowedError
 from quota.ledger import row_format
 from quota.periods import months_before
+from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Refusal, Reservation
 from quota.store.lmdb_store import LmdbStore
@@ -26,7 +27,7 @@ slugs = st.sampled_from(SLUGS)
 
 
 class StoreAgainstModel(RuleBasedStateMachine):
-    """Subclasses open `self.store`, and say what it holds."""
+    """Subclasses open `self.store` and list its rows."""
 
     store: LmdbStore | RedisStore
 
@@ -40,13 +41,13 @@ class StoreAgainstModel(RuleBasedStateMachine):
         self.model = Model()
         self.reserved: list[Reservation] = []
         self.names = [
-            self.store.create_account(plan, SMALL, self.now, nom="Żabka").result().id
+            self.store.accounts.create(plan, SMALL, self.now, nom="Żabka").result().id
             for plan in plans
         ]
         self.model.plan = dict(zip(self.names, plans, strict=True))
-        # What no example lasts long enough to buy.
+        # Packs near the limit, which no example lasts long enough to buy.
         row = row_format.join(row_format.PACKS, self.names[0]), row_format.pack_pair(packs, 0)
-        self.store._submit(lambda txn: txn.put(*row)).result()
+        self.store.submit(lambda txn: txn.put(*row)).result()
         self.model.packs[self.names[0]] = self.model.bought[self.names[0]] = packs
 
     # -- the clock -----------------------------------------------------------------
@@ -91,7 +92,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         outcome = self.model.charge(account, company, cost, grant, self.now) if granted else None
 
         meter, charge = self.store.take_and_charge(
-            account, plan.appels_api_par_jour, company, cost, grant, self.now
+            Purchase(account, plan.appels_api_par_jour, company, cost, grant), self.now
         ).result()
 
         assert meter.granted is granted
@@ -104,7 +105,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def add_credits(self, index: int, count: int) -> None:
         allowed = self.model.add_credits(self.names[index], count)
 
-        added = self.store.add_credits(self.names[index], count)
+        added = self.store.accounts.add_credits(self.names[index], count)
 
         if allowed:
             assert added.result() == self.model.packs[self.names[index]]
@@ -156,20 +157,20 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def set_plan(self, index: int, plan: str) -> None:
         self.model.plan[self.names[index]] = plan
 
-        assert self.store.set_plan(self.names[index], plan, SMALL).result().plan == plan
+        assert self.store.accounts.set_plan(self.names[index], plan, SMALL).result().plan == plan
 
     @rule(index=who)
     def create_key(self, index: int) -> None:
         account = self.names[index]
         allowed = SMALL[self.model.plan[account]].cles_actives
         active = sum(owner == account for owner in self.model.active.values())
-        promise = self.store.create_key(account, SMALL, self.now)
+        future = self.store.accounts.create_key(account, SMALL, self.now)
         if active < allowed:
-            key, text = promise.result()
+            key, text = future.result()
             self.model.active[text] = account
             self.model.key_ids[text] = key.id
         else:
-            assert isinstance(promise.exception(), NotAllowedError)
+            assert isinstance(future.exception(), NotAllowedError)
 
     @precondition(lambda self: self.model.key_ids)
     @rule(index=st.integers(0, 99))
@@ -177,7 +178,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         text = list(self.model.key_ids)[index % len(self.model.key_ids)]
         self.model.active.pop(text, None)
 
-        assert self.store.revoke_key(self.model.key_ids[text], self.now).result().revoked
+        assert self.store.accounts.revoke_key(self.model.key_ids[text], self.now).result().revoked
 
     # -- upkeep --------------------------------------------------------------------
 
@@ -188,7 +189,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
 
         self.store.compact(before)
 
-    # -- what must hold ------------------------------------------------------------
+    # -- invariants ----------------------------------------------------------------
 
     @invariant()
     def usage_is_what_the_model_counted(self) -> None:
@@ -231,7 +232,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
                 assert key[2:9].decode() >= self.model.floor
 
     def rows(self) -> list[tuple[bytes, bytes]]:
-        """All that the store holds."""
+        """All rows of the store."""
         raise NotImplementedError
 
     def teardown(self) -> None:

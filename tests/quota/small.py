@@ -1,4 +1,4 @@
-"""Plans with limits that a test can reach, and moments that calendars are wrong about."""
+"""Plans with limits that a test can reach, and moments at the edges of days and months."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`python -m quota`, as design.md §2 has it."""
+"""`python -m quota`: its commands, and the members that scripts rely on."""
 
 import json
 import os
@@ -79,9 +79,9 @@ def test_account_show_and_list_tell_the_plan_that_is_served(quota: Command) -> N
 
 
 def test_a_list_has_a_line_each_whatever_a_label_is(quota: Command, account: str) -> None:
-    """One that came by a form of the pages"""
+    """A label may come from a form of the pages"""
     store = LmdbStore(quota.state)
-    store.create_key(account, load(), NOON, label="CRM\nZoé\x1b[2J").result()
+    store.accounts.create_key(account, load(), NOON, label="CRM\nZoé\x1b[2J").result()
     store.close()
 
     (line,) = quota("key", "list", account).splitlines()

@@ -1,4 +1,4 @@
-"""What `python -m quota` says to wrong use, to what fails, and to `--help`."""
+"""`python -m quota`: wrong use, failures, and `--help`."""
 
 import json
 

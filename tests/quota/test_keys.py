@@ -1,4 +1,4 @@
-"""Keys as contract A11 has them: a form that is known offline, nothing to be guessed from it."""
+"""API keys (contract A11): their form is checked offline, and they cannot be guessed."""
 
 import hashlib
 import random

@@ -1,4 +1,4 @@
-"""Days and months of UTC, wherever the caller is (§8.2 rule 4)."""
+"""Days and months in UTC, in whatever time zone the caller is (§8.2 rule 4)."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 

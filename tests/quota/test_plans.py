@@ -1,4 +1,4 @@
-"""The plan grid, as §8.1, §8.2 rule 6 and contract C1, C2, C4, D8 have it."""
+"""The plan grid: §8.1, §8.2 rule 6, contract C1, C2, C4, D8."""
 
 from dataclasses import astuple
 from decimal import Decimal
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from quota.plans import SEEDS, SLUGS, PlansError, load
+from quota.plans import SLUGS, PlansError, load
+from seeds import TABLES
 
 GRID = {
     # slug: results, rows, calls, exports, rows, statements, contacts, statements?, keys, tool,
@@ -50,7 +51,7 @@ def test_a_price_is_an_exact_amount() -> None:
     assert load()["data"].prix_annuel_eur == Decimal(5000)
 
 
-SEED = (SEEDS / "plans.csv").read_text(encoding="utf-8")
+SEED = (TABLES / "plans.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,8 @@ class Served:
         """A new account with a key; with the API tool where that is an option, unless told so."""
         tool = PLANS[plan].outil_api == "option" if api_tool is None else api_tool
         now = self.site.now()
-        account: Account = self.store.create_account(plan, PLANS, now, api_tool=tool).result(10)
-        _, key = self.store.create_key(account.id, PLANS, now).result(10)
+        account: Account = self.store.accounts.create(plan, PLANS, now, api_tool=tool).result(10)
+        _, key = self.store.accounts.create_key(account.id, PLANS, now).result(10)
         return Customer(account.id, key)
 
     def ask(
@@ -123,7 +123,7 @@ class Served:
         return reply
 
     def usage(self, customer: Customer) -> Usage:
-        account = self.store.account(customer.account).result()
+        account = self.store.accounts.get(customer.account).result()
         return self.store.usage(account.id, effective(account, PLANS), self.site.now()).result()
 
     def used(self, customer: Customer) -> int:

@@ -10,12 +10,12 @@ COMPTE = "/api/v1/compte"
 def test_an_account_sees_its_plan_its_counters_and_its_keys(served: Served) -> None:
     """D15"""
     customer = served.customer("data")
-    served.store.add_credits(customer.account, 40).result(10)
+    served.store.accounts.add_credits(customer.account, 40).result(10)
     (first,) = served.store.keys_of(customer.account).result()
-    second, _ = served.store.create_key(
+    second, _ = served.store.accounts.create_key(
         customer.account, PLANS, served.site.now(), label="Atelier d'été"
     ).result(10)
-    served.store.revoke_key(second.id, served.site.now()).result(10)
+    served.store.accounts.revoke_key(second.id, served.site.now()).result(10)
     served.ask("/api/v1/societes/FR/552100554", headers=customer.headers)
     served.ask("/api/v1/societes", headers=customer.headers)
 

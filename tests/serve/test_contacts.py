@@ -8,6 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from quota.purchase import Purchase
 from shards.codec.record import CONTACTS
 from shards.query import ORDERS
 from tests.serve.client import PLANS, Customer, Reply, Served, serving
@@ -133,6 +134,6 @@ def broke(served: Served, slug: str) -> Customer:
     customer = served.customer(slug)
     grant = PLANS[slug].credits_par_mois
     served.store.take_and_charge(
-        customer.account, 10_000, "FR/depense", grant, grant, served.site.now()
+        Purchase(customer.account, 10_000, "FR/depense", grant, grant), served.site.now()
     ).result(10)
     return customer

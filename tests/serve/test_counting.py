@@ -14,7 +14,9 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from quota.purchase import Purchase
 from quota.store.lmdb_store import LmdbStore
+from tests.proof.tools import absent
 from tests.serve import world
 from tests.serve.client import PLANS, Customer
 from tests.serve.processes import ask, children, eventually, line_of, log, started, stop
@@ -43,8 +45,8 @@ def store_of(data: Path) -> Iterator[LmdbStore]:
 def customer_of(data: Path, plan: str) -> Customer:
     with store_of(data) as store:
         now = datetime.now(UTC)
-        account = store.create_account(plan, PLANS, now, api_tool=plan == "data").result(10)
-        return Customer(account.id, store.create_key(account.id, PLANS, now).result(10)[1])
+        account = store.accounts.create(plan, PLANS, now, api_tool=plan == "data").result(10)
+        return Customer(account.id, store.accounts.create_key(account.id, PLANS, now).result(10)[1])
 
 
 def all_at_once(
@@ -92,7 +94,7 @@ def test_of_250_credits_at_four_workers_exactly_50_records_fit(tmp_path: Path) -
     customer = customer_of(data, "data")
     with store_of(data) as store:
         spent = store.take_and_charge(
-            customer.account, 1_000, "FR/depense", 4_750, 5_000, datetime.now(UTC)
+            Purchase(customer.account, 1_000, "FR/depense", 4_750, 5_000), datetime.now(UTC)
         )
         spent.result(10)
     paths = [f"/api/v1/societes/FR/{number:09}" for number in range(80) for _ in range(3)]
@@ -222,10 +224,10 @@ def test_midnight_and_the_end_of_a_month_on_the_real_clock(data: Path) -> None:
 
 
 def faketime() -> Path:
-    """The library that lies about the time; CI must have it."""
-    for library in Path("/usr/lib").glob("*/faketime/libfaketime.so.1"):
-        return library
-    missing = "libfaketime is not installed; apt-get install faketime"
-    if os.environ.get("CI") == "true":
-        pytest.fail(missing)
-    pytest.skip(missing)
+    """The library that gives a process another clock."""
+    libraries = [*Path("/usr/lib").glob("*/faketime/libfaketime.so.1")]
+    return (
+        libraries[0]
+        if libraries
+        else absent("libfaketime is not installed; `apt-get install faketime`")
+    )

@@ -72,7 +72,7 @@ def test_each_plan_has_its_calls_a_minute(narrow: Served, slug: str) -> None:
 def test_an_organisation_shares_its_limit_over_keys_and_routes(narrow: Served) -> None:
     """D7, A8"""
     customer = narrow.customer("data")
-    _, key = narrow.store.create_key(customer.account, PLANS, narrow.site.now()).result(10)
+    _, key = narrow.store.accounts.create_key(customer.account, PLANS, narrow.site.now()).result(10)
     other = Customer(customer.account, key)
     for path in (SEARCH, f"{SEARCH}/FR/552100554", "/api/v1/compte"):
         assert narrow.ask(path, headers=customer.headers).status == 200

@@ -18,7 +18,7 @@ def bearer(text: str) -> dict[str, str]:
 def revoked(served: Served) -> str:
     customer = served.customer("data")
     (key,) = served.store.keys_of(customer.account).result()
-    served.store.revoke_key(key.id, served.site.now()).result(10)
+    served.store.accounts.revoke_key(key.id, served.site.now()).result(10)
     return customer.key
 
 
@@ -152,7 +152,9 @@ def test_plans_served_alike_do_not_share_a_tag(served: Served) -> None:
 def test_the_keys_of_an_organisation_share_its_counters(served: Served) -> None:
     """A8"""
     customer = served.customer("data")
-    _, second = served.store.create_key(customer.account, PLANS, served.site.now()).result(10)
+    _, second = served.store.accounts.create_key(customer.account, PLANS, served.site.now()).result(
+        10
+    )
     other = Customer(customer.account, second)
 
     first = served.ask(RECORD, headers=customer.headers)
@@ -165,8 +167,10 @@ def test_the_keys_of_an_organisation_share_its_counters(served: Served) -> None:
 def test_a_lowered_plan_keeps_its_keys_at_the_new_level(served: Served) -> None:
     """A9"""
     customer = served.customer("data")
-    _, second = served.store.create_key(customer.account, PLANS, served.site.now()).result(10)
-    served.store.set_plan(customer.account, "free", PLANS).result(10)
+    _, second = served.store.accounts.create_key(customer.account, PLANS, served.site.now()).result(
+        10
+    )
+    served.store.accounts.set_plan(customer.account, "free", PLANS).result(10)
 
     for key in (customer.key, second):
         assert served.ask(SEARCH, headers=bearer(f"Bearer {key}")).json["plan"] == "free"
@@ -177,7 +181,7 @@ def test_a_revoked_key_is_refused_at_once(served: Served) -> None:
     customer = served.customer("data")
     assert served.ask(SEARCH, headers=customer.headers).status == 200
     (key,) = served.store.keys_of(customer.account).result()
-    served.store.revoke_key(key.id, served.site.now()).result(10)
+    served.store.accounts.revoke_key(key.id, served.site.now()).result(10)
 
     assert served.ask(SEARCH, headers=customer.headers).status == 401
 

@@ -20,8 +20,8 @@ import pytest
 
 from quota.errors import StoreUnavailable
 from quota.results import Meter, Reservation
+from quota.store.future import StoreFuture
 from quota.store.lmdb_store import LmdbStore
-from quota.store.promise import Promise
 from serve.export import worker_pool
 from serve.http import reply
 from tests.serve import world
@@ -230,10 +230,10 @@ def test_a_store_that_fails_at_the_end_sends_no_file(tmp_path: Path) -> None:
     """G9: nothing is sent that may not have been counted"""
 
     class Failing(LmdbStore):
-        def commit(self, reservation: Reservation, now: object) -> Promise[Meter]:
-            promise: Promise[Meter] = Promise()
-            promise.set_exception(StoreUnavailable("the disk is gone"))
-            return promise
+        def commit(self, reservation: Reservation, now: object) -> StoreFuture[Meter]:
+            future: StoreFuture[Meter] = StoreFuture()
+            future.set_exception(StoreUnavailable("the disk is gone"))
+            return future
 
     with serving_exports(tmp_path, Failing) as place:
         customer = place.served.customer("data")

@@ -9,9 +9,9 @@ import pytest
 
 from quota import keys
 from quota.errors import StoreUnavailable
+from quota.store.future import StoreFuture, resolve
 from quota.store.interface import Store
 from quota.store.lmdb_store import LmdbStore
-from quota.store.promise import Promise, settle
 from serve.access import store_holder
 from serve.api import societes
 from tests.serve import world
@@ -23,7 +23,7 @@ COMPTE = "/api/v1/compte"
 
 
 class Faulty(LmdbStore):
-    """A store that fails where it is told to: at reads, or at what a promise holds."""
+    """A store that fails where it is told to: at reads, or at what a future holds."""
 
     reads_fail = False
     writes_fail = False
@@ -44,10 +44,10 @@ class Faulty(LmdbStore):
         return _failed() if self.writes_fail else super().take_and_charge(*arguments)
 
 
-def _failed() -> Promise[Any]:
-    promise: Promise[Any] = Promise()
-    settle([(promise, StoreUnavailable("no commit"))])
-    return promise
+def _failed() -> StoreFuture[Any]:
+    future: StoreFuture[Any] = StoreFuture()
+    resolve([(future, StoreUnavailable("no commit"))])
+    return future
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from quota.plans import SEEDS
+from seeds import TABLES
 from shards.generations import generation_files
 from shards.generations import reference as references
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
@@ -52,7 +52,7 @@ def _of(iso2: str, identifier: str, nom: str, groupe: str | None = None, **more:
 
 
 def _rows(name: str) -> Iterator[dict[str, str]]:
-    with (SEEDS / name).open(encoding="utf-8", newline="") as file:
+    with (TABLES / name).open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
 
 

@@ -41,7 +41,7 @@ async def new_key(
     """Make a key and show it; `cookie` goes with the answer."""
     session = _session(visit)
     try:
-        key, text = await desk.store.create_key(
+        key, text = await desk.accounts.create_key(
             session.account.id, desk.site.plans, visit.now, label=label
         )
     except NotAllowedError:
@@ -59,7 +59,7 @@ async def revoke_key(desk: PageContext, visit: PageRequest) -> Response:
     wanted = visit.form.get("cle", "")
     if wanted not in {key.id for key in await desk.store.keys_of(session.account.id)}:
         raise page_errors.cle_introuvable()
-    await desk.store.revoke_key(wanted, visit.now)
+    await desk.accounts.revoke_key(wanted, visit.now)
     return see_other(desk, visit, "/compte#cles")
 
 
@@ -77,7 +77,7 @@ async def change_password(desk: PageContext, visit: PageRequest) -> Response:
     if wrong_password(visit, new):
         return await _page(desk, visit, session, status=422, news="bad_password")
     hashed = await desk.guard.hashed(new)
-    person = await desk.store.people.set_password(session.person.id, hashed)
+    person = await desk.accounts.set_password(session.person.id, hashed)
     session, cookie = await sessions.opened(desk, person, visit.now)
     return await _page(desk, visit, session, news="password_changed", cookie=cookie)
 
@@ -118,7 +118,7 @@ async def _page(
         "usage": await desk.store.usage(session.account.id, plan, visit.now),
         "keys": keys,
         "active": active,
-        "last_used": await desk.store.people.last_used([key.id for key in keys]),
+        "last_used": await desk.accounts.last_used([key.id for key in keys]),
         "news": news,
         "made": made,
         "text": text,

@@ -48,7 +48,7 @@ async def sign_up(desk: PageContext, visit: PageRequest) -> Response:
         return page(desk, visit, "sign_up.html", status=422, wrong=wrong, given=given, free=free)
     desk.guard.sign_up(visit.trace.address, visit.now)
     hashed = await desk.guard.hashed(password)
-    await desk.store.people.sign_up(
+    await desk.accounts.sign_up(
         given["organisation"], given["email"], hashed, desk.site.plans, visit.now
     )
     return page(desk, visit, "log_in.html", news="signed_up", email=given["email"], suite="")
@@ -77,7 +77,7 @@ async def log_in(desk: PageContext, visit: PageRequest) -> Response:
     email, password = visit.form.get("email", "").strip(), visit.form.get("mot_de_passe", "")
     suite = visit.form.get("suite", "")
     desk.guard.log_in(visit.trace.address, email, visit.now)
-    person = await desk.store.people.by_email(email)
+    person = await desk.accounts.person_by_email(email)
     right = await desk.guard.is_right(password, person.password if person else None)
     if person is None or not right:
         return page(

@@ -1,12 +1,12 @@
-"""The companies of a generation as Parquet, once, for all peers to load from.
+"""The companies of a generation as Parquet: the input of all peers.
 
-    <folder>/dictionary         of the compressed records
-    <folder>/FR.parquet …       a country each, in the order of identifiers
+    <folder>/dictionary         the dictionary of the compressed records
+    <folder>/FR.parquet …       one file per country, in the order of identifiers
 
-Every peer gets the fields that are searched and sorted by, and the whole record as JSON, compressed
-as the shards compress theirs: a row costs all candidates the same. `n` numbers the companies by
-country and identifier, which is how all orders break their ties (contract B28); `place_nom` and the
-like are places in the seven orders, for a peer that can sort by one number only.
+Every peer gets the fields that searches filter and sort by, and the whole record as JSON, compressed
+as in the shards, so that a row costs all engines the same. `n` numbers the companies by country and
+identifier, the tie-break of all orders (contract B28). `place_nom` and its like are ranks in the
+seven orders, for peers that sort by one number only.
 """
 
 import functools
@@ -34,7 +34,7 @@ from shards.search.reader import Shard
 
 _DICTIONARY: Final = "dictionary"
 _DICTIONARY_BYTES: Final = 112_640
-_SAMPLES: Final = 2_000  # records of a shard for the training
+_SAMPLES: Final = 2_000  # records per shard, to train the dictionary
 _CHUNK: Final = 50_000  # rows; bounds the memory of Python objects
 _FIELDS: Final = {
     "iso2": pl.String, "id": pl.String, "nom": pl.String, "ca_eur": pl.Float64,
@@ -53,17 +53,17 @@ SORTED_BY: Final = {
 
 @dataclass(frozen=True)
 class Companies:
-    """The folder that `extract` has made."""
+    """The output folder of `extract`."""
 
     folder: Path
 
     @property
     def files(self) -> list[Path]:
-        """One a country, in the order of `n`."""
+        """The files, one per country, in the order of `n`."""
         return sorted(self.folder.glob("*.parquet"))
 
     def rows(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-        """All companies by `n`, some thousand at a time in memory."""
+        """All companies in the order of `n`, with a few thousand in memory at a time."""
         for path in self.files:
             total = pl.scan_parquet(path).select(pl.len()).collect().item()
             for start in range(0, total, _CHUNK):
@@ -82,7 +82,7 @@ class Companies:
 
 @dataclass(frozen=True)
 class Codes:
-    """The codes of the labels that a record shows: NACE divisions, and groups of a sector."""
+    """The NACE divisions and groups of the labels in a record."""
 
     divisions: dict[str, str]
     groupes: dict[tuple[str, str], str]
@@ -115,7 +115,7 @@ def extract(data: Path, folder: Path, jobs: int = 2) -> Companies:
         (partial / _DICTIONARY).write_bytes(_trained(generation))
         paths = [shard.path for shard in generation.shards.values() if shard.rows]
         codes = Codes.of(generation.reference)
-    # Polars has threads, which a forked process would lack.
+    # Polars has threads, which do not survive a fork.
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         greatest_first = sorted(paths, key=lambda path: -path.stat().st_size)
         write = functools.partial(_country, folder=partial, codes=codes)
@@ -138,7 +138,7 @@ def _trained(generation: Generation) -> bytes:
 
 
 def _spread(rows: int) -> list[int]:
-    """At most `_SAMPLES` rows, from everywhere in a shard."""
+    """At most `_SAMPLES` rows, spread over the whole shard."""
     places = np.linspace(0, max(0, rows - 1), min(_SAMPLES, rows), dtype=int)
     return [int(place) for place in places]
 
@@ -163,7 +163,7 @@ def _country(path: Path, *, folder: Path, codes: Codes) -> None:
 def _frame(
     shard: Shard, rows: range, codes: Codes, compress: Callable[[bytes], bytes]
 ) -> pl.DataFrame:
-    """What the record of each row says; capital in euros is in no record."""
+    """The fields of each row's record; capital in euros is in no record."""
     records = shard.records(rows, coordonnees=True)
     found = [orjson.loads(record) for record in records]
     return pl.DataFrame(
@@ -180,7 +180,7 @@ def _frame(
 
 
 def _number(companies: Companies) -> None:
-    """Add `n` and the place in each order, which only all countries together know."""
+    """Add `n` and the rank in each order, over all countries."""
     places = {f"place_{tri}": _places(companies, tri) for tri in ORDERS}
     start = 0
     for path in companies.files:
@@ -194,7 +194,7 @@ def _number(companies: Companies) -> None:
 
 
 def _places(companies: Companies, tri: str) -> NDArray[np.uint32]:
-    """The place of each company in the order `tri`, ties by `n`, nulls last."""
+    """The rank of each company in the order `tri`, ties by `n`, nulls last."""
     frame = pl.scan_parquet(companies.files)
     if tri == "nom":
         keys, descending = ["folded", "nom"], False

@@ -1,8 +1,8 @@
-"""DuckDB: one table, sorted by place and turnover, so that its zone maps skip what is elsewhere.
+"""DuckDB: one table, sorted by place and turnover, so that zone maps skip most row groups.
 
-Names are searched with `contains` on the folded ones: its FTS extension knows no substrings, and
-neither it nor an index of another kind can answer "name or identifier". Pages of up to a
-thousand rows fetch the records of the found rows only (late materialisation).
+Names are searched with `contains` on the folded names: the FTS extension has no substring search, and
+no index of DuckDB answers "name or identifier". Pages of up to a thousand rows fetch the records of
+the matching rows only (late materialisation).
 """
 
 from pathlib import Path
@@ -45,7 +45,7 @@ class DuckDB:
         self._companies = companies
         self._database = duckdb.connect(str(path), read_only=True)
         self._database.execute(f"SET late_materialization_max_rows = {DEEPEST}")
-        # Others are open beside it: its default is four fifths of the machine.
+        # Other engines share the machine; the default limit is 80 % of its memory.
         self._database.execute(f"SET memory_limit = '{processes.memory() // 4} B'")
 
     def search(self, question: Question) -> Answer:

@@ -1,10 +1,10 @@
-"""Loads peers into a folder, each in a process of its own, and remembers what that took.
+"""Loading of peers, each in a process of its own, with the cost of it.
 
-    WORK/peers-<generation>/companies/        the companies as Parquet, for all of them
-    WORK/peers-<generation>/sqlite            a peer's file or folder, as soon as it is whole
-    WORK/peers-<generation>/sqlite.json       what loading it took
+    WORK/peers-<generation>/companies/        the companies as Parquet, for all peers
+    WORK/peers-<generation>/sqlite            the file or folder of a peer, once complete
+    WORK/peers-<generation>/sqlite.json       the cost of loading it
 
-What is there is not made again, so that slow peers can be loaded beforehand, side by side.
+Existing files are reused, so slow peers can be loaded beforehand and in parallel.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ COMPANIES: Final = "companies"
 
 
 def load(data: Path, work: Path, names: Sequence[str]) -> dict[str, Cost]:
-    """Load the peers `names` with the published generation of `data`; return what each took."""
+    """Load the peers `names` with the published generation of `data`; return the cost of each."""
     if not names:
         return {}
     folder = place(data, work)
@@ -37,7 +37,7 @@ def load(data: Path, work: Path, names: Sequence[str]) -> dict[str, Cost]:
 
 
 def place(data: Path, work: Path) -> Path:
-    """Where the peers of the published generation of `data` are."""
+    """The folder of the peers of the published generation of `data`."""
     return work / f"peers-{pointer.current(data)}"
 
 

@@ -1,4 +1,4 @@
-"""What the bench asks of a peer, and how one is found by its name."""
+"""The interface of a peer, and its lookup by name."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,43 +13,48 @@ NEEDS: Final = {"duckdb": "duckdb", "sqlite": "sqlite3", "tantivy": "tantivy"}
 
 
 class TooSlow(Exception):  # noqa: N818 -- an outcome, not a fault
-    """The peer was interrupted before it had answered."""
+    """The search was interrupted at the time limit."""
 
 
 class NotExpressible(Exception):  # noqa: N818 -- an outcome, not a fault
-    """The peer has no way to ask this exactly."""
+    """The peer cannot express the search exactly."""
 
 
 class Peer(Protocol):
     """An engine that is open for reading."""
 
     def search(self, question: Question) -> Answer:
-        """Answer, or raise TooSlow after `interrupt`, or NotExpressible."""
+        """Answer a question.
+
+        Raises:
+            TooSlow: `interrupt` was called.
+            NotExpressible: the engine has no equivalent search.
+        """
 
     def interrupt(self) -> None:
-        """End the search under way; called by another thread. Some engines cannot."""
+        """End the running search, from another thread; some engines ignore it."""
 
     def close(self) -> None: ...
 
 
 class Engine(Protocol):
-    """What a module of this folder holds."""
+    """The functions that a module of an engine defines."""
 
     def version(self) -> str: ...
 
     def load(self, companies: Companies, path: Path) -> None:
-        """Make the files of the peer at `path`, which is not there yet."""
+        """Create the files of the peer at `path`, which does not exist yet."""
 
     def connect(self, companies: Companies, path: Path) -> Peer:
-        """Open what `load` has made."""
+        """Open the files that `load` has created."""
 
 
 def installed(name: str) -> bool:
-    """Whether the peer `name` of NEEDS can be used here."""
+    """True if the library of the peer `name` of NEEDS is installed."""
     return find_spec(NEEDS[name]) is not None
 
 
 def engine(name: str) -> Engine:
-    """The peer `name`; its library is imported only now."""
+    """Import the module of the peer `name`, and with it its library."""
     found: Engine = import_module(f"tests.bench.peers.{name}")
     return found

@@ -8,12 +8,12 @@ from shards.codec.folding import fold, fold_id
 from shards.query import Query
 from tests.bench.peers.companies import SORTED_BY
 
-_LAST: Final = chr(0x10FFFF)  # no identifier holds it: the end of a range of prefixes
+_LAST: Final = chr(0x10FFFF)  # in no identifier, so it ends a range of prefixes
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A piece of SQL with a value for each question mark."""
+    """A fragment of SQL with one value per question mark."""
 
     sql: str
     values: tuple[Any, ...] = ()
@@ -27,7 +27,7 @@ NOBODY: Final = Condition("FALSE")
 
 
 def filters(query: Query) -> Condition:
-    """Every condition of `query` but its `q`."""
+    """All conditions of `query` except its `q`."""
     found = TRUE
     if query.pays:
         found &= _among("iso2", query.pays)
@@ -52,7 +52,10 @@ def filters(query: Query) -> Condition:
 
 
 def named(q: str, contains: str) -> Condition:
-    """Names that contain `q`, identifiers that begin with it; `contains` is (name, q) in SQL."""
+    """The condition of `q`: in the name, or at the start of the identifier.
+
+    `contains` is the SQL for the name.
+    """
     folded = fold(q)
     if not folded:
         return NOBODY
@@ -61,13 +64,13 @@ def named(q: str, contains: str) -> Condition:
 
 
 def prefixed(q: str) -> Condition:
-    """Identifiers that begin with `q`, as a range that an index can find."""
+    """Identifiers that begin with `q`, as a range for an index."""
     prefix = fold_id(q)
     return Condition("(ident >= ? AND ident < ?)", (prefix, prefix + _LAST))
 
 
 def order(tri: str) -> str:
-    """What to sort by; the last is unique."""
+    """The sort columns; the last one is unique."""
     if tri == "nom":
         return "place_nom"
     column, descending = SORTED_BY[tri]

@@ -1,10 +1,9 @@
 """SQLite as Datasette serves it: composite indexes for orders and scopes, FTS5 trigrams for names.
 
-`n`, by which all orders break their ties, is the rowid and therefore the silent last column of
-every index. `q` of three and more characters is a phrase of trigrams, which FTS5 answers without
-reading a name (so the FTS table keeps none, and its detail must be full). Shorter ones read an
-index that holds nothing but identifier and name. Where so many match that the page is found sooner
-by walking the order than by sorting all hits, it is walked.
+`n`, the tie-break of all orders, is the rowid and so the implicit last column of every index. A `q`
+of three or more characters is a phrase of trigrams, which FTS5 answers without reading names (its
+table is contentless, with full detail). A shorter `q` scans an index of identifier and name. If many
+rows match, the order is scanned until the page is full, instead of sorting all matches.
 """
 
 import sqlite3
@@ -101,7 +100,7 @@ class SQLite:
         self._database.close()
 
     def _read(self, question: Question) -> Condition:
-        """All conditions, the name read and not looked up."""
+        """All conditions, with the name scanned instead of looked up."""
         assert question.query.q is not None
         return sql.filters(question.query) & sql.named(question.query.q, "instr(folded, ?)")
 
@@ -123,7 +122,7 @@ class SQLite:
         total = self._number(counted)
         if question.offset >= total:
             return Answer(total, [])
-        # Rows that are read until the page is full, if matches are spread evenly.
+        # Rows to read for a full page if matches are spread evenly.
         walked = (question.offset + question.limit) * self._rows / max(1, total)
         if walked < total:
             return Answer(total, self._page(question, self._read(question)))
@@ -149,5 +148,5 @@ class SQLite:
 
 
 def _order(tri: str) -> str:
-    # Descending puts nulls last by itself; said explicitly, it would keep SQLite from its index.
+    # Descending order has nulls last; an explicit NULLS LAST would keep SQLite from its index.
     return sql.order(tri).replace("DESC NULLS LAST", "DESC")

@@ -1,10 +1,10 @@
 """tantivy: an inverted index with fast fields, the Rust library below several search servers.
 
-It has no substring search, so each length of `q` gets the field that answers it exactly: stretches
-of one to three characters are terms of an n-gram field; longer ones are a regular expression over
-the distinct words; with blanks inside, over a phrase of words. Prefixes of identifiers are
-n-grams from the start. It sorts by one fast field and puts nulls where it likes, so every order is
-a field that holds the place. What exceeds the expansions of a phrase is not expressible.
+tantivy has no substring search, so each length of `q` has the field that answers it exactly: one to
+three characters are a term of an n-gram field; longer texts are a regular expression over the
+distinct words, and texts with blanks a phrase of such expressions. Prefixes of identifiers are edge
+n-grams. tantivy sorts by one fast field and does not define the place of nulls, so every order is a
+field of ranks. A phrase with too many expansions is not expressible.
 """
 
 from importlib import metadata
@@ -127,10 +127,10 @@ class Tantivy:
         return Answer(found.count, [self._companies.record(bytes(record)) for record in packed])
 
     def interrupt(self) -> None:
-        """It cannot be interrupted."""
+        """Do nothing: tantivy cannot be interrupted."""
 
     def close(self) -> None:
-        """It is closed when it is forgotten."""
+        """Do nothing: the index is closed with its last reference."""
 
     def _query(self, query: asked.Query) -> Any:
         parts = [

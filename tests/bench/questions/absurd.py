@@ -1,4 +1,4 @@
-"""Rare and absurd searches: what nobody means, and somebody will send."""
+"""Rare and absurd searches that a caller may send by mistake or by intent."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ TABLE: Final = "absurd"
 
 
 def questions(values: Values) -> list[Question]:
-    """One question for each kind of them."""
+    """One question per kind."""
     return [
         *(Question(TABLE, kind, query) for kind, query in _queries(values).items()),
         Question(TABLE, "the last row that may be shown", Query(tri="nom"), DEEPEST - 1, 1),

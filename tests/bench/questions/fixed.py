@@ -1,7 +1,7 @@
-"""One representative a class: the searches of the first table of goals, chosen from the data.
+"""One search per class of the first table of goals, chosen from the data.
 
-The representative is the heavy end of its class: the greatest places, bounds that pass many, a
-`q` of the frequency which the table of goals names.
+Each is at the expensive end of its class: the largest countries and sectors, bounds that many rows
+pass, a `q` of the frequency that the table of goals names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ GOALS: Final[Mapping[str, Goal]] = {
         ("`q` + ranges + 5 countries + 10 sectors", 15), ("identifier prefix", 3),
     )
 }  # fmt: skip
-# Of all names: how many hold the `q`, in the order of the classes above; and identifiers.
+# Shares of the names that hold the `q`, in the order of the classes above, and of identifiers.
 _SHARES: Final = {1: 0.13, 2: 0.1, 3: 0.035, 5: 0.013, 10: 0.0001}
 _BLANK_SHARE: Final = 0.001
 _IDENT_SHARE: Final = 0.005
@@ -84,13 +84,13 @@ def _q(values: Values, length: int) -> str:
 
 
 def _common(noms: Sequence[str], lengths: Sequence[int], share: float, blank: bool) -> str:
-    """A stretch that about `share` of the names hold, of the first length that occurs at all."""
+    """A substring that about `share` of the names hold, of the first length that occurs."""
     counts = (grams(noms, length, blank=blank) for length in lengths)
     return next((found for c in counts if (found := of_share(c, len(noms), share))), "e o")
 
 
 def _prefix(ids: Sequence[str]) -> str:
-    """Three or four characters with which about `_IDENT_SHARE` of the identifiers begin."""
+    """A prefix of three or four characters of about `_IDENT_SHARE` of the identifiers."""
     counts = grams((), 1, blank=False)
     for length in (3, 4):
         counts.update(text[:length] for text in ids if len(text) >= length)

@@ -1,8 +1,7 @@
-"""Random searches of every class: the table by which the engine is judged.
+"""Random searches of every class: the main table of the bench.
 
-Each parameter is drawn anew: countries, sectors, bounds from narrow to wide, stretches of names
-that many or few or no companies have, orders, offsets, limits. The same values and seed give the
-same questions.
+Each parameter is drawn for each question: countries, sectors, bounds from narrow to wide, substrings
+of many, few or no names, orders, offsets, limits. The same values and seed give the same questions.
 """
 
 import random
@@ -30,7 +29,7 @@ def questions(values: Values, chance: random.Random, each: int) -> list[Question
 
 
 def _page(chance: random.Random) -> tuple[int, int]:
-    """Offset and limit: most callers look at the first page, some at the deepest row there is."""
+    """Offset and limit: mostly the first page, sometimes the deepest row."""
     limit = PAGE if chance.random() < 0.8 else chance.choice((1, 10, 100, 500))
     offset = 0 if chance.random() < 0.6 else chance.randint(1, DEEPEST - PAGE)
     return min(offset, DEEPEST - limit), limit
@@ -45,7 +44,7 @@ def _some(values: tuple[str, ...], chance: random.Random, most: int) -> tuple[st
 
 
 def _scope(values: Values, chance: random.Random) -> Query:
-    """Everything, one place, or some countries and some sectors."""
+    """A scope: everything, one place, or several countries and sectors."""
     draw = chance.choice((_everything, _everything, _place, _places))
     return draw(values, chance)
 
@@ -73,7 +72,7 @@ def _sub_sector(values: Values, chance: random.Random) -> Query:
 def _bounds(
     ascending: tuple[float, ...], chance: random.Random
 ) -> tuple[float | None, float | None]:
-    """Two values of the data as bounds, or one; narrow as often as wide."""
+    """One or two values of the data as bounds, narrow as often as wide."""
     if not ascending:
         return 0, None
     start = chance.randrange(len(ascending))
@@ -109,7 +108,7 @@ def _all_bounds(values: Values, chance: random.Random) -> Query:
 
 
 def _letters(values: Values, chance: random.Random, length: int) -> str:
-    """A stretch of a name, of a word, or what nobody is called; of `length` characters."""
+    """A substring of a name or of a word, or a text in no name, of `length` characters."""
     kind = chance.random()
     for _ in range(100):
         text = chance.choice(values.noms if kind < 0.5 else values.mots)
@@ -138,7 +137,7 @@ def _named_narrowly(values: Values, chance: random.Random) -> Query:
 
 
 def _blank(values: Values, chance: random.Random) -> Query:
-    """A stretch that begins in one word of a name and ends in the next, or further."""
+    """A substring that spans two or more words of a name."""
     several = [nom for nom in values.noms[:1_000] if " " in nom] or ["a b"]
     text = chance.choice(several)
     blank = text.index(" ")

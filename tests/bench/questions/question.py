@@ -1,4 +1,4 @@
-"""One question to all candidates, the kind it belongs to, and what is expected of that kind."""
+"""A question to all engines, with its kind and the goal of that kind."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from typing import Final
 
 from shards.query import Query
 
-PAGE: Final = 50  # rows of a usual page
+PAGE: Final = 50  # rows per page
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Milliseconds of p50 and p99, times faster than the best peer; None: nothing is asked."""
+    """Goals: milliseconds of p50 and p99, speed relative to the best peer; None for no goal."""
 
     p50: float | None = None
     p99: float | None = None
@@ -21,7 +21,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A search with its page; `table` and `kind` say in which line of which table it counts."""
+    """A search with its page; `table` and `kind` name its line in the report."""
 
     table: str
     kind: str
@@ -31,7 +31,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """What differs from a search of everything.
+        """The parameters that differ from a search of everything.
 
         >>> Question("mix", "sector", Query(secteurs=("62",), tri="nom"), offset=50).text
         "secteurs=('62',) tri='nom' offset=50"

@@ -1,8 +1,7 @@
-"""What a generation holds, seen through a sample: the values from which questions are drawn.
+"""The values of a generation from which questions are drawn.
 
-Places are exact (they come from the reference counts); amounts, words and identifiers are those of
-some thousand random companies, so that a value that is frequent in the base is drawn often, and
-one that is rare is drawn too.
+Countries and sectors come from the reference counts. Amounts, words and identifiers come from some
+thousand random companies, so frequent values are drawn often and rare ones sometimes.
 """
 
 import math
@@ -25,7 +24,7 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Places by falling number of companies; the rest is of the sample, amounts ascending."""
+    """Places by descending number of companies; values of the sample, amounts ascending."""
 
     pays: tuple[str, ...]
     secteurs: tuple[str, ...]
@@ -58,7 +57,7 @@ def sample(generation: Generation, chance: random.Random, size: int = SAMPLE) ->
 
 
 def quantile(ascending: Sequence[T], share: float) -> T | None:
-    """The value below which `share` of them lie; None where there are no values.
+    """The value below which `share` of the values lie; None without values.
 
     >>> quantile((1, 2, 3, 4), 0.5)
     3
@@ -67,7 +66,7 @@ def quantile(ascending: Sequence[T], share: float) -> T | None:
 
 
 def grams(texts: Iterable[str], length: int, *, blank: bool) -> Counter[str]:
-    """How many of `texts` hold each stretch of `length` characters, with or without a blank inside.
+    """The number of `texts` that hold each substring of `length`, with or without a blank inside.
 
     >>> grams(("ab ba", "ab"), 2, blank=False)
     Counter({'ab': 2, 'ba': 1})
@@ -80,7 +79,7 @@ def grams(texts: Iterable[str], length: int, *, blank: bool) -> Counter[str]:
 
 
 def of_share(counts: Counter[str], texts: int, share: float) -> str | None:
-    """The counted text which nearest to `share` of `texts` have; None if nothing was counted."""
+    """The substring whose count is nearest to `share` of the texts; None without counts."""
     return min(sorted(counts), key=lambda g: abs(math.log(counts[g] / texts / share)), default=None)
 
 

@@ -1,0 +1,1 @@
+"""Judges of the tools for language models and of the texts for them."""

@@ -1,4 +1,4 @@
-"""A file of the form of llms.txt as its author's parser reads it: `parse_llms.py FILE`."""
+"""`parse_llms.py FILE`: the output of the parser by the author of llms.txt, as JSON."""
 
 import json
 import sys

@@ -1,11 +1,11 @@
-"""Programs of others, run beside this folder."""
+"""The programs that `make judges` installs for this folder, and a function that runs them."""
 
 import os
 import subprocess
 from pathlib import Path
 from typing import Final
 
-from tests.demo import ROOT
+from tests import ROOT
 
 HERE: Final = Path(__file__).parent
 MODULES: Final = HERE / "node_modules"
@@ -13,12 +13,12 @@ PATH: Final = "/api/mcp"
 
 
 def python(era: str, program: str = "python") -> Path:
-    """A program of the environment of an era, `modern` or `legacy`, that `make judges` makes."""
+    """The path of a program in the environment of an era, `modern` or `legacy`."""
     return ROOT / ".venv" / f"mcp-{era}" / "bin" / program
 
 
 def run(*command: str | Path, home: Path | None = None) -> str:
-    """What a program that must succeed says on stdout; `home`: where it may leave files."""
+    """Run a program that must succeed; return its stdout. `home`: its home directory."""
     environment = os.environ | ({"HOME": str(home)} if home else {})
     done = subprocess.run(
         command, cwd=HERE, env=environment, text=True, capture_output=True, check=False, timeout=120

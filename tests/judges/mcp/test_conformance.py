@@ -16,7 +16,7 @@ SUITE = MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 def test_all_that_is_offered_conforms(
     live: Live, node: Path, tmp_path: Path, revision: str
 ) -> None:
-    """What is not offered is in a file, of which the suite wants every entry to fail."""
+    """Scenarios that are not offered are in a file; the suite requires each of them to fail."""
     expected = HERE / f"expected-{revision}.yaml"
 
     said = run(

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.judge
 
 @pytest.fixture(scope="module")
 def named(demo_data: Path) -> Iterator[str]:
-    """The address of a server that knows it: links begin with it."""
+    """The address of a server that is configured with it, so that links begin with it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -41,7 +41,7 @@ def test_the_parser_reads_every_section_of_the_summary(named: str, tmp_path: Pat
 
 
 def test_afdocs_has_nothing_against_the_documentation(named: str, node: Path) -> None:
-    """All checks that apply: a script makes the page, so where its text begins means nothing."""
+    """All checks that apply; a script renders the page, so the start of its text has no meaning."""
     cli = MODULES / ".bin" / "afdocs"
 
     said = run(

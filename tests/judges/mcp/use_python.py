@@ -1,6 +1,6 @@
-"""The tools by the official SDK for Python: `use_python.py URL KEY [MODE]` says what it saw.
+"""`use_python.py URL KEY [MODE]`: the tools, used by the official SDK for Python.
 
-The SDK is that of the environment it runs in: 1.x, or 2.x, which knows several modes.
+The output is the answers as JSON. The SDK is that of the environment: 1.x, or 2.x with its modes.
 """
 
 import asyncio

@@ -1,14 +1,13 @@
-"""What schemathesis cannot read in a JSON Schema, said to it as narrowly as it can be.
+"""Hooks of schemathesis for two rules of the API that JSON Schema cannot express.
 
-It sends what the document admits and expects an answer, and what the document does not admit and
-expects a refusal. Two things need saying, and no check is switched off for them:
+schemathesis sends requests that the document admits and expects an answer, and requests that it does
+not admit and expects a refusal. No check is switched off; two hooks correct the cases:
 
-- some admitted values depend on another one, or on the data: a `ca_max` is not below `ca_min`, a
-  `sous_secteur` is one of a `secteur`, a generation is the one that is served. They are put right
-  before they are sent (`map_case`).
-- the contract forgives some of what the document does not admit (B1, B12, B17, B18, F3): blanks,
-  empty values, codes in small letters, a `limit` over the maximum, a number as text in a body. A
-  case with no other fault is not sent (`filter_case`); any other fault must be refused.
+- `map_case`: some values depend on another value or on the data: `ca_max` is not below `ca_min`, a
+  `sous_secteur` belongs to a `secteur`, a generation is the served one. They are set before sending.
+- `filter_case`: the contract accepts some requests that the document does not admit (B1, B12, B17,
+  B18, F3): blanks, empty values, lower-case codes, a `limit` over the maximum, a number as text in a
+  body. A case with no other fault is not sent; any other fault must be refused.
 """
 
 import os
@@ -27,13 +26,13 @@ _LISTS: Final = {"pays": ",", "secteur": "|", "sous_secteur": "|"}
 _BOUNDS: Final = (("ca_min", "ca_max"), ("effectif_min", "effectif_max"))
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+(\.0*)?")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# A sub-sector and a sector that has it.
+# A sector and one of its sub-sectors.
 _SECTOR, _SUB_SECTOR = "restauration", "Restaurants et services de restauration mobile"
 
 
 @schemathesis.hook
 def map_case(context: schemathesis.HookContext, case: schemathesis.Case) -> schemathesis.Case:
-    """Values that depend on one another, where the case is meant to be admitted."""
+    """Correct dependent values in a case that is meant to be admitted."""
     if _is_negative(case):
         return case
     for values in (case.query, case.body):
@@ -44,7 +43,7 @@ def map_case(context: schemathesis.HookContext, case: schemathesis.Case) -> sche
 
 @schemathesis.hook
 def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> bool:
-    """Is it worth sending: admitted, or not to be forgiven?"""
+    """True for a case to send: admitted, or with a fault that must be refused."""
     return not _is_negative(case) or not _is_forgiven(case)
 
 
@@ -61,11 +60,11 @@ def _put_right(values: dict[str, Any]) -> None:
     for name in ("version", "depuis"):
         if name in values:
             values[name] = os.environ["GENERATION"]
-    values.pop("curseur", None)  # only an answer gives one
+    values.pop("curseur", None)  # a cursor comes from an answer only
 
 
 def _is_forgiven(case: schemathesis.Case) -> bool:
-    """Does the contract read it as something that the document admits?"""
+    """True if the contract reads the case as a request that the document admits."""
     parameters = {one.name: one.definition for one in case.operation.iter_parameters()}
     query = {n: one["schema"] for n, one in parameters.items() if one["in"] == "query"}
     path = {n: one["schema"] for n, one in parameters.items() if one["in"] == "path"}
@@ -103,7 +102,7 @@ def _is_text_or_number(value: object) -> bool:
 
 
 def _admitted(given: Pairs, schemas: Mapping[str, Any]) -> bool:
-    """Are all names known, and are all values admitted once they are read forgivingly?"""
+    """True if all names are known and all values are admitted after the contract's corrections."""
     if not {name for name, _ in given} <= set(schemas):
         return False
     return all(
@@ -122,7 +121,7 @@ def _value_admitted(name: str, texts: Iterable[str], schema: Mapping[str, Any]) 
     if not values:
         return True
     value = values.pop()
-    if values:  # a repeated scalar says one thing (B5)
+    if values:  # a repeated scalar must have one value (B5)
         return False
     if schema["type"] == "string":
         return _valid(value.upper() if name == "iso" else value, schema)

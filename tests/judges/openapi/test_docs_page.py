@@ -1,4 +1,4 @@
-"""/docs in a real browser: it renders, it can be tried, and it asks nobody but this server."""
+"""/docs in a real browser: it renders, it can be tried, and it contacts only this server."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, sync_playwright
 from tests.judges.conftest import Live
 from tests.serve.conformance import DOCUMENT
 
-# A browser that asks nobody for itself either.
+# Flags of a browser that makes no requests of its own.
 QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
@@ -20,32 +20,34 @@ pytestmark = pytest.mark.judge
 
 
 @dataclass
-class Seen:
-    """A page, and what it did on its own."""
+class WatchedPage:
+    """A page with its requests and its console messages."""
 
     page: Page
-    asked: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
 
 
 @pytest.fixture
-def docs(live: Live) -> Iterator[Seen]:
+def docs(live: Live) -> Iterator[WatchedPage]:
     """The page, once it shows the operations."""
     chromium = shutil.which("chromium")
     assert chromium, "a browser is needed; try: apt-get install chromium"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(QUIET))
-        seen = Seen(browser.new_page())
-        seen.page.on("request", lambda request: seen.asked.append(request.url))
-        seen.page.on("console", lambda told: seen.complaints.append(f"{told.type}: {told.text}"))
-        seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-        seen.page.goto(f"{live.address}/docs")
-        seen.page.wait_for_selector(".opblock")
-        yield seen
+        watched = WatchedPage(browser.new_page())
+        watched.page.on("request", lambda request: watched.requests.append(request.url))
+        watched.page.on(
+            "console", lambda message: watched.messages.append(f"{message.type}: {message.text}")
+        )
+        watched.page.on("pageerror", lambda error: watched.messages.append(str(error)))
+        watched.page.goto(f"{live.address}/docs")
+        watched.page.wait_for_selector(".opblock")
+        yield watched
         browser.close()
 
 
-def test_every_operation_is_listed(docs: Seen) -> None:
+def test_every_operation_is_listed(docs: WatchedPage) -> None:
     shown = docs.page.locator(".opblock-summary-path").all_inner_texts()
     described = [path for path, operations in DOCUMENT["paths"].items() for _ in operations]
 
@@ -53,15 +55,15 @@ def test_every_operation_is_listed(docs: Seen) -> None:
 
 
 def test_nothing_is_asked_of_anybody_else_and_nothing_is_complained_of(
-    docs: Seen, live: Live
+    docs: WatchedPage, live: Live
 ) -> None:
-    """The policy is strict: what the viewer would load from elsewhere would be an error here."""
-    assert docs.asked
-    assert not [url for url in docs.asked if not url.startswith((live.address, "data:"))]
-    assert not docs.complaints
+    """The content policy is strict: a request to another server would be a console error."""
+    assert docs.requests
+    assert not [url for url in docs.requests if not url.startswith((live.address, "data:"))]
+    assert not docs.messages
 
 
-def test_an_operation_can_be_tried(docs: Seen) -> None:
+def test_an_operation_can_be_tried(docs: WatchedPage) -> None:
     operation = docs.page.locator("#operations-Lists-listCountries")
     operation.locator(".opblock-summary-control").click()
     operation.get_by_role("button", name="Try it out").click()
@@ -71,4 +73,4 @@ def test_an_operation_can_be_tried(docs: Seen) -> None:
 
     assert "200" in answer.first.inner_text()
     assert "Royaume-Uni" in operation.locator(".live-responses-table").inner_text()
-    assert not docs.complaints
+    assert not docs.messages

@@ -1,4 +1,4 @@
-"""What schemathesis is told to forgive is what the contract forgives, and nothing else."""
+"""The hooks of schemathesis accept exactly the requests that the contract accepts."""
 
 import pytest
 

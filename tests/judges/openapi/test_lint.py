@@ -22,7 +22,7 @@ def test_openapi_spec_validator_has_nothing_to_say() -> None:
 
 
 def test_redocly_has_nothing_to_say(node: Path) -> None:
-    """All that it recommends, as errors."""
+    """Its recommendations count as errors."""
     cli = MODULES / "@redocly" / "cli" / "bin" / "cli.js"
 
     said = _run(node, cli, "lint", "--config", HERE / "redocly.yaml", GOLDEN)
@@ -31,7 +31,7 @@ def test_redocly_has_nothing_to_say(node: Path) -> None:
 
 
 def test_spectral_has_nothing_to_say(node: Path) -> None:
-    """Hints included."""
+    """Hints count as errors too."""
     cli = MODULES / "@stoplight" / "spectral-cli" / "dist" / "index.js"
 
     said = _run(node, cli, "lint", "-r", HERE / "spectral.yaml", "--fail-severity", "hint", GOLDEN)

@@ -1,4 +1,4 @@
-"""openapi-python-client makes a package of the document; a program and README.md use it."""
+"""The package that openapi-python-client generates, used by a program and by README.md."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ def test_the_generated_python_client_reads_every_answer(live: Live, tmp_path: Pa
 
 
 def _run(folder: Path, *command: str | Path) -> None:
-    # Its formatter is found where this Python is; the program finds the package in the folder.
+    # The generator finds its formatter beside this Python; the program finds the package in `folder`.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables = os.environ | {"PATH": path, "PYTHONPATH": str(folder)}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""schemathesis makes cases of the document and asks the server all of them (hooks.py, *.toml)."""
+"""The cases that schemathesis generates from the document, sent to a server (hooks.py)."""
 
 import os
 import re
@@ -16,7 +16,7 @@ CASES = 10_000
 
 
 @pytest.mark.judge
-@pytest.mark.timeout(3600)  # minutes on two processors of its own, an hour on two that are shared
+@pytest.mark.timeout(3600)  # minutes on two idle processors, up to an hour on shared ones
 def test_ten_thousand_cases_without_a_failure(live: Live, tmp_path: Path) -> None:
     """No check is switched off: `--checks all`."""
     command: list[str | Path] = [

@@ -1,4 +1,4 @@
-"""openapi-typescript makes types of the document, `tsc --strict` checks a program, Node runs it."""
+"""The types that openapi-typescript generates: `tsc --strict` checks a program, Node runs it."""
 
 import shutil
 import subprocess

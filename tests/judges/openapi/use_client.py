@@ -1,4 +1,4 @@
-"""A Python program of a user: what openapi-python-client made, asking a server.
+"""A user's program with the package that openapi-python-client generates.
 
     python use_client.py ADDRESS KEY
 

@@ -1,7 +1,7 @@
 """Fetch the viewer of /docs again: `make viewer` (serve/docs/viewer says which version).
 
-npm checks what it fetches against the registry's own digest; SHA256SUMS is written for whoever
-looks at the repository, and a test compares it with the files.
+npm verifies the digest of the package. SHA256SUMS lists the files for readers of the repository, and a
+test compares it with them.
 """
 
 import subprocess
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from serve.docs.viewer import VENDORED, VERSION
+from tests import ROOT
 
-_ROOT: Final = Path(__file__).parents[3]
-_NPM: Final = _ROOT / "tests" / "judges" / "npm.py"
+_NPM: Final = ROOT / "tests" / "judges" / "npm.py"
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def sums() -> str:
-    """What SHA256SUMS must say, as `sha256sum` writes it."""
+    """The content of SHA256SUMS, in the format of `sha256sum`."""
     ours = ("README.md", "SHA256SUMS")
     files = sorted(file for file in VENDORED.iterdir() if file.name not in ours)
     return "".join(f"{sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files)

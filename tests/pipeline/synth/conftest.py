@@ -1,4 +1,4 @@
-"""Synthetic companies that the tests of this folder share."""
+"""Synthetic companies for the tests of this folder."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.synth import writer
 from pipeline.synth.writer import SynthOptions
-from tests.pipeline.synth.made import rows
+from tests.pipeline.synth.synthetic import rows
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from pipeline.synth.check_digits import GAPPED, RULES, valid_stems
-from pipeline.synth.identifiers import Segment, dealt, ids
-from tests.pipeline.synth.made import CODES, PROFILES, SEEDS
+from pipeline.synth.identifiers import Segment, ids, share_out
+from tests.pipeline.synth.synthetic import CODES, PROFILES, SEEDS
 
 
 @pytest.mark.parametrize("iso2", CODES)
@@ -45,7 +45,7 @@ def test_stems_without_a_check_digit_are_left_out_and_no_other_is_repeated(iso2:
 def test_a_full_range_leaves_the_rest_to_the_others() -> None:
     parts = [Segment("A", 0, 9, 1, "", 99.0), Segment("B", 0, 99, 2, "", 1.0)]
 
-    assert dealt(parts, 100, "XX").tolist() == [10, 90]
+    assert share_out(parts, 100, "XX").tolist() == [10, 90]
     assert sorted(ids("XX", parts, np.arange(110), 110, 7)) == sorted(
         [f"A{n}" for n in range(10)] + [f"B{n:02}" for n in range(100)]
     )

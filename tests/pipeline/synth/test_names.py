@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from pipeline.synth.names import rare
-from pipeline.synth.random_draws import generator, shaped
-from tests.pipeline.synth.made import PROFILES
+from pipeline.synth.random_draws import fill_pattern, generator
+from tests.pipeline.synth.synthetic import PROFILES
 
 
 def words(companies: pl.DataFrame) -> Counter[str]:
@@ -71,6 +71,6 @@ def test_some_whole_names_are_those_of_another_company(companies: pl.DataFrame) 
 
 
 def test_a_pattern_is_filled_with_digits_and_letters() -> None:
-    found = shaped("@#-##", np.random.default_rng(1), 100)
+    found = fill_pattern("@#-##", np.random.default_rng(1), 100)
 
     assert found.str.contains(r"^[A-Z]\d-\d\d$").all()

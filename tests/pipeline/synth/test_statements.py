@@ -1,4 +1,4 @@
-"""Statements belong to their records and add up."""
+"""Statements are consistent with their companies and add up."""
 
 import polars as pl
 import pytest

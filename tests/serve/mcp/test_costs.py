@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from quota.errors import StoreUnavailable
+from quota.purchase import Purchase
 from quota.store.lmdb_store import LmdbStore
 from serve.config import BurstLimits
 from tests.serve import world
@@ -268,6 +269,6 @@ def spent(served: Served) -> Customer:
     customer = served.customer("data")
     grant = PLANS["data"].credits_par_mois
     served.store.take_and_charge(
-        customer.account, 10_000, "FR/depense", grant, grant, served.site.now()
+        Purchase(customer.account, 10_000, "FR/depense", grant, grant), served.site.now()
     ).result(10)
     return customer

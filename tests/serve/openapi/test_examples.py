@@ -7,6 +7,7 @@ from typing import Any, Final
 import orjson
 import pytest
 
+from quota.purchase import Purchase
 from serve.docs.openapi.examples import FILE
 from tests import golden
 from tests.serve.client import PLANS, Customer, Served, serving
@@ -70,7 +71,7 @@ def test_the_examples_are_golden(demo: Served) -> None:
 def _poor(demo: Served) -> Customer:
     customer, credits = demo.customer("free"), PLANS["free"].credits_par_mois
     demo.store.take_and_charge(
-        customer.account, 10, "EE/0", credits, credits, demo.site.now()
+        Purchase(customer.account, 10, "EE/0", credits, credits), demo.site.now()
     ).result(10)
     return customer
 

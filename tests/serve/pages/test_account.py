@@ -15,7 +15,7 @@ def connues(html: str) -> str:
 def test_the_account_tells_what_the_api_tells(served: Served) -> None:
     """D15"""
     visitor, account = member(served, "data", api_tool=True)
-    _, key = served.store.create_key(account, PLANS, served.site.now()).result(10)
+    _, key = served.store.accounts.create_key(account, PLANS, served.site.now()).result(10)
     headers = {"Authorization": f"Bearer {key}"}
     for path in ("/api/v1/societes", "/api/v1/societes/FR/552100554"):
         served.ask(path, headers=headers)
@@ -103,7 +103,7 @@ def test_the_key_of_another_organisation_cannot_be_revoked(served: Served) -> No
 def test_without_the_tool_pages_and_keys_differ_and_the_account_says_so(served: Served) -> None:
     """A7, decision 044"""
     visitor, account = member(served, "corporate")
-    _, key = served.store.create_key(account, PLANS, served.site.now()).result(10)
+    _, key = served.store.accounts.create_key(account, PLANS, served.site.now()).result(10)
 
     answer = served.ask("/api/v1/societes", headers={"Authorization": f"Bearer {key}"}).json
     seen = visitor.get("/?tri=nom")

@@ -132,7 +132,7 @@ def test_another_password_ends_the_other_sessions(served: Served) -> None:
     visitor, account = member(served)
     visitor.get("/compte")
     elsewhere = Visitor(served, cookies=dict(visitor.cookies))
-    (person,) = served.store.people.of(account).result()
+    (person,) = served.store.accounts.people_of(account).result()
 
     wrong = visitor.send("/compte/mot-de-passe", {"actuel": "non", "nouveau": "x y z 1 2 3 4"})
     short = visitor.send("/compte/mot-de-passe", {"actuel": PASSWORD, "nouveau": "court"})
@@ -149,7 +149,7 @@ def test_another_password_ends_the_other_sessions(served: Served) -> None:
 
 def test_a_second_log_in_makes_no_second_key(served: Served) -> None:
     visitor, account = member(served)
-    (person,) = served.store.people.of(account).result()
+    (person,) = served.store.accounts.people_of(account).result()
 
     visitor.send("/deconnexion")
 
@@ -163,7 +163,7 @@ def test_a_person_added_by_the_operator_gets_in(served: Served) -> None:
     customer = served.customer("data")
     email = address()
     hashed = passwords.hashed(PASSWORD)
-    served.store.people.add(customer.account, email, hashed, served.site.now()).result(10)
+    served.store.accounts.add_person(customer.account, email, hashed, served.site.now()).result(10)
     visitor = Visitor(served)
 
     visitor.log_in(email)

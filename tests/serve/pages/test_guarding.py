@@ -101,7 +101,7 @@ def test_the_cookie_opens_no_door_of_the_api(served: Served) -> None:
     assert served.ask("/api/v1/compte", headers=cookie).status == 401
     assert served.ask("/api/v1/societes", headers=cookie).json["plan"] == "visiteur"
     assert served.ask("/api/v1/export", headers=cookie).code == "compte_requis"
-    assert served.store.account(account).result().plan == "free"
+    assert served.store.accounts.get(account).result().plan == "free"
 
 
 def test_a_key_opens_no_page(served: Served) -> None:
@@ -119,7 +119,7 @@ def test_a_key_opens_no_page(served: Served) -> None:
 )  # fmt: skip
 def test_a_log_in_leads_nowhere_else(served: Served, suite: str) -> None:
     visitor, account = member(served)
-    (person,) = served.store.people.of(account).result()
+    (person,) = served.store.accounts.people_of(account).result()
     visitor.get("/compte")
     visitor.send("/deconnexion")
 

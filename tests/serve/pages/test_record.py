@@ -2,6 +2,7 @@
 
 import pytest
 
+from quota.purchase import Purchase
 from tests.serve.client import PLANS, Served
 from tests.serve.pages.visitor import Visitor, member
 from tests.serve.world import CONTACT
@@ -58,8 +59,8 @@ def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served
     """A8"""
     visitor, account = member(served)
     now = served.site.now()
-    served.store.revoke_key(served.store.keys_of(account).result()[0].id, now).result(10)
-    _, key = served.store.create_key(account, PLANS, now).result(10)
+    served.store.accounts.revoke_key(served.store.keys_of(account).result()[0].id, now).result(10)
+    _, key = served.store.accounts.create_key(account, PLANS, now).result(10)
     headers = {"Authorization": f"Bearer {key}"}
     served.ask(f"/api/v1{COMPANY}", headers=headers)
 
@@ -83,7 +84,9 @@ def test_without_credits_the_preview_is_served_and_says_so(served: Served) -> No
     """D10"""
     visitor, account = member(served)
     visitor.get(COMPANY)
-    served.store.take_and_charge(account, 50, "FR/autre", 250, 250, served.site.now()).result(10)
+    served.store.take_and_charge(
+        Purchase(account, 50, "FR/autre", 250, 250), served.site.now()
+    ).result(10)
 
     seen = visitor.send(COMPANY)
 

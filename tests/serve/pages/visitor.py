@@ -98,8 +98,8 @@ def member(served: Served, plan: str = "free", *, api_tool: bool = False) -> tup
     visitor = Visitor(served)
     visitor.sign_up(email)
     visitor.log_in(email)
-    person = served.store.people.by_email(email).result()
+    person = served.store.accounts.person_by_email(email).result()
     assert person
     if plan != "free":
-        served.store.set_plan(person.account, plan, PLANS, api_tool=api_tool).result(10)
+        served.store.accounts.set_plan(person.account, plan, PLANS, api_tool=api_tool).result(10)
     return visitor, person.account

@@ -5,7 +5,7 @@ import csv
 from pathlib import Path
 from string import Formatter
 
-from quota.plans import SEEDS
+from seeds import TABLES
 from serve.contract import seed_tables
 from serve.export.workbook import book
 from serve.export.workbook.labels import TEXTS
@@ -36,7 +36,7 @@ def test_the_columns_that_the_specification_names_are_called_so() -> None:
 
 
 def test_an_aggregate_of_the_uk_taxonomy_is_a_line_of_it() -> None:
-    with (SEEDS / "frc.csv").open(encoding="utf-8", newline="") as file:
+    with (TABLES / "frc.csv").open(encoding="utf-8", newline="") as file:
         codes = {(row["etat"], row["code"]) for row in csv.DictReader(file)}
 
     assert len(seed_tables.aggregates() & codes) >= 12

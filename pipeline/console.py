@@ -1,0 +1,126 @@
+"""The words and figures of what the commands print to a person: English.
+
+Reports and rejected rows on disk name reasons in French (`quality.json`, `imports/*.json`, the
+column `motif`); these texts are data and do not change. The commands print the English words below
+instead. A reason that is not in the table is printed as it is.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        # rejected companies
+        "identifiant vide": "empty identifier",
+        "identifiant trop long": "identifier too long",
+        "identifiant non imprimable": "identifier not printable",
+        "nom vide": "empty name",
+        "montant non fini": "amount not finite",
+        "effectif négatif": "negative headcount",
+        "effectif démesuré": "headcount too large",
+        "date de création illisible": "unreadable date of creation",
+        "devise illisible": "unreadable currency",
+        "multiplicateur nul ou négatif": "multiplier zero or negative",
+        "exercice invraisemblable": "implausible fiscal year",
+        "version de la NACE inconnue": "unknown NACE revision",
+        "pays inconnu": "unknown country",
+        # statement lines
+        "état inconnu": "unknown statement",
+        "exercice absent ou invraisemblable": "fiscal year missing or implausible",
+        "code et libellé absents": "neither code nor label",
+        "valeur absente ou non finie": "value missing or not finite",
+        "société absente": "no such company",
+        "copie": "exact copy",
+        "exercice ancien": "older fiscal year",
+        # activity codes and amounts
+        "code inconnu": "unknown code",
+        "aucun code": "no code",
+        "sans devise": "no currency",
+        "sans exercice": "no fiscal year",
+        "montant démesuré": "amount too large",
+        # codes outside NACE (seeds/nace_hors.csv)
+        "aucun code déclaré": "no code declared",
+        "gestion d'immeuble par ses résidents : forme ancienne à quatre chiffres": (
+            "residents' management: old form of four digits"
+        ),
+        "gestion d'immeuble par ses résidents : ménages hors des 84 secteurs,"
+        " code propre à la UK SIC 2007": "residents' management: code of UK SIC 2007 alone",
+        "société en sommeil : code propre à Companies House": (
+            "dormant company: code of Companies House alone"
+        ),
+        "société en sommeil : forme ancienne à quatre chiffres": (
+            "dormant company: old form of four digits"
+        ),
+        "société sans activité : code propre à Companies House": (
+            "non-trading company: code of Companies House alone"
+        ),
+        "société sans activité : forme ancienne à quatre chiffres": (
+            "non-trading company: old form of four digits"
+        ),
+        # imports: rows and filings of the registers
+        "sans identifiant": "no identifier",
+        "sans nom": "no name",
+        "personne physique": "natural person",
+        "date illisible": "unreadable date",
+        "EMTAK absent": "no EMTAK code",
+        "EMTAK illisible": "unreadable EMTAK code",
+        "codes EMTAK sans société": "EMTAK codes without a company",
+        "SIC absent": "no SIC code",
+        "SIC illisible": "unreadable SIC code",
+        "nom de fichier inconnu": "unknown file name",
+        "ni XBRL ni iXBRL": "neither XBRL nor iXBRL",
+        "fichier abîmé": "damaged file",
+        "numéro contredit par le dépôt": "company number contradicted by the filing",
+        "aucun poste reconnu": "no known concept",
+        "concepts inconnus": "unknown concepts",
+        "sociétés": "companies",
+        "exercices": "fiscal years",
+        "lignes écrites": "lines written",
+        "faits lus": "facts read",
+        "faits illisibles": "unreadable facts",
+        "faits répétés": "repeated facts",
+        "faits contradictoires": "contradictory facts",
+        "faits repris sous un autre concept": "facts given by another concept too",
+        "faits ventilés (le total est repris)": "parts of a total (the total is kept)",
+        "faits à une autre date que la clôture": "facts of a date other than the closing date",
+        "lignes d'annexe écartées (contradictoires)": "lines of notes left out (contradictory)",
+        "bilans aux signes inversés, rétablis": "balance sheets with reversed signs, corrected",
+        "total de l'actif confirmé": "total assets confirmed",
+        "total de l'actif contredit": "total assets contradicted",
+        "total de l'actif non calculé (plusieurs devises)": "total assets not summed (currencies)",
+        "total de l'actif non calculé (négatif)": "total assets not summed (negative)",
+    }
+)
+# Reasons that hold a value.
+_PATTERNS: Final = (
+    (re.compile(r"sans taux (\S+) (\d+)"), r"no rate of \1 for \2"),
+    (re.compile(r"division (\d\d) hors des secteurs"), r"division \1 is no sector"),
+    (re.compile(r"UK SIC 2003 \(NACE Rév\. 1\.1\), jamais converti : (.+)"), r"UK SIC 2003: \1"),
+    (re.compile(r"pays (.+)"), r"country \1"),
+    (re.compile(r"(.+) en cp1252"), r"\1 is in Windows-1252"),
+)
+
+
+def english(reason: str) -> str:
+    """The English words for a reason of a report.
+
+    >>> english("nom vide"), english("sans taux EEK 2030"), english("SIC 2003")
+    ('empty name', 'no rate of EEK for 2030', 'SIC 2003')
+    """
+    if reason in ENGLISH:
+        return ENGLISH[reason]
+    for pattern, words in _PATTERNS:
+        if match := pattern.fullmatch(reason):
+            return match.expand(words)
+    return reason
+
+
+def counted(reason: str, count: int) -> str:
+    """A reason with its count, as in a list of reasons.
+
+    >>> counted("nom vide", 1200)
+    'empty name (1,200)'
+    """
+    return f"{english(reason)} ({count:,})"

@@ -1,0 +1,56 @@
+"""The place of each row of the ledger on a Redis or Valkey server: a hash and a field of it.
+
+Keys and values are those of `ledger/row_format.py`. Rows that are listed together (the keys of an
+account) or dropped together (the calls of a day) are the fields of one hash, and a single row is
+found by its field in one step.
+"""
+
+from typing import Final
+
+from quota.ledger import row_format
+
+PREFIX: Final = b"societes:"
+META: Final = PREFIX + b"meta"
+
+# Tables that are one hash each.
+_WHOLE: Final = (
+    row_format.ACCOUNT, row_format.KEY, row_format.KEY_ID, row_format.PACKS,
+    row_format.PERSON, row_format.EMAIL, row_format.LAST,
+)  # fmt: skip
+# Tables with one hash per account, person or period.
+_PARTED: Final = (row_format.KEY_OF, row_format.RESERVED, row_format.SESSION, *row_format.PERIODIC)
+
+
+def place(key: bytes) -> tuple[bytes, bytes]:
+    """The hash and the field of a row.
+
+    >>> place(b"d/2026-11-21/a_1"), place(b"a/a_1"), place(b"floor")
+    ((b'societes:d/2026-11-21', b'a_1'), (b'societes:a', b'a_1'), (b'societes:meta', b'floor'))
+    """
+    table = key[:2]
+    if table in _WHOLE:
+        return PREFIX + table[:1], key[2:]
+    if table in _PARTED:
+        part, _, rest = key[2:].partition(b"/")
+        return PREFIX + table + part, rest
+    return META, key
+
+
+def row(name: bytes, field: bytes) -> bytes:
+    """The key of the row in a field of the hash `name`: the inverse of `place`.
+
+    >>> row(b"societes:d/2026-11-21", b"a_1"), row(b"societes:a", b"a_1"), row(META, b"floor")
+    (b'd/2026-11-21/a_1', b'a/a_1', b'floor')
+    """
+    if name == META:
+        return field
+    return name.removeprefix(PREFIX) + b"/" + field
+
+
+def period_hash(table: bytes, period: str) -> bytes:
+    """The hash of all rows of a table in one period.
+
+    >>> period_hash(row_format.CALLS, "2026-11-21")
+    b'societes:d/2026-11-21'
+    """
+    return PREFIX + table + period.encode()

@@ -1,0 +1,27 @@
+-- ledger.calls.take_and_charge: count one call, and charge the record if the call is granted. With
+-- an empty limit this is ledger.calls.charge: the call is counted elsewhere, at an edge.
+-- KEYS: meta, calls of the day, grants, charges, packs.
+-- ARGV: floor, account, limit or empty, company, cost, grant.
+-- Reply: granted (0 or 1), calls used, and if granted: outcome, credits left.
+local company, cost, grant = account .. '/' .. ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+local used = number(redis.call('HGET', KEYS[2], account))
+if ARGV[3] ~= '' then
+  if used >= tonumber(ARGV[3]) then return {0, used} end
+  used = used + 1
+  redis.call('HSET', KEYS[2], account, pack(used))
+end
+local of_grant = number(redis.call('HGET', KEYS[3], account))
+local bought, spent = pair(redis.call('HGET', KEYS[5], account))
+local granted = math.max(0, grant - of_grant)
+local left = granted + bought - spent
+if redis.call('HEXISTS', KEYS[4], company) == 1 then return {1, used, 'already', left} end
+if left < cost then return {1, used, 'refused', left} end
+-- The grant first, then packs (D8).
+local from_grant = math.min(cost, granted)
+local from_packs = cost - from_grant
+if from_grant > 0 then redis.call('HSET', KEYS[3], account, pack(of_grant + from_grant)) end
+if from_packs > 0 then
+  redis.call('HSET', KEYS[5], account, pack_pair(bought, spent + from_packs))
+end
+redis.call('HSET', KEYS[4], company, pack_pair(from_grant, from_packs))
+return {1, used, 'charged', left - cost}

@@ -1,0 +1,25 @@
+-- The centre's side of a move of edge/leases.py: lend a block of calls to an edge, or take one back.
+-- A move is done once per name: repeated, it changes nothing and gets the same reply. Of the moves
+-- that got no calls only the last one of each process is stored (the first 8 characters of a name).
+-- KEYS: meta, calls of the day, moves of the day.
+-- ARGV: floor, account, move, calls (negative: taken back), limit, parts, seconds to keep the moves.
+-- Reply: calls moved, calls used.
+local move, wanted, limit = account .. '/' .. ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local used = number(redis.call('HGET', KEYS[2], account))
+local before = redis.call('HGET', KEYS[3], move)
+if before then return {tonumber(before), used} end
+local refused = account .. '/' .. string.sub(ARGV[3], 1, 8)
+if redis.call('HGET', KEYS[3], refused) == ARGV[3] then return {0, used} end
+local moved = math.max(-used, wanted)
+if wanted > 0 then
+  local left = math.max(0, limit - used)
+  moved = math.min(wanted, left, math.max(1, math.floor(left / tonumber(ARGV[6]))))
+end
+if moved ~= 0 then
+  redis.call('HSET', KEYS[2], account, pack(used + moved))
+  redis.call('HSET', KEYS[3], move, moved)
+else
+  redis.call('HSET', KEYS[3], refused, ARGV[3])
+end
+redis.call('EXPIRE', KEYS[3], ARGV[7])
+return {moved, used + moved}

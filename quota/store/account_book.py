@@ -1,0 +1,177 @@
+"""Accounts, keys, packs and people of a store.
+
+Each method is a function of the ledger (`registry.py`, `people.py`, `calls.py`) in one transaction
+of the store. This module adds what such a function must not have: random ids and keys, and the
+clock's moment in the form in which it is stored.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Protocol, TypeVar
+
+from quota import keys
+from quota.accounts import FREE, Account, Key
+from quota.ledger import calls, people, registry
+from quota.ledger.people import Person
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.periods import iso
+from quota.plans import Plan
+from quota.store.future import StoreFuture, StoreResult
+
+T = TypeVar("T")
+
+
+class Transactions(Protocol):
+    """Runs functions of the ledger, each in a transaction."""
+
+    def read(self, operation: Callable[[ReadTransaction], T], /) -> StoreResult[T]: ...
+
+    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]: ...
+
+
+class AccountBook:
+    """The accounts of a store.
+
+    A password is a hash here (`passwords.hashed`), and a session token is 32 random bytes.
+    """
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    # -- accounts ------------------------------------------------------------------
+
+    def get(self, account: str) -> StoreResult[Account]:
+        """The account of this id; UnknownError if there is none."""
+        return self._transactions.read(lambda txn: registry.account_of(txn, account))
+
+    def all(self) -> StoreResult[Sequence[Account]]:
+        """All accounts, the oldest first."""
+        return self._transactions.read(registry.accounts)
+
+    def create(
+        self,
+        plan: str,
+        plans: Mapping[str, Plan],
+        now: datetime,
+        *,
+        nom: str = "",
+        api_tool: bool = False,
+        modules: Sequence[str] = (),
+    ) -> StoreFuture[Account]:
+        """Create an account with a new id."""
+        name = keys.make_id(keys.ACCOUNT_ID, secrets.randbelow)
+        account = Account(name, nom, plan, api_tool, tuple(modules), iso(now))
+        return self._transactions.submit(lambda txn: registry.create_account(txn, account, plans))
+
+    def set_plan(
+        self,
+        account: str,
+        plan: str,
+        plans: Mapping[str, Plan],
+        *,
+        api_tool: bool | None = None,
+        modules: Sequence[str] | None = None,
+    ) -> StoreFuture[Account]:
+        """Change the plan; None leaves the API tool, or the modules, as they are."""
+        return self._transactions.submit(
+            lambda txn: registry.set_plan(txn, account, plan, api_tool, modules, plans)
+        )
+
+    def add_credits(self, account: str, count: int) -> StoreFuture[int]:
+        """Add a pack of credits; returns the credits that all packs have left."""
+        return self._transactions.submit(lambda txn: calls.add_credits(txn, account, count))
+
+    # -- keys ----------------------------------------------------------------------
+
+    def create_key(
+        self, account: str, plans: Mapping[str, Plan], now: datetime, *, label: str = ""
+    ) -> StoreFuture[tuple[Key, str]]:
+        """Create a key; returns it and its text, which is not stored.
+
+        The future raises NotAllowedError if the account has all the keys that its plan allows (A9).
+        """
+        text = keys.make(secrets.randbelow)
+        name = keys.make_id(keys.KEY_ID, secrets.randbelow)
+        key = Key(name, account, keys.last4(text), label, iso(now), None)
+        digest = keys.digest(text)
+        return self._transactions.submit(
+            lambda txn: (registry.create_key(txn, key, digest, plans), text)
+        )
+
+    def revoke_key(self, key_id: str, now: datetime) -> StoreFuture[Key]:
+        """End a key; the next call with it is refused."""
+        moment = iso(now)
+        return self._transactions.submit(lambda txn: registry.revoke_key(txn, key_id, moment))
+
+    def note_key_use(self, key: str, day: date) -> StoreFuture[None]:
+        """Note that the key of this text was used on `day`."""
+        digest, written = keys.digest(key), day.isoformat()
+        return self._transactions.submit(lambda txn: people.used(txn, digest, written))
+
+    def last_used(self, key_ids: Sequence[str]) -> StoreResult[Mapping[str, str]]:
+        """The day of the last use of each key that was used, as "2026-11-21", by key id."""
+
+        def read(txn: ReadTransaction) -> Mapping[str, str]:
+            days = {key_id: people.last_used(txn, key_id) for key_id in key_ids}
+            return {key_id: day for key_id, day in days.items() if day}
+
+        return self._transactions.read(read)
+
+    # -- people --------------------------------------------------------------------
+
+    def people_of(self, account: str) -> StoreResult[Sequence[Person]]:
+        """The people of an account, by address."""
+        return self._transactions.read(lambda txn: people.people_of(txn, account))
+
+    def person_by_email(self, email: str) -> StoreResult[Person | None]:
+        """The person with this address, or None."""
+        return self._transactions.read(lambda txn: people.by_email(txn, email))
+
+    def sign_up(
+        self, nom: str, email: str, password: str, plans: Mapping[str, Plan], now: datetime
+    ) -> StoreFuture[bool]:
+        """Create a free account with its first person; False if the address is in use.
+
+        Both outcomes take the same time, so that nobody can test which addresses are in use.
+        """
+        name = keys.make_id(keys.ACCOUNT_ID, secrets.randbelow)
+        account = Account(name, nom, FREE, False, (), iso(now))
+        person = _person(name, email, password, now)
+        return self._transactions.submit(lambda txn: people.sign_up(txn, account, person, plans))
+
+    def add_person(
+        self, account: str, email: str, password: str, now: datetime
+    ) -> StoreFuture[Person]:
+        """Add a person to an account; the future raises NotAllowedError if the address is in use."""
+        person = _person(account, email, password, now)
+        return self._transactions.submit(lambda txn: people.add_person(txn, person))
+
+    def set_password(self, person: str, password: str) -> StoreFuture[Person]:
+        """Replace a password and end all sessions of the person."""
+        return self._transactions.submit(lambda txn: people.set_password(txn, person, password))
+
+    # -- sessions ------------------------------------------------------------------
+
+    def open_session(
+        self, person: str, token: bytes, now: datetime, expires: datetime
+    ) -> StoreFuture[None]:
+        """Open a session of a person until `expires`."""
+        start, end = int(now.timestamp()), int(expires.timestamp())
+        return self._transactions.submit(
+            lambda txn: people.open_session(txn, person, token, start, end)
+        )
+
+    def in_session(self, person: str, token: bytes, now: datetime) -> StoreResult[Person | None]:
+        """The person, if this session of theirs is open."""
+        seconds = int(now.timestamp())
+        return self._transactions.read(lambda txn: people.in_session(txn, person, token, seconds))
+
+    def close_session(self, person: str, token: bytes) -> StoreFuture[None]:
+        """End a session; ending it again changes nothing."""
+        return self._transactions.submit(lambda txn: people.close_session(txn, person, token))
+
+
+def _person(account: str, email: str, password: str, now: datetime) -> Person:
+    name = keys.make_id(keys.PERSON_ID, secrets.randbelow)
+    return Person(name, email.strip(), account, password, iso(now))

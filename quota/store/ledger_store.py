@@ -1,0 +1,106 @@
+"""The base of the stores that keep the ledger's rows: LMDB (`lmdb_store.py`) and Redis.
+
+Each method is a function of the ledger in one transaction. A subclass supplies the transactions
+(`read`, `submit`) and the upkeep; this module draws random names and brings every moment to UTC.
+"""
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from quota import keys
+from quota.accounts import Account, Key
+from quota.ledger import calls, exports, registry
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.periods import utc
+from quota.plans import Plan
+from quota.purchase import Purchase
+from quota.results import Charge, Meter, Refusal, Reservation, Usage
+from quota.store.account_book import AccountBook
+from quota.store.future import ReadyResult, StoreFuture, StoreResult
+from quota.store.interface import Store
+
+T = TypeVar("T")
+
+
+class LedgerStore(Store, ABC):
+    """A store with all rows of the ledger."""
+
+    @abstractmethod
+    def read(self, operation: Callable[[ReadTransaction], T], /) -> StoreResult[T]:
+        """Run a function of the ledger on the rows as they are at this moment."""
+
+    @abstractmethod
+    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]:
+        """Run a function of the ledger in a transaction; the future resolves once it is durable."""
+
+    @abstractmethod
+    def compact(self, before: str) -> int:
+        """Drop the counters of the months before `before` ("2025-10"); returns how many rows."""
+
+    @abstractmethod
+    def backup(self, target: Path) -> None:
+        """Write a verified copy of all rows to `target`, which must not exist, while in use."""
+
+    @property
+    def accounts(self) -> AccountBook:
+        return AccountBook(self)
+
+    # -- reads ---------------------------------------------------------------------
+
+    def identify(self, key: str) -> StoreResult[Account | None]:
+        if not keys.is_well_formed(key):
+            return ReadyResult(None)
+        return self._identify(keys.digest(key))
+
+    def _identify(self, digest: bytes) -> StoreResult[Account | None]:
+        return self.read(lambda txn: registry.identify(txn, digest))
+
+    def keys_of(self, account: str) -> StoreResult[Sequence[Key]]:
+        return self.read(lambda txn: registry.keys_of(txn, account))
+
+    def usage(self, account: str, plan: Plan, now: datetime) -> StoreResult[Usage]:
+        return self.read(lambda txn: exports.usage(txn, account, plan, now))
+
+    def calls(self, account: str, limit: int, now: datetime) -> StoreResult[Meter]:
+        return self.read(lambda txn: calls.calls(txn, account, limit, now))
+
+    def is_charged(self, account: str, company: str, now: datetime) -> StoreResult[bool]:
+        return self.read(lambda txn: calls.is_charged(txn, account, company, now))
+
+    # -- calls and credits ---------------------------------------------------------
+
+    def take(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
+        moment = utc(now)
+        return self.submit(lambda txn: calls.take(txn, account, limit, moment))
+
+    def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
+        moment = utc(taken)
+        return self.submit(lambda txn: calls.give_back(txn, account, moment))
+
+    def take_and_charge(
+        self, purchase: Purchase, now: datetime
+    ) -> StoreFuture[tuple[Meter, Charge | None]]:
+        moment = utc(now)
+        return self.submit(lambda txn: calls.take_and_charge(txn, purchase, moment))
+
+    # -- exports -------------------------------------------------------------------
+
+    def reserve(
+        self, account: str, limit: int, at_once: int, ttl: timedelta, now: datetime
+    ) -> StoreFuture[Reservation | Refusal]:
+        moment, name = utc(now), secrets.token_hex(8)
+        return self.submit(
+            lambda txn: exports.reserve(txn, account, limit, at_once, ttl, name, moment)
+        )
+
+    def commit(self, reservation: Reservation, now: datetime) -> StoreFuture[Meter]:
+        moment = utc(now)
+        return self.submit(lambda txn: exports.commit(txn, reservation, moment))
+
+    def release(self, reservation: Reservation, now: datetime) -> StoreFuture[None]:
+        del now  # a reservation can be given up at any time
+        return self.submit(lambda txn: exports.release(txn, reservation))

@@ -1,0 +1,12 @@
+"""The reference tables, as data: countries, sectors, plans, rates, words.
+
+Another country, rate or plan is a row in a table and changes no code. README.md describes every
+table with its origin and licence; `spec/` holds the specification that code and documents cite;
+`raw/` holds excerpts of register files. An installed package has the tables only.
+"""
+
+from pathlib import Path
+from typing import Final
+
+TABLES: Final = Path(__file__).resolve().parent
+"""The folder of the tables, `plans.csv` and the others."""

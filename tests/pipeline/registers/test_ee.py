@@ -1,0 +1,121 @@
+"""Estonia: the excerpt of the register, compared with rows written by hand."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from pipeline.canonical import InputError
+from seeds import TABLES
+from tests.pipeline.registers.published import read, rows
+
+RAW = TABLES / "raw"
+EE = RAW / "ee" / "ettevotja_rekvisiidid__lihtandmed.csv.zip"
+EMTAK = RAW / "ee" / "ee_emtak.csv.zip"
+# As the official file fills it (the excerpts come from a copy without addresses).
+EE_HEADER = (
+    "\ufeffnimi;ariregistri_kood;ettevotja_oiguslik_vorm;ettevotja_oigusliku_vormi_alaliik;kmkr_nr;"
+    "ettevotja_staatus;ettevotja_staatus_tekstina;ettevotja_esmakande_kpv;ettevotja_aadress;"
+    "asukoht_ettevotja_aadressis;asukoha_ehak_kood;asukoha_ehak_tekstina;"
+    "indeks_ettevotja_aadressis;ads_adr_id;ads_ads_oid;ads_normaliseeritud_taisaadress;"
+    "teabesysteemi_link\r\n"
+)
+EE_ROW = (
+    "001 Kinnisvara OÜ;12652512;Osaühing;;EE101721589;R;Registrisse kantud;25.04.2014;;"
+    "Õismäe tee 78-9;0176;Haabersti linnaosa, Tallinn, Harju maakond;13513;2182337;;"
+    "Harju maakond, Tallinn, Haabersti linnaosa, Õismäe tee 78-9;"
+    "https://ariregister.rik.ee/est/company/12652512\r\n"
+)
+
+
+def test_estonia(tmp_path: Path) -> None:
+    reading = read("ee", [EE, EMTAK], tmp_path)
+    expected = pl.DataFrame(
+        {
+            "iso2": ["EE", "EE", "EE", "EE"],
+            "id": ["10001348", "14488896", "75019891", "75020871"],
+            "nom": [
+                '"A & D Tehnoteenistuse" osaühing',
+                '19" Customs OÜ',
+                "Hellamaa Raamatukogu",
+                "Hellamaa Raamatukogu",
+            ],
+            "forme": [
+                "Osaühing",
+                "Osaühing",
+                "Kohaliku omavalitsuse asutus",
+                "Kohaliku omavalitsuse asutus",
+            ],
+            "statut": ["Registrisse kantud"] * 4,
+            "date_creation": ["1995-11-01", "2018-05-15", "2000-12-05", "2000-12-08"],
+            "nace_code": ["4321", "1629", "9101", "9101"],
+            "nace_version": ["2", "2", "2", "2"],
+            "url_registre": [
+                "https://ariregister.rik.ee/est/company/10001348",
+                "https://ariregister.rik.ee/est/company/14488896",
+                "https://ariregister.rik.ee/est/company/75019891",
+                "https://ariregister.rik.ee/est/company/75020871",
+            ],
+        }
+    )
+
+    assert_frame_equal(rows(reading, expected["id"].to_list(), expected.columns), expected)
+
+
+def test_an_estonian_address_is_split_into_street_town_and_county(tmp_path: Path) -> None:
+    full = tmp_path / "lihtandmed.csv"
+    village = EE_ROW.replace("12652512", "12652513").replace(
+        "Haabersti linnaosa, Tallinn, Harju maakond", "Haabneeme alevik, Viimsi vald, Harju maakond"
+    )
+    full.write_text(EE_HEADER + EE_ROW + village, encoding="utf-8", newline="")
+
+    found = read("ee", [full], tmp_path).kept.collect()
+
+    assert found.select("adresse", "code_postal", "ville", "region").rows() == [
+        ("Õismäe tee 78-9", "13513", "Tallinn", "Harju maakond"),
+        ("Õismäe tee 78-9", "13513", "Haabneeme alevik", "Harju maakond"),
+    ]
+
+
+def test_natural_persons_are_dropped_and_counted(tmp_path: Path) -> None:
+    published = tmp_path / "lihtandmed.csv"
+    person = EE_ROW.replace("12652512", "10009999").replace(
+        "Osaühing", "Füüsilisest isikust ettevõtja"
+    )
+    published.write_text(EE_HEADER + EE_ROW + person, encoding="utf-8", newline="")
+
+    reading = read("ee", [published], tmp_path)
+
+    assert reading.kept.collect()["id"].to_list() == ["12652512"]
+    assert reading.counts.dropped == {"personne physique": 1}
+    assert (reading.counts.read, reading.counts.kept) == (2, 1)
+
+
+def test_the_two_estonian_files_are_known_by_their_headers_and_not_their_names(
+    tmp_path: Path,
+) -> None:
+    first, second = tmp_path / "download.zip", tmp_path / "download (1).zip"
+    first.write_bytes(EMTAK.read_bytes())
+    second.write_bytes(EE.read_bytes())
+
+    reading = read("ee", [first, second], tmp_path)
+
+    assert reading.stems == ("download (1)",)
+    assert reading.kept.collect()["nace_code"].count() == 2174
+
+
+def test_the_estonian_activities_are_optional_and_the_names_are_not(tmp_path: Path) -> None:
+    alone = read("ee", [EE], tmp_path)
+
+    assert alone.counts.noted == {"EMTAK absent": 2662}
+    with pytest.raises(InputError, match="no lihtandmed file"):
+        read("ee", [EMTAK], tmp_path)
+
+
+def test_a_file_of_another_register_is_named_with_its_columns(tmp_path: Path) -> None:
+    other = tmp_path / "register.csv"
+    other.write_text("regcode;name\n4000;SIA Żabka\n", encoding="utf-8")
+
+    with pytest.raises(InputError, match=r"register\.csv: neither lihtandmed .* regcode, name"):
+        read("ee", [other], tmp_path)

@@ -1,0 +1,92 @@
+"""Identifiers: conformity is counted and never a reason to reject; links to the register."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from pipeline import seeds
+from pipeline.errors import SeedError
+from pipeline.stages import identifiers
+from pipeline.stages.identifiers import Conformity
+from tests.pipeline.inputs import companies, company
+
+SEEDS = seeds.read()
+ESTONIA = SEEDS.country("EE")
+
+
+def test_format_and_check_digit_are_counted() -> None:
+    ids = pl.Series(["12652512", "12652513", "0123", "Ψ"])
+
+    assert identifiers.conformity(ids, ESTONIA) == Conformity(2, 4, 3)
+
+
+def test_a_country_without_a_check_digit_checks_none() -> None:
+    ids = pl.Series(["08209948", "x"])
+
+    assert identifiers.conformity(ids, SEEDS.country("UK")) == Conformity(1, 0, 0)
+
+
+def test_a_module_that_refuses_the_registers_own_example_checks_another_number() -> None:
+    """pl.nip checks the tax number; the register has KRS numbers."""
+    poland = SEEDS.country("PL")
+
+    assert poland.stdnum_module == "pl.nip"
+    assert identifiers.conformity(pl.Series(["0000028860"]), poland) == Conformity(0, 0, 0)
+
+
+def test_check_digits_are_counted_over_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identifiers, "SAMPLE", 10)
+
+    found = identifiers.conformity(pl.Series(["12652513"] * 25), ESTONIA)
+
+    assert found == Conformity(0, 9, 9)
+
+
+def test_no_company_is_no_identifier() -> None:
+    empty = pl.Series([], dtype=pl.String)
+
+    assert identifiers.conformity(empty, ESTONIA) == Conformity(0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "country",
+    [replace(ESTONIA, stdnum_module="ee.rien"), replace(ESTONIA, id_regex="^(")],
+    ids=["module", "pattern"],
+)
+def test_a_rule_that_cannot_be_used_is_named(country: seeds.Country) -> None:
+    with pytest.raises(SeedError, match=r"pays\.csv.*EE"):
+        identifiers.conformity(pl.Series(["12652512"]), country)
+
+
+def test_every_country_has_rules_that_can_be_used() -> None:
+    for country in SEEDS.pays:
+        found = identifiers.conformity(pl.Series([country.id_exemple]), country)
+        assert (found.hors_format, found.cles_fausses) == (0, 0), country.iso2
+
+
+def test_the_register_is_linked_by_its_template() -> None:
+    rows = [
+        company("EE", "12652512", "Ä"),
+        company("EE", "2", "Ö", url_registre="https://exemple.ee/2"),
+        company("EE", "3/4 é", "Õ"),
+    ]
+
+    found = (
+        identifiers.fill_register_url(companies(*rows), ESTONIA).collect()["url_registre"].to_list()
+    )
+
+    assert found == [
+        "https://ariregister.rik.ee/est/company/12652512",
+        "https://exemple.ee/2",
+        None,
+    ]
+
+
+def test_a_country_without_a_template_links_nothing() -> None:
+    frame = companies(company("DE", "F1103R_HRB218916", "Ü"))
+
+    assert (
+        identifiers.fill_register_url(frame, SEEDS.country("DE")).collect()["url_registre"].item()
+        is None
+    )

@@ -1,0 +1,50 @@
+"""Companies from several pieces in one layout order."""
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from pipeline.stages import layout_order
+from pipeline.stages.money import CAPITAL
+from pipeline.stages.sectors import DIVISION, GROUP
+
+FRAME = pl.DataFrame(
+    {
+        "id": ["é", "z", "c", "d", "e", "f", "a"],
+        "nom": ["Été", "Ż", "Ç", "Ð", "É", "Ƒ", "Ä"],
+        "site_web": [None, "https://ż.pl", None, None, None, None, None],
+        "date_creation": [None, "2024", None, None, None, None, None],
+        DIVISION: [None, None, "62", "62", "62", "62", "01"],
+        GROUP: [None, None, "62.0", "62.0", "62.0", None, "01.1"],
+        "ca_eur": [None, None, None, -1.0, 5.0, 0.5, 0.0],
+        CAPITAL: [None, 1.0, None, None, None, None, None],
+        "effectif": [None, 0, 1, None, None, None, None],
+        "score": [0, 1, 2, 3, 4, 5, 6],
+    },
+)
+ORDER = ["a", "e", "d", "c", "f", "z", "é"]  # z before é: by their bytes
+
+
+def test_layout_order_is_one_whatever_the_order_before() -> None:
+    ordered = layout_order.sort(FRAME.lazy()).collect()
+
+    assert ordered["id"].to_list() == ORDER
+    assert_frame_equal(layout_order.sort(FRAME.reverse().lazy()).collect(), ordered)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_what_is_held_of_pieces_is_merged_in_layout_order(size: int) -> None:
+    columns, numbers = layout_order.merge(
+        layout_order.search_columns(piece) for piece in FRAME.iter_slices(size)
+    )
+
+    assert_frame_equal(
+        columns.drop(layout_order.HAS_SITE),
+        layout_order.sort(FRAME.lazy()).collect()[layout_order.COLUMNS],
+    )
+    assert columns[layout_order.HAS_SITE].to_list() == [False] * 5 + [True, False]
+    assert [FRAME["id"][number] for number in numbers.tolist()] == ORDER
+
+
+def test_no_company_has_the_columns_that_companies_have() -> None:
+    assert layout_order.EMPTY.schema == layout_order.search_columns(FRAME).schema

@@ -1,0 +1,106 @@
+"""Text cleaning: one Unicode form, no control characters, no empty values."""
+
+import re
+import unicodedata
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.stages import text_cleaning
+from tests.pipeline.inputs import companies, company
+
+
+def cleaned(nom: str | None) -> str | None:
+    found: str | None = (
+        companies(company("EE", "1", nom)).pipe(text_cleaning.clean).collect()["nom"].item()
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("published", "expected"),
+    [
+        ("Orle\u0301ans", "Orléans"),
+        ("  Société   Générale \n", "Société   Générale"),
+        ("Rue A\r\nBât. B", "Rue A Bât. B"),
+        ("Ża\x00bka\x07", "Ża bka"),
+        ("\x85\u2028", None),
+        ("", None),
+        (None, None),
+        ("ＡＢＣ Ψ 😀", "ＡＢＣ Ψ 😀"),
+    ],
+)
+def test_text_is_composed_trimmed_and_printable(
+    published: str | None, expected: str | None
+) -> None:
+    assert cleaned(published) == expected
+
+
+def test_what_is_taken_for_tidy_is_left_alone_by_every_rule() -> None:
+    """Alone and beside any other: no letter of it joins the one before (NFC), none is a blank."""
+    tidy = [chr(c) for c in range(0x600) if re.fullmatch(f"[{text_cleaning._TIDY}]", chr(c))]
+    seconds = {
+        unicodedata.normalize("NFD", chr(c))[1:2]
+        for c in range(0x30000)
+        if not 0xAC00 <= c < 0xD7B0
+    }
+
+    assert {"A", "é", "ł", "Ψ", "Ж"} <= set(tidy)
+    assert not seconds & set(tidy)
+    for letter in tidy:
+        assert unicodedata.normalize("NFC", letter) == letter
+        assert not unicodedata.combining(letter)
+        assert unicodedata.category(letter) not in ("Cc", "Zl", "Zp")
+        assert letter == " " or not letter.isspace()
+
+
+def test_the_inside_of_an_identifier_is_left_alone() -> None:
+    frame = companies(company("EE", " a\tb ", "Ä")).pipe(text_cleaning.clean).collect()
+
+    assert frame["id"].item() == "a\tb"
+
+
+def test_a_long_name_is_cut_and_the_row_marked() -> None:
+    frame = companies(company("EE", "1", "é" * 501), company("EE", "2", "é" * 500))
+
+    found = frame.pipe(text_cleaning.clean).collect()
+
+    assert found["nom"].str.len_chars().to_list() == [500, 500]
+    assert found[text_cleaning.CUT].to_list() == [True, False]
+
+
+def test_a_text_that_is_cut_at_a_blank_does_not_end_with_it() -> None:
+    assert cleaned("é" * 499 + " fin") == "é" * 499
+
+
+@pytest.mark.parametrize("field", sorted(text_cleaning.WHOLE_OR_NULL))
+def test_a_long_contact_is_null_never_a_part_of_one(field: str) -> None:
+    """§2.1: an approximate value is never returned."""
+    row = company("EE", "1", "Ä", **{field: "x" * (text_cleaning.CAPS[field] + 1)})
+
+    found = companies(row).pipe(text_cleaning.clean).collect()
+
+    assert found[field].item() is None
+    assert found[text_cleaning.CUT].item() is True
+
+
+@given(st.lists(st.none() | st.text(max_size=20), max_size=10))
+def test_cleaning_twice_changes_nothing(names: list[str | None]) -> None:
+    once = companies(*(company("EE", str(i), nom) for i, nom in enumerate(names))).pipe(
+        text_cleaning.clean
+    )
+
+    assert text_cleaning.clean(once.drop(text_cleaning.CUT)).collect().equals(once.collect())
+    for value in once.collect()["nom"].drop_nulls():
+        assert value == unicodedata.normalize("NFC", value)
+        assert not any(unicodedata.category(char) == "Cc" for char in value)
+
+
+def test_a_frame_without_text_that_can_be_too_long_is_cleaned_too() -> None:
+    frame = (
+        pl.LazyFrame({"id": [" 1 "], "libelle": ["Œuvre\t"]}).pipe(text_cleaning.clean).collect()
+    )
+
+    assert frame.row(0) == ("1", "Œuvre", False)

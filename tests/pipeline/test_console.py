@@ -1,0 +1,48 @@
+"""Reasons of the reports have English words, so that a command prints one language."""
+
+import re
+
+import pytest
+
+from pipeline import console, seeds
+from pipeline.registers import entity, uk_accounts
+from pipeline.stages import rejections, sectors, statement_lines
+
+REASONS = {
+    *rejections.FAULTS,
+    rejections.NO_COUNTRY,
+    *statement_lines.FAULTS,
+    statement_lines.NO_COMPANY,
+    statement_lines.COPY,
+    statement_lines.TOO_OLD,
+    sectors.UNKNOWN,
+    sectors.ABSENT,
+    entity.NO_ID,
+    entity.NO_NAME,
+    entity.UNREADABLE_DATE,
+    uk_accounts.CONTRADICTED,
+    uk_accounts.NO_LINE,
+    *(row["raison"] for row in seeds.read().tables["nace_hors"]),
+}
+
+
+@pytest.mark.parametrize("reason", sorted(REASONS))
+def test_every_reason_has_english_words(reason: str) -> None:
+    words = console.english(reason)
+
+    assert words != reason
+    assert not re.search("[à-ÿ]", words)
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("pays 'ÖÖ'", "country 'ÖÖ'"),
+        ("division 97 hors des secteurs", "division 97 is no sector"),
+        ("b.csv en cp1252", "b.csv is in Windows-1252"),
+        ("sans taux EEK 2030", "no rate of EEK for 2030"),
+        ("EMTAK 2025", "EMTAK 2025"),
+    ],
+)
+def test_a_value_in_a_reason_is_kept(reason: str, words: str) -> None:
+    assert console.english(reason) == words

@@ -1,0 +1,220 @@
+"""The command line: output, exit codes, errors in one line."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.__main__ import main
+from pipeline.build import country, dry_run
+from pipeline.build.plan import BuildOptions
+from shards.generations import pointer
+from tests.pipeline.inputs import companies, company, comptes, line, two_countries, write
+
+
+def test_a_build_prints_its_report_and_its_generation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write(tmp_path / "in", [company("EE", "1", "Ä"), company("GB", "1", "Ö")])
+
+    code = main(["build", "--input", str(source), "--out", str(tmp_path / "data"), "--jobs", "1"])
+
+    shown = capsys.readouterr()
+    assert code == 0
+    lines = shown.out.splitlines()
+    assert [line[:5].strip() for line in lines[:4]] == ["iso2", "EE", "UK", "total"]
+    assert lines[-1].startswith(f"published {pointer.current(tmp_path / 'data')} in ")
+    assert shown.err == ""
+
+
+def test_an_error_is_one_line_that_names_the_value_and_the_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write(tmp_path / "in", [company("EE", "1", "Ä"), company("EE", "1", "Ö")])
+
+    code = main(["build", "--input", str(source), "--out", str(tmp_path / "data")])
+
+    shown = capsys.readouterr().err
+    assert code == 1
+    assert shown.count("\n") == 1
+    assert shown.startswith("error: EE: 1 identifiers come more than once: 1 (2 times in part")
+
+
+def _cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def _bad_schema(content: bytes) -> bytes:
+    """The first character of what follows the key `ARROW:schema` is none of base 64."""
+    before, key, after = content.partition(b"ARROW:schema")
+    return before + key + after.replace(b"/", b"!", 1)
+
+
+def _no_text(content: bytes) -> bytes:
+    return content.replace("Õismäe".encode(), b"\xff" * 8)
+
+
+@pytest.mark.parametrize("damage", [lambda _: b"", _cut, _bad_schema, _no_text])
+@pytest.mark.parametrize("table", ["companies", "comptes"])
+def test_a_damaged_file_is_named_in_one_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    table: str,
+    damage: Callable[[bytes], bytes],
+) -> None:
+    row = company("EE", "2", "Õismäe") if table == "companies" else line("EE", "1", 2020)
+    frame = companies(row) if table == "companies" else comptes(row | {"libelle": "Õismäe"})
+    source = write(tmp_path / "in", [company("EE", "1", "Ä")], [line("EE", "1", 2021)])
+    bad = source / table / "autre.parquet"
+    frame.sink_parquet(bad, compression="uncompressed", statistics=False)
+    content = bad.read_bytes()
+    bad.write_bytes(damage(content))
+
+    code = main(["build", "--input", str(source), "--out", str(tmp_path / "data")])
+
+    assert bad.read_bytes() != content
+    shown = capsys.readouterr().err
+    assert code == 1
+    assert shown.count("\n") == 1
+    assert shown.startswith(f"error: {bad} cannot be read: ")
+    assert shown.endswith("; import it again\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["build"],
+        ["build", "--input", "in"],
+        ["build", "--input", "in", "--out", "d", "--jobs", "0"],
+        ["build", "--input", "in", "--out", "d", "--jobs", "x"],
+        ["build", "--input", "in", "--out", "d", "--memory", "0"],
+        ["build", "--input", "in", "--out", "d", "--memory", "x"],
+        ["build", "--input", "in", "--out", "d", "--memory", "inf"],
+        ["build", "--input", "in", "--out", "d", "--memory", "nan"],
+        ["build", "--input", "in", "--out", "d", "--max-rejected", "2"],
+        ["build", "--input", "in", "--out", "d", "--max-rejected", "nan"],
+        ["build", "--input", "in", "--out", "d", "--pays", ","],
+        ["build", "--input", "in", "--out", "d", "--inconnu"],
+        ["build", "--inp", "in", "--out", "d"],
+        ["synth", "--compan", "1", "--seed", "1", "--out", "d"],
+        ["import", "ee", "a.csv", "--ou", "d"],
+        ["--hel"],
+        ["import", "rien", "f", "--out", "d"],
+        ["import", "ee", "--out", "d"],
+    ],
+)
+def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+
+    assert caught.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--pays", "EE,ZZ"], "argument --pays: unknown country ZZ; known: AT, BE, "),
+        (["--minimum", "qq=1"], "argument --minimum: unknown country QQ; known: AT, BE, "),
+        (["--minimum", "5", "=5"], "argument --minimum: '=5' is no number of companies; write "),
+        (["--minimum", " =5"], "argument --minimum: ' =5' is no number of companies; write "),
+        (
+            ["--cluster", "foo"],
+            "argument --cluster: 'foo' is no address of a scheduler; write tcp:",
+        ),
+        (["--cluster", "10.0.0.1:8786"], "argument --cluster: '10.0.0.1:8786' is no address"),
+        (["--cluster", "tcp://erde"], "argument --cluster: 'tcp://erde' is no address"),
+        (["--cluster", "tcp://erde:99999"], "argument --cluster: 'tcp://erde:99999' is no address"),
+        (["--cluster", "http://erde:1"], "argument --cluster: 'http://erde:1' is no address"),
+        (["--minimum", "UK="], "argument --minimum: 'UK=' is no number of companies; write "),
+    ],
+)
+def test_a_wrong_value_is_named_before_anything_is_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], named: str
+) -> None:
+    source = write(tmp_path / "in", [company("EE", "1", "Ä")])
+
+    with pytest.raises(SystemExit) as caught:
+        main(["build", "--input", str(source), "--out", str(tmp_path / "data"), *arguments])
+
+    assert caught.value.code == 2
+    assert named in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "example"),
+    [([], "build"), (["import"], "import"), (["synth"], "synth"), (["build"], "build")],
+)
+def test_help_has_an_example(
+    words: list[str], example: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([*words, "--help"])
+
+    assert caught.value.code == 0
+    assert f"example: python -m pipeline {example} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://10.0.0.1:8786", "tls://über-erde.example:8786", "tcp://[::1]:8786"]
+)
+def test_an_address_of_a_scheduler_is_let_through(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[BuildOptions] = []
+
+    def note(options: BuildOptions) -> Iterator[str]:
+        asked.append(options)
+        yield "noted"
+
+    monkeypatch.setattr(dry_run, "lines", note)
+
+    assert main(["build", "--dry-run", "--input", "a", "--out", "b", "--cluster", address]) == 0
+
+    assert [options.cluster for options in asked] == [address]
+
+
+def test_an_interrupted_build_publishes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    source = write(tmp_path / "in", [company("EE", "1", "Ä")])
+    monkeypatch.setattr(country, "build", interrupt)
+
+    code = main(["build", "--input", str(source), "--out", str(tmp_path / "data")])
+
+    assert code == 1
+    assert capsys.readouterr().err == "error: interrupted; nothing was published\n"
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_an_import_that_fails_is_one_line_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["import", "ee", str(tmp_path / "absent.csv"), "--out", str(tmp_path / "in")])
+
+    assert code == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_minimum_and_what_is_kept_are_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data"
+    command = ["build", "--out", str(data), "--jobs", "1", "--input"]
+
+    assert main([*command, str(two_countries(tmp_path / "a")), "--minimum", "GB=3"]) == 1
+    assert "UK has 2 companies, 3 are the minimum" in capsys.readouterr().err
+    for word in ("É", "Œ", "Ü"):
+        assert main([*command, str(two_countries(tmp_path / word, word)), "--keep", "3"]) == 0
+    assert "unchanged, taken from the published generation: EE" in capsys.readouterr().out
+    known = pointer.published(data)
+    assert known is not None
+    assert len(known.kept) == 3
+    for wrong in (["--minimum", "beaucoup"], ["--keep", "1"]):
+        with pytest.raises(SystemExit):
+            main([*command, str(tmp_path / "É"), *wrong])

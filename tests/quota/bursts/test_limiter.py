@@ -1,0 +1,259 @@
+"""Burst limits (D7) in the file that the processes of a host share."""
+
+import multiprocessing
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from quota.bursts.limiter import BurstLimiter
+from quota.store.lmdb_file import damage_of
+from tests.proof.tools import small
+
+NOW = datetime(2026, 11, 21, 23, 59, tzinfo=UTC).timestamp()
+
+
+# Each test has a folder of its own in the place of /dev/shm.
+
+
+def test_a_minutes_worth_is_allowed_and_then_one_at_a_time(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
+
+    allowed = [debit.allow("ip:192.0.2.7", 60, NOW).seconds == 0 for _ in range(70)]
+
+    assert allowed == [True] * 60 + [False] * 10
+    assert debit.allow("ip:192.0.2.7", 60, NOW).seconds == pytest.approx(1)
+    assert debit.allow("ip:192.0.2.8", 60, NOW).remaining == 59
+    assert debit.allow("ip:192.0.2.7", 60, NOW + 1).seconds == 0
+    debit.close()
+
+
+def test_a_day_ends_at_midnight_utc(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
+    today = [debit.day("2001:db8::/64", 3, NOW) for _ in range(5)]
+    tomorrow = [debit.day("2001:db8::/64", 3, NOW + 60) for _ in range(5)]
+    back = debit.day("2001:db8::/64", 3, NOW + 59)
+
+    assert [wait.seconds for wait in today] == [0, 0, 0, 60, 60]
+    assert [wait.remaining for wait in today] == [2, 1, 0, 0, 0]
+    assert [wait.seconds > 0 for wait in tomorrow] == [False, False, False, True, True]
+    assert back.seconds > 0, "a clock that steps back over midnight begins no new day"
+    debit.close()
+
+
+def _ask(folder: Path, calls: int) -> int:
+    debit = BurstLimiter(folder, memory=folder)
+    allowed = sum(debit.allow("a_0000000000aA", 100, NOW).seconds == 0 for _ in range(calls))
+    debit.close()
+    return allowed
+
+
+def test_the_workers_of_a_host_share_the_buckets(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert sum(pool.map(_ask, [tmp_path] * 4, [80] * 4)) == 100
+
+
+def test_two_state_folders_share_nothing(tmp_path: Path) -> None:
+    one, other = (BurstLimiter(tmp_path / name, memory=tmp_path) for name in ("one", "other"))
+    one.allow("a", 1, NOW)
+
+    assert other.allow("a", 1, NOW).seconds == 0
+    one.close()
+    other.close()
+
+
+def test_rows_that_limit_nobody_are_deleted(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path, rows_most=10_000)
+    for number in range(1_000):
+        debit.allow(f"ip:{number}", 60, NOW)
+        debit.day(f"ip:{number}", 9, NOW)
+    before = debit.rows()
+
+    for number in range(3_000):
+        debit.allow("ip:only", 600, NOW + 86_400 + number)
+
+    assert before == 2_000
+    assert debit.rows() == 1
+    debit.close()
+
+
+def test_rows_that_limit_somebody_are_kept(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path, rows_most=1_000)
+    for number in range(200):
+        debit.day(f"ip:{number}", 1, NOW)
+    for _ in range(2_000):
+        debit.allow("ip:other", 10**6, NOW + 30)
+
+    assert all(debit.day(f"ip:{number}", 1, NOW + 30).seconds for number in range(200))
+    debit.close()
+
+
+def test_a_full_file_is_emptied_and_nobody_is_refused_for_it(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path, rows_most=1_000)
+
+    waits = [debit.day(f"ip:{number}", 1, NOW) for number in range(5_000)]
+
+    assert not any(wait.seconds for wait in waits)
+    assert 0 < debit.rows() < 5_000
+    assert debit.day("ip:4999", 1, NOW).seconds > 0
+    for _ in range(3_000):
+        debit.allow("ip:only", 600, NOW + 86_400)
+    assert debit.rows() == 1
+    debit.close()
+
+
+def test_a_file_that_cannot_be_locked_limits_nobody_and_is_opened_anew(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
+    debit.allow("a", 1, NOW)
+    no_lock = os.open(tmp_path, os.O_PATH)  # flock fails on it with EBADF
+    os.dup2(no_lock, debit._lock._file)
+    os.close(no_lock)
+
+    assert debit.allow("a", 1, NOW).seconds == 0
+    assert debit.allow("a", 1, NOW).seconds > 0, "what was counted before still counts"
+    debit.close()
+
+
+def test_memory_that_is_full_is_not_used(tmp_path: Path) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    with small(memory, "4k"):
+        debit = BurstLimiter(tmp_path / "state", memory=memory)
+
+        assert [debit.allow("a", 1, NOW).seconds for _ in range(2)] == [0, 60]
+        assert list((tmp_path / "state").glob("debit-*/debit.lmdb"))
+        debit.close()
+
+
+def test_memory_that_becomes_full_limits_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    with small(memory, "64k"):
+        debit = BurstLimiter(tmp_path / "state", memory=memory)
+        debit.allow("a", 1, NOW)
+        with pytest.raises(OSError, match="space"):
+            (memory / "other").write_bytes(bytes(1 << 20))
+
+        waits = [debit.allow(f"ip:{number}", 1, NOW) for number in range(2_000)]
+
+        assert not any(wait.seconds for wait in waits)
+        assert "not limited" in caplog.text
+        debit.close()
+
+
+def test_a_process_that_is_killed_anywhere_leaves_a_sound_file(tmp_path: Path) -> None:
+    chance = Random(1)
+    for _ in range(10):
+        with subprocess.Popen(
+            [sys.executable, "-c", _CALLER, str(tmp_path)], stdout=subprocess.PIPE
+        ) as caller:
+            assert caller.stdout
+            caller.stdout.readline()
+            time.sleep(chance.uniform(0.001, 0.05))
+            os.kill(caller.pid, signal.SIGKILL)
+        (file,) = tmp_path.glob("societes-debit-*/debit.lmdb")
+        assert not damage_of(file)
+
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
+    assert debit.rows() > 0
+    assert debit.allow("ip:0", 60, NOW).remaining < 60
+    debit.close()
+
+
+_CALLER = """
+import sys
+from pathlib import Path
+from random import Random
+from quota.bursts.limiter import BurstLimiter
+from quota.store.lmdb_file import damage_of
+from tests.proof.tools import small
+limiter = BurstLimiter(Path(sys.argv[1]), memory=Path(sys.argv[1]))
+print(flush=True)
+number = 0
+while True:
+    number += 1
+    limiter.allow(f"ip:{number % 1000}", 60, 1.8e9 + number / 100)
+    limiter.day(f"ip:{number % 1000}", 9, 1.8e9 + number / 100)
+"""
+
+
+def test_callers_cannot_be_read_from_the_file(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
+    debit.allow("192.0.2.77", 60, NOW)
+    debit.close()
+
+    (place,) = tmp_path.glob("societes-debit-*")
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    assert b"192.0.2.77" not in (place / "debit.lmdb").read_bytes()
+
+
+def test_the_memory_of_a_state_folder_that_is_gone_is_given_back(tmp_path: Path) -> None:
+    for name in ("gone", "kept"):
+        BurstLimiter(tmp_path / name, memory=tmp_path).close()
+    (tmp_path / "gone").rmdir()
+
+    BurstLimiter(tmp_path / "new", memory=tmp_path).close()
+
+    places = tmp_path.glob("societes-debit-*/state")
+    assert {place.read_text(encoding="utf-8") for place in places} == {
+        str(tmp_path / "kept"),
+        str(tmp_path / "new"),
+    }
+
+
+def test_without_memory_the_file_lies_in_the_state_folder_for_this_boot(tmp_path: Path) -> None:
+    debit = BurstLimiter(tmp_path, memory=tmp_path / "no such folder")
+    debit.close()
+
+    (place,) = list(tmp_path.iterdir())
+    assert place.name.startswith("debit-")
+    assert (place / "debit.lmdb").exists()
+
+
+def test_a_place_that_is_not_ours_is_not_used(tmp_path: Path) -> None:
+    first = BurstLimiter(tmp_path / "state", memory=tmp_path)
+    first.close()
+    (place,) = list(tmp_path.glob("societes-debit-*"))
+    for path in place.iterdir():
+        path.unlink()
+    place.rmdir()
+    (tmp_path / "theirs").mkdir()
+    place.symlink_to(tmp_path / "theirs")
+
+    BurstLimiter(tmp_path / "state", memory=tmp_path).close()
+
+    assert not list((tmp_path / "theirs").iterdir())
+    assert list((tmp_path / "state").glob("debit-*/debit.lmdb"))
+
+
+def test_a_place_of_another_user_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    BurstLimiter(tmp_path / "state", memory=tmp_path).close()
+    (ours,) = list(tmp_path.glob("societes-debit-*"))
+    other = os.getuid() + 1
+    monkeypatch.setattr("os.getuid", lambda: other)
+    theirs = tmp_path / ours.name.replace(f"-{other - 1}-", f"-{other}-")
+    theirs.mkdir(mode=0o777)
+
+    BurstLimiter(tmp_path / "state", memory=tmp_path).close()
+
+    assert not list(theirs.iterdir())
+    assert list((tmp_path / "state").glob("debit-*/debit.lmdb"))
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+
+    with pytest.raises(OSError, match="file"):
+        BurstLimiter(tmp_path / "file", memory=tmp_path / "none")

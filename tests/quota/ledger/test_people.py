@@ -1,0 +1,208 @@
+"""People of an organisation, their sessions, the last use of keys."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from quota.accounts import Account
+from quota.errors import NotAllowedError, UnknownError
+from quota.ledger import passwords, people
+from quota.ledger.people import Person
+from quota.plans import load
+from quota.purchase import Purchase
+from quota.redis.store import RedisStore
+from quota.store.lmdb_store import LmdbStore
+from tests.quota.command import Command
+from tests.quota.dict_store import DictRows, DictStore
+from tests.quota.servers import KINDS, running
+
+PLANS = load()
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SOON = NOW + timedelta(days=1)
+
+
+@pytest.fixture
+def store() -> DictStore:
+    return DictStore()
+
+
+def signed_up(store: DictStore, email: str = "zoé@exemple.fr") -> Person:
+    assert store.accounts.sign_up("Żabka", email, "hash", PLANS, NOW).result()
+    person = store.accounts.person_by_email(email).result()
+    assert person
+    return person
+
+
+def test_a_sign_up_makes_a_free_organisation_and_its_person(store: DictStore) -> None:
+    person = signed_up(store, "  Zoé@Exemple.FR ")
+
+    account = store.accounts.get(person.account).result()
+    assert (account.nom, account.plan, account.outil_api) == ("Żabka", "free", False)
+    assert (person.email, person.password) == ("Zoé@Exemple.FR", "hash")
+    assert store.keys_of(account.id).result() == []
+
+
+@pytest.mark.parametrize("again", ["ZOÉ@exemple.fr", "zoe\u0301@exemple.fr", " zoé@exemple.fr"])
+def test_an_address_is_one_in_any_spelling(store: DictStore, again: str) -> None:
+    person = signed_up(store)
+
+    assert store.accounts.sign_up("Autre", again, "other", PLANS, NOW).result() is False
+    assert store.accounts.person_by_email(again).result() == person
+    assert [account.nom for account in store.accounts.all().result()] == ["Żabka"]
+
+
+def test_a_sign_up_of_a_known_address_writes_as_well() -> None:
+    """Its commit takes as long as that of a new address"""
+
+    class Counted(DictRows):
+        written = 0
+
+        def put(self, key: bytes, value: bytes, /) -> None:
+            self.written += 1
+            super().put(key, value)
+
+    rows = Counted()
+    account = Account("a_1", "", "free", False, (), "2026-11-21")
+    person = Person("p_1", "a@b.fr", "a_1", "hash", "2026-11-21")
+    assert people.sign_up(rows, account, person, PLANS)
+    before, kept = rows.written, dict(rows.rows)
+
+    assert not people.sign_up(rows, account, person, PLANS)
+
+    assert rows.written > before
+    assert rows.rows == kept
+
+
+def test_a_session_lasts_until_it_ends(store: DictStore) -> None:
+    person = signed_up(store)
+    store.accounts.open_session(person.id, b"token", NOW, SOON).result()
+
+    def inside(token: bytes, now: datetime, who: str = person.id) -> bool:
+        return store.accounts.in_session(who, token, now).result() == person
+
+    assert inside(b"token", SOON - timedelta(seconds=1))
+    assert not inside(b"token", SOON)
+    assert not inside(b"other", NOW)
+    assert not inside(b"token", NOW, "p_other")
+    store.accounts.close_session(person.id, b"token").result()
+    store.accounts.close_session(person.id, b"token").result()
+    assert not inside(b"token", NOW)
+
+
+def test_another_password_ends_every_session_of_that_person_and_of_nobody_else(
+    store: DictStore,
+) -> None:
+    person, other = signed_up(store), signed_up(store, "autre@exemple.fr")
+    for who in (person, other):
+        store.accounts.open_session(who.id, b"token", NOW, SOON).result()
+
+    changed = store.accounts.set_password(person.id, "new hash").result()
+
+    assert changed.password == "new hash"
+    assert store.accounts.in_session(person.id, b"token", NOW).result() is None
+    assert store.accounts.in_session(other.id, b"token", NOW).result() == other
+
+
+def test_sessions_that_are_over_are_dropped_by_the_next_one(store: DictStore) -> None:
+    person = signed_up(store)
+    for number in range(3):
+        store.accounts.open_session(person.id, b"%d" % number, NOW, SOON).result()
+    rows: DictRows = store._file  # type: ignore[assignment]
+
+    store.accounts.open_session(person.id, b"x", SOON, SOON + timedelta(days=1)).result()
+
+    assert sum(key.startswith(b"s/") for key in rows.rows) == 1
+
+
+def test_neither_a_token_nor_an_address_is_a_key_of_the_store(store: DictStore) -> None:
+    person = signed_up(store)
+    store.accounts.open_session(person.id, b"token-of-a-cookie", NOW, SOON).result()
+    rows: DictRows = store._file  # type: ignore[assignment]
+
+    assert not [key for key in rows.rows if b"token-of" in key or b"exemple" in key]
+
+
+def test_a_person_is_added_once_and_to_an_account_that_exists(store: DictStore) -> None:
+    person = signed_up(store)
+
+    store.accounts.add_person(person.account, "bob@exemple.fr", "hash", NOW).result()
+
+    found = [one.email for one in store.accounts.people_of(person.account).result()]
+    assert found == ["bob@exemple.fr", "zoé@exemple.fr"]
+    with pytest.raises(NotAllowedError, match=r"BOB@exemple\.fr is in use"):
+        store.accounts.add_person(person.account, "BOB@exemple.fr", "hash", NOW).result()
+    with pytest.raises(UnknownError, match="a_0"):
+        store.accounts.add_person("a_0", "new@exemple.fr", "hash", NOW).result()
+    with pytest.raises(UnknownError, match="p_0"):
+        store.accounts.set_password("p_0", "hash").result()
+
+
+def test_the_last_day_of_a_key_only_moves_on(store: DictStore) -> None:
+    person = signed_up(store)
+    key, text = store.accounts.create_key(person.account, PLANS, NOW).result()
+
+    assert store.accounts.last_used([key.id]).result() == {}
+    for day in (NOW, NOW + timedelta(days=2), NOW + timedelta(days=1)):
+        store.accounts.note_key_use(text, day.date()).result()
+    store.accounts.note_key_use("soc_live_nobody", NOW.date()).result()
+
+    assert store.accounts.last_used([key.id, "k_0"]).result() == {key.id: "2026-11-23"}
+
+
+def test_a_record_is_charged_in_this_month_or_not(store: DictStore) -> None:
+    """D9"""
+    account = signed_up(store).account
+    store.take_and_charge(Purchase(account, 5, "EE/1", 5, 250), NOW).result()
+
+    assert store.is_charged(account, "EE/1", NOW).result()
+    assert not store.is_charged(account, "EE/2", NOW).result()
+    assert not store.is_charged(account, "EE/1", NOW + timedelta(days=31)).result()
+
+
+def test_the_operator_adds_people_and_replaces_a_lost_password(
+    quota: Command, account: str
+) -> None:
+    added = quota.json("person", "add", account, "zoé@exemple.fr")
+    replaced = quota.json("person", "password", "ZOÉ@exemple.fr")
+    listed = quota.json("person", "list", account)
+
+    assert list(replaced) == ["account", "person", "email", "created", "password"]
+    assert [one["person"] for one in listed] == [added["person"]]
+    assert "password" not in listed[0]
+    store = LmdbStore(quota.state)
+    person = store.accounts.person_by_email("zoé@exemple.fr").result()
+    store.close()
+    assert person
+    assert passwords.is_right(replaced["password"], person.password)
+    assert not passwords.is_right(added["password"], person.password)
+
+
+def test_a_command_about_nobody_says_what_to_do(quota: Command, account: str) -> None:
+    told = quota.fails("person", "password", "absent@exemple.fr", code=1)
+
+    assert "nobody has the address 'absent@exemple.fr'; `person list ACCOUNT`" in told
+    quota.json("person", "add", account, "a@exemple.fr")
+    assert "A@exemple.fr is in use" in quota.fails("person", "add", account, "A@exemple.fr", code=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None:
+    with running(kind) as server:
+        store = RedisStore(server.url)
+        kept = store.accounts
+        signed_up = kept.sign_up("Żabka", "zoé@exemple.fr", "hash", PLANS, NOW)
+        assert signed_up.result(10)
+        assert not kept.sign_up("Autre", "ZOÉ@exemple.fr", "hash", PLANS, NOW).result(10)
+        person = kept.person_by_email("zoé@exemple.fr").result()
+        assert person
+        key, text = store.accounts.create_key(person.account, PLANS, NOW).result(10)
+        kept.note_key_use(text, NOW.date()).result(10)
+        kept.open_session(person.id, b"token", NOW, SOON).result(10)
+
+        assert kept.last_used([key.id]).result() == {key.id: "2026-11-21"}
+        assert kept.in_session(person.id, b"token", NOW).result() == person
+        assert not store.is_charged(person.account, "EE/1", NOW).result()
+        kept.set_password(person.id, "new").result(10)
+        assert kept.in_session(person.id, b"token", NOW).result() is None
+        assert [one.password for one in kept.people_of(person.account).result()] == ["new"]
+        store.close()

@@ -1,0 +1,253 @@
+"""The store over a real LMDB file: the state machine, and the faults of files."""
+
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import lmdb
+import pytest
+
+from quota import keys
+from quota.errors import NotAllowedError, StoreUnavailable, UnknownError, WrongStoreError
+from quota.purchase import Purchase
+from quota.results import Reservation
+from quota.store.lmdb_file import FILE
+from quota.store.lmdb_store import LmdbStore
+from quota.store.write_lock import WriteLock
+from tests.quota.machine import StoreAgainstModel
+from tests.quota.small import NOON, PLANS
+
+
+class LmdbStoreAgainstModel(StoreAgainstModel):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.lmdb = self.store = LmdbStore(Path(self.folder.name))
+
+    def rows(self) -> list[tuple[bytes, bytes]]:
+        return self.lmdb._file.read(lambda txn: list(txn.scan(b"")))
+
+    def teardown(self) -> None:
+        super().teardown()
+        self.folder.cleanup()
+
+
+TestLmdbStore = LmdbStoreAgainstModel.TestCase
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[LmdbStore]:
+    opened = LmdbStore(tmp_path)
+    yield opened
+    opened.close()
+
+
+def test_what_was_promised_is_there_after_it_was_opened_again(tmp_path: Path) -> None:
+    store = LmdbStore(tmp_path)
+    account = store.accounts.create("data", PLANS, NOON, nom="Société Générale", api_tool=True)
+    _, text = store.accounts.create_key(account.result().id, PLANS, NOON).result()
+    store.take(account.result().id, 9, NOON).result()
+    store.close()
+
+    again = LmdbStore(tmp_path)
+
+    assert again.identify(text).result() == account.result()
+    assert again.usage(account.result().id, PLANS["data"], NOON).result().calls.used == 1
+    again.close()
+
+
+def test_a_call_that_could_not_be_written_in_time_is_not_counted_later(
+    store: LmdbStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process is stopped in the middle of a write"""
+    monkeypatch.setattr("quota.store.future.PATIENCE_S", 0.05)
+
+    async def ask() -> None:
+        await store.take("a_", 9, NOON)
+
+    with closing(WriteLock(tmp_path / FILE)) as stopped:
+        with stopped.held(), pytest.raises(StoreUnavailable, match="nothing was counted"):
+            asyncio.run(ask())
+        after = store.take("a_", 9, NOON).result(10)
+
+    assert after.used == 1
+
+
+def test_what_was_asked_for_before_close_is_done(store: LmdbStore) -> None:
+    futures = [store.take("a_", 1_000, NOON) for _ in range(1_000)]
+    store.close()
+
+    assert [future.result().used for future in futures] == list(range(1, 1_001))
+
+
+def test_a_closed_store_refuses(store: LmdbStore) -> None:
+    store.close()
+
+    assert isinstance(store.take("a_", 1, NOON).exception(), StoreUnavailable)
+    with pytest.raises(StoreUnavailable):
+        store.identify(keys.make(lambda below: 0)).result()
+
+
+def test_nothing_of_a_key_is_on_disk_but_its_digest_and_last_four(tmp_path: Path) -> None:
+    """A11"""
+    store = LmdbStore(tmp_path)
+    account = store.accounts.create("free", PLANS, NOON).result().id
+    _, text = store.accounts.create_key(account, PLANS, NOON).result()
+    store.identify(text).result()
+    store.close()
+    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+    assert keys.digest(text) in stored
+    assert f'"last4":"{text[-4:]}"'.encode() in stored
+    for start in range(len(text) - 8):
+        assert text[start : start + 9].encode() not in stored.replace(b"soc_live_", b"")
+
+
+def test_only_its_owner_can_read_the_store(tmp_path: Path) -> None:
+    LmdbStore(tmp_path / "state").close()
+
+    assert (tmp_path / "state").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "state" / FILE).stat().st_mode & 0o077 == 0
+
+
+def test_a_revoked_key_is_nobody_and_the_others_stay(store: LmdbStore) -> None:
+    """§5 rule 6, A4"""
+    account = store.accounts.create("data", PLANS, NOON).result()
+    (first, one), (_, two) = (
+        store.accounts.create_key(account.id, PLANS, NOON).result() for _ in "ab"
+    )
+
+    ended = store.accounts.revoke_key(first.id, NOON + timedelta(days=1)).result()
+    again = store.accounts.revoke_key(first.id, NOON + timedelta(days=2)).result()
+
+    assert store.identify(one).result() is None
+    assert store.identify(two).result() == account
+    assert ended.revoked == again.revoked == "2026-11-22T12:00:00+00:00"
+    assert [key.revoked is None for key in store.keys_of(account.id).result()] in (
+        [True, False],
+        [False, True],
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "cap"), [("free", 1), ("data", 3), ("corporate", 10), ("integral", 20)]
+)
+def test_a_plan_has_so_many_active_keys(store: LmdbStore, plan: str, cap: int) -> None:
+    """§8.1, A9"""
+    account = store.accounts.create(plan, PLANS, NOON).result().id
+    made = [store.accounts.create_key(account, PLANS, NOON).result()[0] for _ in range(cap)]
+
+    refused = store.accounts.create_key(account, PLANS, NOON).exception()
+    store.accounts.revoke_key(made[0].id, NOON).result()
+
+    assert isinstance(refused, NotAllowedError)
+    assert f"key revoke {min(made, key=lambda key: key.id).id}" in str(refused)
+    assert (
+        store.accounts.create_key(account, PLANS, NOON, label="après").result()[0].label == "après"
+    )
+
+
+def test_keys_go_on_when_the_plan_is_lowered(store: LmdbStore) -> None:
+    """A9"""
+    account = store.accounts.create("data", PLANS, NOON, api_tool=True).result().id
+    texts = [store.accounts.create_key(account, PLANS, NOON).result()[1] for _ in range(3)]
+
+    lowered = store.accounts.set_plan(account, "free", PLANS).result()
+
+    assert [store.identify(text).result() for text in texts] == [lowered] * 3
+    assert isinstance(store.accounts.create_key(account, PLANS, NOON).exception(), NotAllowedError)
+
+
+def test_a_plan_of_nobody_is_refused(store: LmdbStore) -> None:
+    account = store.accounts.create("free", PLANS, NOON).result().id
+
+    for plan in ("visiteur", "platine"):
+        assert isinstance(store.accounts.create(plan, PLANS, NOON).exception(), UnknownError)
+        assert isinstance(store.accounts.set_plan(account, plan, PLANS).exception(), UnknownError)
+    tool = store.accounts.set_plan(account, "free", PLANS, api_tool=True).exception()
+    assert isinstance(tool, NotAllowedError)
+    assert "--api-tool" in str(tool)
+
+
+def test_what_does_not_exist_is_named(store: LmdbStore) -> None:
+    with pytest.raises(UnknownError, match="a_nobody"):
+        store.accounts.get("a_nobody").result()
+    assert "a_nobody" in str(store.accounts.create_key("a_nobody", PLANS, NOON).exception())
+    assert "a_nobody" in str(store.accounts.set_plan("a_nobody", "free", PLANS).exception())
+    assert "k_none" in str(store.accounts.revoke_key("k_none", NOON).exception())
+
+
+def test_accounts_are_listed_the_oldest_first(store: LmdbStore) -> None:
+    made = [
+        store.accounts.create(
+            "carte", PLANS, NOON - timedelta(days=n), modules=("bourse",)
+        ).result()
+        for n in range(5)
+    ]
+
+    assert store.accounts.all().result() == made[::-1]
+    assert made[0].modules == ("bourse",)
+    changed = store.accounts.set_plan(
+        made[0].id, "carte", PLANS, modules=("bilans", "bourse")
+    ).result()
+    assert changed.modules == ("bilans", "bourse")
+
+
+def test_a_time_without_a_zone_is_refused_where_it_is_given(store: LmdbStore) -> None:
+    with pytest.raises(ValueError, match="no time zone"):
+        store.take("a_", 1, NOON.replace(tzinfo=None))
+
+
+def test_a_store_of_another_format_is_refused(tmp_path: Path) -> None:
+    with lmdb.open(str(tmp_path / FILE), subdir=False) as env, env.begin(write=True) as txn:
+        txn.put(b"format", b"2")
+
+    with pytest.raises(WrongStoreError, match="format 2, this code reads 1"):
+        LmdbStore(tmp_path)
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"Orl\xc3\xa9ans" * 10_000)
+
+    with pytest.raises(StoreUnavailable, match=FILE):
+        LmdbStore(tmp_path)
+
+
+def test_every_byte_of_a_store(store: LmdbStore) -> None:
+    """quota/README.md, Rows"""
+    account = store.accounts.create(
+        "carte", PLANS, NOON, nom="Żabka", api_tool=True, modules=["bourse"]
+    ).result().id  # fmt: skip
+    key, text = store.accounts.create_key(account, PLANS, NOON, label="é").result()
+    store.accounts.add_credits(account, 1_000).result()
+    store.take_and_charge(Purchase(account, 9, "UK/00944111", 5, 3), NOON).result()
+    done, held = (store.reserve(account, 9, 2, timedelta(hours=1), NOON).result() for _ in range(2))
+    assert isinstance(done, Reservation)
+    assert isinstance(held, Reservation)
+    store.commit(done, NOON).result()
+    store.compact("2026-01")
+    a, digest = account.encode(), keys.digest(text)
+
+    rows = store._file.read(lambda txn: list(txn.scan(b"")))
+
+    assert dict(rows) == {
+        b"format": b"1",
+        b"floor": b"2026-01",
+        b"a/" + a: '{"id":"%s","nom":"Żabka","plan":"carte","outil_api":true,"modules":["bourse"],'
+        '"created":"2026-11-21T12:00:00+00:00"}'.replace("%s", account).encode(),
+        b"k/" + digest: (
+            f'{{"id":"{key.id}","account":"{account}","last4":"{text[-4:]}","label":"é",'
+            '"created":"2026-11-21T12:00:00+00:00","revoked":null}'
+        ).encode(),
+        b"i/" + key.id.encode(): digest,
+        b"o/" + a + b"/" + key.id.encode(): digest,
+        b"p/" + a: bytes.fromhex("00000000000003e8" "0000000000000002"),
+        b"r/" + a + b"/" + held.id.encode(): bytes.fromhex("000001a1fe313480") + b"2026-11",
+        b"d/2026-11-21/" + a: bytes.fromhex("0000000000000001"),
+        b"e/2026-11/" + a: bytes.fromhex("0000000000000001"),
+        b"g/2026-11/" + a: bytes.fromhex("0000000000000003"),
+        b"c/2026-11/" + a + b"/UK/00944111": bytes.fromhex("0000000000000003" "0000000000000002"),
+    }  # fmt: skip

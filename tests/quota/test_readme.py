@@ -1,0 +1,42 @@
+"""The operator's manual: its commands run, and its table has every kind of row."""
+
+import re
+import shlex
+from pathlib import Path
+
+from quota.ledger import row_format
+from tests.quota.command import Command
+
+README = (Path(__file__).parents[2] / "quota" / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path: Path) -> None:
+    lines = re.findall(r"^python -m quota --state state (.+)$", README, re.MULTILINE)
+    ids: dict[str, str] = {}
+    for line in lines:
+        for example, real in ids.items():
+            line = line.replace(example, real)
+        words = shlex.split(line, comments=True)
+        if words[0] == "backup":
+            words[1] = str(tmp_path / words[1])
+
+        printed = quota.json(*words)
+
+        if words[:2] == ["account", "create"]:
+            ids["a_kwQwnnTrk7Fi"] = printed["account"]
+        if words[:2] == ["key", "create"]:
+            ids["k_OZODlAYFNuEI"] = printed["key_id"]
+
+    assert len(lines) == 13
+
+
+def test_the_manual_has_every_kind_of_row() -> None:
+    table = README.partition("## Rows")[2]
+    written = set(re.findall(r"`([a-z]/|format|floor)", table))
+
+    kinds = {
+        value.decode()
+        for name, value in vars(row_format).items()
+        if isinstance(value, bytes) and name != "VERSION"
+    }
+    assert written == kinds

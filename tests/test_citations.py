@@ -1,0 +1,158 @@
+"""Every path, decision, section and rule that a document, a docstring or a comment cites exists.
+
+The forms that are read: `serve/http/app.py`, `serve.http.app`, `FORMAT.md`, "decision 029",
+"§8.1" of the specification, "FORMAT.md §10", and rules as "B19" (seeds/spec/contract.md) or "X3"
+(seeds/spec/extensions.md). A section of another standard follows its name: "RFC 9110 §12.5.1".
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests import ROOT
+from tests.prose import DOCUMENTS, FOLDERS, ROOMS, SPECIFICATION, expect_none, modules, name, prose
+
+_ROOTS: Final = "|".join((*FOLDERS, r"\.ci"))
+_PATH: Final = re.compile(rf"(?<![\w/.<{{~-])(?:{_ROOTS})/[\w./*-]*[\w*]")
+_FILE: Final = re.compile(r"(?<![\w/.*<>{}-])[\w-]+\.(?:py|md|lua|lock)\b")
+_MODULE: Final = re.compile(rf"(?<![\w/.@-])(?:{'|'.join(FOLDERS)})(?:\.\w+)+(?![\w/]|\.\w)")
+_DECISION: Final = re.compile(r"\b(?:[Dd]ecisions?|ADRs?)\s+(0\d\d)\b")
+_RULE: Final = re.compile(r"(?<![\w§.-])([A-G]\d{1,2}|X\d{1,2})(?!\w|\.\d)")
+_SECTION: Final = re.compile(r"§\s?(\d+(?:\.\d+)*)")
+# Standards that are cited by section, and our own format: the sections that follow are theirs.
+_ELSEWHERE: Final = re.compile(
+    r"(RFC \d+|Fetch|OpenAPI|JSON-RPC 2\.0|FORMAT\.md)\s+((?:§\s?\d+(?:\.\d+)*(?:,\s)?)+)"
+)
+_FORMAT: Final = ROOT / "shards" / "FORMAT.md"
+
+SOURCES: Final = [*DOCUMENTS, *modules(*FOLDERS)]
+# Rules of the contract, A1 to G11.
+RULES: Final = 98
+# Names of data files that read like modules.
+DATA_FILES: Final = frozenset({"quota.lmdb"})
+
+
+def test_every_path_that_is_cited_exists() -> None:
+    files = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*")}
+    files |= {path.name for path in ROOT.iterdir()}
+
+    expect_none(
+        (name(source), path)
+        for source in SOURCES
+        for path in _PATH.findall(prose(source))
+        if not _exists(path)
+    )
+    expect_none(
+        (name(source), file)
+        for source in SOURCES
+        for file in _FILE.findall(prose(source))
+        if file not in files
+    )
+
+
+def test_every_module_that_is_cited_exists() -> None:
+    expect_none(
+        (name(source), dotted)
+        for source in SOURCES
+        for dotted in _MODULE.findall(prose(source))
+        if dotted not in DATA_FILES and not _is_defined(dotted)
+    )
+
+
+def test_every_decision_that_is_cited_is_written_down_once() -> None:
+    written = [
+        number
+        for room in ROOMS
+        for number in re.findall(r"^## (0\d\d) ", _text(ROOT / room / "DECISIONS.md"), re.MULTILINE)
+    ]
+
+    expect_none((number,) for number in set(written) if written.count(number) > 1)
+    expect_none(_cited(_DECISION, known=written))
+
+
+def test_every_rule_that_is_cited_is_in_the_contract_or_the_extensions() -> None:
+    contract = re.findall(r"^\| ([A-G]\d+) \|", _text(SPECIFICATION / "contract.md"), re.MULTILINE)
+    extensions = re.findall(r"^## (X\d+) ", _text(SPECIFICATION / "extensions.md"), re.MULTILINE)
+
+    assert len(contract) == RULES
+    expect_none(_cited(_RULE, known=[*contract, *extensions]))
+
+
+def test_every_section_that_is_cited_is_in_the_specification() -> None:
+    text = _text(SPECIFICATION / "company-database-api.md")
+    sections = re.findall(r"^##+ (\d(?:\.\d)?)\.? ", text, re.MULTILINE)
+
+    expect_none(_cited(_SECTION, known=sections, without=_ELSEWHERE))
+
+
+def test_every_section_of_the_format_that_is_cited_is_there() -> None:
+    sections = set(re.findall(r"^##+ (\d+(?:\.\d+)?)\.? ", _text(_FORMAT), re.MULTILINE))
+
+    expect_none(
+        (name(source), section)
+        for source in SOURCES
+        for standard, listed in _ELSEWHERE.findall(prose(source))
+        for section in _SECTION.findall(listed)
+        if standard == "FORMAT.md" and section not in sections
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "sections"),
+    [
+        ("(contract B10, §8.1)", ["B10"], ["8.1"]),
+        ("RFC 9110 §15.5.9, §15.6; RFC 6585 §4 and § 8.2 rule 4", [], ["8.2"]),
+        ("E1–E3, UTF8, B2B, 3C9, X12.", ["E1", "E3", "X12"], []),
+    ],
+)
+def test_citations_are_told_from_what_looks_like_them(
+    text: str, rules: list[str], sections: list[str]
+) -> None:
+    assert _RULE.findall(text) == rules
+    assert _SECTION.findall(_ELSEWHERE.sub("", text)) == sections
+
+
+def _cited(
+    form: re.Pattern[str], known: Collection[str], without: re.Pattern[str] | None = None
+) -> Iterator[tuple[str, str]]:
+    """The citations of this form, by source, whose number is not known."""
+    for source in SOURCES:
+        text = without.sub("", prose(source)) if without else prose(source)
+        for number in form.findall(text):
+            if number not in known:
+                yield name(source), number
+
+
+def _exists(path: str) -> bool:
+    """`tests/judges/*.lock` and `shards/codec/record` (a module) exist too."""
+    if "*" in path:
+        return any(True for _ in ROOT.glob(path))
+    return (ROOT / path).exists() or (ROOT / f"{path}.py").exists()
+
+
+def _is_defined(dotted: str) -> bool:
+    """True for a package, a module and a name at the top of a module."""
+    parts = dotted.split(".")
+    folder = ROOT / parts[0]
+    for depth, part in enumerate(parts[1:], 1):
+        if (folder / part).is_dir():
+            folder = folder / part
+        elif (file := folder / f"{part}.py").exists():
+            rest = parts[depth + 1 :]
+            return not rest or _mentions(file, rest[0])
+        else:
+            return depth == len(parts) - 1 and _mentions(folder / "__init__.py", part)
+    return True
+
+
+def _mentions(module: Path, word: str) -> bool:
+    return (
+        re.search(rf"^(?:def|class|async def)? ?{word}\b", _text(module), re.MULTILINE) is not None
+    )
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""

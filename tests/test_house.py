@@ -1,0 +1,94 @@
+"""The rules of ARCHITECTURE.md that no linter knows: sizes of folders, names, opening lines."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests import ROOT
+from tests.prose import DOCUMENTS, FOLDERS, ROOMS, expect_none, modules, name, tree
+
+# As many as one sees at once. The pages and the workbook are one subject each, so they have more.
+MOST_IN_A_FOLDER: Final = 14
+LARGER_FOLDERS: Final = {"serve/website": 19, "serve/export/workbook": 19}
+
+LONGEST_LINE: Final = 120
+LONGEST_DOCUMENTS: Final = {"README.md": 150, "ARCHITECTURE.md": 250}
+
+# A first line names a thing or commands; a clause without a noun makes a riddle of it.
+RIDDLES: Final = frozenset({"how", "that", "what", "where", "which", "who", "whose", "why"})
+
+PACKAGES: Final = [path.parent for path in modules(*ROOMS) if path.name == "__init__.py"]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=name)
+def test_a_folder_holds_few_modules_and_folders(package: Path) -> None:
+    found = [
+        path.name
+        for path in sorted(package.iterdir())
+        if (path.suffix == ".py" and path.name != "__init__.py")
+        or (path.is_dir() and (path / "__init__.py").exists())
+    ]
+
+    assert len(found) <= LARGER_FOLDERS.get(name(package), MOST_IN_A_FOLDER), found
+
+
+def test_every_folder_with_modules_is_a_package() -> None:
+    folders = {path.parent for path in modules(*FOLDERS)}
+
+    expect_none((name(f),) for f in sorted(folders) if not (f / "__init__.py").exists())
+
+
+def test_a_package_says_what_it_holds() -> None:
+    """In three lines or more: what is here, and in what order to read it."""
+    docstrings = {p: ast.get_docstring(tree(p / "__init__.py")) or "" for p in PACKAGES}
+
+    expect_none((name(p), d) for p, d in docstrings.items() if len(d.splitlines()) < 3)
+
+
+def test_a_module_opens_with_a_noun_or_an_imperative() -> None:
+    expect_none(
+        (name(path), opening)
+        for path in modules(*FOLDERS)
+        if path.stat().st_size
+        for opening in [(ast.get_docstring(tree(path)) or "no docstring").split(".")[0]]
+        if opening.split()[0].lower().rstrip(",:") in {*RIDDLES, "no"}
+    )
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    places = defaultdict(list)
+    for path in modules(*ROOMS):
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(name(path))
+
+    expect_none((cls, *paths) for cls, paths in places.items() if len(paths) > 1)
+
+
+def test_no_mark_of_unfinished_work_is_left() -> None:
+    marks = ("TO" + "DO", "FIX" + "ME", "# MER" + "GED")
+
+    expect_none(
+        (name(path), mark)
+        for path in (*modules(*FOLDERS), *DOCUMENTS)
+        for mark in marks
+        if mark in path.read_text(encoding="utf-8")
+    )
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_no_line_of_a_document_is_too_long(document: Path) -> None:
+    """The specification in seeds/spec is exempt: it is a copy, kept as it was given."""
+    lines = document.read_text(encoding="utf-8").splitlines()
+
+    expect_none((number, line) for number, line in enumerate(lines, 1) if len(line) > LONGEST_LINE)
+
+
+@pytest.mark.parametrize("document", LONGEST_DOCUMENTS)
+def test_a_document_that_everybody_reads_is_short(document: str) -> None:
+    length = len((ROOT / document).read_text(encoding="utf-8").splitlines())
+
+    assert length <= LONGEST_DOCUMENTS[document]

@@ -1,0 +1,211 @@
+"""The wheel, built, installed into an empty environment and used from another folder.
+
+In CI pip installs the dependencies from requirements-serve.lock, hashes included, so a dependency
+that the wheel does not declare is missed. Elsewhere a `.pth` file lends the environment the
+libraries of this one, because a developer's machine may be offline; the rooms themselves always
+come from the wheel, which `test_every_room_is_imported_from_the_wheel` proves.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import pytest
+
+from tests import ROOT
+from tests.serve.processes import ask, line_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+ROOMS: Final = ("pipeline", "quota", "serve", "shards")
+# What a person reads, or an administrator copies: no command opens it.
+NOT_INSTALLED: Final = ("*.md", "deploy/*", "screenshots/*")
+INSTALLED_NOTICES: Final = PurePosixPath("serve/docs/viewer/vendor/README.md")
+_SKIPPED: Final = shutil.ignore_patterns("__pycache__", "raw", "spec")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of a fresh copy: an old `build/` of the checkout would put old modules into it."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for room in (*ROOMS, "seeds"):
+        shutil.copytree(ROOT / room, source / room, ignore=_SKIPPED)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+
+    _run([sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet",
+          "--wheel-dir", str(target), str(source)], target)  # fmt: skip
+    (built,) = target.glob("societes-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` folder of an environment that holds what a host of the API installs."""
+    folder = tmp_path_factory.mktemp("host")
+    binaries = _environment(folder)
+    if os.environ.get("CI"):
+        locked = ("--require-hashes", "--requirement", str(ROOT / "requirements-serve.lock"))
+        _install(binaries, *locked)
+    else:
+        _lend_libraries(folder)
+    _install(binaries, "--no-deps", "--no-index", str(wheel))
+    return binaries
+
+
+@pytest.fixture(scope="module")
+def batch_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the libraries of the extra `pipeline`, which are always lent."""
+    folder = tmp_path_factory.mktemp("batch")
+    binaries = _environment(folder)
+    _lend_libraries(folder)
+    _install(binaries, "--no-deps", "--no-index", str(wheel))
+    return binaries
+
+
+def test_the_wheel_holds_every_module_and_every_file_that_a_command_opens(wheel: Path) -> None:
+    files = {
+        path.relative_to(ROOT)
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    } | {path.relative_to(ROOT) for path in (ROOT / "seeds").glob("*.csv")}
+    expected = {
+        path.as_posix()
+        for path in files
+        if path == Path(INSTALLED_NOTICES) or not any(path.match(other) for other in NOT_INSTALLED)
+    }
+
+    with zipfile.ZipFile(wheel) as archive:
+        packed = set(archive.namelist())
+
+    assert expected - packed == set()
+    assert {name for name in packed if name.startswith("seeds/raw")} == set()
+
+
+def test_every_room_is_imported_from_the_wheel(environment: Path, tmp_path: Path) -> None:
+    rooms = "pipeline, quota, seeds, serve, shards"
+    program = f"import {rooms}; print(*(room.__file__ for room in ({rooms})))"
+
+    files = _run([str(environment / "python"), "-c", program], tmp_path).split()
+
+    assert len(files) == 5
+    assert all(Path(file).is_relative_to(environment.parent) for file in files)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_is_a_command_and_a_module_that_runs(
+    room: str, environment: Path, batch_environment: Path, tmp_path: Path
+) -> None:
+    binaries = batch_environment if room == "pipeline" else environment
+
+    command = _run([str(binaries / f"societes-{room}"), "--help"], tmp_path)
+    module = _run([str(binaries / "python"), "-m", room, "--help"], tmp_path)
+
+    assert command == module
+    assert command.startswith(f"usage: python -m {room} ")
+
+
+def test_an_installed_project_builds_serves_charges_and_exports(
+    environment: Path, batch_environment: Path, tmp_path: Path
+) -> None:
+    """Companies are made and built, then verified, served to a key, shown as pages, exported."""
+    pipeline = str(batch_environment / "societes-pipeline")
+    quota = [str(environment / "societes-quota"), "--state", "state"]
+    _run(
+        [
+            pipeline,
+            *["synth", "--companies", "2000", "--seed", "1", "--comptes", "0.1", "--out", "input"],
+        ],
+        tmp_path,
+    )
+    _run([pipeline, *["build", "--input", "input", "--out", "data"]], tmp_path)
+
+    _run([str(environment / "societes-shards"), "verify", "data"], tmp_path)
+    account = json.loads(
+        _run([*quota, *["account", "create", "--plan", "marches", "--json"]], tmp_path)
+    )
+    made = json.loads(_run([*quota, "key", "create", account["account"], "--json"], tmp_path))
+    headers = {"Authorization": f"Bearer {made['key']}"}
+    with _served(environment / "societes-serve", tmp_path) as address:
+        search = ask(address, "/api/v1/societes?pays=EE&limit=1", headers)
+        workbook = ask(address, "/api/v1/export?pays=EE", headers)
+        texts = {
+            path: ask(address, path)
+            for path in ("/", "/assets", "/docs", "/openapi.json", "/llms.txt", "/healthz")
+        }
+
+    assert search[0] == 200
+    assert json.loads(search[1])["total"] > 0
+    assert (workbook[0], workbook[1][:4]) == (200, b"PK\x03\x04")
+    assert {path: status for path, (status, _) in texts.items()} == {
+        "/": 200, "/assets": 404, "/docs": 200, "/openapi.json": 200, "/llms.txt": 200,
+        "/healthz": 200,
+    }  # fmt: skip
+
+
+def test_the_commands_of_the_wheel_are_those_of_the_rooms() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert sorted(project["scripts"]) == [f"societes-{room}" for room in ROOMS]
+
+
+def _environment(folder: Path) -> Path:
+    venv.create(folder, with_pip=False, symlinks=True)
+    return folder / "bin"
+
+
+def _install(binaries: Path, *arguments: str) -> None:
+    python = str(binaries / "python")
+    _run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *arguments],
+         binaries)  # fmt: skip
+
+
+def _lend_libraries(folder: Path) -> None:
+    """Append our `site-packages` to the path; `.pth` files in there, as of an editable install of
+    the project, are not read."""
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+
+def _run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        command, cwd=folder, env=_variables(), capture_output=True, text=True, check=False,
+        timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@contextmanager
+def _served(command: Path, folder: Path) -> Iterator[str]:
+    flags = ["--data", "data", "--state", "state", "--port", "0"]
+    with subprocess.Popen(
+        [str(command), *flags], cwd=folder, env=_variables(), text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        try:
+            yield line_of(process)
+            process.terminate()
+            assert process.wait(timeout=30) == 0
+        finally:
+            process.kill()
+
+
+def _variables() -> dict[str, str]:
+    """The environment without settings of the server and without a path to this checkout."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("SOCIETES_") and name != "PYTHONPATH"
+    }
