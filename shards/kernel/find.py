@@ -119,7 +119,10 @@ def ascending_place(shard: Shard, place: Int) -> Int:
     step: Int = step_at(shard, 0, place)
     start: Int = shard.steps[0][step]
     stop: Int = shard.steps[0][step + 1]
-    return shard.known - stop + (place - start)
+    found: Int = shard.known - stop + (place - start)
+    if found < 0 or found >= shard.known:
+        damaged()
+    return found
 
 
 def sort_key(shard: Shard, tri: Int, row: Int) -> Real:

@@ -78,6 +78,8 @@ def push(heap: Ints, size: Int, most: Int, value: Int) -> Int:
 def push_row(shard: Shard, tri: Int, heap: Ints, size: Int, most: Int, row: Int) -> Int:
     """Add a row by its place in the order; returns the size of the heap."""
     place: Int = shard.rank[tri][row]
+    if place >= shard.rows:
+        damaged()
     if tri == CA_ASC and place < shard.known:
         # Backwards in `ca_desc` a row stands less than `longest` places from its place in `ca_asc`.
         least: Int = shard.known - place - shard.longest

@@ -4,13 +4,14 @@ Made once for a generation. Every length that a search relies on is compared wit
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec.cells import CellRange
+from shards.codec.cells import Cell, CellRange
 from shards.codec.sort_keys import KEY_OF
 from shards.codec.sparse_index import Even, probe
 from shards.errors import CorruptError
@@ -20,7 +21,8 @@ from shards.kernel.memory import Memory, view
 from shards.query import ORDERS
 from shards.search.reader import Shard
 
-_NO_CODE: Final = "\U0010ffff"  # comes after every code of a sector
+CellCode = tuple[str, str]  # of a sector and of a sub-sector
+_NO_CODE: Final = "\U0010ffff"  # for none: comes after every other code
 
 
 class SearchTable:
@@ -34,58 +36,62 @@ class SearchTable:
         self.isos = sorted(shards)
         self.shards = [shards[iso2] for iso2 in self.isos]
         self.numbers = {iso2: number for number, iso2 in enumerate(self.isos)}
-        self.sectors = _numbered({code for shard in self.shards for code in shard.layout.sectors})
-        self.cells = _numbered(
-            {
-                (cell.secteur or _NO_CODE, cell.sous_secteur or _NO_CODE)
-                for shard in self.shards
-                for cell in shard.layout.cells
-            }
-        )
-        self.groups: dict[str, list[tuple[str, str]]] = {}
-        for cell in self.cells:
-            self.groups.setdefault(cell[1], []).append(cell)
-        self.sets: list[RowSets] = []  # kept: compiled code reads their copies
-        self.record = _table(self)
+        sectors: set[str] = set()
+        cells: set[CellCode] = set()
+        for shard in self.shards:
+            with _whole(shard):
+                sectors.update(shard.layout.sectors)
+                cells.update(map(_code, shard.layout.cells))
+        self.sectors = {code: number for number, code in enumerate(sorted(sectors))}
+        self.cells = {code: number for number, code in enumerate(sorted(cells))}
+        self.groups: dict[str, list[CellCode]] = {}
+        for code in self.cells:
+            self.groups.setdefault(code[1], []).append(code)
+        self._sets = [RowSets(shard) for shard in self.shards]  # compiled code reads their copies
         self._memory = Memory()
+        self.record = self._made()
         self.address = self._memory.place(self.record)
 
+    def _made(self) -> types.Table:
+        made = types.Table()
+        made.shard_count = len(self.shards)
+        made.shards, made.parts = [], []
+        sector_parts = np.full((len(self.shards), len(self.sectors)), -1, np.int64)
+        cell_parts = np.full((len(self.shards), len(self.cells)), -1, np.int64)
+        first_mark = first_cell = 0
+        for number, (shard, sets) in enumerate(zip(self.shards, self._sets, strict=True)):
+            with _whole(shard):
+                found = _shard(shard, sets)
+                found.first_part = len(made.parts)
+                for cell, part in zip(shard.layout.cells, shard.layout.single, strict=True):
+                    cell_parts[number, self.cells[_code(cell)]] = len(made.parts)
+                    made.parts.append(_part(shard, sets, part, cell.with_ca))
+                for sector, part in shard.layout.sectors.items():
+                    sector_parts[number, self.sectors[sector]] = len(made.parts)
+                    made.parts.append(_part(shard, sets, part, part.start))
+                found.sets, found.sets_size = sets.whole()
+            found.first_mark, found.first_cell = first_mark, first_cell
+            first_mark += (shard.rows + 31) >> 5
+            first_cell += found.cell_count
+            made.shards.append(found)
+        made.sector_parts, made.sector_count = view(sector_parts), len(self.sectors)
+        made.cell_parts, made.cell_count = view(cell_parts), len(self.cells)
+        return made
 
-def _numbered(codes: set[Any]) -> dict[Any, int]:
-    return {code: number for number, code in enumerate(sorted(codes))}
+
+def _code(cell: Cell) -> CellCode:
+    return cell.secteur or _NO_CODE, cell.sous_secteur or _NO_CODE
 
 
-def _table(places: SearchTable) -> types.Table:
-    shards = places.shards
-    made = types.Table()
-    made.shards, made.parts = [], []
-    sector_parts = np.full((len(shards), len(places.sectors)), -1, np.int64)
-    cell_parts = np.full((len(shards), len(places.cells)), -1, np.int64)
-    first_mark = first_cell = 0
-    for number, shard in enumerate(shards):
-        sets = RowSets(shard)
-        places.sets.append(sets)
-        found = _shard(shard, sets)
-        found.first_part, found.first_mark, found.first_cell = (
-            len(made.parts),
-            first_mark,
-            first_cell,
-        )
-        first_mark += (shard.rows + 31) >> 5
-        first_cell += found.cell_count
-        made.shards.append(found)
-        for cell, part in zip(shard.layout.cells, shard.layout.single, strict=True):
-            code = places.cells[cell.secteur or _NO_CODE, cell.sous_secteur or _NO_CODE]
-            cell_parts[number, code] = len(made.parts)
-            made.parts.append(_part(shard, sets, part, cell.with_ca))
-        for sector, part in shard.layout.sectors.items():
-            sector_parts[number, places.sectors[sector]] = len(made.parts)
-            made.parts.append(_part(shard, sets, part, part.start))
-        found.sets, found.sets_size = sets.whole()
-    made.shard_count = len(shards)
-    made.sector_parts, made.sector_count = view(sector_parts), len(places.sectors)
-    made.cell_parts, made.cell_count = view(cell_parts), len(places.cells)
-    return made
+@contextmanager
+def _whole(shard: Shard) -> Iterator[None]:
+    """Turn what values of the wrong size or type lead to into CorruptError."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError) as error:
+        raise CorruptError(
+            f"{shard.path}: {error}; run `python -m shards verify`, then build or fetch it again"
+        ) from error
 
 
 class RowSets:

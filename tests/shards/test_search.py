@@ -103,7 +103,7 @@ COSTS: Final[dict[str, Any]] = {
 
 
 @contextmanager
-def _tuned(build: Mapping[tuple[Any, str], Any], costs: Mapping[str, Any]) -> Iterator[None]:
+def tuned(build: Mapping[tuple[Any, str], Any], costs: Mapping[str, Any]) -> Iterator[None]:
     """Thresholds and costs as given: what only large shards do, small ones do, too."""
     with pytest.MonkeyPatch.context() as patch:
         for (module, name), value in build.items():
@@ -126,7 +126,7 @@ def test_search_answers_as_the_oracle_does(
 ) -> None:
     """Compiled and interpreted; and the second engine, with other algorithms."""
     found, asked = case
-    with _tuned(build, costs), World(found) as world:
+    with tuned(build, costs), World(found) as world:
         for query in asked:
             expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
             for engine in ENGINES.values():
