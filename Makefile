@@ -2,7 +2,7 @@
 # requirements.lock (pinned, with hashes), again only when that file or pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick check test proof judges lint types layers bench golden viewer lock wheels clean
+.PHONY: help setup demo quick check test proof judges lint types layers bench golden viewer lock wheels sanitize clean
 .DELETE_ON_ERROR:
 
 PYTHON    ?= python3
@@ -144,6 +144,16 @@ lock: $(READY) ## write the Python lock files again from pyproject.toml
 	  $(BIN)/uv pip compile --quiet --group mcp-$$era --generate-hashes --no-header \
 	    --output-file tests/judges/mcp/requirements-$$era.lock || exit 1; \
 	done
+
+# gcc and its sanitizers, on a copy: the .so files here stay as they are.
+sanitize: $(READY) ## the tests of the compiled search under AddressSanitizer and UndefinedBehaviorSanitizer
+	rm -rf build/sanitized && mkdir -p build/sanitized
+	git ls-files | tar -cf - -T - | tar -xf - -C build/sanitized
+	cd build/sanitized && CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+	  LDFLAGS="-fsanitize=address,undefined" $(CURDIR)/$(PY) setup.py --quiet build_ext --inplace
+	cd build/sanitized && ASAN_OPTIONS=detect_leaks=0 \
+	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	  $(CURDIR)/$(PY) -m pytest tests/shards/kernel tests/shards/test_search.py
 
 # Compiled by zig for the glibc of 2014 (manylinux_2_17), whatever machine this is.
 wheels: $(READY) ## build the wheels of x86_64 and aarch64 in dist/
