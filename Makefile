@@ -159,7 +159,8 @@ sanitize: $(READY) ## the tests of the compiled search under AddressSanitizer an
 wheels: $(READY) ## build the wheels of x86_64 and aarch64 in dist/
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-compiler.lock
 	for arch in x86_64 aarch64; do \
-	  CC="$(CURDIR)/$(PY) -m ziglang cc -target $$arch-linux-gnu.2.17" \
+	  rm -rf build/lib.* build/bdist.*; \
+	  _PYTHON_HOST_PLATFORM=linux-$$arch CC="$(CURDIR)/$(PY) -m ziglang cc -target $$arch-linux-gnu.2.17" \
 	  LDSHARED="$(CURDIR)/$(PY) -m ziglang cc -target $$arch-linux-gnu.2.17 -shared" \
 	  SETUPTOOLS_EXT_SUFFIX=.$$($(PY) -c 'import sys; print(sys.implementation.cache_tag)')-$$arch-linux-gnu.so \
 	  $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist \

@@ -22,7 +22,7 @@ if not cython.compiled:
         Int,
         Question,
         Scratch,
-        Shard,
+        ShardArrays,
         Source,
         Table,
     )  # fmt: skip
@@ -100,7 +100,7 @@ def set_scope(
     return 1 if source.size else 0
 
 
-def set_bounds(shard: Shard, question: Question, source: Source) -> Int:
+def set_bounds(shard: ShardArrays, question: Question, source: Source) -> Int:
     """The bounds of turnover and headcount as places of their orders; 0 if none lies between."""
     if question.has_turnover:
         source.need |= TURNOVER
@@ -139,7 +139,7 @@ def count_within(places: U4, size: Int, first: Int, end: Int) -> Int:
     return lower(places, start, size, end) - start
 
 
-def known_total(shard: Shard, question: Question, source: Source) -> Int:
+def known_total(shard: ShardArrays, question: Question, source: Source) -> Int:
     """How many rows match, where no row has to be looked at for that; else -1."""
     need: Int = source.need
     if need & NAME or (need & SCOPE and source.headcount_first >= 0):

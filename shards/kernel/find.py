@@ -23,7 +23,7 @@ if not cython.compiled:
         Int,
         Key,
         Real,
-        Shard,
+        ShardArrays,
     )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def position_of(keys: U8, positions: U8, count: Int, key: Key) -> Int:
     return 0
 
 
-def turnover_place(shard: Shard, key: Real, after: Int) -> Int:
+def turnover_place(shard: ShardArrays, key: Real, after: Int) -> Int:
     """Where the rows with this turnover key begin in `ca_desc`, or end if `after`."""
     keys = shard.turnover_keys
     first: Int = 0
@@ -86,7 +86,7 @@ def turnover_place(shard: Shard, key: Real, after: Int) -> Int:
     return place
 
 
-def headcount_step(shard: Shard, key: Int, after: Int) -> Int:
+def headcount_step(shard: ShardArrays, key: Int, after: Int) -> Int:
     """The first headcount key that is at least `key`, or greater if `after`."""
     keys = shard.headcount_keys
     first: Int = 0
@@ -103,7 +103,7 @@ def headcount_step(shard: Shard, key: Int, after: Int) -> Int:
 # -- keys and places of rows ---------------------------------------------------------------
 
 
-def step_at(shard: Shard, tri: Int, place: Int) -> Int:
+def step_at(shard: ShardArrays, tri: Int, place: Int) -> Int:
     """The step of the order in which `place` lies."""
     steps = shard.steps[tri]
     found: Int = lower(steps, 0, shard.step_count[tri] + 1, place + 1) - 1
@@ -112,7 +112,7 @@ def step_at(shard: Shard, tri: Int, place: Int) -> Int:
     return found
 
 
-def ascending_place(shard: Shard, place: Int) -> Int:
+def ascending_place(shard: ShardArrays, place: Int) -> Int:
     """The place in `ca_asc` of the row that stands at `place` of `ca_desc` (FORMAT.md §7)."""
     if place >= shard.known:
         return place
@@ -125,7 +125,7 @@ def ascending_place(shard: Shard, place: Int) -> Int:
     return found
 
 
-def sort_key(shard: Shard, tri: Int, row: Int) -> Real:
+def sort_key(shard: ShardArrays, tri: Int, row: Int) -> Real:
     """What rows of different countries are merged by, in any order but `nom`; infinite for null."""
     place: Int = shard.rank[tri][row]
     if place >= shard.steps[tri][shard.step_count[tri]]:
@@ -159,17 +159,17 @@ def compare(data: U1, size: Int, place: Int, text: U1, start: Int, length: Int) 
     return 0
 
 
-def suffix_place(shard: Shard, index: Int) -> Int:
+def suffix_place(shard: ShardArrays, index: Int) -> Int:
     """Where the suffix `index` begins in the words."""
     return shard.suffixes[index]
 
 
-def id_place(shard: Shard, index: Int) -> Int:
+def id_place(shard: ShardArrays, index: Int) -> Int:
     """Where the identifier `index` begins."""
     return index * shard.id_width if shard.id_width else shard.id_starts[index]
 
 
-def first_suffix(shard: Shard, low: Key, text: U1, start: Int, length: Int) -> Int:
+def first_suffix(shard: ShardArrays, low: Key, text: U1, start: Int, length: Int) -> Int:
     """How many suffixes come before this text; `low` is its first 8 bytes, as a number."""
     keys: Int = (shard.suffix_count + SAMPLED - 1) // SAMPLED
     place: Int = SAMPLED * lower_key(shard.suffix_keys, keys, low)
@@ -184,7 +184,9 @@ def first_suffix(shard: Shard, low: Key, text: U1, start: Int, length: Int) -> I
     return first
 
 
-def last_suffix(shard: Shard, first: Int, high: Key, text: U1, start: Int, length: Int) -> Int:
+def last_suffix(
+    shard: ShardArrays, first: Int, high: Key, text: U1, start: Int, length: Int
+) -> Int:
     """Where the suffixes end that begin with this text, the first of which is `first`."""
     keys: Int = (shard.suffix_count + SAMPLED - 1) // SAMPLED
     end: Int = SAMPLED * lower_key(shard.suffix_keys, keys, high)
@@ -201,7 +203,7 @@ def last_suffix(shard: Shard, first: Int, high: Key, text: U1, start: Int, lengt
     return first
 
 
-def first_id(shard: Shard, low: Key, text: U1, length: Int) -> Int:
+def first_id(shard: ShardArrays, low: Key, text: U1, length: Int) -> Int:
     """How many identifiers come before this text; `low` is its first 8 bytes, as a number."""
     keys: Int = (shard.rows + SAMPLED - 1) // SAMPLED
     place: Int = SAMPLED * lower_key(shard.id_keys, keys, low)
@@ -216,7 +218,7 @@ def first_id(shard: Shard, low: Key, text: U1, length: Int) -> Int:
     return first
 
 
-def last_id(shard: Shard, first: Int, high: Key, text: U1, length: Int) -> Int:
+def last_id(shard: ShardArrays, first: Int, high: Key, text: U1, length: Int) -> Int:
     """Where the identifiers end that begin with this text, the first of which is `first`."""
     keys: Int = (shard.rows + SAMPLED - 1) // SAMPLED
     end: Int = SAMPLED * lower_key(shard.id_keys, keys, high)
@@ -233,7 +235,7 @@ def last_id(shard: Shard, first: Int, high: Key, text: U1, length: Int) -> Int:
     return first
 
 
-def first_word(shard: Shard, text: U1, start: Int, length: Int, after: Int) -> Int:
+def first_word(shard: ShardArrays, text: U1, start: Int, length: Int, after: Int) -> Int:
     """How many words come before this text, those that begin with it included if `after`."""
     first: Int = 0
     end: Int = shard.word_count
@@ -249,7 +251,7 @@ def first_word(shard: Shard, text: U1, start: Int, length: Int, after: Int) -> I
     return first
 
 
-def owner_of(shard: Shard, place: Int) -> Int:
+def owner_of(shard: ShardArrays, place: Int) -> Int:
     """The word to which the byte `place` of the words belongs."""
     if place >= shard.words_size:
         damaged()

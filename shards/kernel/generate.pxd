@@ -10,7 +10,7 @@ from shards.kernel.rows cimport (
 )
 from shards.kernel.types cimport (
     BLOCK, BY_HEADCOUNT, BY_NAME, BY_TURNOVER, EFFECTIF, FACTS, Int, NAME, Question, Real, SCOPE,
-    SITES_BY_HEADCOUNT, SITES_BY_TURNOVER, SPANS, Scratch, Shard, Source, TURNOVER, Table, U4,
+    SITES_BY_HEADCOUNT, SITES_BY_TURNOVER, SPANS, Scratch, ShardArrays, Source, TURNOVER, Table, U4,
 )
 
 cdef Int choose(Table table, Question question, Source source) noexcept nogil
@@ -20,15 +20,15 @@ cdef Real choose_sites(
 cdef Int generate(
     Table table, Question question, Source source, Scratch scratch, Int room
 ) except? -1 nogil
-cdef Int span_bound(Shard shard, Int first, Int end, Int place) noexcept nogil
+cdef Int span_bound(ShardArrays shard, Int first, Int end, Int place) noexcept nogil
 cdef Int spans(Table table, Source source, Scratch scratch, Int room) except? -1 nogil
 cdef Int span(
-    Shard shard, Source source, Scratch scratch, Int left, Int first, Int stop, Int room
+    ShardArrays shard, Source source, Scratch scratch, Int left, Int first, Int stop, Int room
 ) except? -1 nogil
-cdef Int along_turnover(Shard shard, Source source, Scratch scratch, Int room) except? -1 nogil
+cdef Int along_turnover(ShardArrays shard, Source source, Scratch scratch, Int room) except? -1 nogil
 cdef Int along(
-    Shard shard, Source source, Scratch scratch, Int room, Int left, U4 numbers, Int size, Int first, Int end
+    ShardArrays shard, Source source, Scratch scratch, Int room, Int left, U4 numbers, Int size, Int first, Int end
 ) except? -1 nogil
 cdef Int along_sites(
-    Shard shard, Source source, Scratch scratch, Int room, Int left, U4 order, Int size, U4 places
+    ShardArrays shard, Source source, Scratch scratch, Int room, Int left, U4 order, Int size, U4 places
 ) except? -1 nogil

@@ -31,7 +31,7 @@ if not cython.compiled:
         Question,
         Real,
         Scratch,
-        Shard,
+        ShardArrays,
         Source,
         Table,
     )  # fmt: skip
@@ -163,7 +163,7 @@ def generate(table: Table, question: Question, source: Source, scratch: Scratch,
     return total
 
 
-def span_bound(shard: Shard, first: Int, end: Int, place: Int) -> Int:
+def span_bound(shard: ShardArrays, first: Int, end: Int, place: Int) -> Int:
     """The first row of a cell's rows with a turnover that stands at `place` of `ca_desc` or later."""
     return lower(shard.rank[0], first, end, place)
 
@@ -208,7 +208,13 @@ def spans(table: Table, source: Source, scratch: Scratch, room: Int) -> Int:
 
 
 def span(
-    shard: Shard, source: Source, scratch: Scratch, left: Int, first: Int, stop: Int, room: Int
+    shard: ShardArrays,
+    source: Source,
+    scratch: Scratch,
+    left: Int,
+    first: Int,
+    stop: Int,
+    room: Int,
 ) -> Int:
     """Count the rows [first, stop) that meet `left`, and list them if they are at most `room`."""
     total: Int = 0
@@ -238,7 +244,7 @@ def span(
     return total
 
 
-def along_turnover(shard: Shard, source: Source, scratch: Scratch, room: Int) -> Int:
+def along_turnover(shard: ShardArrays, source: Source, scratch: Scratch, room: Int) -> Int:
     """A stretch of `ca_desc`, with the facts that lie in that order."""
     left: Int = source.need & (SCOPE | NAME)
     facts: Int = source.need & FACTS
@@ -270,7 +276,7 @@ def along_turnover(shard: Shard, source: Source, scratch: Scratch, room: Int) ->
 
 
 def along(
-    shard: Shard,
+    shard: ShardArrays,
     source: Source,
     scratch: Scratch,
     room: Int,
@@ -296,7 +302,7 @@ def along(
 
 
 def along_sites(
-    shard: Shard,
+    shard: ShardArrays,
     source: Source,
     scratch: Scratch,
     room: Int,

@@ -10,24 +10,24 @@ from shards.kernel.rows cimport (
 )
 from shards.kernel.types cimport (
     ALONE, BLOCK, CA_ASC, CA_DESC, EFFECTIF, FACTS, Int, Ints, NAME, Part, Question, Real, SCOPE,
-    Scratch, Shard, Source, TOO_DEAR, TURNOVER, Table, U4,
+    Scratch, ShardArrays, Source, TOO_DEAR, TURNOVER, Table, U4,
 )
 
 cdef Int sink(Ints heap, Int place, Int size) noexcept nogil
 cdef Int push(Ints heap, Int size, Int most, Int value) noexcept nogil
-cdef Int push_row(Shard shard, Int tri, Ints heap, Int size, Int most, Int row) except? -1 nogil
+cdef Int push_row(ShardArrays shard, Int tri, Ints heap, Int size, Int most, Int row) except? -1 nogil
 cdef Int push_rows(
-    Shard shard, Int tri, Ints heap, Int size, Int most, U4 numbers, Int first, Int end
+    ShardArrays shard, Int tri, Ints heap, Int size, Int most, U4 numbers, Int first, Int end
 ) except? -1 nogil
 cdef Int drain(Scratch scratch, Int size, Int start, Int most) noexcept nogil
 cdef Int copy(
-    Shard shard, Scratch scratch, U4 numbers, Int size, Int first, Int count, Int start
+    ShardArrays shard, Scratch scratch, U4 numbers, Int size, Int first, Int count, Int start
 ) except? -1 nogil
 cdef Int copy_sites(
-    Shard shard, Scratch scratch, U4 places, Int size, Int tri, Int first, Int count, Int start
+    ShardArrays shard, Scratch scratch, U4 places, Int size, Int tri, Int first, Int count, Int start
 ) except? -1 nogil
 cdef Int stored_heads(
-    Shard shard, Question question, Source source, Scratch scratch, Int count, Int start
+    ShardArrays shard, Question question, Source source, Scratch scratch, Int count, Int start
 ) except? -1 nogil
 cdef Int listed_parts(
     Table table, Question question, Source source, Scratch scratch, Int count, Int start
@@ -39,7 +39,7 @@ cdef Int read(
     Table table, Question question, Source source, Scratch scratch, Int count, Int start
 ) except? -1 nogil
 cdef Int walk(
-    Shard shard, Source source, Scratch scratch, Int tri, Int first, Int end, Int count, Int start
+    ShardArrays shard, Source source, Scratch scratch, Int tri, Int first, Int end, Int count, Int start
 ) except? -1 nogil
 cdef Int head(
     Table table, Question question, Source source, Scratch scratch, Int count, Int start

@@ -31,7 +31,7 @@ if not cython.compiled:
         Question,
         Real,
         Scratch,
-        Shard,
+        ShardArrays,
         Source,
         Table,
     )  # fmt: skip
@@ -75,7 +75,7 @@ def push(heap: Ints, size: Int, most: Int, value: Int) -> Int:
     return size
 
 
-def push_row(shard: Shard, tri: Int, heap: Ints, size: Int, most: Int, row: Int) -> Int:
+def push_row(shard: ShardArrays, tri: Int, heap: Ints, size: Int, most: Int, row: Int) -> Int:
     """Add a row by its place in the order; returns the size of the heap."""
     place: Int = shard.rank[tri][row]
     if place >= shard.rows:
@@ -93,7 +93,14 @@ def push_row(shard: Shard, tri: Int, heap: Ints, size: Int, most: Int, row: Int)
 
 
 def push_rows(
-    shard: Shard, tri: Int, heap: Ints, size: Int, most: Int, numbers: U4, first: Int, end: Int
+    shard: ShardArrays,
+    tri: Int,
+    heap: Ints,
+    size: Int,
+    most: Int,
+    numbers: U4,
+    first: Int,
+    end: Int,
 ) -> Int:
     """Add the rows numbers[first:end]; returns the size of the heap."""
     for i in range(first, end):
@@ -127,7 +134,7 @@ def drain(scratch: Scratch, size: Int, start: Int, most: Int) -> Int:
 
 
 def copy(
-    shard: Shard, scratch: Scratch, numbers: U4, size: Int, first: Int, count: Int, start: Int
+    shard: ShardArrays, scratch: Scratch, numbers: U4, size: Int, first: Int, count: Int, start: Int
 ) -> Int:
     """Copy numbers[first:][:count] to heads[start:]; returns 0 if the array ends before."""
     if first + count > size:
@@ -141,7 +148,7 @@ def copy(
 
 
 def copy_sites(
-    shard: Shard,
+    shard: ShardArrays,
     scratch: Scratch,
     places: U4,
     size: Int,
@@ -166,7 +173,7 @@ def copy_sites(
 
 
 def stored_heads(
-    shard: Shard, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
+    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
 ) -> Int:
     """The first rows of `q` alone, by the heads of its sets and its list; at most `head_rows`."""
     tri: Int = question.tri
@@ -309,7 +316,7 @@ def read(
 
 
 def walk(
-    shard: Shard,
+    shard: ShardArrays,
     source: Source,
     scratch: Scratch,
     tri: Int,

@@ -6,11 +6,11 @@ from shards.kernel.head cimport (
     head,
 )
 from shards.kernel.types cimport (
-    Int, Key, NOM, Question, Scratch, Shard, Source, TOO_DEAR, Table,
+    Int, Key, NOM, Question, Scratch, ShardArrays, Source, TOO_DEAR, Table,
 )
 
-cdef Key name_key(Shard shard, Int row) noexcept nogil
-cdef Int compare_names(Shard one, Int row, Shard other, Int other_row) noexcept nogil
+cdef Key name_key(ShardArrays shard, Int row) noexcept nogil
+cdef Int compare_names(ShardArrays one, Int row, ShardArrays other, Int other_row) noexcept nogil
 cdef Int set_key(
     Table table, Question question, Source source, Scratch scratch, Int start
 ) except? -1 nogil

@@ -20,7 +20,7 @@ if not cython.compiled:
         Key,
         Question,
         Scratch,
-        Shard,
+        ShardArrays,
         Source,
         Table,
     )  # fmt: skip
@@ -29,7 +29,7 @@ if not cython.compiled:
 # -- folded names ----------------------------------------------------------------------------
 
 
-def name_key(shard: Shard, row: Int) -> Key:
+def name_key(shard: ShardArrays, row: Int) -> Key:
     """The first 8 bytes of the folded name, as a number."""
     key: Key = 0
     size: Int = 0
@@ -59,7 +59,7 @@ def name_key(shard: Shard, row: Int) -> Key:
     return key
 
 
-def compare_names(one: Shard, row: Int, other: Shard, other_row: Int) -> Int:
+def compare_names(one: ShardArrays, row: Int, other: ShardArrays, other_row: Int) -> Int:
     """-1, 0 or 1: how the folded names of two rows compare."""
     token: Int = one.token_starts[row]
     end: Int = one.token_starts[row + 1]

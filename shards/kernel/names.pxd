@@ -10,12 +10,12 @@ from shards.kernel.row_sets cimport (
 )
 from shards.kernel.types cimport (
     ALONE, BITS, COUNTED, IDENTIFIERS, Int, Key, NOTHING, PHRASE, Question, STORED, SUFFIX_BYTES,
-    Scratch, Shard, Source, TOGETHER, TOO_DEAR, UNITED, UNKNOWN, WORDS,
+    Scratch, ShardArrays, Source, TOGETHER, TOO_DEAR, UNITED, UNKNOWN, WORDS,
 )
 
 cdef Int find_named(
-    Shard shard, Question question, Source source, Scratch scratch, Int count
+    ShardArrays shard, Question question, Source source, Scratch scratch, Int count
 ) except? -1 nogil
 cdef Int take_bits(
-    Shard shard, Question question, Source source, Int names, Int names_set, Int ids, Int ids_set
+    ShardArrays shard, Question question, Source source, Int names, Int names_set, Int ids, Int ids_set
 ) noexcept nogil

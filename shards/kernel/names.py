@@ -47,13 +47,13 @@ if not cython.compiled:
         Key,
         Question,
         Scratch,
-        Shard,
+        ShardArrays,
         Source,
     )  # fmt: skip
 
 
 def find_named(
-    shard: Shard, question: Question, source: Source, scratch: Scratch, count: Int
+    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, count: Int
 ) -> Int:
     """Find the rows of `q` and set their number as the total of the source.
 
@@ -140,7 +140,7 @@ def find_named(
 
 
 def take_bits(
-    shard: Shard,
+    shard: ShardArrays,
     question: Question,
     source: Source,
     names: Int,

@@ -6,22 +6,22 @@ from shards.kernel.row_sets cimport (
     add, has_bit, is_listed, kind_of, rows_of, size_of,
 )
 from shards.kernel.types cimport (
-    BITS, FURTHER, GAPS, Int, Key, Question, SUFFIX_BYTES, Scratch, Shard, Source, U4,
+    BITS, FURTHER, GAPS, Int, Key, Question, SUFFIX_BYTES, Scratch, ShardArrays, Source, U4,
 )
 
-cdef Int find_phrase(Shard shard, Question question) noexcept nogil
-cdef Int phrase_set(Shard shard, Question question) noexcept nogil
-cdef Int add_phrase(Shard shard, Question question, Source source, Scratch scratch) except? -1 nogil
-cdef Int phrase_cost(Shard shard, Question question) noexcept nogil
-cdef Int ending_suffix(Shard shard, Question question, Int first, Int after) noexcept nogil
-cdef Int exact_word(Shard shard, Question question, Int index) noexcept nogil
+cdef Int find_phrase(ShardArrays shard, Question question) noexcept nogil
+cdef Int phrase_set(ShardArrays shard, Question question) noexcept nogil
+cdef Int add_phrase(ShardArrays shard, Question question, Source source, Scratch scratch) except? -1 nogil
+cdef Int phrase_cost(ShardArrays shard, Question question) noexcept nogil
+cdef Int ending_suffix(ShardArrays shard, Question question, Int first, Int after) noexcept nogil
+cdef Int exact_word(ShardArrays shard, Question question, Int index) noexcept nogil
 cdef Int add_holding(
-    Shard shard, Question question, Source source, Scratch scratch, Int word, Int word_end
+    ShardArrays shard, Question question, Source source, Scratch scratch, Int word, Int word_end
 ) except? -1 nogil
 cdef Int add_pair(
-    Shard shard, Question question, Source source, Scratch scratch, Int pair
+    ShardArrays shard, Question question, Source source, Scratch scratch, Int pair
 ) except? -1 nogil
 cdef Int add_if_holding(
-    Shard shard, Question question, Source source, Scratch scratch, Int row
+    ShardArrays shard, Question question, Source source, Scratch scratch, Int row
 ) except? -1 nogil
-cdef Int ends_with(Shard shard, Int word, Question question) except? -1 nogil
+cdef Int ends_with(ShardArrays shard, Int word, Question question) except? -1 nogil

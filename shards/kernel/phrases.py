@@ -36,12 +36,12 @@ if not cython.compiled:
         Int,
         Question,
         Scratch,
-        Shard,
+        ShardArrays,
         Source,
     )  # fmt: skip
 
 
-def find_phrase(shard: Shard, question: Question) -> Int:
+def find_phrase(shard: ShardArrays, question: Question) -> Int:
     """The position of the row set that answers `q`; 0 if nothing does, -1 if rows must be compared."""
     junction: Int = 0
     for i in range(question.word_count - 1):
@@ -59,7 +59,7 @@ def find_phrase(shard: Shard, question: Question) -> Int:
     return -1
 
 
-def phrase_set(shard: Shard, question: Question) -> Int:
+def phrase_set(shard: ShardArrays, question: Question) -> Int:
     """The position of the set that the build has made of this very text; 0 if there is none."""
     size: Int = question.text_size
     first: Int = 0
@@ -80,7 +80,7 @@ def phrase_set(shard: Shard, question: Question) -> Int:
     return shard.phrase_sets[first]
 
 
-def add_phrase(shard: Shard, question: Question, source: Source, scratch: Scratch) -> Int:
+def add_phrase(shard: ShardArrays, question: Question, source: Source, scratch: Scratch) -> Int:
     """List the rows whose name holds the words of `q` side by side."""
     words = question.word_starts
     last: Int = question.word_count - 1
@@ -136,7 +136,7 @@ def add_phrase(shard: Shard, question: Question, source: Source, scratch: Scratc
     return add_holding(shard, question, source, scratch, word, word_end)
 
 
-def phrase_cost(shard: Shard, question: Question) -> Int:
+def phrase_cost(shard: ShardArrays, question: Question) -> Int:
     """At most how many rows `add_phrase` looks at, by the pairs of characters around blanks."""
     fewest: Int = shard.rows
     for i in range(question.word_count - 1):
@@ -148,7 +148,7 @@ def phrase_cost(shard: Shard, question: Question) -> Int:
     return fewest
 
 
-def ending_suffix(shard: Shard, question: Question, first: Int, after: Int) -> Int:
+def ending_suffix(shard: ShardArrays, question: Question, first: Int, after: Int) -> Int:
     """Where the suffixes begin that are the first word of `q` to the end of a word; end if `after`."""
     size: Int = question.word_starts[1]
     if size > SUFFIX_BYTES:
@@ -158,7 +158,7 @@ def ending_suffix(shard: Shard, question: Question, first: Int, after: Int) -> I
     return first_suffix(shard, question.ending_low, question.endings, 0, size)
 
 
-def exact_word(shard: Shard, question: Question, index: Int) -> Int:
+def exact_word(shard: ShardArrays, question: Question, index: Int) -> Int:
     """The number of the word `index` of `q`; -1 if there is no such word."""
     start: Int = question.word_starts[index]
     length: Int = question.word_starts[index + 1] - start - 1
@@ -173,7 +173,12 @@ def exact_word(shard: Shard, question: Question, index: Int) -> Int:
 
 
 def add_holding(
-    shard: Shard, question: Question, source: Source, scratch: Scratch, word: Int, word_end: Int
+    shard: ShardArrays,
+    question: Question,
+    source: Source,
+    scratch: Scratch,
+    word: Int,
+    word_end: Int,
 ) -> Int:
     """List those rows of the words [word, word_end) that hold `q`."""
     end: Int = shard.posting_starts[word_end]
@@ -185,7 +190,9 @@ def add_holding(
     return 0
 
 
-def add_pair(shard: Shard, question: Question, source: Source, scratch: Scratch, pair: Int) -> Int:
+def add_pair(
+    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, pair: Int
+) -> Int:
     """List those rows of a row set that hold `q`."""
     sets = shard.sets
     first: Int = rows_of(shard, pair, question.head_rows)
@@ -224,7 +231,7 @@ def add_pair(shard: Shard, question: Question, source: Source, scratch: Scratch,
 
 
 def add_if_holding(
-    shard: Shard, question: Question, source: Source, scratch: Scratch, row: Int
+    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, row: Int
 ) -> Int:
     """List a row if its name holds `q`; the numbers of the words between are in the block."""
     if row >= shard.rows:
@@ -253,7 +260,7 @@ def add_if_holding(
     return 0
 
 
-def ends_with(shard: Shard, word: Int, question: Question) -> Int:
+def ends_with(shard: ShardArrays, word: Int, question: Question) -> Int:
     """1 where a word ends with the first word of `q`."""
     if word >= shard.word_count:
         damaged()

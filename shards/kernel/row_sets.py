@@ -1,6 +1,6 @@
 """Row sets of the file (FORMAT.md §8), and the list that unites several of them.
 
-A set is known by its position in `Shard.sets`: its kind, its size, the heads of a large one, then its
+A set is known by its position in `ShardArrays.sets`: its kind, its size, the heads of a large one, then its
 rows. The rows of a list are each there once: `Scratch.marks` has a bit for each, which also answers
 whether a row is listed.
 """
@@ -21,28 +21,28 @@ if not cython.compiled:
         Int,
         Question,
         Scratch,
-        Shard,
+        ShardArrays,
         Source,
     )  # fmt: skip
 
 
-def kind_of(shard: Shard, position: Int) -> Int:
+def kind_of(shard: ShardArrays, position: Int) -> Int:
     """LIST, BITS, GAPS, or COUNTED for a set that has no rows, only their number and heads."""
     kind: Int = shard.sets[position]
     return kind if kind == COUNTED else kind & ~HEADED
 
 
-def size_of(shard: Shard, position: Int) -> Int:
+def size_of(shard: ShardArrays, position: Int) -> Int:
     """How many rows the set has."""
     return shard.sets[position + 1]
 
 
-def heads_of(shard: Shard, position: Int) -> Int:
+def heads_of(shard: ShardArrays, position: Int) -> Int:
     """The position of the heads; 0 if the set has none."""
     return position + 2 if shard.sets[position] & HEADED else 0
 
 
-def rows_of(shard: Shard, position: Int, head_rows: Int) -> Int:
+def rows_of(shard: ShardArrays, position: Int, head_rows: Int) -> Int:
     """The position of the rows, behind the heads."""
     return position + 2 + (7 * head_rows if shard.sets[position] & HEADED else 0)
 
@@ -52,12 +52,12 @@ def has_bit(sets: U4, position: Int, row: Int) -> Int:
     return (sets[position + (row >> 5)] >> (row & 31)) & 1
 
 
-def is_listed(shard: Shard, scratch: Scratch, row: Int) -> Int:
+def is_listed(shard: ShardArrays, scratch: Scratch, row: Int) -> Int:
     """1 where the row is in the list of `q`."""
     return (scratch.marks[shard.first_mark + (row >> 5)] >> (row & 31)) & 1
 
 
-def add(shard: Shard, source: Source, scratch: Scratch, row: Int) -> Int:
+def add(shard: ShardArrays, source: Source, scratch: Scratch, row: Int) -> Int:
     """List a row, unless it is listed or in one of the sets of bits of the source."""
     if row >= shard.rows:
         damaged()
@@ -77,7 +77,9 @@ def add(shard: Shard, source: Source, scratch: Scratch, row: Int) -> Int:
     return 1
 
 
-def add_rows(shard: Shard, source: Source, scratch: Scratch, rows: U4, first: Int, end: Int) -> Int:
+def add_rows(
+    shard: ShardArrays, source: Source, scratch: Scratch, rows: U4, first: Int, end: Int
+) -> Int:
     """List the rows rows[first:end]."""
     if scratch.used + end - first > scratch.rows_size:
         damaged()
@@ -87,7 +89,7 @@ def add_rows(shard: Shard, source: Source, scratch: Scratch, rows: U4, first: In
     return 0
 
 
-def add_gaps(shard: Shard, source: Source, scratch: Scratch, first: Int, size: Int) -> Int:
+def add_gaps(shard: ShardArrays, source: Source, scratch: Scratch, first: Int, size: Int) -> Int:
     """List the rows of a set of gaps, whose bytes begin at position `first`."""
     sets = shard.sets
     row: Int = 0
@@ -107,7 +109,9 @@ def add_gaps(shard: Shard, source: Source, scratch: Scratch, first: Int, size: I
     return 0
 
 
-def add_set(shard: Shard, source: Source, scratch: Scratch, position: Int, head_rows: Int) -> Int:
+def add_set(
+    shard: ShardArrays, source: Source, scratch: Scratch, position: Int, head_rows: Int
+) -> Int:
     """List the rows of a set that is no set of bits."""
     first: Int = rows_of(shard, position, head_rows)
     size: Int = size_of(shard, position)
@@ -120,7 +124,7 @@ def add_set(shard: Shard, source: Source, scratch: Scratch, position: Int, head_
     return add_rows(shard, source, scratch, shard.sets, first, first + size)
 
 
-def add_postings(shard: Shard, source: Source, scratch: Scratch, word: Int) -> Int:
+def add_postings(shard: ShardArrays, source: Source, scratch: Scratch, word: Int) -> Int:
     """List the rows whose name has a word."""
     first: Int = shard.posting_starts[word]
     end: Int = shard.posting_starts[word + 1]
@@ -130,7 +134,7 @@ def add_postings(shard: Shard, source: Source, scratch: Scratch, word: Int) -> I
 
 
 def add_words(
-    shard: Shard, source: Source, scratch: Scratch, first: Int, end: Int, question: Question
+    shard: ShardArrays, source: Source, scratch: Scratch, first: Int, end: Int, question: Question
 ) -> Int:
     """List the rows of the words in which the suffixes [first, end) lie.
 
@@ -148,7 +152,7 @@ def add_words(
     return 0
 
 
-def clear_marks(shard: Shard, source: Source, scratch: Scratch) -> Int:
+def clear_marks(shard: ShardArrays, source: Source, scratch: Scratch) -> Int:
     """Make the marks of a source zero again."""
     for i in range(source.name_first, source.name_first + source.name_count):
         row: Int = scratch.rows[i]
@@ -164,7 +168,7 @@ def popcount(word: Int) -> Int:
     return ((word * 0x01010101) >> 24) & 255
 
 
-def count_common(shard: Shard, one: Int, other: Int) -> Int:
+def count_common(shard: ShardArrays, one: Int, other: Int) -> Int:
     """How many rows two sets of bits share."""
     sets = shard.sets
     total: Int = 0
@@ -174,7 +178,7 @@ def count_common(shard: Shard, one: Int, other: Int) -> Int:
     return total
 
 
-def count_bits(shard: Shard, source: Source, first: Int, end: Int) -> Int:
+def count_bits(shard: ShardArrays, source: Source, first: Int, end: Int) -> Int:
     """How many rows of [first, end) are in the sets of bits of a source."""
     sets = shard.sets
     bits: Int = source.bits

@@ -3,14 +3,14 @@ from shards.kernel.find cimport (
     damaged,
 )
 from shards.kernel.types cimport (
-    FACTS, Int, NAME, SCOPE, Scratch, Shard, Short, Source, TURNOVER, U4,
+    FACTS, Int, NAME, SCOPE, Scratch, ShardArrays, Short, Source, TURNOVER, U4,
 )
 
-cdef Int count_facts(Shard shard, Source source, Int sorted_, Int first, Int end) noexcept nogil
+cdef Int count_facts(ShardArrays shard, Source source, Int sorted_, Int first, Int end) noexcept nogil
 cdef Int list_facts(
-    Shard shard, Source source, Scratch scratch, Int sorted_, Int first, Int end
+    ShardArrays shard, Source source, Scratch scratch, Int sorted_, Int first, Int end
 ) noexcept nogil
-cdef Int take(Shard shard, Scratch scratch, U4 numbers, Int first, Int count) except? -1 nogil
-cdef Int replace(Shard shard, Scratch scratch, U4 numbers, Int size, Int count) except? -1 nogil
-cdef Int keep(Shard shard, Source source, Scratch scratch, Int need, Int count) except? -1 nogil
+cdef Int take(ShardArrays shard, Scratch scratch, U4 numbers, Int first, Int count) except? -1 nogil
+cdef Int replace(ShardArrays shard, Scratch scratch, U4 numbers, Int size, Int count) except? -1 nogil
+cdef Int keep(ShardArrays shard, Source source, Scratch scratch, Int need, Int count) except? -1 nogil
 cdef Int emit(Scratch scratch, Int count, Int room) noexcept nogil

@@ -14,7 +14,7 @@ if not cython.compiled:
         U4,
         Int,
         Scratch,
-        Shard,
+        ShardArrays,
         Short,
         Source,
     )  # fmt: skip
@@ -23,7 +23,7 @@ if not cython.compiled:
 # -- neighbours ----------------------------------------------------------------------------
 
 
-def count_facts(shard: Shard, source: Source, sorted_: Int, first: Int, end: Int) -> Int:
+def count_facts(shard: ShardArrays, source: Source, sorted_: Int, first: Int, end: Int) -> Int:
     """How many of the rows [first, end) meet the facts; `sorted_`: of the places in `ca_desc`."""
     count: Int = 0
     if shard.wide:
@@ -43,7 +43,7 @@ def count_facts(shard: Shard, source: Source, sorted_: Int, first: Int, end: Int
 
 
 def list_facts(
-    shard: Shard, source: Source, scratch: Scratch, sorted_: Int, first: Int, end: Int
+    shard: ShardArrays, source: Source, scratch: Scratch, sorted_: Int, first: Int, end: Int
 ) -> Int:
     """Put those of [first, end), at most BLOCK, that meet the facts into the block; their number."""
     block = scratch.block
@@ -66,7 +66,7 @@ def list_facts(
     return count
 
 
-def take(shard: Shard, scratch: Scratch, numbers: U4, first: Int, count: Int) -> Int:
+def take(shard: ShardArrays, scratch: Scratch, numbers: U4, first: Int, count: Int) -> Int:
     """Put `count` row numbers of an array into the block; none may be outside the shard."""
     block = scratch.block
     greatest: Int = 0
@@ -79,7 +79,7 @@ def take(shard: Shard, scratch: Scratch, numbers: U4, first: Int, count: Int) ->
     return count
 
 
-def replace(shard: Shard, scratch: Scratch, numbers: U4, size: Int, count: Int) -> Int:
+def replace(shard: ShardArrays, scratch: Scratch, numbers: U4, size: Int, count: Int) -> Int:
     """Replace places in the block by the row numbers that stand at these places of an array."""
     block = scratch.block
     greatest: Int = 0
@@ -98,7 +98,7 @@ def replace(shard: Shard, scratch: Scratch, numbers: U4, size: Int, count: Int) 
 # -- rows by number ------------------------------------------------------------------------
 
 
-def keep(shard: Shard, source: Source, scratch: Scratch, need: Int, count: Int) -> Int:
+def keep(shard: ShardArrays, source: Source, scratch: Scratch, need: Int, count: Int) -> Int:
     """Keep the rows of the block that meet the conditions `need`; returns how many are left."""
     block = scratch.block
     left: Int = count

@@ -60,7 +60,7 @@ cdef enum:
     SUFFIX_BYTES = 24
     FURTHER = 255
 
-cdef struct ShardFields:
+cdef struct ShardArraysFields:
     Int rows
     Int cell_count
     Int first_part
@@ -126,7 +126,7 @@ cdef struct ShardFields:
     Int phrase_count
     Int first_mark
     Int first_cell
-ctypedef ShardFields* Shard
+ctypedef ShardArraysFields* ShardArrays
 
 cdef struct PartFields:
     Int start
@@ -141,7 +141,7 @@ cdef struct PartFields:
 ctypedef PartFields* Part
 
 cdef struct TableFields:
-    ShardFields** shards
+    ShardArraysFields** shards
     Int shard_count
     PartFields** parts
     Ints sector_parts

@@ -90,7 +90,7 @@ SUFFIX_BYTES: Final = 24
 FURTHER: Final = 255
 
 
-class Shard:
+class ShardArrays:
     """One country: its arrays, as FORMAT.md describes them, and their lengths."""
 
     rows: Int
@@ -171,13 +171,13 @@ class Part:
     sites: Int  # rows with a website
     known_stop: Int  # of a cell: where its rows with a turnover end
     listed: Int  # 1 where the build has listed its first rows in each order
-    top: list[Int]  # 7 positions in `Shard.sets`
+    top: list[Int]  # 7 positions in `ShardArrays.sets`
 
 
 class Table:
     """A generation: all shards in the order of their countries."""
 
-    shards: list[Shard]
+    shards: list[ShardArrays]
     shard_count: Int
     parts: list[Part]
     sector_parts: Ints  # shard × sector: a part, or -1
@@ -263,10 +263,10 @@ class Source:
     list_count: Int
     name_first: Int  # rows of `q` in `Scratch.rows` that are in neither of the sets of bits
     name_count: Int
-    bits: Int  # position in `Shard.sets` of the bits of a set; 0: none
+    bits: Int  # position in `ShardArrays.sets` of the bits of a set; 0: none
     more_bits: Int
     headed: Int  # UNKNOWN, TOGETHER or ALONE
-    heads: Int  # position in `Shard.sets`; 0: none
+    heads: Int  # position in `ShardArrays.sets`; 0: none
     more_heads: Int
     phrase_low: Int  # the words that the last part of a phrase begins
     phrase_high: Int

@@ -1,4 +1,4 @@
-"""What a search returns."""
+"""The result of a search: a total, and the rows of one page."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

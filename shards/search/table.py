@@ -140,8 +140,8 @@ class RowSets:
         return view(np.concatenate(self._copies).view(np.uint32)), self._size
 
 
-def _shard(shard: Shard, sets: RowSets) -> types.Shard:
-    made = types.Shard()
+def _shard(shard: Shard, sets: RowSets) -> types.ShardArrays:
+    made = types.ShardArrays()
     layout = shard.layout
     made.rows, made.cell_count = shard.rows, len(layout.cells)
     made.with_site = layout.whole.with_site
@@ -195,7 +195,7 @@ def _same(shard: Shard, length: int, expected: int) -> None:
         raise CorruptError(f"{shard.path}: an array has {length} entries instead of {expected}")
 
 
-def _set_facts(made: types.Shard, shard: Shard) -> None:
+def _set_facts(made: types.ShardArrays, shard: Shard) -> None:
     made.known = shard.steps("ca_desc").known
     _same(shard, len(shard.turnover_facts), made.known)
     none = np.empty(0, np.uint16), np.empty(0, np.uint32)
@@ -212,7 +212,7 @@ def _set_facts(made: types.Shard, shard: Shard) -> None:
     made.sites_headcount_count = len(shard.website_headcount)
 
 
-def _set_keys(made: types.Shard, shard: Shard) -> None:
+def _set_keys(made: types.ShardArrays, shard: Shard) -> None:
     none = shard.steps("ca_desc")
     by_order = [shard.steps(KEY_OF[tri][0]) if tri in KEY_OF else none for tri in ORDERS]
     for runs in by_order:
@@ -230,7 +230,7 @@ def _set_keys(made: types.Shard, shard: Shard) -> None:
     made.score_keys = view(shard.steps("score").keys)
 
 
-def _set_words(made: types.Shard, shard: Shard) -> None:
+def _set_words(made: types.ShardArrays, shard: Shard) -> None:
     index = shard.words
     made.words, made.words_size = memoryview(index.words.data), len(index.words.data)
     made.word_starts, made.word_count = view(index.words.starts), len(index.words)
@@ -247,7 +247,7 @@ def _set_words(made: types.Shard, shard: Shard) -> None:
     _same(shard, len(index.token_starts), shard.rows + 1)
 
 
-def _set_ids(made: types.Shard, shard: Shard) -> None:
+def _set_ids(made: types.ShardArrays, shard: Shard) -> None:
     folded = shard.idents.folded
     even = isinstance(folded.places, Even)
     made.ids, made.ids_size = memoryview(folded.data), len(folded.data)
