@@ -224,7 +224,8 @@ def listed_parts(
             first: Int = part.top[tri]
             if source.part_count == 1:
                 return copy(shard, scratch, shard.sets, shard.sets_size, first, count, start)
-            for j in range(first, first + count):
+            length: Int = part.stop - part.start
+            for j in range(first, first + (count if count < length else length)):
                 row: Int = shard.sets[j]
                 if row >= shard.rows:
                     damaged()
