@@ -50,25 +50,34 @@ class Memory:
 
     def _fields(self, record: Any) -> bytes:
         """The fields of a record, in the order in which its class declares them."""
-        packed = bytearray()
+        codes, values = "", []
         for name, kind in type(record).__annotations__.items():
             value = getattr(record, name)
             inline = isinstance(value, list) and bool(value) and not _is_record(value[0])
-            for one in value if inline else (value,):
-                if isinstance(one, int | float):
-                    packed += struct.pack(_code(kind), one)
-                else:
-                    packed += struct.pack("<Q", self._address(one))
-        return bytes(packed)
+            held = value if inline else (value,)
+            if isinstance(held[0], int | float):
+                codes += _code(kind) * len(held)
+                values += held
+            else:
+                codes += "Q" * len(held)
+                values += map(self._address, held)
+        return struct.pack(f"<{codes}", *values)
 
     def _address(self, value: Any) -> int:
         """The address of an array, of a record, or of an array of the addresses of records."""
         if isinstance(value, memoryview | bytes):
             return _address_of(value)
         if isinstance(value, Sequence):
-            return self._array(b"".join(struct.pack("<Q", self.place(one)) for one in value))
+            return self._array(struct.pack(f"<{len(value)}Q", *self._places(value)))
         address: int = self.place(value)
         return address
+
+    def _places(self, records: Sequence[object]) -> Sequence[int]:
+        """The addresses of records of one class, which are placed side by side."""
+        self._held.append(records)
+        packed = b"".join(map(self._fields, records))
+        first, size = self._array(packed), len(packed) // max(1, len(records))
+        return range(first, first + len(packed), size) if records else ()
 
     def _array(self, packed: bytes) -> int:
         held = bytearray(packed)
@@ -82,7 +91,7 @@ class Form:
     def __init__(self, record: object, packed: bytearray, fields: int) -> None:
         kinds = list(type(record).__annotations__.items())[:fields]
         self._names = [name for name, _ in kinds]
-        self._struct = struct.Struct("<" + "".join(_code(kind)[1] for _, kind in kinds))
+        self._struct = struct.Struct("<" + "".join(_code(kind) for _, kind in kinds))
         self._record, self._packed = record, packed
         self.address: Any = _address_of(memoryview(packed)) if COMPILED else record
 
@@ -98,8 +107,8 @@ class Form:
 def _code(kind: object) -> str:
     """How a number is packed that is declared as of this kind."""
     if kind is types.Real:
-        return "<d"
-    return "<Q" if kind is types.Key else "<q"
+        return "d"
+    return "Q" if kind is types.Key else "q"
 
 
 def _is_record(value: object) -> bool:

@@ -3,6 +3,7 @@
 Made once for a generation. Every length that a search relies on is compared with the file here.
 """
 
+import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -21,6 +22,7 @@ from shards.kernel.memory import Memory, view
 from shards.query import ORDERS
 from shards.search.reader import Shard
 
+_SET: Final = struct.Struct("<II")  # kind, number of rows
 CellCode = tuple[str, str]  # of a sector and of a sub-sector
 _NO_CODE: Final = "\U0010ffff"  # for none: comes after every other code
 
@@ -88,7 +90,7 @@ def _whole(shard: Shard) -> Iterator[None]:
     """Turn what values of the wrong size or type lead to into CorruptError."""
     try:
         yield
-    except (ValueError, TypeError, LookupError) as error:
+    except (ValueError, TypeError, LookupError, struct.error) as error:
         raise CorruptError(
             f"{shard.path}: {error}; run `python -m shards verify`, then build or fetch it again"
         ) from error
@@ -123,7 +125,7 @@ class RowSets:
 
     def add_set(self, value: memoryview) -> int:
         """The position of a row set, which is whole."""
-        kind, size = np.frombuffer(value, np.uint32, 2).tolist()
+        kind, size = _SET.unpack_from(value)
         heads = len(ORDERS) * format.HEAD_ROWS * 4 * bool(kind & HEADED)
         plain = kind if kind == COUNTED else kind & ~HEADED
         least = {
