@@ -50,7 +50,8 @@ class Memory:
 
     def _fields(self, record: Any) -> bytes:
         """The fields of a record, in the order in which its class declares them."""
-        codes, values = "", []
+        codes = ""
+        values: list[float] = []
         for name, kind in type(record).__annotations__.items():
             value = getattr(record, name)
             inline = isinstance(value, list) and bool(value) and not _is_record(value[0])
