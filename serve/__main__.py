@@ -1,4 +1,4 @@
-"""The command `python -m serve`: read the settings, say where it listens, serve."""
+"""The command `python -m serve`: read the settings, bind the port, run the worker or workers."""
 
 import argparse
 import os
@@ -11,11 +11,11 @@ from threading import Thread
 from quota.errors import QuotaError
 from quota.plans import PlansError
 from serve import config as configs
-from serve.config import Config, ConfigError
+from serve.config import Config, ConfigError, Setting
 from serve.observe import log
 from serve.process import handover, workers
 from serve.process import port as ports
-from serve.process.handover import HandoverError, PortLock
+from serve.process.handover import HandoverError, Predecessor
 from serve.process.port import PortError
 from serve.process.workers import WorkersError
 
@@ -28,7 +28,11 @@ TOML file of --config, then defaults. SIGHUP looks for a new generation, SIGTERM
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; 0 when told to stop, 1 if it failed, 2 for wrong use."""
+    """Run the command until a signal stops it.
+
+    Returns:
+        The exit code: 0 after SIGTERM or SIGINT, 1 if the server failed, 2 for wrong use.
+    """
     flags = vars(_parser().parse_args(arguments))
     print_config = flags.pop("print_config")
     try:
@@ -49,28 +53,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve(config: Config) -> None:
-    assert config.state
-    _make(config.state)
+    state = config.state
+    assert state
+    _make(state)
     log.set_up()
-    bound = ports.reserve(config.host, config.port, beside=config.take_over)
-    port = bound.getsockname()[1]
-    post = handover.PortLock(config.state, port)
-    others = handover.to_relieve(post) if config.take_over else 0
-    if not others:
-        post.take()  # before it listens: who looks at a port that is served finds its place held
+    predecessor = None
+    if config.take_over:
+        predecessor = handover.find_predecessor(state, config.host, config.port)
+    inherited = predecessor.listeners if predecessor else ()
+    listeners = ports.reserve(config.host, config.port, config.workers, inherited)
+    address = ports.address(listeners[0])
+    port = listeners[0].getsockname()[1]
 
     def ready(pids: Callable[[], set[int]]) -> None:
-        address = ports.address(bound)
         print(address, flush=True)
-        # Not to be waited for: it lasts until the old server has left.
-        Thread(target=_relieve, args=(post, address, pids), daemon=True).start()
+        if predecessor is None:
+            handover.offer(state, port, listeners)
+        else:
+            # In a thread: it lasts until the old server has left.
+            Thread(target=relieve, args=(predecessor, pids), daemon=True).start()
 
+    def relieve(predecessor: Predecessor, pids: Callable[[], set[int]]) -> None:
+        try:
+            if predecessor.relieve(address, pids):
+                handover.offer(state, port, listeners)
+        except (HandoverError, OSError) as error:
+            print(f"serve: {error}", file=sys.stderr)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    relieving = predecessor is not None
     if config.workers > 1:
-        workers.run(config, bound, ready, others)
+        workers.run(config, listeners, ready, relieving)
     else:
-        from serve.process import worker  # what a parent of workers does not wait for
+        # Imported here: the parent of several workers must not wait for it.
+        from serve.process import worker
 
-        worker.run(config, bound, ready=lambda: ready(lambda: {os.getpid()}), others=others)
+        worker.run(
+            config, listeners, ready=lambda: ready(lambda: {os.getpid()}), relieving=relieving
+        )
 
 
 def _make(state: Path) -> None:
@@ -79,14 +99,6 @@ def _make(state: Path) -> None:
     except (FileExistsError, NotADirectoryError) as error:
         file = next(path for path in (state, *state.parents) if path.exists())
         raise NotADirectoryError(f"{file} is a file; --state wants a folder") from error
-
-
-def _relieve(post: PortLock, address: str, pids: Callable[[], set[int]]) -> None:
-    try:
-        handover.relieve(post, address, pids)
-    except HandoverError as error:
-        print(f"serve: {error}", file=sys.stderr)
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _check(config: Config) -> None:
@@ -111,53 +123,25 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--data", metavar="DATA", help="folder of generations, with its CURRENT")
-    parser.add_argument("--state", metavar="STATE", help="folder of counters; made if needed")
-    parser.add_argument("--host", help="address to listen on (default 127.0.0.1)")
-    parser.add_argument("--port", help="port to listen on, 0 for a free one (default 8080)")
-    parser.add_argument("--workers", metavar="N", help="processes on that port (default 1)")
-    parser.add_argument(
-        "--quota", metavar="URL",
-        help="where counters live: lmdb, beside STATE (default), or redis://HOST:PORT/DB",
-    )  # fmt: skip
-    parser.add_argument(
-        "--quota-strict", metavar="true|false",
-        help="refuse a Redis that does not sync each write (default false: warn)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--lease", metavar="true|false",
-        help="take calls in blocks from a Redis far away, to go on without it (default false)",
-    )  # fmt: skip
-    parser.add_argument("--base-url", metavar="URL", help="what links in answers begin with")
-    parser.add_argument(
-        "--trusted-proxies", metavar="NETWORKS",
-        help="networks, with commas, whose X-Forwarded-For is believed (default none)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--mcp-origins", metavar="ORIGINS",
-        help="web pages, with commas, that may use /api/mcp from a browser; * is all of them "
-        "(default none but this server's own)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--warm", metavar="true|false",
-        help="read the shards once after the start, if memory holds them (default true)",
-    )  # fmt: skip
-    parser.add_argument("--makers", metavar="N", help="processes that make workbooks (default 2)")
-    parser.add_argument(
-        "--spool", metavar="DIR",
-        help="where workbooks grow until they are sent (default STATE/exports)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--mirror", action="store_const", const="true",
-        help="DATA is kept by `python -m shards sync`: for who reads the settings, it is only read",
-    )  # fmt: skip
-    parser.add_argument(
-        "--take-over", action="store_const", const="true",
-        help="take the place of the server that has the port, without losing a request",
-    )  # fmt: skip
+    for setting in configs.SETTINGS.values():
+        flag = f"--{setting.name.replace('_', '-')}"
+        if setting.metavar:
+            parser.add_argument(flag, metavar=setting.metavar, help=_help(setting))
+        else:
+            parser.add_argument(flag, action="store_const", const="true", help=_help(setting))
     parser.add_argument("--config", metavar="FILE", help="settings in TOML")
-    parser.add_argument("--print-config", action="store_true", help="show the settings and leave")
+    parser.add_argument("--print-config", action="store_true", help="show the settings and exit")
     return parser
+
+
+def _help(setting: Setting) -> str:
+    """The help of its flag, with the default unless that is empty or named by the help itself."""
+    if not setting.metavar or setting.default in (None, "", ()):
+        return setting.help
+    default = setting.default
+    return (
+        f"{setting.help} (default {str(default).lower() if default in (True, False) else default})"
+    )
 
 
 if __name__ == "__main__":

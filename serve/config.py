@@ -1,8 +1,11 @@
 """The settings of a server: flags, then SOCIETES_* variables, then a TOML file, then defaults.
 
-Every setting has one name in all four: `--base-url`, `SOCIETES_BASE_URL`, `base_url = "…"`. A name
-that is not in the tables below is an error wherever it is found, and so is a value of another type:
-a misspelt limit must not leave the service without one.
+`Config` declares each of them once: type, default, reader, and the metavariable and help of its flag.
+`SETTINGS` is the same as a table, from which `python -m serve` makes its flags. Each setting has one
+name in all four places: `--base-url`, `SOCIETES_BASE_URL`, `base_url = "…"`.
+
+An unknown name is an error wherever it is found, and so is a value of another type: a misspelt limit
+must not leave the service without one.
 """
 
 import re
@@ -11,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from quota import open_store
 
@@ -32,8 +35,8 @@ class ConfigError(Exception):
 class BurstLimits:
     """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7).
 
-    `exports`: of one organisation at once. `connexions`: tries of a password a minute, of one
-    address and for one account; `inscriptions_jour`: sign-ups a day, of one address.
+    `exports`: exports that one organisation may run at once. `connexions`: attempts to log in per
+    minute, for one address and for one account. `inscriptions_jour`: sign-ups per day and address.
     """
 
     visiteur: int = 60
@@ -50,146 +53,7 @@ class BurstLimits:
     inscriptions_jour: int = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    """What a server is told. Without `data` or `state` it can be printed but not started."""
-
-    data: Path | None = None
-    state: Path | None = None
-    host: str = "127.0.0.1"
-    port: int = 8080
-    workers: int = 1
-    quota: str = open_store.LMDB
-    quota_strict: bool = False
-    lease: bool = False
-    base_url: str = ""
-    trusted_proxies: tuple[Network, ...] = ()
-    mcp_origins: tuple[str, ...] = ()
-    warm: bool = True
-    spool: Path | None = None  # STATE/exports where it is not set
-    makers: int = 2
-    mirror: bool = False  # DATA is another's; nothing of a server lies in it, with or without
-    take_over: bool = False
-    debit: BurstLimits = field(default_factory=BurstLimits)
-
-
-def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
-    """The settings of a command line and an environment.
-
-    Args:
-        flags: by name; None where a flag was not given. `config` names the TOML file.
-
-    Raises:
-        ConfigError: naming the setting and where it was found.
-    """
-    variables = _from_environment(environment)
-    given = {name: value for name, value in flags.items() if value is not None}
-    file = given.pop("config", None) or variables.pop("config", None)
-    variables.pop("config", None)
-    layers = [
-        _checked(_from_file(Path(str(file))) if file else {}, str(file)),
-        _checked(variables, "the environment"),
-        _checked(given, "the command line"),
-    ]
-    values: dict[str, Any] = {}
-    limits: dict[str, int] = {}
-    for layer in layers:
-        limits |= layer.pop(_DEBIT, {})
-        values |= layer
-    config = Config(**values, debit=BurstLimits(**limits))
-    if config.quota == open_store.LMDB and (config.lease or config.quota_strict):
-        name = "lease" if config.lease else "quota_strict"
-        raise ConfigError(f"{name} = true is for several hosts; give quota = redis://… with it")
-    return config
-
-
-def to_toml(config: Config) -> str:
-    """`config` as a file that `read` would understand, but for a password (`--print-config`)."""
-    known = asdict(config) | {"quota": open_store.masked(config.quota)}
-    limits = known.pop(_DEBIT)
-    lines = [f"{name} = {_toml(value)}" for name, value in known.items() if value is not None]
-    lines += [f"# {name} is not set" for name, value in known.items() if value is None]
-    lines += ["", f"[{_DEBIT}]"]
-    lines += [f"{name} = {value}" for name, value in limits.items()]
-    return "\n".join(lines)
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, tuple):
-        return f"[{', '.join(_toml(str(part)) for part in value)}]"
-    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'
-
-
-# -- sources -----------------------------------------------------------------------
-
-
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """SOCIETES_PORT=… is `port`, SOCIETES_DEBIT_FREE=… is `free` of the section `debit`."""
-    values: dict[str, Any] = {}
-    limits: dict[str, Any] = {}
-    for variable, value in environment.items():
-        if variable.startswith(PREFIX):
-            name = variable.removeprefix(PREFIX).lower()
-            if name.startswith(f"{_DEBIT}_"):
-                limits[name.removeprefix(f"{_DEBIT}_")] = value
-            else:
-                values[name] = value
-    return ({_DEBIT: limits} if limits else {}) | values  # SOCIETES_DEBIT itself is refused
-
-
-def _from_file(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from error
-
-
-# -- values ------------------------------------------------------------------------
-
-
-def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The values with their types, every name known."""
-    known: dict[str, Any] = {}
-    for name, value in values.items():
-        if name == _DEBIT and isinstance(value, Mapping):
-            known[name] = _limits(value, where)
-        elif name == _DEBIT:
-            raise ConfigError(
-                f"{name} = {value!r} in {where}: it is a section; write a limit in it, such as "
-                f"visiteur = 60 under [{_DEBIT}], or {PREFIX}{_DEBIT.upper()}_VISITEUR=60"
-            )
-        elif name not in _READERS:
-            raise ConfigError(
-                f"unknown setting {name!r} in {where}; known: {', '.join([*_READERS, _DEBIT])}"
-            )
-        else:
-            known[name] = _value(name, value, where, _READERS[name])
-    return known
-
-
-def _limits(values: Mapping[str, Any], where: str) -> dict[str, int]:
-    allowed = [limit.name for limit in fields(BurstLimits)]
-    if unknown := [name for name in values if name not in allowed]:
-        raise ConfigError(
-            f"unknown limit {unknown[0]!r} in [{_DEBIT}] of {where}; known: {', '.join(allowed)}"
-        )
-    return {name: _value(name, value, where, _positive) for name, value in values.items()}
-
-
-def _value(name: str, value: object, where: str, reader: Callable[[object], T]) -> T:
-    try:
-        return reader(value)
-    except ValueError as error:
-        shown = open_store.masked(value) if isinstance(value, str) else value
-        raise ConfigError(f"{name} = {shown!r} in {where}: {error}") from error
+# -- readers: the value of any layer becomes that of a setting, or a ValueError --------
 
 
 def _text(value: object) -> str:
@@ -244,7 +108,7 @@ def _base_url(value: object) -> str:
 
 
 def _networks(value: object) -> tuple[Network, ...]:
-    """A list of networks or addresses; outside the file it is one text, with commas."""
+    """Networks or addresses: a list in the file, elsewhere one text with commas."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)):
         raise ValueError('it must be a list of networks, such as ["10.0.0.0/8", "::1"]')
@@ -266,7 +130,7 @@ def _network(text: str) -> Network:
 
 
 def _origins(value: object) -> tuple[str, ...]:
-    """A list of origins as browsers send them, or `*`; outside the file it is one text."""
+    """Origins as browsers send them, or `*`: a list in the file, elsewhere one text with commas."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)):
         raise ValueError('it must be a list of origins, such as ["https://app.example"]')
@@ -277,21 +141,240 @@ def _origins(value: object) -> tuple[str, ...]:
     return origins
 
 
-_READERS: Final[Mapping[str, Callable[[object], Any]]] = {
-    "data": _path,
-    "state": _path,
-    "host": _text,
-    "port": _port,
-    "workers": _positive,
-    "quota": _quota,
-    "quota_strict": _truth,
-    "lease": _truth,
-    "base_url": _base_url,
-    "trusted_proxies": _networks,
-    "mcp_origins": _origins,
-    "warm": _truth,
-    "spool": _path,
-    "makers": _positive,
-    "mirror": _truth,
-    "take_over": _truth,
+# -- the table -----------------------------------------------------------------------
+
+
+class Setting(NamedTuple):
+    """One line of the table. `metavar` is empty where the flag takes no value and means `true`."""
+
+    name: str
+    reader: Callable[[object], Any]
+    default: object
+    metavar: str
+    help: str
+
+
+def _declared(reader: Callable[[object], T], metavar: str, text: str) -> Mapping[str, Any]:
+    """The metadata of a field of `Config`."""
+    return {"reader": reader, "metavar": metavar, "help": text}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of one server. Without `data` or `state` it can be printed but not started."""
+
+    data: Path | None = field(
+        default=None,
+        metadata=_declared(_path, "DATA", "folder of generations, with its CURRENT"),
+    )
+    state: Path | None = field(
+        default=None,
+        metadata=_declared(_path, "STATE", "folder of counters; made if needed"),
+    )
+    host: str = field(
+        default="127.0.0.1",
+        metadata=_declared(_text, "HOST", "address to listen on"),
+    )
+    port: int = field(
+        default=8080,
+        metadata=_declared(_port, "PORT", "port to listen on, 0 for a free one"),
+    )
+    workers: int = field(
+        default=1,
+        metadata=_declared(_positive, "N", "processes that serve on that port"),
+    )
+    quota: str = field(
+        default=open_store.LMDB,
+        metadata=_declared(
+            _quota, "URL", "store of the counters: lmdb, a file in STATE, or redis://HOST:PORT/DB"
+        ),
+    )
+    quota_strict: bool = field(
+        default=False,
+        metadata=_declared(
+            _truth, "true|false", "refuse a Redis that does not sync each write, do not only warn"
+        ),
+    )
+    lease: bool = field(
+        default=False,
+        metadata=_declared(
+            _truth,
+            "true|false",
+            "reserve calls in blocks from a remote Redis, to serve on while it cannot be reached",
+        ),
+    )
+    base_url: str = field(
+        default="",
+        metadata=_declared(_base_url, "URL", "beginning of the links in answers"),
+    )
+    trusted_proxies: tuple[Network, ...] = field(
+        default=(),
+        metadata=_declared(
+            _networks,
+            "NETWORKS",
+            "networks, separated by commas, whose X-Forwarded-For is believed (default none)",
+        ),
+    )
+    mcp_origins: tuple[str, ...] = field(
+        default=(),
+        metadata=_declared(
+            _origins,
+            "ORIGINS",
+            "origins of web pages, separated by commas, that may use /api/mcp from a browser; "
+            "* for all (default none but this server's own)",
+        ),
+    )
+    warm: bool = field(
+        default=True,
+        metadata=_declared(
+            _truth, "true|false", "read the shards once after the start, if they fit into memory"
+        ),
+    )
+    spool: Path | None = field(
+        default=None,
+        metadata=_declared(
+            _path, "DIR", "folder of workbooks that are being made (default STATE/exports)"
+        ),
+    )
+    makers: int = field(
+        default=2,
+        metadata=_declared(_positive, "N", "processes that make workbooks"),
+    )
+    # It changes nothing here: a server writes nothing to DATA, its own or a mirror's.
+    mirror: bool = field(
+        default=False,
+        metadata=_declared(
+            _truth, "", "declare that `python -m shards sync` maintains DATA; changes nothing else"
+        ),
+    )
+    take_over: bool = field(
+        default=False,
+        metadata=_declared(
+            _truth, "", "replace the server that listens on the port, without losing a request"
+        ),
+    )
+    debit: BurstLimits = field(default_factory=BurstLimits)
+
+
+SETTINGS: Final[Mapping[str, Setting]] = {
+    column.name: Setting(column.name, default=column.default, **column.metadata)
+    for column in fields(Config)
+    if column.metadata
 }
+
+
+# -- layers ----------------------------------------------------------------------------
+
+
+def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
+    """Read the settings of a command line, an environment and the TOML file that one of them names.
+
+    Args:
+        flags: values by name, None where a flag was not given. `config` names the TOML file.
+        environment: SOCIETES_CONFIG names the file if no flag does; other names are ignored.
+
+    Raises:
+        ConfigError: a setting is unknown or not of its type; names it and its layer.
+    """
+    variables = _from_environment(environment)
+    given = {name: value for name, value in flags.items() if value is not None}
+    file = given.pop("config", None) or variables.pop("config", None)
+    variables.pop("config", None)
+    layers = [
+        _checked(_from_file(Path(str(file))) if file else {}, str(file)),
+        _checked(variables, "the environment"),
+        _checked(given, "the command line"),
+    ]
+    values: dict[str, Any] = {}
+    limits: dict[str, int] = {}
+    for layer in layers:
+        limits |= layer.pop(_DEBIT, {})
+        values |= layer
+    config = Config(**values, debit=BurstLimits(**limits))
+    if config.quota == open_store.LMDB and (config.lease or config.quota_strict):
+        name = "lease" if config.lease else "quota_strict"
+        raise ConfigError(f"{name} = true is for several hosts; give quota = redis://… with it")
+    return config
+
+
+def to_toml(config: Config) -> str:
+    """`config` as a TOML file that `read` accepts (`--print-config`); a password is masked."""
+    known = asdict(config) | {"quota": open_store.masked(config.quota)}
+    limits = known.pop(_DEBIT)
+    lines = [f"{name} = {_toml(value)}" for name, value in known.items() if value is not None]
+    lines += [f"# {name} is not set" for name, value in known.items() if value is None]
+    lines += ["", f"[{_DEBIT}]"]
+    lines += [f"{name} = {value}" for name, value in limits.items()]
+    return "\n".join(lines)
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """SOCIETES_PORT is `port`, SOCIETES_DEBIT_FREE is `free` of the section `debit`."""
+    values: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
+    for variable, value in environment.items():
+        if variable.startswith(PREFIX):
+            name = variable.removeprefix(PREFIX).lower()
+            if name.startswith(f"{_DEBIT}_"):
+                limits[name.removeprefix(f"{_DEBIT}_")] = value
+            else:
+                values[name] = value
+    return ({_DEBIT: limits} if limits else {}) | values  # SOCIETES_DEBIT itself is refused
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+
+
+def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Read every value of one layer; an unknown name is an error."""
+    known: dict[str, Any] = {}
+    for name, value in values.items():
+        if name == _DEBIT and isinstance(value, Mapping):
+            known[name] = _limits(value, where)
+        elif name == _DEBIT:
+            raise ConfigError(
+                f"{name} = {value!r} in {where}: it is a section; write a limit in it, such as "
+                f"visiteur = 60 under [{_DEBIT}], or {PREFIX}{_DEBIT.upper()}_VISITEUR=60"
+            )
+        elif name not in SETTINGS:
+            raise ConfigError(
+                f"unknown setting {name!r} in {where}; known: {', '.join([*SETTINGS, _DEBIT])}"
+            )
+        else:
+            known[name] = _value(name, value, where, SETTINGS[name].reader)
+    return known
+
+
+def _limits(values: Mapping[str, Any], where: str) -> dict[str, int]:
+    allowed = [limit.name for limit in fields(BurstLimits)]
+    if unknown := [name for name in values if name not in allowed]:
+        raise ConfigError(
+            f"unknown limit {unknown[0]!r} in [{_DEBIT}] of {where}; known: {', '.join(allowed)}"
+        )
+    return {name: _value(name, value, where, _positive) for name, value in values.items()}
+
+
+def _value(name: str, value: object, where: str, reader: Callable[[object], T]) -> T:
+    try:
+        return reader(value)
+    except ValueError as error:
+        shown = open_store.masked(value) if isinstance(value, str) else value
+        raise ConfigError(f"{name} = {shown!r} in {where}: {error}") from error
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(_toml(str(part)) for part in value)}]"
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

@@ -1,1 +1,6 @@
-"""Sorted shards: immutable files that hold a country, its orders and its indexes. See FORMAT.md."""
+"""The shard format and everything that both programs must agree on.
+
+A shard is an immutable LMDB file with the companies of one country, sorted, with its indexes (FORMAT.md). Read
+FORMAT.md and `format`, then `codec` (bytes and values), `build` (writing a shard), `search` (answering a query),
+`generations` (what is published), `changes`, `verify`, `publish`, `sync`. The commands are in README.md.
+"""

@@ -1,4 +1,4 @@
-"""`python -m shards`: look at generations, verify them, go back to the previous one."""
+"""The command `python -m shards`: inspect, list, compare, verify, roll back, mirror and sign generations."""
 
 import argparse
 import os
@@ -20,12 +20,14 @@ from shards.verify.invariants import verify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 done, 1 failed, 2 wrong use (argparse exits by itself)."""
+    """Run a command and return its exit code: 0 done, 1 failed, 2 wrong use (by argparse)."""
     options = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], None] = options.command
     try:
         command(options)
-    except BrokenPipeError:  # whoever reads has seen enough; nor is the rest to be flushed
+    except (
+        BrokenPipeError
+    ):  # the reader of a pipe has closed it; the rest must not be flushed either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ShardError, OSError) as error:
         print(f"shards: {error}", file=sys.stderr)
@@ -36,23 +38,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m shards",
-        description="Look at generations of shards and manage them.",
+        description="Inspect and manage generations of shards.",
         epilog="example: python -m shards inspect demo-data/data",
         allow_abbrev=False,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    look = _command(
-        commands, "inspect", _inspect, "what is in a DATA folder, or in one shard file",
+    inspect = _command(
+        commands, "inspect", _inspect, "show the content of a DATA folder, or of one shard file",
         "python -m shards inspect demo-data/data/4f6a0c1d2e3b4a59/EE.shard --id 10000018",
     )  # fmt: skip
-    look.add_argument("path", type=Path, metavar="DATA|FILE")
-    look.add_argument("--id", help="show this company of a shard file, statements included")
+    inspect.add_argument("path", type=Path, metavar="DATA|FILE")
+    inspect.add_argument("--id", help="show this company of a shard file, statements included")
     on_data = {
         name: _command(commands, name, run, about, example)
         for name, run, about, example in _ON_DATA
     }
-    for known in on_data.values():
-        known.add_argument("data", type=Path, metavar="DATA")
+    for command in on_data.values():
+        command.add_argument("data", type=Path, metavar="DATA")
     on_data["diff"].add_argument("before", metavar="A")
     on_data["diff"].add_argument("after", metavar="B")
     on_data["diff"].add_argument("--rows", action="store_true", help="each company, as JSON")
@@ -101,26 +103,25 @@ def _inspect(options: argparse.Namespace) -> None:
 
 
 def _list(options: argparse.Namespace) -> None:
-    for line in describe.kept_lines(options.data):
+    for line in describe.generation_lines(options.data):
         print(line)
 
 
 def _diff(options: argparse.Namespace) -> None:
-    found = describe.difference_lines(
+    for line in describe.difference_lines(
         options.data, options.before, options.after, rows=options.rows
-    )
-    for line in found:
+    ):
         print(line)
 
 
 def _verify(options: argparse.Namespace) -> None:
-    known = pointer.published(options.data)
-    if known is None:
+    current = pointer.read(options.data)
+    if current is None:
         raise GenerationError(
             f"{options.data} has nothing published to verify; `python -m pipeline build` first"
         )
     checked = set[Inode]()
-    for name in known.kept:
+    for name in current.kept:
         folder = options.data / name
         generation_files.verify_digests(folder, generation_files.read_manifest(folder))
         with (
@@ -149,11 +150,11 @@ def _rollback(options: argparse.Namespace) -> None:
 
 _ON_DATA: Final[tuple[tuple[str, Callable[[argparse.Namespace], None], str, str], ...]] = (
     (
-        "list", _list, "which generations are kept, and what each of them changed",
+        "list", _list, "list the generations that are kept, and the changes of each",
         "python -m shards list demo-data/data",
     ),
     (
-        "diff", _diff, "what is different in generation B: who went, came, is another",
+        "diff", _diff, "show the changes from generation A to B: companies deleted, created, changed",
         "python -m shards diff demo-data/data 81c09a7b6c5d4e3f 4f6a0c1d2e3b4a59",
     ),
     (

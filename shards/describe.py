@@ -1,4 +1,4 @@
-"""The generations of a folder, and what is different between two of them, as lines to read."""
+"""The output of `python -m shards inspect`, `list` and `diff`, as lines of text."""
 
 import shutil
 import tempfile
@@ -20,115 +20,13 @@ from shards.publish import publication
 from shards.search.reader import Shard
 from shards.sync import subset
 
-_PIECE: Final = 4_096
-
-
-def kept_lines(data: Path) -> Iterator[str]:
-    """Every generation that is kept, the published one first, and what it changed."""
-    known = pointer.expected(data)
-    ways = change_steps.steps(data)
-    for place, name in enumerate(known.kept):
-        role = f"published {known.published}" if not place else "previous" if place == 1 else "kept"
-        yield f"{name}  {role:<36}{_told(data / name)}"
-        behind = known.kept[place + 1 :]
-        for step in ways.get(name, ()):
-            if step.after in behind[:1]:
-                yield f"    since {step.after}: {_summed(step.reversed().counts)}"
-
-
-def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iterator[str]:
-    """What is different in the generation `after`: counts by country, or with `rows` each company.
-
-    Raises:
-        ShardError: there is no such generation, or it cannot be read.
-    """
-    with _step(data, before, after) as step:
-        if rows:
-            for iso2 in step.counts:
-                yield from _entries(step, iso2)
-            return
-        yield f"{'pays':<6}" + "".join(f"{nature + 's':>14}" for nature in NATURES)
-        for iso2, counts in step.counts.items():
-            yield f"{iso2:<6}" + "".join(f"{count:>14,}" for count in counts)
-        total = [sum(column) for column in zip(ChangeCounts(), *step.counts.values(), strict=True)]
-        yield f"{'total':<6}" + "".join(f"{count:>14,}" for count in total)
-
-
-@contextmanager
-def _step(data: Path, before: str, after: str) -> Iterator[ChangeStep]:
-    """The step as the build wrote it, else made now, beside the data and for now only."""
-    for name in (before, after):
-        pointer.named(name)
-    if before == after:
-        raise GenerationError(f"{before} is compared with itself; name two generations")
-    manifests = [generation_files.read_manifest(data / name) for name in (before, after)]
-    for step in change_steps.steps(data).get(before, ()):
-        if step.after == after:
-            yield step
-            return
-    with tempfile.TemporaryDirectory(prefix="societes-") as folder:
-        change_steps.make(
-            Path(folder), data / before, manifests[0], data / after, manifests[1],
-            publication.compare,
-        )  # fmt: skip
-        yield change_steps.read(Path(folder) / change_steps.FOLDER / f"{before}-{after}")
-
-
-def _entries(step: ChangeStep, iso2: str) -> Iterator[str]:
-    with closing(step.changes(iso2)) as changes:
-        for nature, count in zip(NATURES, changes.counts, strict=True):
-            for start in range(0, count, _PIECE):
-                for entry in changes.entries(nature, start, start + _PIECE):
-                    yield orjson.dumps({"nature": nature, **orjson.loads(entry)}).decode()
-
-
-def _told(folder: Path) -> str:
-    try:
-        manifest = generation_files.read_manifest(folder)
-    except ShardError as error:
-        return f"cannot be read: {error}"
-    forced = ", forced" if manifest.forced else ""
-    return f"{manifest.total:>14,} companies {manifest.size:>18,} bytes{forced}"
-
-
-def _summed(counts: Mapping[str, ChangeCounts]) -> str:
-    columns = zip(ChangeCounts(), *counts.values(), strict=True)
-    return ", ".join(
-        f"{sum(column):,} {nature}s" for nature, column in zip(NATURES, columns, strict=True)
-    )
-
-
-# MERGED shards/inspect.py
-# Shows what is in a shard or a generation, as lines to read.
-
-_ROWS: Final = 10
-
-
-def shard_lines(path: Path, identifier: str | None = None) -> Iterator[str]:
-    """Header, tables with their sizes and ten rows of the shard at `path`.
-
-    With an `identifier`, that company instead, contact fields and statements included.
-    """
-    _check_size(path)
-    with Shard(path) as shard:
-        if identifier is None:
-            yield from _overview(shard)
-        else:
-            yield from _company(shard, identifier)
-
-
-def _check_size(path: Path) -> None:
-    """A file that is cut off ends the process that reads behind its end: look before."""
-    if not (path.parent / generation_files.MANIFEST).exists():
-        return
-    file = generation_files.read_manifest(path.parent).files.get(path.name)
-    if file is not None:
-        manifests.same_sizes(path.parent, {path.name: file})
+_PIECE: Final = 4_096  # entries of a file of changes that are read at once
+_ROWS: Final = 10  # companies that are shown of a shard
 
 
 def data_lines(data: Path) -> Iterator[str]:
-    """The generations in the folder `data`, and the files of the published one."""
-    known = pointer.expected(data)
+    """The published generation of the folder `data`: its origin, sources and files."""
+    known = pointer.require(data)
     yield f"{data}: {known.generation} published {known.published}, before it {known.previous}"
     folder = data / known.generation
     manifest = generation_files.read_manifest(folder)
@@ -143,6 +41,67 @@ def data_lines(data: Path) -> Iterator[str]:
         rows = manifest.counts.get(Path(name).stem)
         count = f"{rows:>12,} rows" if rows is not None else ""
         yield f"  {name:<16} {file.size:>14,} bytes  {file.blake3[:16]} {count}"
+
+
+def shard_lines(path: Path, identifier: str | None = None) -> Iterator[str]:
+    """The header, the tables with their sizes, and ten rows of the shard at `path`.
+
+    With an `identifier`, that company instead, contact fields and statements included.
+
+    Raises:
+        ShardError: the file is no shard, or there is no such company.
+    """
+    _check_size(path)
+    with Shard(path) as shard:
+        if identifier is None:
+            yield from _overview(shard)
+        else:
+            yield from _company(shard, identifier)
+
+
+def generation_lines(data: Path) -> Iterator[str]:
+    """All generations that are kept, the published one first, with the changes since the one before."""
+    current = pointer.require(data)
+    steps = change_steps.steps(data)
+    for place, name in enumerate(current.kept):
+        role = (
+            f"published {current.published}" if not place else "previous" if place == 1 else "kept"
+        )
+        yield f"{name}  {role:<36}{_size(data / name)}"
+        before = current.kept[place + 1 : place + 2]
+        for step in steps.get(name, ()):
+            if step.after in before:
+                yield f"    since {step.after}: {_totals(step.reversed().counts)}"
+
+
+def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iterator[str]:
+    """The changes from `before` to `after`: counts by country, or with `rows` one JSON object per company.
+
+    Raises:
+        ShardError: a generation does not exist or cannot be read.
+    """
+    with _step(data, before, after) as step:
+        if rows:
+            for iso2 in step.counts:
+                yield from _entries(step, iso2)
+            return
+        yield f"{'pays':<6}" + "".join(f"{nature + 's':>14}" for nature in NATURES)
+        for iso2, counts in step.counts.items():
+            yield f"{iso2:<6}" + "".join(f"{count:>14,}" for count in counts)
+        total = [sum(column) for column in zip(ChangeCounts(), *step.counts.values(), strict=True)]
+        yield f"{'total':<6}" + "".join(f"{count:>14,}" for count in total)
+
+
+def _check_size(path: Path) -> None:
+    """Compare the size of a shard with its manifest, if there is one beside it.
+
+    A read beyond the end of a truncated file would kill the process (SIGBUS).
+    """
+    if not (path.parent / generation_files.MANIFEST).exists():
+        return
+    file = generation_files.read_manifest(path.parent).files.get(path.name)
+    if file is not None:
+        manifests.check_sizes(path.parent, {path.name: file})
 
 
 def _overview(shard: Shard) -> Iterator[str]:
@@ -173,3 +132,49 @@ def _company(shard: Shard, identifier: str) -> Iterator[str]:
 
 def _pretty(document: bytes) -> Iterator[str]:
     yield from orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2).decode().split("\n")
+
+
+def _size(folder: Path) -> str:
+    """The number of companies and bytes of a generation, or the reason why it cannot be read."""
+    try:
+        manifest = generation_files.read_manifest(folder)
+    except ShardError as error:
+        return f"cannot be read: {error}"
+    forced = ", forced" if manifest.forced else ""
+    return f"{manifest.total:>14,} companies {manifest.size:>18,} bytes{forced}"
+
+
+def _totals(counts: Mapping[str, ChangeCounts]) -> str:
+    """The changes of all countries together."""
+    columns = zip(ChangeCounts(), *counts.values(), strict=True)
+    return ", ".join(
+        f"{sum(column):,} {nature}s" for nature, column in zip(NATURES, columns, strict=True)
+    )
+
+
+@contextmanager
+def _step(data: Path, before: str, after: str) -> Iterator[ChangeStep]:
+    """The step that the build stored, otherwise one computed now in a temporary folder."""
+    for name in (before, after):
+        pointer.check_name(name)
+    if before == after:
+        raise GenerationError(f"{before} is compared with itself; name two generations")
+    manifests = [generation_files.read_manifest(data / name) for name in (before, after)]
+    for step in change_steps.steps(data).get(before, ()):
+        if step.after == after:
+            yield step
+            return
+    with tempfile.TemporaryDirectory(prefix="societes-") as folder:
+        change_steps.make(
+            Path(folder), data / before, manifests[0], data / after, manifests[1],
+            publication.compare,
+        )  # fmt: skip
+        yield change_steps.read(Path(folder) / change_steps.FOLDER / f"{before}-{after}")
+
+
+def _entries(step: ChangeStep, iso2: str) -> Iterator[str]:
+    with closing(step.changes(iso2)) as changes:
+        for nature, count in zip(NATURES, changes.counts, strict=True):
+            for start in range(0, count, _PIECE):
+                for entry in changes.entries(nature, start, start + _PIECE):
+                    yield orjson.dumps({"nature": nature, **orjson.loads(entry)}).decode()

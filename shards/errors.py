@@ -1,21 +1,21 @@
-"""What can be wrong with a shard or a generation. Each message says what to do about it."""
+"""The errors of this package. Each message names the value and says what to do about it."""
 
 
 class ShardError(Exception):
-    """Base of all errors raised by this package."""
+    """The base of all errors of this package."""
 
 
 class OutOfOrderError(ShardError):
-    """The writer was given a company that does not come after the last one."""
+    """The input of a writer is not in ascending order, or is inconsistent."""
 
 
 class WrongFormatError(ShardError):
-    """The file is no shard, or was written by another version of the format."""
+    """A file is no shard (or no manifest, no file of changes), or has another format version."""
 
 
 class CorruptError(ShardError):
-    """A file is not the one that its manifest describes, or breaks an invariant of FORMAT.md."""
+    """A file differs from its manifest, or breaks an invariant of FORMAT.md."""
 
 
 class GenerationError(ShardError):
-    """There is no such generation, or it cannot be published."""
+    """A generation does not exist, or cannot be published."""

@@ -1,17 +1,17 @@
-"""What a search asks, once its words have been understood.
+"""A search as a value, after its parameters were validated.
 
-A `Query` holds no text of the caller but `q`: countries are codes of `seeds/pays.csv`, sectors are
-NACE divisions, sub-sectors NACE groups. `serve/request/params.py` makes one from a query string, the
-build's gates make some at random, and `tests/oracle.py` answers the same value slowly.
+The only text of the caller in a `Query` is `q`: countries are codes of `seeds/pays.csv`, sectors are NACE divisions,
+sub-sectors are NACE groups. `serve/request/params.py` makes a `Query` from a query string, `publish/smoke_test.py`
+makes some from companies of a new generation, and `tests/oracle.py` answers them slowly.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
-# The seven orders of `tri` (§4.4); the default is the first. shards/codec/sort_keys.py says what each means.
+# The seven orders of `tri` (§4.4); the first is the default. shards/codec/sort_keys.py defines them.
 ORDERS: Final = ("ca_desc", "ca_asc", "nom", "effectif_desc", "recent", "capital_desc", "score")
 
-# offset + limit never passes the highest plan cap (§8.2 rules 1 and 2), so no order is kept longer.
+# offset + limit never exceeds the highest cap of a plan (§8.2 rules 1 and 2), so no stored list is longer.
 DEEPEST: Final = 1_000
 
 
@@ -19,9 +19,11 @@ DEEPEST: Final = 1_000
 class Query:
     """One search. An empty `pays` or `secteurs` means all; None means that a filter is absent.
 
-    `sous_secteurs` holds NACE groups ("62.0"), already restricted to those of the chosen sectors
-    (contract B10): an empty tuple is a filter that nothing passes (B9), None is no filter.
-    Bounds are inclusive, and a null passes none of them (B22).
+    Bounds are inclusive, and a null passes none of them (contract B22).
+
+    Attributes:
+        sous_secteurs: NACE groups ("62.0"), already restricted to the chosen sectors (contract B10). An empty tuple
+            is a filter that no company passes (B9), None is no filter.
     """
 
     pays: tuple[str, ...] = ()

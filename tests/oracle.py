@@ -1,27 +1,29 @@
-"""The slow server: §4.4 and contract B in plain Python, over a list of companies.
+"""The oracle: §4.4 and contract B in plain Python, over a list of companies.
 
-Every search test asks both servers and expects one answer. Nothing here is to be made faster, and
-nothing is shared with the fast code but the words of the question (`shards.query.Query`).
-A company is a dict of the fields of §2.1, plus `division`, `groupe` and `capital_eur`.
+Every test of search compares the fast answer with this one. Nothing here is optimised, and nothing is shared with the
+fast code except the query (`shards.query.Query`). A company is a dict of the fields of §2.1, with `division`, `groupe`
+and `capital_eur`.
 """
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from shards.query import Query
 
 Company = Mapping[str, Any]
+C = TypeVar("C", bound=Company)
 
 LIGATURES = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 
 
-def search(companies: Sequence[Company], query: Query) -> list[Company]:
+def search(companies: Sequence[C], query: Query) -> list[C]:
     """All companies that match, in order; their number is the total."""
     return sorted((c for c in companies if matches(c, query)), key=lambda c: sort_key(c, query.tri))
 
 
 def matches(company: Company, query: Query) -> bool:
+    """Whether a company passes every filter."""
     return all(
         (
             not query.pays or company["iso2"] in query.pays,

@@ -44,19 +44,16 @@ def test_the_example_bytes_in_the_format_specification_are_what_the_code_writes(
 
 
 def test_the_limits_in_the_format_specification_are_those_of_the_code() -> None:
-    assert f"first {format.TOP_ROWS:,} rows".replace(",", " ") in FORMAT_MD
-    assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEAVY_LEAST:,}" in FORMAT_MD
-    assert f"than a {format.COUNTED_SHARE}th, and than {format.COUNTED_LEAST:,}" in FORMAT_MD
-    assert (
-        f"without its first four bytes, which\nare always `{format.ZSTD_MAGIC.hex(' ')}`"
-        in FORMAT_MD
-    )
-    assert f"than a {format.PHRASE_SHARE}nd of the rows" in FORMAT_MD
-    assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEADED_LEAST:,}" in FORMAT_MD
-    assert (
-        f"its first {format.HEAD_ROWS} rows in each of the orders `{' '.join(ORDERS)}`" in FORMAT_MD
-    )
-    assert f"of {format.TOP_LEAST:,} rows or more".replace(",", " ") in FORMAT_MD
-    assert f"every {format.SAMPLED}th suffix" in FORMAT_MD
-    assert f"every {format.OWNED}th byte" in FORMAT_MD
-    assert f"by the {format.SUFFIX_BYTES} bytes from there on" in FORMAT_MD
+    text = " ".join(FORMAT_MD.split())  # however it is wrapped
+
+    assert f"first {format.TOP_ROWS:,} rows".replace(",", " ") in text
+    assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEAVY_LEAST:,}" in text
+    assert f"than a {format.COUNTED_SHARE}th, and than {format.COUNTED_LEAST:,}" in text
+    assert f"first four bytes, which are always `{format.ZSTD_MAGIC.hex(' ')}`" in text
+    assert f"than a {format.PHRASE_SHARE}nd of the rows" in text
+    assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEADED_LEAST:,}" in text
+    assert f"its first {format.HEAD_ROWS} rows in each of the orders `{' '.join(ORDERS)}`" in text
+    assert f"of {format.TOP_LEAST:,} rows or more".replace(",", " ") in text
+    assert f"every {format.SAMPLED}th suffix" in text
+    assert f"every {format.OWNED}th byte" in text
+    assert f"by the {format.SUFFIX_BYTES} bytes from there on" in text

@@ -243,7 +243,7 @@ def test_the_readme_says_how_many_rows_a_table_has() -> None:
     readme = (SEEDS / "README.md").read_text(encoding="utf-8")
     said: dict[str, int] = {}
     for names, counts in re.findall(
-        r"^\| ((?:`\w+\.csv` ?)+) \| ([\d, ]+) \|", readme, re.MULTILINE
+        r"^- ((?:`\w+\.csv` ?)+) \(([\d,\s]+) rows\)", readme, re.MULTILINE
     ):
         said |= dict(
             zip(re.findall(r"`(\w+)\.csv`", names), map(int, counts.split(",")), strict=True)

@@ -29,7 +29,7 @@ def test_a_module_that_decides_a_tier_exists(module: str) -> None:
         ("import subprocess", "server"),
         ("from tests.serve.client import Served", "server"),
         ("from tests.serve import processes", "server"),
-        ("from tests.quota import servers\nimport subprocess", "outside"),
+        ("from tests.quota import servers\nimport subprocess", "outside"),  # which needs programs
         ("def test() -> None:\n    from tests.proof.tools import need", "outside"),
     ],
 )

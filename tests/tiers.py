@@ -1,14 +1,17 @@
 """The tiers of the suite, and the tier of a test.
 
-| target | tests | time on 2 cores |
+| target | tests | goal on 2 cores |
 |---|---|--:|
-| `make quick` | values, and LMDB files in memory (/dev/shm) | < 60 s |
-| `make check` | also those that start our own servers, commands and builds; lint, types, layers | < 4 min |
-| `make test` | all, with programs of other projects and the proofs of crash safety | see `make help` |
+| `make quick` | values, and LMDB files in memory (/dev/shm) | 60 s |
+| `make check` | also those that start our own servers, commands and builds; lint, types, layers | 4 min |
+| `make test` | all, with programs of other projects and the proofs of crash safety | 20 min in CI |
 
-A test module need not say where it belongs: its imports and the fixtures of its tests do.
+`make help` shows the times that were measured.
 
-- `outside`: it starts a program of the system (a browser, Redis, nginx, LibreOffice …).
+A test module need not say where it belongs: its imports, those of the helpers that it imports, and
+the fixtures of its tests do.
+
+- `outside`: it starts a program of another project (a browser, Redis, nginx, LibreOffice …).
 - `server`: it starts a server, a process or a whole build of ours.
 - `slow`: set by hand, on proofs that take minutes.
 """
@@ -21,17 +24,13 @@ from typing import Final
 
 from tests import ROOT
 
-# Modules that start programs of other projects. A missing program skips the test (in CI: fails it).
-OUTSIDE: Final = frozenset({
-    "playwright.sync_api", "tests.proof.tools", "tests.quota.servers", "tests.serve.nginx",
-    "tests.serve.pages.browser",
-})  # fmt: skip
-# Modules that start servers, processes and builds of this project.
+# `tests.proof.tools.need` finds programs. A missing one skips the test; in CI it fails it.
+OUTSIDE: Final = frozenset({"playwright.sync_api", "tests.proof.tools"})
+# Ways to start servers and processes, and functions of ours that take seconds.
 SERVER: Final = frozenset({
-    "http.server", "multiprocessing", "pipeline.__main__", "pipeline.importing", "subprocess",
-    "tests.bench.__main__", "tests.demo", "tests.pipeline.dask", "tests.pipeline.inputs",
-    "tests.pipeline.synth.made", "tests.serve.client", "tests.serve.exports",
-    "tests.serve.mcp.client", "tests.serve.pages.visitor", "tests.serve.processes",
+    "aiohttp", "http.server", "multiprocessing", "pipeline.__main__", "pipeline.build.build",
+    "pipeline.importing", "pipeline.synth.lexicon", "pipeline.synth.writer", "subprocess",
+    "tests.bench.__main__",
 })  # fmt: skip
 SERVER_FIXTURES: Final = frozenset({"demo_data", "served"})
 
@@ -46,9 +45,25 @@ def of(path: Path, fixtures: Collection[str]) -> str:
     return ""
 
 
+def _used(path: Path) -> set[str]:
+    """The modules that a module of the tests imports, itself or through helpers, and itself."""
+    used: set[str] = set()
+    read: set[Path] = set()
+    unread = {path}
+    while unread:
+        module = unread.pop()
+        read.add(module)
+        imported = _imported(module)
+        used |= imported
+        helpers = {
+            ROOT / f"{name.replace('.', '/')}.py" for name in imported if name[:6] == "tests."
+        }
+        unread |= {helper for helper in helpers if helper.exists()} - read
+    return used
+
+
 @cache
-def _used(path: Path) -> frozenset[str]:
-    """The modules that a module imports, and itself."""
+def _imported(path: Path) -> frozenset[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = {name for node in ast.walk(tree) for name in _names(node)}
     if path.is_relative_to(ROOT):

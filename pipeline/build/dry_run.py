@@ -36,7 +36,7 @@ def lines(options: BuildOptions) -> Iterator[str]:
     input_files.check_folders(options.inputs)
     wanted = plan.wanted_countries(options.pays, seeds)
     build_input = plan.read_input(options.inputs)
-    published = pointer.published(options.out)
+    published = pointer.read(options.out)
     compared = publication.counts_of(options.out, published)
     before = compared or {}
     actions = _actions(options, seeds, wanted, build_input)

@@ -48,7 +48,7 @@ def find_unchanged(
     for task in tasks:
         country = unchanged_receipt(published, out, task)
         path = published.folder / generation_files.shard_name(task.iso2)
-        if country and path.exists() and manifest.is_file(path, country.file):
+        if country and path.exists() and manifest.has_digest(path, country.file):
             found[task.iso2] = country
     return found
 

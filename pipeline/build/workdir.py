@@ -33,7 +33,7 @@ def open_workdir(out: Path) -> Iterator[WorkFolder]:
     Raises:
         GenerationError: another build runs in `out`.
     """
-    with locks.writing(out):
+    with locks.write_lock(out):
         folder = out / FOLDER
         done = folder / "done"
         done.mkdir(parents=True, exist_ok=True)

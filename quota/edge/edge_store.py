@@ -25,10 +25,10 @@ from quota.accounts import Account, Key
 from quota.edge import leases
 from quota.edge.leases import Move, Taken
 from quota.errors import QuotaError, StoreUnavailable
+from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import WriteTransaction
 from quota.periods import day, utc
 from quota.plans import Plan
-from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
 from quota.store.future import ReadyResult, StoreFuture

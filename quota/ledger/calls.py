@@ -16,11 +16,11 @@ from typing import Final
 
 from quota.errors import NotAllowedError
 from quota.ledger import row_format
+from quota.ledger.purchase import Purchase
 from quota.ledger.registry import account_of
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, day, month, start_of_month, utc
 from quota.plans import Plan
-from quota.purchase import Purchase
 from quota.results import Charge, Credits, Meter
 
 # Limits of the credits in one pack, and of the unspent credits of all packs of an account. A row has

@@ -21,8 +21,8 @@ from typing import Any, Final, NamedTuple
 
 from quota.ledger import row_format
 from quota.ledger.calls import charge_key, since
+from quota.ledger.purchase import Purchase
 from quota.periods import day, month
-from quota.purchase import Purchase
 from quota.redis.hash_layout import META, period_hash, place
 from quota.results import Charge, Meter
 

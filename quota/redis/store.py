@@ -13,10 +13,10 @@ from typing import TypeVar
 from quota.accounts import Account
 from quota.errors import NotAllowedError
 from quota.ledger import calls, exports, registry, row_format
+from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import day, month, utc
 from quota.plans import Plan
-from quota.purchase import Purchase
 from quota.redis import scripts
 from quota.redis.connection import RedisConnection
 from quota.redis.hash_layout import PREFIX, place

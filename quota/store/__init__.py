@@ -1,4 +1,4 @@
-"""What a store does, and the store of one host.
+"""The interface of a store, and the store of one host.
 
 Read `interface.py` (what the server asks for), `ledger_store.py` (each method is a function of the
 ledger in one transaction), `account_book.py` (the same for accounts, keys and people), then

@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from quota.accounts import Account, Key
+from quota.ledger.purchase import Purchase
 from quota.plans import Plan
-from quota.purchase import Purchase
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
 from quota.store.account_book import AccountBook
 

@@ -14,10 +14,10 @@ from typing import TypeVar
 from quota import keys
 from quota.accounts import Account, Key
 from quota.ledger import calls, exports, registry
+from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import utc
 from quota.plans import Plan
-from quota.purchase import Purchase
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
 from quota.store.account_book import AccountBook
 from quota.store.future import ReadyResult, StoreFuture, StoreResult

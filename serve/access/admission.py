@@ -1,69 +1,63 @@
-"""How a request gets in, whichever way it came: who calls, whether they may, what it costs.
-
-The routes and the tools (serve/mcp) come through here, so that both have the same rights, the same
-meters and the same order of checks (contract D5):
+"""The admission of a call, whichever way it came, in the order of contract D5:
 
     key → burst 429 → data 503 → parameters 400 → 304 → daily 429 → work → charge
+
+`admit` does the first two steps, `perform` the others (the last four in `billing.run`). The routes,
+the tools (serve/mcp), the export and the website all come through here, so they have the same rights,
+the same meters and the same order of checks.
+
+The status of a call with an invalid key is 401, whatever else is wrong with the call (A1). Its body
+is what a visitor would get, and reports what else is wrong: nothing is ignored silently.
 """
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
-from serve.access import billing, envelope, quota_headers
+from serve.access import billing, quota_headers
 from serve.access.billing import Counting, UnchargedError
 from serve.access.caller import Caller, identify
 from serve.access.context import ServerContext
 from serve.access.quota_headers import Headers, Left
-from serve.access.result import NO_STORE, Prepare, PublicList, Request, Response, of_error
+from serve.access.result import (
+    NO_STORE,
+    CallResult,
+    Content,
+    Prepare,
+    PublicList,
+    Request,
+    Response,
+    of_error,
+)
 from serve.access.rights import VISITOR
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 
-# MERGED serve/refusal.py
-# The answer to a key that is not valid: status 401 around what a visitor gets (contract A1).
-#
-# The key is checked before the parameters (D5), so the status is 401 whatever else is wrong; what
-# else is wrong is told in the same body, for nothing is ignored silently.
-
-# Of the visitor's answer these stay; a tag or a place to find it again would not be true of a 401.
-_KEPT: Final = (
+# The headers of a visitor's response that are also true of a 401: a tag or a location is not.
+_TRUE_OF_401: Final = (
     "X-Plafond-Resultats", "X-Quota-Limit", "X-Quota-Used", "X-Quota-Reset", "RateLimit",
     "RateLimit-Policy",
 )  # fmt: skip
 
-
-def around(answer: Response) -> Response:
-    """The visitor's complete answer, refused."""
-    refusal = errors.cle_invalide()
-    body = envelope.with_erreur(answer.body, refusal.erreur)
-    return Response(refusal.status, body, NO_STORE | _kept(answer.headers) | refusal.headers)
-
-
-def instead_of(error: ApiError) -> ApiError:
-    """The refusal where a visitor would have got `error`, which it tells as well."""
-    refusal = errors.cle_invalide()
-    message = f"{refusal.message}. De plus : {error.message}"
-    headers = _kept(error.headers) | refusal.headers
-    return ApiError(refusal.code, message, headers=headers, **error.extra)
-
-
-def _kept(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: headers[name] for name in _KEPT if name in headers}
-
-
 _log: Final = logging.getLogger("serve.access.admission")
+
+T = TypeVar("T", bound=Content)
+
+# The headers that report the meter of a route, for a response that costs nothing.
+MeterHeaders = Callable[[Plan, Counting], Awaitable[Headers]]
 
 
 class Call(NamedTuple):
-    """A request whose parameters nobody has looked at: `read` is asked for them in their turn.
+    """A request whose parameters are not read yet.
 
-    `segments` are the variable parts of its path, decoded. Raises of `read`: ApiError 400.
+    Attributes:
+        segments: the variable parts of its path, decoded.
+        read: reads the parameters when it is their turn; raises ApiError 400.
     """
 
     path: str
@@ -73,106 +67,162 @@ class Call(NamedTuple):
     head: bool = False
 
 
-async def caller(site: ServerContext, authorization: Sequence[str], trace: RequestTrace) -> Caller:
-    """Who calls with these Authorization headers. Raises StoreUnavailable."""
-    known = await identify(authorization, site.plans, site.counters.find)
-    trace.plan = known.plan.slug
-    if known.account:
-        trace.account = known.account.id
-        site.uses.note(site.counters.store, authorization[0], site.now().date())
-    return known
+class Admitted(NamedTuple):
+    """A caller that has passed the burst limits.
+
+    Attributes:
+        counting: None for a visitor.
+        headers: the quota headers of a visitor; empty for an account.
+    """
+
+    caller: Caller
+    left: Left
+    counting: Counting | None
+    headers: Headers
 
 
-def listed(site: ServerContext, route: PublicList, call: Call, trace: RequestTrace) -> Response:
-    """A public list: a key, good or bad, changes nothing there (A2)."""
-    site.gate.lists(trace.address, site.now())
-    visitor = Caller(site.plans[VISITOR])
-    trace.plan = visitor.plan.slug
-    with site.published.lease() as edition:
-        trace.generation = edition.id
-        return route(ask(site, call, visitor), edition)
-
-
-async def worked(
-    site: ServerContext, prepare: Prepare, call: Call, known: Caller, trace: RequestTrace
-) -> Response:
-    """A search or a record, as far as `known` may go; 401 around it for a refused key (A1).
+async def admit(
+    context: ServerContext,
+    authorization: Sequence[str],
+    trace: RequestTrace,
+    meter_headers: MeterHeaders = billing.current_headers,
+) -> Admitted:
+    """Identify the caller by its Authorization headers, and check its burst limits.
 
     Raises:
-        ApiError: what is wrong with it, a limit that is reached, or nothing to answer from.
+        ApiError: 429 `trop_de_requetes`, with `meter_headers`.
+        StoreUnavailable: the key cannot be looked up.
+    """
+    caller = await identify(authorization, context.plans, context.holder.find)
+    if caller.account:
+        context.key_usage.note(context.holder.store, authorization[0], context.now().date())
+    return await admit_caller(context, caller, trace, meter_headers)
+
+
+async def admit_caller(
+    context: ServerContext,
+    caller: Caller,
+    trace: RequestTrace,
+    meter_headers: MeterHeaders = billing.current_headers,
+) -> Admitted:
+    """Check the burst limits of a caller that is known, such as that of a session.
+
+    Raises:
+        ApiError: 429 `trop_de_requetes`, with `meter_headers`.
+    """
+    trace.plan = caller.plan.slug
+    trace.account = caller.account.id if caller.account else None
+    now = context.now()
+    try:
+        left = context.gate.identified(caller, trace.address, now)
+    except ApiError as error:
+        counting = _counting(context, caller, Left(0), now)
+        if counting is not None:
+            # Every 429 reports the meter of its route (§7 rule 1).
+            error.headers |= await meter_headers(caller.plan, counting) | error.headers
+        raise
+    counting = _counting(context, caller, left, now)
+    if counting is not None:
+        return Admitted(caller, left, counting, {})
+    terms = context.gate.terms[caller.plan.slug]
+    return Admitted(caller, left, None, quota_headers.visitor(terms, left, now))
+
+
+def require_account(admitted: Admitted) -> Counting:
+    """The counting of a call to a resource that only accounts have. Raises ApiError 401."""
+    if admitted.counting is None:
+        raise errors.compte_requis(refused=admitted.caller.refused)
+    return admitted.counting
+
+
+async def perform(
+    context: ServerContext,
+    admitted: Admitted,
+    prepare: Prepare[T],
+    call: Call,
+    trace: RequestTrace,
+) -> CallResult[T]:
+    """Make a search or a record, as far as the plan of the caller goes.
+
+    Raises:
+        ApiError: the call is invalid, a limit is reached, or there is no data to answer from.
         StoreUnavailable: nothing was counted.
     """
-    now = site.now()
-    left = await passed(site, known, trace, now)
-    with site.published.lease() as edition:
-        trace.generation = edition.id
+    caller = admitted.caller
+    with context.published.lease() as generation:
+        trace.generation = generation.id
         try:
-            asked = ask(site, call, known)
-            work = prepare(asked, edition)
-            counted = counting(site, known, left, now)
-            if counted is not None:
-                return await billing.identified(work, asked, counted)
-            told = quota_headers.visitor(site.gate.terms[known.plan.slug], left, now)
-            answer = await billing.unmetered(work, asked, told)
+            request = read(context, call, caller)
+            prepared = prepare(request, generation)
+            result = await billing.run(prepared, request, admitted.counting, admitted.headers)
         except ApiError as error:
-            if known.refused:
-                raise instead_of(error) from error
+            if caller.refused:
+                raise _bad_key(error) from error
             raise
-    return around(answer) if known.refused else answer
+    return _with_bad_key(result) if caller.refused else result
 
 
-async def passed(
-    site: ServerContext,
-    known: Caller,
-    trace: RequestTrace,
-    now: datetime,
-    standing: Callable[[Plan, Counting], Awaitable[Headers]] = billing.standing,
-) -> Left:
-    """What is left of the burst limits, for a caller that may pass; `standing` tells its meter."""
-    try:
-        return site.gate.identified(known, trace.address, now)
-    except ApiError as error:
-        counted = counting(site, known, Left(0), now)
-        if counted is not None:
-            # The meter of the route is told on every 429 (§7 rule 1).
-            error.headers |= await standing(known.plan, counted) | error.headers
-        raise
+def public_list(
+    context: ServerContext, route: PublicList[T], call: Call, trace: RequestTrace
+) -> CallResult[T]:
+    """A public list: a key, valid or not, changes nothing there (A2).
+
+    Raises:
+        ApiError: 429, 503 or 400, in this order.
+    """
+    context.gate.lists(trace.address, context.now())
+    visitor = Caller(context.plans[VISITOR])
+    trace.plan = visitor.plan.slug
+    with context.published.lease() as generation:
+        trace.generation = generation.id
+        return route(read(context, call, visitor), generation)
 
 
-def counting(site: ServerContext, known: Caller, left: Left, now: datetime) -> Counting | None:
-    """What an identified call is counted in; None for a visitor."""
-    if known.account is None:
-        return None
-    terms = site.gate.terms[known.plan.slug]
-    return Counting(site.counters.store, known.account, terms, left, site.plans, now)
-
-
-def needed(counted: Counting | None, known: Caller) -> Counting:
-    """Where there is nothing to serve without an account. Raises ApiError 401."""
-    if counted is None:
-        raise errors.compte_requis(refused=known.refused)
-    return counted
-
-
-def ask(site: ServerContext, call: Call, known: Caller) -> Request:
-    """The request, understood as far as its text. Raises ApiError 400."""
+def read(context: ServerContext, call: Call, caller: Caller) -> Request:
+    """The request of a call, with the text of its parameters. Raises ApiError 400."""
     return Request(
         path=call.path,
         segments=call.segments,
         pairs=call.read(),
-        caller=known,
-        offer=site.offers[known.plan.slug],
-        base_url=site.base_url,
-        if_none_match=None if known.refused else call.if_none_match,
+        caller=caller,
+        offer=context.offers[caller.plan.slug],
+        base_url=context.config.base_url,
+        if_none_match=None if caller.refused else call.if_none_match,
         head=call.head,
     )
 
 
-def unavailable(site: ServerContext, error: StoreUnavailable, trace: RequestTrace) -> Response:
-    """503 where the counters cannot be kept, which the operator is told (G9)."""
-    site.metrics.store_error()
+def unavailable(context: ServerContext, error: StoreUnavailable, trace: RequestTrace) -> Response:
+    """503 for a call that the store could not count; the log and a metric report it (G9)."""
+    context.metrics.store_error()
     fields = {"request_id": trace.request_id}
     _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
     if isinstance(error, UnchargedError):
-        return error.answer
+        return error.response
     return of_error(errors.indisponible(errors.NO_COUNTERS))
+
+
+def _counting(context: ServerContext, caller: Caller, left: Left, now: datetime) -> Counting | None:
+    if caller.account is None:
+        return None
+    terms = context.gate.terms[caller.plan.slug]
+    return Counting(context.holder.store, caller.account, terms, left, context.plans, now)
+
+
+def _with_bad_key(result: CallResult[T]) -> CallResult[T]:
+    """401 with the complete result of a visitor."""
+    error = errors.cle_invalide()
+    headers = NO_STORE | _true_of_401(result.headers) | error.headers
+    return result._replace(status=error.status, headers=headers, error=error)
+
+
+def _bad_key(error: ApiError) -> ApiError:
+    """401 where a visitor would have got `error`, which its message repeats."""
+    refusal = errors.cle_invalide()
+    message = f"{refusal.message}. De plus : {error.message}"
+    headers = _true_of_401(error.headers) | refusal.headers
+    return ApiError(refusal.code, message, headers=headers, **error.extra)
+
+
+def _true_of_401(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: headers[name] for name in _TRUE_OF_401 if name in headers}

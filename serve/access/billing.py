@@ -1,43 +1,54 @@
-"""What a search or a record costs, and when (D1, D5, D9): the only place where counters move.
+"""The price of a search or a record, and the moment it is charged (D1, D5, D9).
 
-A call is asked for first and the search made meanwhile, for a call is only safe after a write to
-disk; the answer waits for both, and nothing is sent before. A record is made first and then charged
-in one transaction with its call, so that nobody pays for what could not be made. An answer that
-fails gives its call back. A 304 brings the client nothing, so it costs nothing, also where the
-company was not paid for this month (D13); a HEAD brings no statements, so it costs no credits (G1).
+This is the only module of the server that moves counters. The call is requested first and the search
+made meanwhile, since a call is only safe after a write to disk; the response waits for both. A record
+is made and encoded first, then charged in one transaction with its call, so that nobody pays for a
+record that could not be made. A call that fails is given back. A 304 brings the client nothing and
+costs nothing, even where the company was not paid for this month (D13). A HEAD brings no statements
+and costs no credits (G1).
 """
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from quota.accounts import Account
 from quota.errors import StoreUnavailable
+from quota.ledger.purchase import Purchase
 from quota.plans import Plan
-from quota.purchase import Purchase
 from quota.results import Charge, Meter
 from quota.store.interface import Store
 from serve.access import quota_headers
 from serve.access.next_plan import remedy
 from serve.access.quota_headers import Headers, Left, Terms
-from serve.access.result import NO_STORE, PreparedCall, Request, Response, not_modified, of_error
+from serve.access.result import (
+    NO_STORE,
+    CallResult,
+    Content,
+    PreparedCall,
+    Request,
+    Response,
+    not_modified,
+)
 from serve.contract import errors
 from serve.contract.errors import ApiError
 
 # A full record, once a calendar month for the same company (§4.5).
 RECORD_CREDITS: Final = 5
 
+T = TypeVar("T", bound=Content)
+
 
 class UnchargedError(StoreUnavailable):
-    """A record could not be charged; `answer` is what may be sent instead."""
+    """A record could not be charged; `response` is what may be sent instead."""
 
-    def __init__(self, cause: StoreUnavailable, answer: Response) -> None:
+    def __init__(self, cause: StoreUnavailable, response: Response) -> None:
         super().__init__(str(cause))
-        self.answer = answer
+        self.response = response
 
 
 class Counting(NamedTuple):
-    """An identified call and what it is counted in."""
+    """The account of an identified call, and what the call is counted in."""
 
     store: Store
     account: Account
@@ -47,39 +58,33 @@ class Counting(NamedTuple):
     now: datetime
 
 
-async def unmetered(work: PreparedCall, ask: Request, headers: Headers) -> Response:
-    """A visitor's search or preview; `headers` are the meters of a visitor (A10, D14).
+async def run(
+    prepared: PreparedCall[T], request: Request, counting: Counting | None, headers: Headers
+) -> CallResult[T]:
+    """Answer a prepared call: 304 → daily 429 → work → charge (D5).
+
+    Args:
+        counting: None for a visitor, who is not metered (A10).
+        headers: the quota headers of a visitor; those of an account are made here.
 
     Raises:
-        ApiError: 404.
-    """
-    if work.is_known(ask):
-        return not_modified({**work.headers, **headers})
-    try:
-        answer = await work.run()
-    except ApiError as error:
-        error.headers |= headers
-        raise
-    return Response(answer.status, answer.body, {**answer.headers, **headers})
-
-
-async def identified(work: PreparedCall, ask: Request, counting: Counting) -> Response:
-    """An identified search or record, counted and charged.
-
-    Raises:
-        ApiError: 429 `quota_api`.
+        ApiError: 404 for a visitor; 429 `quota_api` for an account.
         StoreUnavailable: nothing was counted.
     """
-    if work.is_known(ask):
-        headers = await standing(ask.caller.plan, counting, with_credits=work.company is not None)
-        return not_modified({**work.headers, **headers})
-    if work.company is not None and not ask.head:
-        return await _record(work, work.company, ask, counting)
-    return await _call(work, ask, counting)
+    if counting is None:
+        return await _unmetered(prepared, request, headers)
+    if prepared.is_known(request):
+        current = await current_headers(
+            request.caller.plan, counting, with_credits=prepared.cost > 0
+        )
+        return not_modified({**prepared.headers, **current})
+    if prepared.cost and not request.head:
+        return await _record(prepared, request, counting)
+    return await _call(prepared, request, counting)
 
 
-async def standing(plan: Plan, counting: Counting, *, with_credits: bool = False) -> Headers:
-    """The meters as they stand, for an answer that costs nothing."""
+async def current_headers(plan: Plan, counting: Counting, *, with_credits: bool = False) -> Headers:
+    """The quota headers for a response that costs nothing."""
     store, account, now = counting.store, counting.account.id, counting.now
     if not with_credits:
         meter = await store.calls(account, plan.appels_api_par_jour, now)
@@ -89,104 +94,125 @@ async def standing(plan: Plan, counting: Counting, *, with_credits: bool = False
     return {**headers, **_credits(0, usage.credits.left)}
 
 
-async def _call(work: PreparedCall, ask: Request, counting: Counting) -> Response:
-    """What costs a call and no credits."""
-    store, account, now = counting.store, counting.account.id, counting.now
-    taken = store.take(account, ask.caller.plan.appels_api_par_jour, now)
-    answer: Response | None = None
+async def _unmetered(
+    prepared: PreparedCall[T], request: Request, headers: Headers
+) -> CallResult[T]:
+    """A visitor's search or preview (A10, D14)."""
+    if prepared.is_known(request):
+        return not_modified({**prepared.headers, **headers})
     try:
-        answer = await _run(work)
+        result = await prepared.run()
+    except ApiError as error:
+        error.headers |= headers
+        raise
+    return CallResult(result.status, result.content, {**result.headers, **headers})
+
+
+async def _call(prepared: PreparedCall[T], request: Request, counting: Counting) -> CallResult[T]:
+    """A call that costs no credits."""
+    store, account, now = counting.store, counting.account.id, counting.now
+    taken = store.take(account, request.caller.plan.appels_api_par_jour, now)
+    result: CallResult[T] | None = None
+    try:
+        result = await _made(prepared)
     finally:
-        # Also when the search failed: whether there is a call to give back is known only then.
+        # Also when the search failed: only then is it known whether there is a call to give back.
         meter = await taken
-        if answer is None and meter.granted:
+        if result is None and meter.granted:
             await store.give_back(account, now)
     if not meter.granted:
-        raise _quota_api(meter, ask, counting)
-    headers = {**answer.headers, **quota_headers.calls(counting.terms, meter, counting.left, now)}
-    if work.company is not None:
-        headers |= await _standing_credits(ask, counting)
-    return Response(answer.status, answer.body, headers, "taken")
+        raise _quota_api(meter, request, counting)
+    headers = {**result.headers, **quota_headers.calls(counting.terms, meter, counting.left, now)}
+    if prepared.cost:
+        headers |= await _current_credits(request, counting)
+    return CallResult(result.status, result.content, headers, "taken", result.error)
 
 
-async def _standing_credits(ask: Request, counting: Counting) -> Headers:
-    """The credits as they stand, for a call that was taken; without them it is not answered."""
+async def _current_credits(request: Request, counting: Counting) -> Headers:
+    """The credit headers for a call that was taken; if they cannot be read it is given back."""
     try:
-        usage = await counting.store.usage(counting.account.id, ask.caller.plan, counting.now)
+        usage = await counting.store.usage(counting.account.id, request.caller.plan, counting.now)
     except StoreUnavailable:
         await counting.store.give_back(counting.account.id, counting.now)
         raise
     return _credits(0, usage.credits.left)
 
 
-async def _record(work: PreparedCall, company: str, ask: Request, counting: Counting) -> Response:
-    """A full record: a call, and credits where the company was not paid for this month."""
-    plan = ask.caller.plan
-    full = await _run(work)
+async def _record(prepared: PreparedCall[T], request: Request, counting: Counting) -> CallResult[T]:
+    """A full record: a call, and credits if the company was not paid for this month."""
+    plan = request.caller.plan
+    result = await _made(prepared)
+    assert prepared.company
     try:
         meter, charge = await counting.store.take_and_charge(
             Purchase(
                 account=counting.account.id,
                 call_limit=plan.appels_api_par_jour,
-                company=company,
-                cost=RECORD_CREDITS,
+                company=prepared.company,
+                cost=prepared.cost,
                 grant=plan.credits_par_mois,
             ),
             counting.now,
         )
     except StoreUnavailable as error:
-        raise UnchargedError(error, _uncharged(work)) from error
+        raise UnchargedError(error, _uncharged(prepared).response()) from error
     if charge is None:
-        raise _quota_api(meter, ask, counting)
+        raise _quota_api(meter, request, counting)
     headers = quota_headers.calls(counting.terms, meter, counting.left, counting.now)
     headers |= _credits(charge.cost, charge.left)
     if charge.outcome == "refused":
-        return _preview(work, charge, headers)
-    return Response(full.status, full.body, {**full.headers, **headers}, charge.outcome)
+        return _refused(prepared, charge, headers)
+    all_headers = {**result.headers, **headers}
+    return CallResult(result.status, result.content, all_headers, charge.outcome, result.error)
 
 
-def _preview(work: PreparedCall, charge: Charge, headers: Headers) -> Response:
+def _refused(prepared: PreparedCall[T], charge: Charge, headers: Headers) -> CallResult[T]:
     """402 with what a visitor would see (D10)."""
     reset = quota_headers.iso(charge.reset)
-    return _instead(work, errors.credits_epuises(RECORD_CREDITS, charge.left, reset), headers)
+    error = errors.credits_epuises(prepared.cost, charge.left, reset)
+    return _preview(prepared, error, headers)
 
 
-def _uncharged(work: PreparedCall) -> Response:
-    """503 with what a visitor would see: nothing could be charged, nothing is."""
+def _uncharged(prepared: PreparedCall[T]) -> CallResult[T]:
+    """503 with what a visitor would see: the record could not be charged, so it is not sent."""
     error = errors.indisponible(errors.NO_COUNTERS)
-    return _instead(work, error, error.headers)
+    return _preview(prepared, error, error.headers)
 
 
-def _instead(work: PreparedCall, error: ApiError, headers: Headers) -> Response:
-    assert work.preview
-    located = {"Content-Location": work.headers["Content-Location"]}
-    return Response(
-        error.status, work.preview(error), {**NO_STORE, **located, **headers}, error.code
+def _preview(prepared: PreparedCall[T], error: ApiError, headers: Headers) -> CallResult[T]:
+    assert prepared.preview
+    located = {"Content-Location": prepared.headers["Content-Location"]}
+    return CallResult(
+        error.status,
+        prepared.preview(error),
+        {**NO_STORE, **located, **headers},
+        error.code,
+        error,
     )
 
 
-async def _run(work: PreparedCall) -> Response:
-    """The answer, which may be that there is no such company."""
+async def _made(prepared: PreparedCall[T]) -> CallResult[T]:
+    """The result, which may be the error that there is no such company."""
     try:
-        return await work.run()
+        return await prepared.run()
     except ApiError as error:
-        return of_error(error)
+        return CallResult(error.status, None, NO_STORE | error.headers, "", error)
 
 
 def _credits(cost: int, left: int) -> Headers:
     return {"X-Credits-Debites": str(cost), "X-Credits-Restants": str(left)}
 
 
-def _quota_api(meter: Meter, ask: Request, counting: Counting) -> ApiError:
-    """429 with its meters (D3, D4); the remedy is the next plan, or the tool that is missing."""
-    told = quota_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
-    again = quota_headers.seconds(meter.reset, counting.now)
+def _quota_api(meter: Meter, request: Request, counting: Counting) -> ApiError:
+    """429 with its meters (D3, D4); the remedy is the next plan, or the API tool if it is missing."""
+    quota = quota_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
+    wait = quota_headers.seconds(meter.reset, counting.now)
     remedies = remedy(
-        ask.caller,
+        request.caller,
         counting.plans,
         lambda plan: f"{plan.appels_api_par_jour} appels par jour",
         "Votre offre est la plus haute",
     )
-    error = errors.quota_api(told, again, remedies)
+    error = errors.quota_api(quota, wait, remedies)
     error.headers |= quota_headers.calls(counting.terms, meter, counting.left, counting.now)
     return error

@@ -1,9 +1,9 @@
-"""May this caller pass now? The burst limits of D7, before anything of a request is looked at.
+"""The burst limits of D7, checked before anything else of a request is read.
 
-A bucket belongs to an organisation, whatever the number of its keys (A8), or else to an address:
-one for searches and records, with a limit of the day, and one for the public lists. Whoever sends a
-key that is not valid is a visitor here too (A1), so that keys cannot be tried at will. A call that
-is refused takes nothing, from no counter (D1).
+A bucket belongs to an organisation, however many keys it has (A8), or else to an address. An address
+has one bucket for searches and records, with a limit per day, and one for the public lists. A caller
+with an invalid key counts as a visitor here too (A1), so that keys cannot be tried at will. A refused
+call takes nothing from any counter (D1).
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from serve.request.client_address import bucket
 
 
 class Limiter(Protocol):
-    """quota.bursts.limiter.BurstLimiter, or what a test puts in its place."""
+    """The part of quota.bursts.limiter.BurstLimiter that the server uses."""
 
     def allow(self, who: str, per_minute: int, now: float) -> Wait: ...
 
@@ -31,14 +31,14 @@ class Limiter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BurstGate:
-    """The limits, by the slug of a plan, and that of the lists."""
+    """The burst limits of each plan, by slug, and that of the public lists (calls per minute)."""
 
     limiter: Limiter
     terms: Mapping[str, Terms]
     listes: int
 
     def identified(self, caller: Caller, address: str | None, now: datetime) -> Left:
-        """Let a search, a record or the account pass.
+        """Count a search, a record or a look at the account.
 
         Raises:
             ApiError: 429 `trop_de_requetes`.
@@ -48,16 +48,15 @@ class BurstGate:
             who = f"compte {caller.account.id}"
             return Left(self._minute(who, terms.par_minute, now, terms.fixed))
         who = f"visiteur {bucket(address)}"
-        minute = self._minute(who, terms.par_minute, now, quota_headers.unmetered(terms))
+        headers = quota_headers.unmetered(terms)
+        minute = self._minute(who, terms.par_minute, now, headers)
         wait = self.limiter.day(who, terms.par_jour, now.timestamp())
         if wait.seconds:
-            raise _refused(
-                "jour", terms.par_jour, wait.seconds, now, quota_headers.unmetered(terms)
-            )
+            raise _refused("jour", terms.par_jour, wait.seconds, now, headers)
         return Left(minute, wait.remaining)
 
     def lists(self, address: str | None, now: datetime) -> None:
-        """Let a public list pass.
+        """Count a public list.
 
         Raises:
             ApiError: 429 `trop_de_requetes`.
@@ -74,8 +73,8 @@ class BurstGate:
 def _refused(
     window: str, limit: int, wait: float, now: datetime, headers: Mapping[str, str]
 ) -> ApiError:
-    again = max(1, ceil(wait))
-    told = quota_headers.quota("debit", limit, limit, now + timedelta(seconds=again))
-    error = errors.trop_de_requetes(told, again, window)
-    error.headers |= {**headers, **quota_headers.spent(window, limit, again)}
+    seconds = max(1, ceil(wait))
+    quota = quota_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
+    error = errors.trop_de_requetes(quota, seconds, window)
+    error.headers |= {**headers, **quota_headers.spent(window, limit, seconds)}
     return error

@@ -1,9 +1,9 @@
-"""Who calls: the account behind a key, and the plan that the request is served with.
+"""The caller of a request: the account behind a key, and the plan that applies.
 
-No Authorization header means a visitor (A4). One header `Bearer <key>` whose key leads to an
-account means that account, at its effective plan (A7). Everything else, whatever is wrong with it,
-is a refused key: the caller is served as a visitor, with status 401 (A1), and nothing tells a key
-that was revoked from one that never was. After this file all ask the plan, never the header.
+No Authorization header means a visitor (A4). One header `Bearer <key>` whose key belongs to an
+account means that account, at its effective plan (A7). Anything else is a refused key: the caller is
+served as a visitor, with status 401 (A1), and a revoked key looks like one that never existed. All
+later checks use the plan, never the header.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,15 +15,20 @@ from serve.access.rights import VISITOR
 
 
 class Caller(NamedTuple):
-    """The effective plan of a request; `refused`: it came with a key that is not valid."""
+    """The effective plan of a request.
+
+    Attributes:
+        refused: the request had a key, which is not valid.
+        account: None for visitors, and for anyone who is served as a visitor.
+    """
 
     plan: Plan
     refused: bool = False
-    account: Account | None = None  # None for a visitor, and for whoever is served as one
+    account: Account | None = None
 
     @property
     def souscrit(self) -> str | None:
-        """The plan that is paid for, where the caller is served with another one (A7)."""
+        """The plan that is paid for, where another plan applies (A7)."""
         if self.account is None or self.account.plan == self.plan.slug:
             return None
         return self.account.plan
@@ -37,7 +42,7 @@ async def identify(
     """The caller behind the Authorization headers of a request: none, one, or too many.
 
     Args:
-        find: leads from a key to its account; it is not called for what cannot be a key.
+        find: the account of a key; it is not called for text that cannot be a key.
 
     Raises:
         StoreUnavailable: from `find`.
@@ -52,13 +57,13 @@ async def identify(
 
 
 def token(header: str) -> str | None:
-    """The token of a bearer header (RFC 6750 §2.1), or None; the scheme is in any case.
+    """The token of a bearer header (RFC 6750 §2.1), or None; the scheme ignores case.
 
     >>> token("bearer  abc"), token("Bearer"), token("Basic abc"), token("Bearer a b")
     ('abc', None, None, None)
     """
     words = header.split(" ")
-    if len(words) != 2:  # several blanks are one
+    if len(words) != 2:  # several blanks count as one
         words = [word for word in words if word]
     if len(words) != 2 or words[0].lower() != "bearer":
         return None

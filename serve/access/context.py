@@ -1,76 +1,72 @@
-"""What every request is answered with: the data, the counters, the limits, the plans.
+"""The values that every request needs: the data, the counters, the limits, the plans.
 
-Made once for a serving process; nothing of it changes while it serves but what `published` holds.
+One context serves a whole process. Nothing in it changes but what `published` holds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
 
+from quota import plans as plan_file
 from quota.plans import Plan
 from serve.access import quota_headers
 from serve.access.burst_gate import BurstGate, Limiter
 from serve.access.next_plan import offers
 from serve.access.store_holder import KeyUsage, StoreHolder
-from serve.config import BurstLimits, Network
+from serve.config import Config
 from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import Exporter, WorkerPool
 from serve.observe.metrics import Metrics
 
 Clock = Callable[[], datetime]
 
-_DEFAULT_DEBIT: Final = BurstLimits()
+
+def utc_now() -> datetime:
+    """The clock of a server."""
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerContext:
-    """What every request is answered with. `offers`: JSON of `offre_suivante` by plan."""
+    """The values that every request needs.
 
+    Attributes:
+        offers: JSON of `offre_suivante`, by the slug of a plan.
+        exporter: None where this process makes no workbooks.
+    """
+
+    config: Config
     published: CurrentGeneration
-    counters: StoreHolder
+    holder: StoreHolder
     gate: BurstGate
     plans: Mapping[str, Plan]
     offers: Mapping[str, bytes]
-    debit: BurstLimits
-    base_url: str
-    trusted: Sequence[Network]
-    mcp_origins: Sequence[str]
     metrics: Metrics
     now: Clock
     exporter: Exporter | None
-    uses: KeyUsage
+    key_usage: KeyUsage
 
 
 def make_context(
+    config: Config,
     published: CurrentGeneration,
-    counters: StoreHolder,
+    holder: StoreHolder,
     limiter: Limiter,
-    plans: Mapping[str, Plan],
-    *,
-    debit: BurstLimits = _DEFAULT_DEBIT,
-    base_url: str = "",
-    trusted: Sequence[Network] = (),
-    mcp_origins: Sequence[str] = (),
-    metrics: Metrics | None = None,
-    now: Clock = lambda: datetime.now(UTC),
-    makers: WorkerPool | None = None,
+    pool: WorkerPool | None,
+    now: Clock = utc_now,
 ) -> ServerContext:
-    """A site of these parts; the clock is one of them, so that midnight can be tested."""
-    terms = {slug: quota_headers.terms(plan, debit) for slug, plan in plans.items()}
-    gate = BurstGate(limiter, terms, debit.listes)
+    """The context of a process; the clock is a parameter, so that midnight can be tested."""
+    plans = plan_file.load()
+    terms = {slug: quota_headers.terms(plan, config.debit) for slug, plan in plans.items()}
     return ServerContext(
+        config,
         published,
-        counters,
-        gate,
+        holder,
+        BurstGate(limiter, terms, config.debit.listes),
         plans,
         offers(plans),
-        debit,
-        base_url,
-        trusted,
-        mcp_origins,
-        metrics or Metrics(),
+        Metrics(),
         now,
-        Exporter(makers, debit.exports, now) if makers else None,
+        Exporter(pool, config.debit.exports, now) if pool else None,
         KeyUsage(),
     )

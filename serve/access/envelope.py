@@ -1,12 +1,13 @@
-"""The bytes of the answers of search and record (§2.2, §2.4).
+"""The results of search and record, and their bytes (§2.2, §2.4).
 
-Companies and statements come out of a shard as ready JSON and are joined as they are: nothing of
-them is decoded or encoded here. The keys stand in the order of the specification's tables. What a
-plan may see is decided in serve/access/rights.py; which contact fields are null, in shards/codec/record.py.
+Companies and statements come out of a shard as JSON and are joined as they are: encoding a result
+decodes nothing. A page or a tool decodes them once. Keys stand in the order of the specification's
+tables. `serve/access/rights.py` decides what a plan may see; `shards/codec/record.py` sets the contact
+fields to null.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -24,97 +25,143 @@ CREDITS_MESSAGE: Final = (
 )
 
 _JSON: Final = (b"false", b"true")
+_REFUSED_KEY: Final = 401
 
 
-def search(caller: Caller, offer: bytes, asked: Window, total: int, rows: Sequence[bytes]) -> bytes:
-    """The search envelope; `rows` are companies as the plan may see them."""
-    plan = caller.plan
-    shown = rights.shown(plan, total)
-    head = (
-        b'{"total":%d,"limit":%d,"offset":%d,"plan":%s,"plafond_resultats":%d,'
-        b'"visibles":%d,"tronque":%s,"restantes":%d,"coordonnees":%s,'
-        b'"offre_suivante":%s,"apercu":%s,"societes":['
-    ) % (
-        total,
-        rights.effective_limit(asked, total),
-        asked.offset,
-        _plan(caller),
-        plan.resultats_par_recherche,
-        shown.visibles,
-        _JSON[shown.tronque],
-        shown.restantes,
-        _JSON[plan.coordonnees],
-        offer,
-        _JSON[rights.apercu(plan)],
-    )
-    # Head and end go with the first row and the last, so that the page is copied once.
-    pieces = list(rows) or [b""]
-    pieces[0] = head + pieces[0]
-    pieces[-1] += b"]}"
-    return b",".join(pieces)
+class SearchResult(NamedTuple):
+    """A page of a search, as the caller's plan may see it.
 
-
-def record(caller: Caller, offer: bytes, societe: bytes, comptes: bytes | None) -> bytes:
-    """The record; `comptes` is a JSON array, or None where the company has no statements.
-
-    Exactly one of `comptes` and `comptes_message` is there: a plan with the right gets `comptes`,
-    empty if there are none (contract E4).
+    Attributes:
+        offer: JSON of `offre_suivante`.
+        total: companies that match, whatever the plan.
+        rows: JSON of each company of the page.
     """
-    plan = caller.plan
-    if plan.etats_financiers:
-        statements = b'"comptes":' + (comptes or b"[]")
-    else:
-        statements = b'"comptes_message":' + orjson.dumps(COMPTES_MESSAGE)
-    return b'{"societe":%s,"plan":%s,%s,"droits":%s,"offre_suivante":%s}' % (
-        societe,
-        _plan(caller),
-        statements,
-        _droits(plan.etats_financiers, plan.coordonnees),
-        offer,
-    )
+
+    caller: Caller
+    offer: bytes
+    window: Window
+    total: int
+    rows: Sequence[bytes]
+
+    @property
+    def limit(self) -> int:
+        return rights.effective_limit(self.window, self.total)
+
+    @property
+    def offset(self) -> int:
+        return self.window.offset
+
+    @property
+    def visibles(self) -> int:
+        return rights.shown(self.caller.plan, self.total).visibles
+
+    @property
+    def tronque(self) -> bool:
+        return rights.shown(self.caller.plan, self.total).tronque
+
+    @property
+    def coordonnees(self) -> bool:
+        return self.caller.plan.coordonnees
+
+    @property
+    def apercu(self) -> bool:
+        return rights.apercu(self.caller.plan)
+
+    def companies(self) -> list[Any]:
+        """The companies of the page, decoded."""
+        return [orjson.loads(row) for row in self.rows]
+
+    def json(self) -> bytes:
+        """The envelope of §2.2."""
+        plan = self.caller.plan
+        shown = rights.shown(plan, self.total)
+        head = (
+            b'{"total":%d,"limit":%d,"offset":%d,"plan":%s,"plafond_resultats":%d,'
+            b'"visibles":%d,"tronque":%s,"restantes":%d,"coordonnees":%s,'
+            b'"offre_suivante":%s,"apercu":%s,"societes":['
+        ) % (
+            self.total,
+            self.limit,
+            self.window.offset,
+            _plan(self.caller),
+            plan.resultats_par_recherche,
+            shown.visibles,
+            _JSON[shown.tronque],
+            shown.restantes,
+            _JSON[plan.coordonnees],
+            self.offer,
+            _JSON[self.apercu],
+        )
+        # Head and end go with the first row and the last, so that the page is copied once.
+        pieces = list(self.rows) or [b""]
+        pieces[0] = head + pieces[0]
+        pieces[-1] += b"]}"
+        return b",".join(pieces)
 
 
-def identity(caller: Caller, offer: bytes, societe: bytes) -> bytes:
-    """The record without statements, for who did not ask for them."""
-    return b'{"societe":%s,"plan":%s,"droits":%s,"offre_suivante":%s}' % (
-        societe,
-        _plan(caller),
-        _droits(False, caller.plan.coordonnees),
-        offer,
-    )
+class Record(NamedTuple):
+    """One company, as the caller may see it.
+
+    Attributes:
+        company: JSON of its identity.
+        contacts: whether the identity has contact values.
+        statements: JSON array of its statement lines, `[]` if it has none (E4); None where they are
+            not part of this result.
+        message: why the statements are withheld; None where they are served, or were not asked for.
+    """
+
+    caller: Caller
+    offer: bytes
+    company: bytes
+    contacts: bool
+    statements: bytes | None = None
+    message: str | None = None
+
+    def societe(self) -> Any:
+        """The identity, decoded."""
+        return orjson.loads(self.company)
+
+    def comptes(self) -> list[Any]:
+        """The statement lines, decoded; none where they are not part of this result."""
+        lines: list[Any] = orjson.loads(self.statements or b"[]")
+        return lines
+
+    def json(self) -> bytes:
+        """The record of §2.4, with `comptes`, `comptes_message` or neither."""
+        middle = b""
+        if self.statements is not None:
+            middle = b'"comptes":%s,' % self.statements
+        elif self.message is not None:
+            middle = b'"comptes_message":%s,' % orjson.dumps(self.message)
+        return (
+            b'{"societe":%s,"plan":%s,%s"droits":{"etats_financiers":%s,"coordonnees":%s},'
+            b'"offre_suivante":%s}'
+        ) % (
+            self.company,
+            _plan(self.caller),
+            middle,
+            _JSON[self.statements is not None],
+            _JSON[self.contacts],
+            self.offer,
+        )
 
 
-def preview(caller: Caller, offer: bytes, societe: bytes, error: ApiError) -> bytes:
-    """What is left of a record that could not be charged: its public identity (D10, G9)."""
-    return (
-        b'{"erreur":%s,"societe":%s,"plan":%s,"comptes_message":%s,"droits":%s,'
-        b'"offre_suivante":%s%s}'
-    ) % (
-        orjson.dumps(error.erreur),
-        societe,
-        _plan(caller),
-        orjson.dumps(CREDITS_MESSAGE if error.extra else error.message),
-        _droits(False, False),
-        offer,
-        b"".join(b",%s:%s" % (orjson.dumps(k), orjson.dumps(v)) for k, v in error.extra.items()),
-    )
+def with_error(body: bytes, error: ApiError) -> bytes:
+    """A JSON object with `erreur`, and the keys that belong to it, added.
+
+    The refusal of a key comes last, after the visitor's complete result (A1). The refusal of a charge
+    comes first, before the preview that is left of the record (D10, G9).
+    """
+    erreur = b'"erreur":%s' % orjson.dumps(error.erreur)
+    extra = b"".join(b",%s:%s" % (orjson.dumps(k), orjson.dumps(v)) for k, v in error.extra.items())
+    if error.status == _REFUSED_KEY:
+        return b"%s,%s%s}" % (body[:-1], erreur, extra)
+    return b"{%s,%s%s}" % (erreur, body[1:-1], extra)
 
 
 def _plan(caller: Caller) -> bytes:
-    """The effective plan, and the one paid for where the API tool is missing to it (A7)."""
+    """The effective plan, and the plan that is paid for if the API tool is missing from it (A7)."""
     slug = b'"%s"' % caller.plan.slug.encode()
     if caller.souscrit is None:
         return slug
     return slug + b',"plan_souscrit":"%s","outil_api":false' % caller.souscrit.encode()
-
-
-def _droits(etats_financiers: bool, coordonnees: bool) -> bytes:
-    return b'{"etats_financiers":%s,"coordonnees":%s}' % (
-        _JSON[etats_financiers],
-        _JSON[coordonnees],
-    )
-
-
-def with_erreur(body: bytes, erreur: dict[str, str]) -> bytes:
-    """A complete answer with `erreur` beside it, for a call that had no valid key (A1)."""
-    return body[:-1] + b',"erreur":' + orjson.dumps(erreur) + b"}"

@@ -1,8 +1,8 @@
 """Entity tags (contract G8) and If-None-Match (RFC 9110 §13.1.2).
 
-A tag is strong: it names the exact bytes of an answer, which depend on the generation, the plan and
-its offer, and the request once it has been understood; nothing else may enter an answer's body.
-So it is known before the search is made.
+A tag is strong: it names the exact bytes of a response. These depend on the generation, on the plan
+and its offer, and on the request once it is understood; nothing else may enter a body. So the tag is
+known before the search is made.
 """
 
 import re
@@ -18,13 +18,13 @@ _TAG: Final = re.compile(r'(?:W/)?("[^"]*")')
 
 @lru_cache(1_024)
 def etag(*parts: Hashable) -> str:
-    """The tag of what `parts` determine, quoted."""
+    """The quoted tag of the bytes that `parts` determine."""
     text = repr((_EDITION, *parts)).encode()
     return f'"{blake2b(text, digest_size=12).hexdigest()}"'
 
 
 def matches(if_none_match: str | None, tag: str) -> bool:
-    """Has the client this very answer? Compared weakly, as the RFC wants it.
+    """Does the header name `tag`? The comparison is weak, as the RFC requires.
 
     >>> matches('W/"a", "b"', '"a"'), matches("*", '"a"'), matches('"c"', '"a"')
     (True, True, False)

@@ -1,9 +1,9 @@
-"""How counters are told: the headers of D3, the `quota` object of D4, the fields of the IETF draft.
+"""The headers and objects that report a counter: D3, the `quota` object of D4, the IETF draft.
 
-`RateLimit-Policy` and `RateLimit` are those of draft-ietf-httpapi-ratelimit-headers (structured
-fields, RFC 9651): what a plan allows and what is left of it, `jour` for the calls of the UTC day,
-`mois` for the exports of the UTC month, and `minute` for the token bucket of D7. An answer that any
-cache may keep carries none of this.
+`RateLimit-Policy` and `RateLimit` follow draft-ietf-httpapi-ratelimit-headers (structured fields,
+RFC 9651): what a plan allows and what is left of it, `jour` for the calls of the UTC day, `mois` for
+the exports of the UTC month, `minute` for the token bucket of D7. A response that any cache may keep
+has none of these headers.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from serve.config import BurstLimits
 MINUTE: Final = 60
 DAY: Final = 86_400
 
-# A list has no daily quota, for anybody.
+# A public list has no daily quota, for anybody.
 UNMETERED: Final = {"X-Quota-Limit": "0", "X-Quota-Used": "0"}
 
 Headers = dict[str, str]
@@ -28,15 +28,21 @@ Headers = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a plan allows a caller, as every answer to it says."""
+    """The limits of a plan.
+
+    Attributes:
+        par_minute: calls per minute.
+        par_jour: calls per day: of an address for a visitor, of the organisation for all others.
+        fixed: the headers that are the same on every response.
+    """
 
     par_minute: int
-    par_jour: int  # of one address for a visitor, of the organisation for all others
+    par_jour: int
     fixed: Mapping[str, str]
 
 
 class Left(NamedTuple):
-    """What the burst limits leave after this request; `jour` is counted there only for visitors."""
+    """The requests that the burst limits leave after this one; only a visitor has a `jour`."""
 
     minute: int
     jour: int = 0
@@ -55,7 +61,7 @@ def terms(plan: Plan, debit: BurstLimits) -> Terms:
 
 
 def visitor(terms: Terms, left: Left, now: datetime) -> Headers:
-    """A visitor's calls are not metered (A10), only limited by address."""
+    """The headers of a visitor, whose calls are limited by address but not metered (A10)."""
     reset = DAY - int(now.timestamp()) % DAY
     return {
         **terms.fixed,
@@ -66,7 +72,7 @@ def visitor(terms: Terms, left: Left, now: datetime) -> Headers:
 
 
 def calls(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
-    """The daily calls of an organisation, this one included (D3)."""
+    """The calls of an organisation today, this one included (D3)."""
     reset = seconds(meter.reset, now)
     rest = max(0, meter.limit - meter.used)
     return {
@@ -78,7 +84,7 @@ def calls(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
 
 
 def exports(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
-    """The monthly exports of an organisation, this one included if it counts (D3)."""
+    """The exports of an organisation this month, this one included if it counts (D3)."""
     reset = seconds(meter.reset, now)
     start = (meter.reset - timedelta(days=1)).replace(day=1)
     whole = seconds(meter.reset, start)
@@ -94,7 +100,7 @@ def exports(terms: Terms, meter: Meter, left: Left, now: datetime) -> Headers:
 
 
 def unmetered(terms: Terms) -> Headers:
-    """What is told of the daily quota to a visitor who has not passed."""
+    """The daily quota of a visitor who was refused."""
     return {**terms.fixed, "X-Quota-Used": "0"}
 
 
@@ -107,7 +113,7 @@ def spent(window: str, limit: int, wait: int) -> Headers:
 
 
 def is_of_day(headers: Mapping[str, str]) -> bool:
-    """Is it the burst limit of the day that is `spent`?
+    """Do these headers say that the burst limit of the day is `spent`?
 
     >>> is_of_day(spent("jour", 1000, 76_696)), is_of_day(spent("minute", 60, 1))
     (True, False)
@@ -116,7 +122,7 @@ def is_of_day(headers: Mapping[str, str]) -> bool:
 
 
 def quota(kind: str, limite: int, utilise: int, reset: datetime) -> dict[str, Any]:
-    """The object of D4; `utilise` may pass `limite` where a plan was lowered since."""
+    """The object of D4; `utilise` may exceed `limite` where the plan was lowered since."""
     return {
         "type": kind,
         "limite": limite,
@@ -132,5 +138,5 @@ def seconds(reset: datetime, now: datetime) -> int:
 
 
 def iso(moment: datetime) -> str:
-    """A moment in UTC, as it is written on the wire: `2026-11-22T00:00:00Z`."""
+    """A moment in UTC as it is on the wire: `2026-11-22T00:00:00Z`."""
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"

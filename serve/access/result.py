@@ -1,23 +1,28 @@
-"""What a route gives back, before anything knows of sockets, and what it gets to make that from.
+"""The values that a call passes through, before anything is known of HTTP.
 
-A public list is an Answer at once. A search or a record is first a Work: a request that has been
-understood, whose parameters are right, and which may now cost something (D5); `billing.py` runs it.
+    Request → PreparedCall → CallResult → Response
+
+A route turns a `Request` into a `PreparedCall`: its parameters are valid and nothing has been spent yet.
+`billing.run` runs it, charges for it, and returns a `CallResult`. The content of a result is a value, such as a page of
+companies or a record: the website and the tools read it, the API encodes it as JSON. Only then is it a `Response`.
 
 These are tuples: a frozen dataclass takes four times as long to make, and a request makes several.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, Generic, NamedTuple, Protocol, TypeVar
 
+from serve.access import envelope
 from serve.access.caller import Caller
 from serve.access.etag import matches
 from serve.contract.errors import ApiError
-from serve.data.edition import OpenGeneration
 from serve.data.generation_status import GenerationStatus
+from serve.data.open_generation import OpenGeneration
 from serve.request.params import Pairs
 
-# Which generation an answer is from (G10).
+# The header that names the generation of a response (G10).
 DATA_VERSION: Final = "X-Donnees-Version"
 NO_STORE: Final = {"Cache-Control": "no-store"}
 
@@ -25,25 +30,32 @@ _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Request(NamedTuple):
-    """A request. `segments` are the variable parts of its path, decoded.
+    """A request to the API, as far as its text goes.
 
-    `if_none_match` is None for a caller whose key was refused: a 401 has no tag.
+    Attributes:
+        segments: the variable parts of the path, decoded.
+        offer: JSON of `offre_suivante`.
+        base_url: the beginning of links; "" makes them relative to the host.
+        if_none_match: None for a caller whose key was refused: a 401 has no tag.
+        head: only the headers are wanted: as GET, but without credits (G1, D1).
     """
 
     path: str
     segments: tuple[str, ...]
     pairs: Pairs
     caller: Caller
-    offer: bytes  # JSON of `offre_suivante`
-    base_url: str  # what links begin with; "" makes them relative to the host
+    offer: bytes
+    base_url: str
     if_none_match: str | None
-    head: bool = False  # only the headers are wanted: as GET, but never credits (G1, D1)
+    head: bool = False
 
 
 class Response(NamedTuple):
-    """`outcome`: what became of the counters, for the log; "" where none was asked.
+    """A response with its body as bytes.
 
-    A `file` is sent instead of the body, and closed; the headers tell its length and kind.
+    Attributes:
+        outcome: what happened to the counters, for the log; "" where none was touched.
+        file: sent instead of the body, then closed; the headers give its length and type.
     """
 
     status: int
@@ -53,35 +65,92 @@ class Response(NamedTuple):
     file: BinaryIO | None = None
 
 
-class PreparedCall(NamedTuple):
-    """A search or a record that may be done.
+class Content(Protocol):
+    """The value of a result, which can be encoded as the body of §2."""
 
-    `tag` is None where there is nothing to have a tag. `company` ("EE/10000018") is charged for
-    before `run` may be sent; where it cannot be charged, `preview` makes the body from the error.
+    def json(self) -> bytes: ...
+
+
+T_co = TypeVar("T_co", bound=Content, covariant=True)
+
+
+class EncodedContent(NamedTuple):
+    """Content that has been encoded already."""
+
+    body: bytes
+
+    def json(self) -> bytes:
+        return self.body
+
+
+class CallResult(NamedTuple, Generic[T_co]):
+    """The result of a call, before it is encoded.
+
+    Attributes:
+        content: None for a 304, and for an error that shows nothing else.
+        outcome: as in `Response`.
+        error: the refusal; content beside it is what the caller may see all the same (A1, D10).
     """
 
-    run: Callable[[], Awaitable[Response]]
+    status: int
+    content: T_co | None
+    headers: Mapping[str, str] = _NO_HEADERS
+    outcome: str = ""
+    error: ApiError | None = None
+
+    def response(self) -> Response:
+        """The result as JSON."""
+        content, error = self.content, self.error
+        if content is None:
+            body = error.body if error else b""
+        else:
+            body = envelope.with_error(content.json(), error) if error else content.json()
+        return Response(self.status, body, self.headers, self.outcome)
+
+
+class PreparedCall(NamedTuple, Generic[T_co]):
+    """A search or a record that is valid and may be run.
+
+    Attributes:
+        tag: the entity tag of the result; None where there is nothing to tag.
+        company: the company that the call is about ("EE/10000018"), if there is one.
+        cost: credits that the company costs, charged before the result may be sent; 0 for a call without credits.
+        preview: what to show instead of a company that could not be charged, given the error.
+    """
+
+    run: Callable[[], Awaitable[CallResult[T_co]]]
     tag: str | None = None
     headers: Mapping[str, str] = _NO_HEADERS
     company: str | None = None
-    preview: Callable[[ApiError], bytes] | None = None
+    cost: int = 0
+    preview: Callable[[ApiError], T_co] | None = None
 
-    def is_known(self, ask: Request) -> bool:
-        """Has the client this very answer already (RFC 9110 §13.1.2)?"""
-        return self.tag is not None and matches(ask.if_none_match, self.tag)
+    def is_known(self, request: Request) -> bool:
+        """Does the client have this very representation already (RFC 9110 §13.1.2)?"""
+        return self.tag is not None and matches(request.if_none_match, self.tag)
+
+    def encoded(self) -> "PreparedCall[Content]":
+        """The same call, encoded as JSON within `run`: so before anything is charged for it."""
+        return PreparedCall(partial(_run_encoded, self.run), *self[1:])
 
 
-# A list reads a generation; a check gets what is known of those that are served and refused.
-PublicList = Callable[[Request, OpenGeneration], Response]
-Prepare = Callable[[Request, OpenGeneration], PreparedCall]
+# A list reads a generation; a check reads the status of those that are served and refused.
+PublicList = Callable[[Request, OpenGeneration], CallResult[T_co]]
+Prepare = Callable[[Request, OpenGeneration], PreparedCall[T_co]]
 Check = Callable[[GenerationStatus], Response]
 
 
 def of_error(error: ApiError) -> Response:
-    """The answer that an error is; none is kept by a cache."""
+    """The response to an error; no cache keeps it."""
     return Response(error.status, error.body, NO_STORE | error.headers)
 
 
-def not_modified(headers: Mapping[str, str]) -> Response:
-    """The client has the answer whose headers these would be (RFC 9110 §15.4.5)."""
-    return Response(304, b"", headers)
+def not_modified(headers: Mapping[str, str]) -> CallResult[T_co]:
+    """A 304: the client has the representation with these headers (RFC 9110 §15.4.5)."""
+    return CallResult(304, None, headers)
+
+
+async def _run_encoded(run: Callable[[], Awaitable[CallResult[Content]]]) -> CallResult[Content]:
+    result = await run()
+    assert result.content is not None  # a call that has nothing to show raises ApiError
+    return CallResult(result.status, EncodedContent(result.content.json()), result.headers)

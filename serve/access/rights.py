@@ -1,7 +1,7 @@
-"""What of a search a plan may see (contract C): pure arithmetic on the figures of the plan.
+"""The part of a search that a plan shows (contract C): pure arithmetic on the figures of the plan.
 
-`total` never enters a clamp and no clamp ever enters `total` (§8.2 rule 3); offset + limit never
-passes the plan's cap, so that paging is no way around it (§8.2 rule 2).
+`total` never enters a clamp and no clamp ever enters `total` (§8.2 rule 3). offset + limit never
+passes the cap of the plan, so paging is no way around it (§8.2 rule 2).
 """
 
 from typing import Final, NamedTuple
@@ -12,14 +12,14 @@ VISITOR: Final = "visiteur"
 
 
 class Window(NamedTuple):
-    """The rows a caller may ask for: at most `limit` (>= 0) from `offset` (echoed as it is)."""
+    """The rows that a caller may ask for: at most `limit` (>= 0) from `offset` (echoed as it is)."""
 
     limit: int
     offset: int
 
 
 class VisibleWindow(NamedTuple):
-    """How much of `total` the plan lets see, in the words of §2.2."""
+    """The part of `total` that the plan shows, in the words of §2.2."""
 
     visibles: int
     restantes: int
@@ -30,7 +30,7 @@ class VisibleWindow(NamedTuple):
 
 
 def apercu(plan: Plan) -> bool:
-    """Is this the preview that unidentified callers get (§2.2)?"""
+    """Is this the preview for unidentified callers (§2.2)?"""
     return plan.slug == VISITOR
 
 
@@ -42,22 +42,23 @@ def window(plan: Plan, limit: int, offset: int) -> Window:
 
 
 def shown(plan: Plan, total: int) -> VisibleWindow:
+    """The part of `total` companies that the plan shows, and the rest."""
     visibles = min(total, plan.resultats_par_recherche)
     return VisibleWindow(visibles, total - visibles)
 
 
-def effective_limit(asked: Window, total: int) -> int:
+def effective_limit(window: Window, total: int) -> int:
     """The limit to echo: 0 where the offset is past the total (B20).
 
-    An offset of 0 is past nothing, so that an empty result echoes the limit of contract C.
+    An offset of 0 is past nothing, so an empty result echoes the limit of contract C.
     """
-    return 0 if asked.offset and asked.offset >= total else asked.limit
+    return 0 if window.offset and window.offset >= total else window.limit
 
 
-def next_offset(plan: Plan, asked: Window, total: int) -> int | None:
-    """Where the next page begins, or None: no other row can be reached (B20)."""
-    after = asked.offset + asked.limit
+def next_offset(plan: Plan, window: Window, total: int) -> int | None:
+    """The offset of the next page, or None where no other row can be reached (B20)."""
+    after = window.offset + window.limit
     # A visitor's offset is locked: no next page, whatever is left.
-    if apercu(plan) or not asked.limit or after >= shown(plan, total).visibles:
+    if apercu(plan) or not window.limit or after >= shown(plan, total).visibles:
         return None
     return after

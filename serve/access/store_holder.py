@@ -1,8 +1,8 @@
-"""The store of counters as a serving process holds it: open, or being opened again.
+"""The store of counters in a serving process: open, or being opened again; and the last use of keys.
 
-A server without counters still serves visitors (G9), so a store that cannot be opened is no reason
-not to start: it is tried again each second. Once open, it mends itself (quota/store/lmdb_store.py). A
-store of another version is a reason: no waiting would cure it.
+A server without counters still serves visitors (G9), so a store that cannot be opened does not stop
+it from starting: it tries again each second. Once open, the store recovers by itself
+(quota/store/lmdb_store.py). A store of another version does stop it: waiting would not help.
 """
 
 import asyncio
@@ -19,11 +19,14 @@ from quota.store.interface import Store
 
 PAUSE_SECONDS: Final = 1.0
 
+# Keys remembered by `KeyUsage`; more than are used in a day.
+_REMEMBERED: Final = 100_000
+
 _log: Final = logging.getLogger("serve.access.store_holder")
 
 
 class StoreHolder:
-    """Holds the store that `opener` opens; used from `start` to `close`."""
+    """The store that `opener` opens; used from `start` to `close`."""
 
     def __init__(self, opener: Callable[[], Store]) -> None:
         self._opener = opener
@@ -41,12 +44,12 @@ class StoreHolder:
         return self._store
 
     async def find(self, key: str) -> Account | None:
-        """Whose key this is, or None.
+        """The account of a key, or None.
 
         Raises:
-            StoreUnavailable: it could be a key, and the store cannot be asked.
+            StoreUnavailable: the text could be a key, and the store cannot be asked.
         """
-        # The store looks at the form first as well: once is enough where it is open.
+        # An open store checks the form first as well, so once is enough.
         if self._store is None and not is_well_formed(key):
             return None
         return await self.store.identify(key)
@@ -78,28 +81,23 @@ class StoreHolder:
             self._store = None
 
 
-# MERGED serve/uses.py
-# Notes the day on which a key was used last, for /compte: a write a key, day and process.
-#
-# It is not waited for, and nobody misses it if it fails: the next day, or a restart, writes again.
-
-# Keys that are remembered; more than are used on a day.
-_KNOWN: Final = 100_000
-
-
 class KeyUsage:
-    """The keys that were seen today, as hashes of this process (PEP 456)."""
+    """Notes the day on which a key was last used, for /compte: one write per key, day and process.
+
+    Nobody waits for the write, and a failed one does no harm: the next day, or a restart, writes
+    again. Keys are remembered as hashes that are valid in this process only (PEP 456).
+    """
 
     def __init__(self) -> None:
         self._day = date.min
         self._seen: set[int] = set()
 
     def note(self, store: Store, authorization: str, day: date) -> None:
-        """A key in force was used on `day`; nearly always that is known."""
+        """Record that the key of an Authorization header was used on `day`."""
         seen = hash(authorization)
         if day == self._day and seen in self._seen:
             return
-        if day != self._day or len(self._seen) >= _KNOWN:
+        if day != self._day or len(self._seen) >= _REMEMBERED:
             self._day = day
             self._seen.clear()
         self._seen.add(seen)
@@ -107,11 +105,11 @@ class KeyUsage:
             return  # an edge has no accounts
         key = authorization.split()[-1]
         try:
-            store.accounts.note_key_use(key, day).add_done_callback(_forget)
+            store.accounts.note_key_use(key, day).add_done_callback(_ignore_failure)
         except QuotaError:
             self._seen.discard(seen)
 
 
-def _forget(done: "Future[None]") -> None:
+def _ignore_failure(done: "Future[None]") -> None:
     if not done.cancelled():
-        done.exception()  # it has been looked at
+        done.exception()  # retrieved, or the event loop would log it

@@ -1,11 +1,12 @@
-"""GET /api/v1/compte: what the organisation behind a key may do, and has done (contract D15).
+"""GET /api/v1/compte: what an organisation may do, and what it has done (contract D15).
 
-Free and not metered, so that a client can ask before it spends; only the burst limit applies. A
-resource for accounts only: without a valid key it is 401 `compte_requis` (§7), for a visitor as for
-a key that is not valid, since there is nothing to serve a visitor.
+Free and not metered, so that a client can ask before it spends; only the burst limit applies. The
+resource is for accounts only: without a valid key it is 401 `compte_requis` (§7), for a visitor and
+for an invalid key alike, since there is nothing to show a visitor.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -13,20 +14,29 @@ from quota.accounts import Account, Key, has_tool
 from quota.results import Meter
 from serve.access import quota_headers
 from serve.access.billing import Counting
-from serve.access.result import NO_STORE, Request, Response
+from serve.access.result import NO_STORE, CallResult, Request
 from serve.request import params
 
 
-async def compte(ask: Request, counting: Counting) -> Response:
+class AccountContent(NamedTuple):
+    """The document of /compte, with the proposed plan as JSON text in it."""
+
+    document: Mapping[str, Any]
+
+    def json(self) -> bytes:
+        return orjson.dumps(self.document)
+
+
+async def compte(request: Request, counting: Counting) -> CallResult[AccountContent]:
     """The plan, its limits, every counter, the credits and the keys of an account.
 
     Raises:
-        ApiError: 400: it has no parameters.
+        ApiError: 400: the route has no parameters.
         StoreUnavailable
     """
-    params.nothing(ask.pairs)
+    params.nothing(request.pairs)
     account = counting.account
-    plan = ask.caller.plan
+    plan = request.caller.plan
     usage = await counting.store.usage(account.id, plan, counting.now)
     document = {
         "compte": _account(account),
@@ -55,10 +65,10 @@ async def compte(ask: Request, counting: Counting) -> Response:
             "reinitialisation": quota_headers.iso(usage.credits.reset),
         },
         "cles": [_key(key) for key in await counting.store.keys_of(account.id)],
-        "offre_suivante": orjson.Fragment(ask.offer),
+        "offre_suivante": orjson.Fragment(request.offer),
     }
     headers = quota_headers.calls(counting.terms, usage.calls, counting.left, counting.now)
-    return Response(200, orjson.dumps(document), {**NO_STORE, **headers}, "free")
+    return CallResult(200, AccountContent(document), {**NO_STORE, **headers}, "free")
 
 
 def _account(account: Account) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """GET and POST /api/v1/export: a workbook, and what it costs (§4.6, contract D2, F5).
 
-A place of the month is held before the work begins and counted when the file is complete; whatever
-goes wrong in between gives it back, and so does a search that finds nothing. A process that is
-killed gives it back by time. Only then are bytes sent: who has paid for a file can have all of it.
+The export is reserved before the work begins, and counted when the file is complete. A failure in
+between releases the reservation, and so does a search that finds nothing; if the process is killed,
+the reservation expires. Bytes are sent only after that: anyone who has paid for a file can have all
+of it.
 """
 
 import logging
@@ -28,11 +29,11 @@ from serve.export.worker_pool import ClientGoneError, Exporter, MakingError, Wor
 
 XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
-# Longer than any export can take, so that a place expires only when nobody is left to settle it.
+# Longer than any export can take, so that a reservation expires only if its process is gone.
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
-# When one of those that run at once may have ended.
-_AGAIN: Final = 10
-# So many countries stand in the name of a file.
+# Seconds until one of the exports that run at once may have ended.
+_RETRY_AFTER: Final = 10
+# Countries that the name of a file lists.
 _NAMED: Final = 5
 
 _log: Final = logging.getLogger("serve.api.export")
@@ -40,45 +41,49 @@ _log: Final = logging.getLogger("serve.api.export")
 
 async def export(
     exporter: Exporter,
-    asked: ExportRequest,
+    wanted: ExportRequest,
     caller: Caller,
     counting: Counting,
     is_gone: Callable[[], bool],
 ) -> Response:
-    """The workbook of `asked`, counted.
+    """The workbook that is `wanted`, counted.
+
+    Args:
+        is_gone: whether the client has left, so that nobody waits for the file any more.
 
     Raises:
-        ApiError: 429 `quota_export` or `trop_de_requetes`; 503 where it could not be made.
+        ApiError: 429 `quota_export` or `trop_de_requetes`; 503: the file could not be made.
         StoreUnavailable: nothing was counted.
     """
-    held = await _reserved(exporter, caller, counting)
+    reservation = await _reserved(exporter, caller, counting)
     try:
-        book = await _made(exporter, asked, is_gone)
+        workbook = await _made(exporter, wanted, is_gone)
         try:
-            meter = await _counted(exporter, held, book.made, caller, counting)
+            meter = await _counted(exporter, reservation, workbook.made, caller, counting)
         except BaseException:
-            book.file.close()
+            workbook.file.close()
             raise
     except BaseException:
-        # It is asked for before it is waited for: done, even where this is being cancelled.
-        # Where it cannot be done, the place expires.
+        # The release is submitted before it is awaited: it is done even if this task is being
+        # cancelled. If it cannot be done, the reservation expires.
         with suppress(StoreUnavailable):
-            await counting.store.release(held, exporter.now())
+            await counting.store.release(reservation, exporter.now())
         raise
     headers = {
         "Content-Type": XLSX,
-        "Content-Length": str(book.size),
-        "Content-Disposition": f'attachment; filename="{_file_name(asked)}"',
+        "Content-Length": str(workbook.size),
+        "Content-Disposition": f'attachment; filename="{_file_name(wanted)}"',
         "Cache-Control": "private, no-store",
         "Vary": "Authorization",
-        **_figures(book.made, caller.plan),
+        **_figures(workbook.made, caller.plan),
         **quota_headers.exports(counting.terms, meter, counting.left, counting.now),
     }
-    return Response(200, b"", headers, "taken" if book.made.total else "free", book.file)
+    outcome = "taken" if workbook.made.total else "free"
+    return Response(200, b"", headers, outcome, workbook.file)
 
 
-async def standing(plan: Plan, counting: Counting) -> Headers:
-    """The exports of the month as they stand, for an answer that costs none."""
+async def current_headers(plan: Plan, counting: Counting) -> Headers:
+    """The exports of the month, for a response that costs none."""
     usage = await counting.store.usage(counting.account.id, plan, counting.now)
     return quota_headers.exports(counting.terms, usage.exports, counting.left, counting.now)
 
@@ -92,48 +97,52 @@ async def _reserved(exporter: Exporter, caller: Caller, counting: Counting) -> R
         return answer
     if answer.reason == "quota":
         raise _quota_export(answer.meter, caller, counting)
-    again = counting.now + timedelta(seconds=_AGAIN)
-    told = quota_headers.quota("debit", exporter.at_once, exporter.at_once, again)
-    error = errors.exports_simultanes(told, _AGAIN)
+    retry = counting.now + timedelta(seconds=_RETRY_AFTER)
+    quota = quota_headers.quota("debit", exporter.at_once, exporter.at_once, retry)
+    error = errors.exports_simultanes(quota, _RETRY_AFTER)
     error.headers |= quota_headers.exports(
         counting.terms, answer.meter, counting.left, counting.now
     )
     raise error
 
 
-async def _made(exporter: Exporter, asked: ExportRequest, is_gone: Callable[[], bool]) -> Workbook:
+async def _made(exporter: Exporter, wanted: ExportRequest, is_gone: Callable[[], bool]) -> Workbook:
     try:
-        return await exporter.makers.make(asked, is_gone)
+        return await exporter.makers.make(wanted, is_gone)
     except (MakingError, ClientGoneError) as error:
-        fields = {"request_id": asked.request_id}
+        fields = {"request_id": wanted.request_id}
         _log.error("no workbook: %s", error, extra={"fields": fields})
         raise errors.indisponible(errors.NO_WORKBOOK) from error
 
 
 async def _counted(
-    exporter: Exporter, held: Reservation, made: ExportResult, caller: Caller, counting: Counting
+    exporter: Exporter,
+    reservation: Reservation,
+    made: ExportResult,
+    caller: Caller,
+    counting: Counting,
 ) -> Meter:
-    """Count the export, unless it found nothing (F5); the exports of the month after that."""
+    """Count the export, unless it found nothing (F5); return the exports of the month after it."""
     store, now = counting.store, exporter.now()
     if not made.total:
-        await store.release(held, now)
+        await store.release(reservation, now)
         return (await store.usage(counting.account.id, caller.plan, now)).exports
-    meter = await store.commit(held, now)
-    if not meter.granted:  # its place had expired, and others have taken the last ones
+    meter = await store.commit(reservation, now)
+    if not meter.granted:  # the reservation had expired, and others have used up the quota
         raise _quota_export(meter, caller, counting)
     return meter
 
 
 def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:
     """429 with its meters; the remedy is the next plan, or else the date of the reset (F10)."""
-    told = quota_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
+    quota = quota_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
     remedies = remedy(
         caller,
         counting.plans,
         lambda plan: f"{plan.exports_par_mois} exports par mois",
         f"Remise à zéro le {quota_headers.iso(meter.reset)}",
     )
-    error = errors.quota_export(told, quota_headers.seconds(meter.reset, counting.now), remedies)
+    error = errors.quota_export(quota, quota_headers.seconds(meter.reset, counting.now), remedies)
     error.headers |= quota_headers.exports(counting.terms, meter, counting.left, counting.now)
     return error
 
@@ -149,7 +158,7 @@ def _figures(made: ExportResult, plan: Plan) -> Headers:
     }
 
 
-def _file_name(asked: ExportRequest) -> str:
+def _file_name(wanted: ExportRequest) -> str:
     """`societes-EE-UK-2faa9a10.xlsx`: the countries, if they are few, and the generation."""
-    pays = asked.query.pays if len(asked.query.pays) <= _NAMED else ()
-    return "-".join(("societes", *(pays or ("europe",)), asked.folder.name[:8])) + ".xlsx"
+    pays = wanted.query.pays if len(wanted.query.pays) <= _NAMED else ()
+    return "-".join(("societes", *(pays or ("europe",)), wanted.folder.name[:8])) + ".xlsx"

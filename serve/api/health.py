@@ -1,6 +1,7 @@
 """/healthz: the process is alive. /readyz: it has data to answer from (contract G10).
 
-Both answer while nothing is published, so they get what is known of the generations and no edition.
+Both must answer while nothing is published, so they read the status of the generations and no
+generation.
 """
 
 import orjson
@@ -10,19 +11,20 @@ from serve.contract import errors
 from serve.data.generation_status import GenerationStatus
 
 
-def healthz(_standing: GenerationStatus) -> Response:
+def healthz(_status: GenerationStatus) -> Response:
+    """200 whenever the process can answer."""
     return Response(200, b'{"statut":"vivant"}', NO_STORE)
 
 
-def readyz(standing: GenerationStatus) -> Response:
-    """Ready as long as anything is served; a published generation that is refused is named."""
-    if standing.generation is None:
+def readyz(status: GenerationStatus) -> Response:
+    """200 as long as anything is served, else 503; names a published generation that is refused."""
+    if status.generation is None:
         return of_error(errors.indisponible(errors.NO_GENERATION))
     body = {
         "statut": "pret",
-        "generation": standing.generation,
-        "precedente": standing.previous,
-        "refusee": standing.refused,
-        "pid": standing.pid,
+        "generation": status.generation,
+        "precedente": status.previous,
+        "refusee": status.refused,
+        "pid": status.pid,
     }
     return Response(200, orjson.dumps(body), NO_STORE)

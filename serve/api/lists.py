@@ -1,19 +1,19 @@
 """The public lists: countries, sectors, sub-sectors, with their counts (§2.5, §4.1 to §4.3).
 
 They are answered from the counts of the generation's reference, without touching a shard, and are
-the same for every caller: a key is not even looked at (A2), and any cache may keep them (G8).
+the same for every caller: keys are not even read (A2), and any cache may keep the lists (G8).
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from serve.access.etag import etag, matches
-from serve.access.result import Request, Response, not_modified
-from serve.data.edition import OpenGeneration
+from serve.access.result import CallResult, Request, not_modified
+from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import SearchScope
 from shards.generations.reference import CellCount, Reference
@@ -23,10 +23,20 @@ Document = dict[str, Any]
 _CACHED: Final = {"Cache-Control": "public, max-age=300"}
 
 
-def pays(ask: Request, edition: OpenGeneration) -> Response:
+class ListContent(NamedTuple):
+    """A public list, and its bytes; both are kept in the generation, and never changed."""
+
+    document: Mapping[str, Any]
+    body: bytes
+
+    def json(self) -> bytes:
+        return self.body
+
+
+def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
     """GET /api/v1/pays: every country, in the order of the reference."""
-    params.nothing(ask.pairs)
-    reference = edition.reference
+    params.nothing(request.pairs)
+    reference = generation.reference
 
     def document() -> Document:
         entries = [
@@ -34,16 +44,16 @@ def pays(ask: Request, edition: OpenGeneration) -> Response:
         ]
         return {"total": len(entries), "pays": entries}
 
-    return _cached(ask, edition, ("pays",), document)
+    return _cached(request, generation, ("pays",), document)
 
 
-def secteurs(ask: Request, edition: OpenGeneration) -> Response:
+def secteurs(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
     """GET /api/v1/secteurs: every sector, also those without a company in the scope (G5)."""
-    scope = params.sectors(ask.pairs, edition.names)
+    scope = params.sectors(request.pairs, generation.names)
 
     def document() -> Document:
         counts: Counter[str | None] = Counter()
-        for cell in _cells(edition.reference, scope):
+        for cell in _cells(generation.reference, scope):
             counts[cell.secteur] += cell.n
         entries = [
             {
@@ -53,42 +63,42 @@ def secteurs(ask: Request, edition: OpenGeneration) -> Response:
                 "grand_secteur": one.grand_secteur,
                 "n_societes": counts[one.code],
             }
-            for one in edition.reference.secteurs
+            for one in generation.reference.secteurs
         ]
         return {"total": len(entries), "secteurs": entries}
 
-    return _cached(ask, edition, ("secteurs", scope), document)
+    return _cached(request, generation, ("secteurs", scope), document)
 
 
-def sous_secteurs(ask: Request, edition: OpenGeneration) -> Response:
+def sous_secteurs(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
     """GET /api/v1/sous-secteurs: the sub-sectors that have a company in the scope.
 
     A label that two chosen sectors share is one entry, with the companies that a search for it
     would find. `perimetre` spells the scope out: without `pays` it is every country.
     """
-    scope = params.sub_sectors(ask.pairs, edition.names)
-    reference = edition.reference
+    scope = params.sub_sectors(request.pairs, generation.names)
+    reference = generation.reference
 
     def document() -> Document:
         counts: Counter[tuple[str | None, str | None]] = Counter()
         for cell in _cells(reference, scope):
             counts[cell.secteur, cell.sous_secteur] += cell.n
-        found: Counter[str] = Counter()
+        by_label: Counter[str] = Counter()
         for one in reference.sous_secteurs:
             if one.secteur in scope.secteurs:
-                found[one.sous_secteur] += counts[one.secteur, one.code]
+                by_label[one.sous_secteur] += counts[one.secteur, one.code]
         entries = [
             {"sous_secteur": label, "n_societes": number}
-            for label, number in found.items()
+            for label, number in by_label.items()
             if number
         ]
         perimetre = {
-            "pays": scope.pays or edition.names.pays,
+            "pays": scope.pays or generation.names.pays,
             "secteurs": [one.secteur for one in reference.secteurs if one.code in scope.secteurs],
         }
         return {"total": len(entries), "perimetre": perimetre, "sous_secteurs": entries}
 
-    return _cached(ask, edition, ("sous-secteurs", scope), document)
+    return _cached(request, generation, ("sous-secteurs", scope), document)
 
 
 def _cells(reference: Reference, scope: SearchScope) -> Iterable[CellCount]:
@@ -97,14 +107,18 @@ def _cells(reference: Reference, scope: SearchScope) -> Iterable[CellCount]:
 
 
 def _cached(
-    ask: Request,
-    edition: OpenGeneration,
+    request: Request,
+    generation: OpenGeneration,
     what: tuple[Hashable, ...],
     document: Callable[[], Document],
-) -> Response:
-    tag = etag(edition.id, *what)
+) -> CallResult[ListContent]:
+    tag = etag(generation.id, *what)
     headers = {"ETag": tag, **_CACHED}
-    if matches(ask.if_none_match, tag):
+    if matches(request.if_none_match, tag):
         return not_modified(headers)
-    body = edition.document(what, lambda: orjson.dumps(document()))
-    return Response(200, body, headers)
+
+    def content() -> ListContent:
+        value = document()
+        return ListContent(value, orjson.dumps(value))
+
+    return CallResult(200, generation.document(what, content), headers)

@@ -1,10 +1,12 @@
-"""GET /api/v1/modifications: what changed since a generation (beyond §4).
+"""GET /api/v1/modifications: the changes since a generation (beyond §4).
 
-For identified callers, counted as a search (D1). Told is the first step of the way from `depuis` to
-the generation that is served: companies that went, came or are others, with the names of the fields
-that changed, never a value. A caller goes on with `depuis` = `jusque` until that is the generation
-it is served from. What came or changed is bounded as the rows of a search (§8.2 rules 1 and 2), so
-that this is no way around the plan's cap; what went is not, for who keeps data must purge.
+For identified callers, counted as a search (D1). A response reports the first step on the way from
+`depuis` to the generation that is served: companies that were removed, added or changed, with the
+names of the changed fields, never a value. The caller continues with `depuis` = `jusque` until that
+is the generation served.
+
+Additions and changes are capped like the rows of a search (§8.2 rules 1 and 2), so that this route
+is no way around the cap of the plan. Removals are not capped: anyone who keeps data must purge them.
 """
 
 from collections.abc import Sequence
@@ -15,20 +17,20 @@ import orjson
 
 from serve.access.caller import Caller
 from serve.access.etag import etag
-from serve.access.result import PreparedCall, Request, Response
+from serve.access.result import CallResult, PreparedCall, Request
 from serve.api.societes import PRIVATE
 from serve.contract import errors
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import Modifications
 from shards.changes import change_steps
-from shards.changes.change_file import GONE, ChangeFile
+from shards.changes.change_file import DELETED, ChangeFile
 from shards.changes.change_steps import ChangeStep
 from shards.errors import ShardError
 
 
-class _Section(NamedTuple):
-    """The companies of a country and nature that are told, the first `shown` of them."""
+class _ChangeSection(NamedTuple):
+    """The changes of a country and nature; the plan shows the first `shown` of them."""
 
     iso2: str
     nature: str
@@ -37,10 +39,10 @@ class _Section(NamedTuple):
 
 
 class _Page(NamedTuple):
-    """What is told, and from which place on: `limit` (>= 0) of all that `sections` show."""
+    """A page of changes: `limit` (>= 0) of all that `sections` show, from `start`."""
 
     step: ChangeStep | None
-    sections: Sequence[_Section]
+    sections: Sequence[_ChangeSection]
     start: int
     limit: int
 
@@ -58,7 +60,7 @@ class _Page(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Neighbours in a file of changes."""
+    """A range of neighbours in a file of changes."""
 
     changes: ChangeFile
     nature: str
@@ -66,50 +68,83 @@ class _Part(NamedTuple):
     stop: int
 
     def entries(self) -> list[bytes]:
-        """Ready to send."""
+        """The changes as JSON."""
         nature = b'{"nature":"%s",' % self.nature.encode()
         found = self.changes.entries(self.nature, self.start, self.stop)
         return [nature + entry[1:] for entry in found]
 
 
-def modifications(ask: Request, edition: OpenGeneration) -> PreparedCall:
+class ChangesResult(NamedTuple):
+    """A page of changes with its entries as JSON; `generation` is the one that is served."""
+
+    request: Request
+    params: Modifications
+    page: _Page
+    generation: str
+    entries: Sequence[bytes]
+
+    def json(self) -> bytes:
+        """The envelope of the changes."""
+        plan, page = self.request.caller.plan, self.page
+        jusque = page.step.after if page.step else self.generation
+        suivant = None
+        if page.end < page.visibles:
+            suivant = f"{jusque}.{page.end}.{_walk(self.params)}"
+        envelope = {
+            "depuis": self.params.depuis,
+            "jusque": jusque,
+            "generation": self.generation,
+            "total": page.total,
+            "limit": page.limit,
+            "plan": plan.slug,
+            "plafond_resultats": plan.resultats_par_recherche,
+            "visibles": page.visibles,
+            "tronque": page.visibles < page.total,
+            "restantes": page.total - page.visibles,
+            "offre_suivante": orjson.Fragment(self.request.offer),
+            "suivant": suivant,
+            "modifications": orjson.Fragment(b"[" + b",".join(self.entries) + b"]"),
+        }
+        return orjson.dumps(envelope)
+
+
+def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[ChangesResult]:
     """A page of changes.
 
     Raises:
-        ApiError: 401: there is no account; 400; 409: nothing leads from `depuis` to here;
-            503: what is there cannot be read.
+        ApiError: 401: there is no account; 400; 409: no steps lead from `depuis` to this
+            generation; 503: the changes cannot be read.
     """
-    caller = ask.caller
+    caller = request.caller
     if caller.account is None:
         raise errors.compte_requis(refused=caller.refused)
-    asked = params.modifications(ask.pairs, edition.names)
-    step = _step(asked, edition)
-    page = _page(asked, step, caller)
-    parts = _parts(page, edition)
-    tag = etag(edition.id, caller.plan.slug, caller.souscrit, ask.offer, asked)
+    asked = params.modifications(request.pairs, generation.names)
+    page = _page(asked, _step(asked, generation), caller)
+    parts = _parts(page, generation)
+    tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, asked)
     headers = {"ETag": tag, **PRIVATE}
 
-    async def run() -> Response:
+    async def run() -> "CallResult[ChangesResult]":
         entries = [entry for part in parts for entry in part.entries()]
-        return Response(200, _body(ask, asked, page, edition.id, entries), headers)
+        return CallResult(200, ChangesResult(request, asked, page, generation.id, entries), headers)
 
     return PreparedCall(run, tag, headers)
 
 
-def _step(asked: Modifications, edition: OpenGeneration) -> ChangeStep | None:
-    """The step that `asked` is about; None where nothing can have changed."""
+def _step(asked: Modifications, generation: OpenGeneration) -> ChangeStep | None:
+    """The step to report; None where nothing can have changed."""
     if asked.curseur is not None:
-        # The step of the page before, also where another way is shorter by now.
+        # The step of the page before, even if another way is shorter by now.
         after = asked.curseur.partition(".")[0]
-        for step in edition.steps.get(asked.depuis, ()):
+        for step in generation.steps.get(asked.depuis, ()):
             if step.after == after:
                 return step
-        raise errors.trop_ancienne(asked.depuis, edition.id)
-    if asked.depuis == edition.id:
+        raise errors.trop_ancienne(asked.depuis, generation.id)
+    if asked.depuis == generation.id:
         return None
-    found = change_steps.way(edition.steps, asked.depuis, edition.id)
+    found = change_steps.way(generation.steps, asked.depuis, generation.id)
     if found is None:
-        raise errors.trop_ancienne(asked.depuis, edition.id)
+        raise errors.trop_ancienne(asked.depuis, generation.id)
     return found
 
 
@@ -121,9 +156,9 @@ def _page(asked: Modifications, step: ChangeStep | None, caller: Caller) -> _Pag
         for iso2, counts in step.counts.items() if step else ():
             count = getattr(counts, f"{nature}s")
             if count and (not asked.pays or iso2 in asked.pays):
-                shown = count if nature == GONE else min(count, cap)
-                cap -= 0 if nature == GONE else shown
-                sections.append(_Section(iso2, nature, count, shown))
+                shown = count if nature == DELETED else min(count, cap)
+                cap -= 0 if nature == DELETED else shown
+                sections.append(_ChangeSection(iso2, nature, count, shown))
     limit = min(asked.limit, plan.lignes_par_appel)
     return _Page(step, sections, _start(asked), limit)
 
@@ -131,21 +166,21 @@ def _page(asked: Modifications, step: ChangeStep | None, caller: Caller) -> _Pag
 def _start(asked: Modifications) -> int:
     if asked.curseur is None:
         return 0
-    _, start, question = asked.curseur.split(".")
-    if question != _question(asked):
+    _, start, walk = asked.curseur.split(".")
+    if walk != _walk(asked):
         why = "il est d'une autre question ; gardez les autres paramètres, ou omettez-le"
         raise errors.parametre_invalide("curseur", why)
     return int(start)
 
 
-def _question(asked: Modifications) -> str:
-    """What pages of one walk have in common; `limit` may change on the way."""
+def _walk(asked: Modifications) -> str:
+    """A digest of what the pages of one walk have in common; `limit` may change between pages."""
     text = repr((asked.depuis, asked.pays, asked.natures)).encode()
     return blake2b(text, digest_size=4).hexdigest()
 
 
-def _parts(page: _Page, edition: OpenGeneration) -> list[_Part]:
-    """Where the changes of the page are, opened before anything is counted.
+def _parts(page: _Page, generation: OpenGeneration) -> list[_Part]:
+    """The ranges that hold the changes of the page, opened before anything is counted.
 
     Raises:
         ApiError: 503: they cannot be read.
@@ -156,36 +191,10 @@ def _parts(page: _Page, edition: OpenGeneration) -> list[_Part]:
         if page.step and left > 0 and skipped < section.shown:
             stop = min(section.shown, skipped + left)
             try:
-                changes = edition.changes(page.step, section.iso2)
+                changes = generation.changes(page.step, section.iso2)
             except (ShardError, OSError) as error:
                 raise errors.indisponible(errors.NO_CHANGES) from error
             parts.append(_Part(changes, section.nature, skipped, stop))
             left -= stop - skipped
         skipped = max(0, skipped - section.shown)
     return parts
-
-
-def _body(
-    ask: Request, asked: Modifications, page: _Page, generation: str, entries: Sequence[bytes]
-) -> bytes:
-    caller = ask.caller
-    jusque = page.step.after if page.step else generation
-    suivant = None
-    if page.end < page.visibles:
-        suivant = f"{jusque}.{page.end}.{_question(asked)}"
-    envelope = {
-        "depuis": asked.depuis,
-        "jusque": jusque,
-        "generation": generation,
-        "total": page.total,
-        "limit": page.limit,
-        "plan": caller.plan.slug,
-        "plafond_resultats": caller.plan.resultats_par_recherche,
-        "visibles": page.visibles,
-        "tronque": page.visibles < page.total,
-        "restantes": page.total - page.visibles,
-        "offre_suivante": orjson.Fragment(ask.offer),
-        "suivant": suivant,
-        "modifications": orjson.Fragment(b"[" + b",".join(entries) + b"]"),
-    }
-    return orjson.dumps(envelope)

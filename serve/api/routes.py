@@ -1,142 +1,85 @@
-"""Which path is which route. A table, so that the paths of the API can be read at a glance.
+"""The paths of the API: a table, and the parsing of a request target.
 
-A path is matched segment by segment, each percent-decoded on its own: so an identifier may hold
-`%2F`, and `/api/v1/p%61ys` is `/api/v1/pays`, as RFC 3986 §6.2.2 has it. One trailing slash is
-accepted (G3). There is one spelling of everything else.
+A path is matched segment by segment, each percent-decoded on its own: an identifier may contain
+`%2F`, and `/api/v1/p%61ys` is `/api/v1/pays` (RFC 3986 §6.2.2). One trailing slash is accepted (G3).
+Everything else has one spelling. The handler of each route is in `serve/http/handlers.py`, so that
+documents and tests can read this table without HTTP.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from serve.access.billing import Counting
-from serve.access.result import Check, Prepare, PublicList, Request, Response
-from serve.api import health, lists
-from serve.api.compte import compte
-from serve.api.modifications import modifications
-from serve.api.societe import societe
-from serve.api.societes import societes
 from serve.request.memo import remembering
 
 # Every route is read-only; a preflight asks for these too (G2).
 METHODS: Final = ("GET", "HEAD", "OPTIONS")
 ALLOW: Final = ", ".join(METHODS)
-# An export may be asked for in a body (F3), and its file is made or not: there is no HEAD (G1).
+# An export may be requested in a body (F3). It is made or it is not, so there is no HEAD (G1).
 EXPORT_METHODS: Final = ("GET", "POST", "OPTIONS")
-# A message is a POST and nothing else; older clients try a GET or DELETE first (MCP).
+# An MCP message is a POST and nothing else; older clients try a GET or DELETE first.
 MCP_METHODS: Final = ("POST", "OPTIONS")
 
-# Under these a browser of any origin may read what is answered, errors included (§1, G2).
+# Below these paths a browser of any origin may read the responses, errors included (§1, G2).
 _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt", "/llms-full.txt", "/docs.md")
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path of the API and what it leads to, one of eight. `""` in `segments` is a variable part.
-
-    - `work`: a search or a record, which depends on the caller and is counted;
-    - `account`: what an account has; without one there is nothing to serve;
-    - `export`: a workbook, which is made aside and counted by the month;
-    - `route`: a public list, the same for everybody: a key is not looked at there (A2);
-    - `mcp`: the tools, which go to the routes' own work;
-    - `page`: the same bytes for everybody (serve/api/static_pages.py);
-    - `check`: of the process itself, of its data;
-    - none: the metrics, which serve/http/app.py has.
-    """
+    """A path of the API; `""` in `segments` is a variable part."""
 
     name: str
     segments: tuple[str, ...]
-    work: Prepare | None = None
-    account: Callable[[Request, Counting], Awaitable[Response]] | None = None
-    export: bool = False
-    route: PublicList | None = None
-    page: bool = False
-    check: Check | None = None
-    mcp: bool = False
     methods: tuple[str, ...] = METHODS
 
     @property
     def allow(self) -> str:
-        """The header of this name."""
+        """The header Allow."""
         return ", ".join(self.methods)
 
-    @property
-    def keyed(self) -> bool:
-        return self.work is not None or self.account is not None
 
+# A protocol of its own, which describes itself (tools/list) and is not in /openapi.json.
+MCP: Final = Route("mcp", ("api", "mcp"), MCP_METHODS)
 
-PATHS: Final = (
-    Route("pays", ("api", "v1", "pays"), route=lists.pays),
-    Route("secteurs", ("api", "v1", "secteurs"), route=lists.secteurs),
-    Route("sous-secteurs", ("api", "v1", "sous-secteurs"), route=lists.sous_secteurs),
-    Route("societes", ("api", "v1", "societes"), work=societes),
-    Route("modifications", ("api", "v1", "modifications"), work=modifications),
-    Route("societe", ("api", "v1", "societes", "", ""), work=societe),
-    Route("export", ("api", "v1", "export"), export=True, methods=EXPORT_METHODS),
-    Route("compte", ("api", "v1", "compte"), account=compte),
-    Route("mcp", ("api", "mcp"), mcp=True, methods=MCP_METHODS),
-    Route("openapi", ("openapi.json",), page=True),
-    Route("docs", ("docs",), page=True),
-    Route("docs-markdown", ("docs.md",), page=True),
-    Route("llms", ("llms.txt",), page=True),
-    Route("llms-full", ("llms-full.txt",), page=True),
-    Route("docs-file", ("docs", ""), page=True),
-    Route("healthz", ("healthz",), check=health.healthz),
-    Route("readyz", ("readyz",), check=health.readyz),
+ROUTES: Final = (
+    Route("pays", ("api", "v1", "pays")),
+    Route("secteurs", ("api", "v1", "secteurs")),
+    Route("sous-secteurs", ("api", "v1", "sous-secteurs")),
+    Route("societes", ("api", "v1", "societes")),
+    Route("modifications", ("api", "v1", "modifications")),
+    Route("societe", ("api", "v1", "societes", "", "")),
+    Route("export", ("api", "v1", "export"), EXPORT_METHODS),
+    Route("compte", ("api", "v1", "compte")),
+    MCP,
+    Route("openapi", ("openapi.json",)),
+    Route("docs", ("docs",)),
+    Route("docs-markdown", ("docs.md",)),
+    Route("llms", ("llms.txt",)),
+    Route("llms-full", ("llms-full.txt",)),
+    Route("docs-file", ("docs", "")),
+    Route("healthz", ("healthz",)),
+    Route("readyz", ("readyz",)),
     Route("metrics", ("metrics",)),
 )
-# Nearly every request is spelt like this.
-_PLAIN: Final = {"/" + "/".join(path.segments): path for path in PATHS if "" not in path.segments}
-_BY_LENGTH: Final[Mapping[int, tuple[Route, ...]]] = {
-    length: tuple(path for path in PATHS if len(path.segments) == length) for length in (1, 2, 3, 5)
+# Nearly every request spells its path like this.
+_PLAIN: Final = {
+    "/" + "/".join(route.segments): route for route in ROUTES if "" not in route.segments
 }
-
-
-def resolve(raw: str) -> tuple[Route, tuple[str, ...]] | None:
-    """The path that `raw` is, with its variable parts decoded; None if there is no such path.
-
-    >>> path, parts = resolve("/api/v1/societes/AT/FN%2F1")
-    >>> path.name, parts
-    ('societe', ('AT', 'FN/1'))
-    """
-    if raw in _PLAIN:
-        return _PLAIN[raw], ()
-    segments = raw.split("/")[1:]
-    # A slash at the end is none where a path is there without it; nothing is at `/societes/FR`, so
-    # `/societes/FR/` is a record with an empty identifier (E1).
-    if len(segments) > 1 and not segments[-1] and (found := _match(segments[:-1])):
-        return found
-    return _match(segments)
-
-
-def open_to_all(raw: str) -> bool:
-    """Does the path lie where any origin may read (G2)?"""
-    return any(raw == place or raw.startswith(f"{place}/") for place in _OPEN)
-
-
-def _match(segments: list[str]) -> tuple[Route, tuple[str, ...]] | None:
-    # What is not UTF-8 becomes U+FFFD, which no path and no identifier has.
-    decoded = [unquote(segment.encode("utf-8", "surrogateescape")) for segment in segments]
-    for path in _BY_LENGTH.get(len(segments), ()):
-        pairs = list(zip(path.segments, decoded, strict=True))
-        if all(fixed in ("", part) for fixed, part in pairs):
-            return path, tuple(part for fixed, part in pairs if not fixed)
-    return None
-
-
-# MERGED serve/target.py
-# What the first line of a request asks for: the path, where it leads to, its parameters as text.
-#
-# A value of that line and nothing else, so that the short ones are remembered: a client that asks
-# again with a tag, or for the next page, costs no more parsing.
+_BY_LENGTH: Final[Mapping[int, tuple[Route, ...]]] = {
+    length: tuple(route for route in ROUTES if len(route.segments) == length)
+    for length in (1, 2, 3, 5)
+}
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """A request target (RFC 9112 §3.2), taken apart; `route` is None where there is no such path.
+    """A parsed request target (RFC 9112 §3.2).
 
-    `opened`: a browser of any origin may read what is answered.
+    Attributes:
+        route: None where there is no such path.
+        segments: the variable parts of the path, decoded.
+        opened: a browser of any origin may read the response.
     """
 
     path: str
@@ -148,7 +91,42 @@ class RequestTarget:
 
 @remembering
 def read(raw: str) -> RequestTarget:
-    """What `raw` asks for: a path, and maybe a query; a fragment is nobody's."""
+    """Parse a path and its query; a fragment is ignored.
+
+    Short targets are remembered: a client that repeats one with a tag costs no more parsing.
+    """
     path, _, query = raw.partition("#")[0].partition("?")
     route, segments = resolve(path) or (None, ())
     return RequestTarget(path, query, route, segments, open_to_all(path))
+
+
+def resolve(raw: str) -> tuple[Route, tuple[str, ...]] | None:
+    """The route of a path, with its variable parts decoded; None if there is none.
+
+    >>> route, parts = resolve("/api/v1/societes/AT/FN%2F1")
+    >>> route.name, parts
+    ('societe', ('AT', 'FN/1'))
+    """
+    if raw in _PLAIN:
+        return _PLAIN[raw], ()
+    segments = raw.split("/")[1:]
+    # A trailing slash is dropped where the path without it is a route. `/societes/FR` is none, so
+    # `/societes/FR/` is a record with an empty identifier (E1).
+    if len(segments) > 1 and not segments[-1] and (found := _match(segments[:-1])):
+        return found
+    return _match(segments)
+
+
+def open_to_all(raw: str) -> bool:
+    """May a browser of any origin read responses at this path (G2)?"""
+    return any(raw == path or raw.startswith(f"{path}/") for path in _OPEN)
+
+
+def _match(segments: list[str]) -> tuple[Route, tuple[str, ...]] | None:
+    # Bytes that are not UTF-8 become U+FFFD, which is in no path and in no identifier.
+    decoded = [unquote(segment.encode("utf-8", "surrogateescape")) for segment in segments]
+    for route in _BY_LENGTH.get(len(segments), ()):
+        pairs = list(zip(route.segments, decoded, strict=True))
+        if all(fixed in ("", part) for fixed, part in pairs):
+            return route, tuple(part for fixed, part in pairs if not fixed)
+    return None

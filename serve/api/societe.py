@@ -7,84 +7,96 @@ from urllib.parse import quote
 
 import orjson
 
-from serve.access import envelope
+from serve.access.billing import RECORD_CREDITS
+from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
-from serve.access.result import PreparedCall, Request, Response
+from serve.access.result import CallResult, PreparedCall, Request
 from serve.api.societes import PRIVATE
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.place_names import PlaceNames, suggestions
 from shards.search.reader import Shard
 
-# What bytes that are not UTF-8 have become (serve/api/routes.py); no register uses it.
+# The replacement of bytes that are not UTF-8 (serve/api/routes.py); no register uses it.
 _NO_TEXT: Final = "\ufffd"
 
 
-def societe(ask: Request, edition: OpenGeneration) -> PreparedCall:
-    """The record of a company, as far as the caller's plan goes."""
-    return _work(ask, edition, statements=ask.caller.plan.etats_financiers)
+def societe(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
+    """The record of a company, as far as the caller's plan goes.
+
+    The company is looked up before the tag is compared: `If-None-Match: *` must not make an absent
+    company exist. Its absence is an answer, which costs a call (D1), so `run` raises the 404.
+
+    Raises:
+        ApiError: 400.
+    """
+    return _prepared(request, generation, with_statements=True)
 
 
-def identite(ask: Request, edition: OpenGeneration) -> PreparedCall:
-    """The record without its statements: what a search shows of a company, and so no credits."""
-    return _work(ask, edition, statements=None)
+def identite(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
+    """The record without its statements: what a search shows of a company, at no credits."""
+    return _prepared(request, generation, with_statements=False)
 
 
-def exercices(ask: Request, edition: OpenGeneration) -> list[int]:
-    """The years of which the company has statements, the latest first (E5): none if it is absent.
+def exercices(request: Request, generation: OpenGeneration) -> list[int]:
+    """The fiscal years of the company's statements, the latest first (E5); none if it is absent.
 
     Raises:
         ApiError: 400, as for the record.
     """
-    shard, row = _found(ask, edition)
+    shard, row = _found(request, generation)
     comptes = None if row is None else shard.comptes(row)
     years = {line["exercice"] for line in orjson.loads(comptes or b"[]")}
     return sorted(years, reverse=True)
 
 
-def _work(ask: Request, edition: OpenGeneration, *, statements: bool | None) -> PreparedCall:
-    """
-    Args:
-        statements: with them, with a word on why not, or (None) with neither.
+def path_of(company: str) -> str:
+    """The one path of a company ("EE/10000018"), whatever code or spelling a request used (B2, E2)."""
+    iso2, _, identifier = company.partition("/")
+    return f"/api/v1/societes/{iso2}/{quote(identifier, safe='')}"
 
-    Looking the company up comes before the tag is compared: `If-None-Match: *` must not make an
-    absent company exist. That there is none is an answer, which costs a call (D1).
-    """
-    shard, row = _found(ask, edition)
+
+def _prepared(
+    request: Request, generation: OpenGeneration, *, with_statements: bool
+) -> PreparedCall[Record]:
+    shard, row = _found(request, generation)
     if row is None:
-        return PreparedCall(partial(_absent, shard.iso2, ask.segments[1]))
-    caller = ask.caller
+        return PreparedCall(partial(_absent, shard.iso2, request.segments[1]))
+    caller, offer = request.caller, request.offer
     plan = caller.plan
     company = f"{shard.iso2}/{shard.company(row)['id']}"
-    tag = etag(edition.id, plan.slug, caller.souscrit, ask.offer, company)
-    headers = {"ETag": tag, **PRIVATE, "Content-Location": _location(company)}
+    tag = etag(generation.id, plan.slug, caller.souscrit, offer, company)
+    headers = {"ETag": tag, **PRIVATE, "Content-Location": path_of(company)}
+    served = with_statements and plan.etats_financiers
 
-    async def run() -> Response:
-        known = shard.record(row, coordonnees=plan.coordonnees)
-        if statements is None:
-            return Response(200, envelope.identity(caller, ask.offer, known), headers)
-        comptes = shard.comptes(row) if statements else None
-        return Response(200, envelope.record(caller, ask.offer, known, comptes), headers)
+    async def run() -> "CallResult[Record]":
+        identity = shard.record(row, coordonnees=plan.coordonnees)
+        statements = (shard.comptes(row) or b"[]") if served else None
+        message = COMPTES_MESSAGE if with_statements and not served else None
+        record = Record(caller, offer, identity, plan.coordonnees, statements, message)
+        return CallResult(200, record, headers)
 
-    def preview(error: ApiError) -> bytes:
+    def preview(error: ApiError) -> Record:
         public = shard.record(row, coordonnees=False)
-        return envelope.preview(caller, ask.offer, public, error)
+        message = CREDITS_MESSAGE if error.extra else error.message
+        return Record(caller, offer, public, contacts=False, message=message)
 
-    return PreparedCall(run, tag, headers, company if statements else None, preview)
+    cost = RECORD_CREDITS if served else 0
+    return PreparedCall(run, tag, headers, company, cost, preview)
 
 
-def _found(ask: Request, edition: OpenGeneration) -> tuple[Shard, int | None]:
+def _found(request: Request, generation: OpenGeneration) -> tuple[Shard, int | None]:
     """The shard of the country, and the row of the company in it if there is one."""
-    params.nothing(ask.pairs)
-    word, identifier = ask.segments
-    shard = edition.shards[_country(word, edition.names)]
+    params.nothing(request.pairs)
+    word, identifier = request.segments
+    shard = generation.shards[_country(word, generation.names)]
     return shard, shard.find(_checked(identifier))
 
 
-async def _absent(iso2: str, identifier: str) -> Response:
+async def _absent(iso2: str, identifier: str) -> CallResult[Record]:
     raise errors.societe_introuvable(iso2, identifier)
 
 
@@ -96,7 +108,7 @@ def _country(word: str, names: PlaceNames) -> str:
 
 
 def _checked(identifier: str) -> str:
-    """An identifier of 1 to 64 characters, none a control character (E1).
+    """An identifier of 1 to 64 characters without control characters (E1).
 
     Blanks of any width are well-formed: `552 059 024` is found by its digits (E2).
     """
@@ -108,11 +120,5 @@ def _checked(identifier: str) -> str:
         raise errors.identifiant_invalide(f"{identifier!r} contient un caractère de contrôle")
     if _NO_TEXT in identifier:
         raise errors.identifiant_invalide("ce n'est pas de l'UTF-8")
-    # One that was typed on a Mac may arrive decomposed; it is the same one.
+    # An identifier typed on a Mac may arrive decomposed; it is the same one.
     return unicodedata.normalize("NFC", identifier)
-
-
-def _location(company: str) -> str:
-    """The one path of a company, whatever code or spelling it was asked for with (B2, E2)."""
-    iso2, _, identifier = company.partition("/")
-    return f"/api/v1/societes/{iso2}/{quote(identifier, safe='')}"

@@ -4,49 +4,55 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import quote_plus
 
-from serve.access import envelope, rights
+from serve.access import rights
+from serve.access.envelope import SearchResult
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, PreparedCall, Request, Response
+from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
 from serve.access.rights import Window
-from serve.data.edition import DEAR_MICROSECONDS, OpenGeneration
+from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
 from shards.search.reader import Shard
 from shards.search.result_page import MergedRow
 from shards.search.search import search, search_within
 
-# An answer depends on the caller's plan, so no shared cache keeps it; the caller's own may, and
-# asks each time whether the generation is still the same (G8).
+# A response depends on the caller's plan, so no shared cache keeps it. The caller's own cache may, and
+# checks each time that the generation is still the same (G8).
 PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
 
-# A Link header longer than this is left out: proxies refuse answers with larger headers, and the
-# client knows its own query anyway.
+# A longer Link header is left out: proxies refuse responses with larger headers, and the client knows
+# its own query.
 _LONGEST_LINK: Final = 4_000
 
 _quoted: Final = remembering(quote_plus)
 
 
-def societes(ask: Request, edition: OpenGeneration) -> PreparedCall:
-    """A page of companies, in the envelope of the caller's plan."""
-    asked = edition.search(ask.pairs)
-    edition = edition.of(asked.version)
-    caller = ask.caller
+def societes(request: Request, generation: OpenGeneration) -> PreparedCall[SearchResult]:
+    """A page of companies, for the caller's plan.
+
+    Raises:
+        ApiError: 400; 409 for a `version` that is not open any more.
+    """
+    asked = generation.search(request.pairs)
+    generation = generation.of(asked.version)
+    caller = request.caller
     plan = caller.plan
     window = rights.window(plan, asked.limit, asked.offset)
-    tag = etag(edition.id, plan.slug, caller.souscrit, ask.offer, asked.query, window)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: edition.id}
+    tag = etag(generation.id, plan.slug, caller.souscrit, request.offer, asked.query, window)
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
-    async def run() -> Response:
-        # Past the cap only the total is of interest, however large the offset.
+    # Quoted annotations of inner functions are not evaluated at each request.
+    async def run() -> "CallResult[SearchResult]":
+        # Past the cap only the total matters, however large the offset.
         first = window.offset if window.limit else 0
-        base, query, limit = edition.shards, asked.query, window.limit
-        page = search_within(base, query, DEAR_MICROSECONDS, offset=first, limit=limit)
+        base, query, limit = generation.shards, asked.query, window.limit
+        page = search_within(base, query, EXPENSIVE_MICROSECONDS, offset=first, limit=limit)
         if page is None:
-            page = await edition.aside(
-                DEAR_MICROSECONDS, lambda: search(base, query, offset=first, limit=limit)
+            page = await generation.aside(
+                EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=first, limit=limit)
             )
-        rows = _records(edition.shards, page.rows, coordonnees=plan.coordonnees)
-        body = envelope.search(caller, ask.offer, window, page.total, rows)
-        return Response(200, body, headers | _link(ask, window, page.total))
+        rows = _records(generation.shards, page.rows, coordonnees=plan.coordonnees)
+        result = SearchResult(caller, request.offer, window, page.total, rows)
+        return CallResult(200, result, headers | _link(request, window, page.total))
 
     return PreparedCall(run, tag, headers)
 
@@ -54,24 +60,26 @@ def societes(ask: Request, edition: OpenGeneration) -> PreparedCall:
 def _records(
     shards: Mapping[str, Shard], rows: Sequence[MergedRow], *, coordonnees: bool
 ) -> Sequence[bytes]:
-    """The companies of `rows` as JSON, in that order; those of a country are read at once."""
+    """The companies of `rows` as JSON, in that order; those of a country are read together."""
     if len({iso2 for iso2, _ in rows}) == 1:
         return shards[rows[0].iso2].records([row for _, row in rows], coordonnees=coordonnees)
-    wanted: dict[str, list[int]] = {}
+    of_country: dict[str, list[int]] = {}
     for iso2, row in rows:
-        wanted.setdefault(iso2, []).append(row)
-    read = {
-        iso2: iter(shards[iso2].records(those, coordonnees=coordonnees))
-        for iso2, those in wanted.items()
+        of_country.setdefault(iso2, []).append(row)
+    records = {
+        iso2: iter(shards[iso2].records(numbers, coordonnees=coordonnees))
+        for iso2, numbers in of_country.items()
     }
-    return [next(read[iso2]) for iso2, _ in rows]
+    return [next(records[iso2]) for iso2, _ in rows]
 
 
-def _link(ask: Request, window: Window, total: int) -> dict[str, str]:
+def _link(request: Request, window: Window, total: int) -> dict[str, str]:
     """`Link: <…>; rel="next"` (RFC 8288), only while another row can be reached (B20)."""
-    after = rights.next_offset(ask.caller.plan, window, total)
+    after = rights.next_offset(request.caller.plan, window, total)
     if after is None:
         return {}
-    kept = [f"{_quoted(name)}={_quoted(value)}" for name, value in ask.pairs if name != "offset"]
-    target = f"{ask.base_url}{ask.path}?{'&'.join([*kept, f'offset={after}'])}"
+    kept = [
+        f"{_quoted(name)}={_quoted(value)}" for name, value in request.pairs if name != "offset"
+    ]
+    target = f"{request.base_url}{request.path}?{'&'.join([*kept, f'offset={after}'])}"
     return {"Link": f'<{target}>; rel="next"'} if len(target) <= _LONGEST_LINK else {}

@@ -1,1 +1,5 @@
-"""TODO folder."""
+"""Everything that the API declares once: error codes, errors, parameters, tables of `seeds/`.
+
+Start at `error_codes` and `errors`, then `parameters`. Parsers, routes and documents take their names,
+limits and texts from here, so that no document can promise what the code does not keep.
+"""

@@ -1,7 +1,7 @@
-"""The codes of errors (§7, contract G7): the status of each, what it means, what stands beside it.
+"""The error codes (§7, contract G7), declared once: HTTP status, meaning, keys beside `erreur`.
 
-The one declaration of them. `serve/contract/errors.py` has a function a code and takes the status from here;
-/openapi.json says the rest. Pure.
+`serve/contract/errors.py` has one function per code and takes the status from here; /openapi.json
+documents the rest. Pure.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 
 class Code(NamedTuple):
-    """`extra`: keys that may stand beside `erreur` (G6); `meaning` is for readers of documents."""
+    """An error code. `extra`: keys that may stand beside `erreur` (G6); `meaning`: for documents."""
 
     status: int
     meaning: str
@@ -73,9 +73,13 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
     "config": Code(503, "not set up on this server; nothing was counted"),
 })  # fmt: skip
 
+# Codes of §7 that no route raises yet: the modules and trials that they refuse are not served.
+# They are documented, so that clients can be written for them.
+RESERVED: Final = frozenset({"module_non_inclus", "essai_epuise"})
+
 
 def of_status(status: int) -> list[str]:
-    """The codes that come with an HTTP status.
+    """The codes with an HTTP status.
 
     >>> of_status(404)
     ['societe_introuvable', 'route_inconnue']

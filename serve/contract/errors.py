@@ -1,8 +1,8 @@
-"""The errors of the API: one function for each code of §7 and of contract G7.
+"""The errors of the API: one function per code of §7 and contract G7.
 
-A function here knows the French message, and serve/contract/error_codes.py the status and the extra keys that
-stand beside `erreur` (G6); who raises it knows only the values. Each message names the value and
-the remedy. Nothing here knows HTTP beyond a number: serve/http/app.py turns an ApiError into an answer.
+Each function makes the French message, which names the value and the remedy; its caller passes the
+values. serve/contract/error_codes.py has the status and the keys beside `erreur` (G6), and marks the
+codes that no route raises yet. serve/http turns an ApiError into a response.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ from serve.contract.error_codes import CODES
 
 Suggestions = Mapping[str, Sequence[str]]
 
-# How long a client should wait for what passes: a build publishes by one rename, and the store of
-# counters mends itself.
+# Seconds until a client should retry after a passing fault: a build publishes by one rename, and the
+# store of counters is reopened by itself.
 RETRY_AFTER: Final = "5"
 
 NO_GENERATION: Final = "Aucune génération de données n'est chargée"
@@ -25,9 +25,9 @@ NO_WORKBOOK: Final = "Le classeur n'a pas pu être produit et l'export n'est pas
 
 
 class ApiError(Exception):
-    """An answer `{"erreur": {"code", "message"}, **extra}` with an HTTP status and own headers.
+    """A response `{"erreur": {"code", "message"}, **extra}` with an HTTP status and headers.
 
-    The status is that of the code (serve/contract/error_codes.py), which also lists the keys of `extra`.
+    serve/contract/error_codes.py declares the status of the code and the keys of `extra`.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ApiError(Exception):
 
 
 def pays_inconnu(unknown: Sequence[str], suggestions: Suggestions, **others: Any) -> ApiError:
-    """`others`: the arrays of sectors that are unknown too (contract B4)."""
+    """Unknown countries. `others`: the arrays of sectors that are unknown too (contract B4)."""
     message = f"Pays inconnu : {_quoted(unknown)}. Liste des pays : /api/v1/pays"
     return ApiError(
         "pays_inconnu", message, pays_inconnus=unknown, suggestions=suggestions, **others
@@ -69,7 +69,7 @@ def pays_inconnu(unknown: Sequence[str], suggestions: Suggestions, **others: Any
 def secteur_inconnu(
     unknown: Sequence[str], suggestions: Suggestions, sous_secteurs: Sequence[str] = ()
 ) -> ApiError:
-    """Unknown sectors, or sub-sectors (contract B8), or both."""
+    """Unknown sectors, unknown sub-sectors (contract B8), or both."""
     messages = []
     extra: dict[str, Any] = {"secteurs_inconnus": unknown}
     if unknown:
@@ -96,7 +96,7 @@ def parametre_invalide(name: str, why: str, **extra: Any) -> ApiError:
 def parametre_inconnu(
     unknown: Sequence[str], allowed: Sequence[str], suggestions: Suggestions
 ) -> ApiError:
-    """Never the value: it may be a key that was put in the URL (contract A5)."""
+    """Unknown names, never their values: one may be a key put into the URL (contract A5)."""
     remedy = f"Paramètres admis : {', '.join(allowed)}" if allowed else "Cette route n'en a aucun"
     return ApiError(
         "parametre_inconnu",
@@ -119,7 +119,7 @@ def corps_invalide(why: str) -> ApiError:
 
 
 def cle_invalide() -> ApiError:
-    """One text for every kind of bad key: it must not tell revoked from unknown (contract A4)."""
+    """One text for every bad key: revoked and unknown keys must look the same (contract A4)."""
     return ApiError(
         "cle_invalide",
         "Clé d'API invalide ou révoquée : l'appel est servi au niveau visiteur. "
@@ -129,7 +129,7 @@ def cle_invalide() -> ApiError:
 
 
 def compte_requis(*, refused: bool) -> ApiError:
-    """A resource with nothing for a visitor (§7); `refused`: a key was sent, but is not valid."""
+    """A resource that visitors cannot have (§7). `refused`: a key was sent, but is not valid."""
     message = "Cette ressource demande une clé d'API valide. Créer un compte : /inscription"
     challenge = 'Bearer error="invalid_token"' if refused else "Bearer"  # RFC 6750 §3.1
     return ApiError("compte_requis", message, headers={"WWW-Authenticate": challenge})
@@ -187,7 +187,7 @@ def methode_non_autorisee(method: str, allowed: str) -> ApiError:
 
 
 def version_expiree(version: str, versions: Sequence[str]) -> ApiError:
-    """`versions` are those that can still be asked for (G10)."""
+    """`version` is closed; `versions` are the generations that can still be requested (G10)."""
     message = (
         f"La génération {version} n'est plus servie ; recommencez sans version, ou avec : "
         f"{', '.join(versions)}"
@@ -196,7 +196,7 @@ def version_expiree(version: str, versions: Sequence[str]) -> ApiError:
 
 
 def trop_ancienne(version: str, current: str) -> ApiError:
-    """No known step leads from `version` to the published generation."""
+    """No known chain of changes leads from `version` to the current generation."""
     message = (
         f"Rien ne mène plus de la génération {version} à {current} ; relisez les données, puis "
         f"demandez depuis={current}"
@@ -218,11 +218,11 @@ def type_non_supporte(media_type: str, wanted: str = "application/json") -> ApiE
     return ApiError("type_non_supporte", message)
 
 
-# -- 429: the meters -----------------------------------------------------------------
+# -- 429: the limits -----------------------------------------------------------------
 
 
 def quota_api(quota: Mapping[str, Any], retry_after: int, remedy: str) -> ApiError:
-    """`remedy` names the next plan and its figure, or what else there is to do."""
+    """`remedy` names the next plan and its figure, or another way on."""
     message = (
         f"Quota de {quota['limite']} appels par jour atteint ; remise à zéro à minuit UTC, "
         f"le {quota['reinitialisation']}. {remedy}"
@@ -231,20 +231,20 @@ def quota_api(quota: Mapping[str, Any], retry_after: int, remedy: str) -> ApiErr
 
 
 def quota_export(quota: Mapping[str, Any], retry_after: int, remedy: str) -> ApiError:
-    """`remedy` names the next plan and its figure, or the reset date where there is none (F10)."""
+    """`remedy` names the next plan and its figure, or the reset date if there is no next plan (F10)."""
     message = f"Quota de {quota['limite']} exports par mois atteint. {remedy}"
     return _too_many("quota_export", message, quota, retry_after)
 
 
 def trop_de_requetes(quota: Mapping[str, Any], retry_after: int, window: str) -> ApiError:
-    """`window`: the limit is so many calls a `minute` or a `jour`, which ends at midnight UTC."""
+    """Too many calls in a `window`: a `minute`, or a `jour`, which ends at midnight UTC."""
     again = "à minuit UTC" if window == "jour" else f"dans {retry_after} s"
     message = f"Plus de {quota['limite']} requêtes par {window} ; réessayez {again}"
     return _too_many("trop_de_requetes", message, quota, retry_after)
 
 
 def exports_simultanes(quota: Mapping[str, Any], retry_after: int) -> ApiError:
-    """Too many exports of one organisation at once (contract D7)."""
+    """Too many exports of one organisation at the same time (contract D7)."""
     message = f"{quota['limite']} exports sont déjà en cours ; réessayez dans {retry_after} s"
     return _too_many("trop_de_requetes", message, quota, retry_after)
 
@@ -263,7 +263,7 @@ def erreur_interne(request_id: str) -> ApiError:
 
 
 def indisponible(what: str) -> ApiError:
-    """`what` is missing: a generation, or the store of counters (G9)."""
+    """`what` cannot be used for the moment: the generations, the store of counters… (G9)."""
     message = f"{what} ; l'appel est sans effet, réessayez dans {RETRY_AFTER} s"
     return ApiError("indisponible", message, headers={"Retry-After": RETRY_AFTER})
 
@@ -274,6 +274,6 @@ def config(what: str) -> ApiError:
 
 
 def _quoted(values: Sequence[str]) -> str:
-    # The arrays carry every value; a sentence carries the first few.
+    # The arrays have every value, the sentence the first few.
     shown = ", ".join(value[:100].strip() or repr(value[:100]) for value in values[:10])
     return f"{shown}, …" if len(values) > 10 else shown

@@ -1,22 +1,24 @@
-"""Every parameter of the API, once: what the parsers check, and what the documents say of it.
+"""Every parameter of the API, declared once: for the parsers that check it, for the documents.
 
-`serve/request/params.py`, `serve/request/json_body.py` and `serve/api/societe.py`
-take names, enums, limits and defaults
-from here; /openapi.json and the tools take descriptions and JSON Schemas. So a limit that changes
-here changes everywhere, and no document can promise what the code does not keep.
+`serve/request/params.py`, `serve/request/json_body.py` and `serve/api/societe.py` take names, enums,
+limits and defaults from here; /openapi.json and the tools take descriptions and JSON Schemas. A limit
+that changes here changes everywhere, and no document promises a limit that the code does not keep.
 
-A schema is that of a value as a careful client writes it. The server forgives more (contract B):
-blanks around a value, an empty value for an absent one, codes and slugs in any case, a `limit` over
-its maximum. Countries and sectors are words of `serve/contract/parameters.py`. Pure.
+A schema describes a value as a careful client writes it. The server accepts more (contract B): blanks
+around a value, an empty value for an absent one, codes and slugs in any case, a `limit` over its
+maximum.
+
+`words` lists the countries and sectors for these schemas. They come from the tables in `seeds/` that
+the build copies into every generation, so the documents are complete before a generation is
+published. Requests are checked against the words of the generation (serve/request/place_names.py).
 """
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, Literal
 
-from seeds import TABLES
+from serve.contract import seed_tables
 from shards.changes.change_file import NATURES
 from shards.generations.reference import SPELLINGS
 from shards.query import DEEPEST, ORDERS
@@ -32,7 +34,9 @@ SeedWords = Mapping[str, Sequence[str]]
 class Parameter:
     """A parameter, or a variable part of a path.
 
-    `words`: its values are countries or sectors; `separator`: it is a list of them, as one text.
+    Attributes:
+        words: the kind of words that its values are, or "".
+        separator: between the values of a list, which is one text; "" for a single value.
     """
 
     name: str
@@ -49,7 +53,7 @@ class Parameter:
     separator: str = ""
 
     def schema(self, words: SeedWords) -> dict[str, Any]:
-        """Its JSON Schema (2020-12), without the description; `words` are those of `vocabulary`."""
+        """Its JSON Schema (2020-12), without the description; `words` as the function returns them."""
         pattern = self.pattern
         enum: Sequence[str] = self.enum
         if self.words and self.separator:
@@ -70,9 +74,9 @@ class Parameter:
 
 
 def list_pattern(words: Sequence[str], separator: str) -> str:
-    """A regular expression (ECMA-262 and Python) of lists of `words`, which holds each word once.
+    """A regular expression (ECMA-262 and Python) for lists of `words`; it contains each word once.
 
-    The empty list is one: "empty means all" (§4.4).
+    It accepts the empty list: "empty means all" (§4.4).
 
     >>> list_pattern(["FR", "UK"], ",")
     '^(?:(?:FR|UK)(?:,|$))*$'
@@ -102,7 +106,7 @@ SECTEUR: Final = Parameter(
     words="secteur",
     separator="|",
 )
-# Of which the sub-sectors are listed: without it there is nothing to list (contract G4).
+# The route of the sub-sectors needs a sector: without one it has nothing to list (contract G4).
 SECTEUR_REQUIS: Final = replace(
     SECTEUR,
     description="Sectors (secteurs) separated by `|`, each its exact French label or its slug; at "
@@ -213,7 +217,7 @@ ID: Final = Parameter(
     "do not matter where it is unique without them.",
     "09418436",
     longest=LONGEST_ID,
-    # Something that is not blank, and no control character (contract E1).
+    # At least one character that is not blank, and no control character (contract E1).
     pattern=r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
 )
 
@@ -249,9 +253,9 @@ CURSEUR: Final = Parameter(
 
 _FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA)
 
-# What each route takes, in the order of its table in §4.
+# The parameters of each route, in the order of its table in §4.
 SEARCH: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q, TRI, LIMIT, OFFSET, *_FILTERS, VERSION)
-# An export is of a whole scope: no page of it, and no sub-sector (§4.6, F2).
+# An export takes a whole scope: neither a page of it nor a sub-sector (§4.6, F2).
 EXPORT: Final = (PAYS, SECTEUR, Q, TRI, EXPORT_LIMIT, *_FILTERS, LANG)
 SECTORS: Final = (PAYS,)
 SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
@@ -263,19 +267,14 @@ def names(parameters: Sequence[Parameter]) -> tuple[str, ...]:
     return tuple(parameter.name for parameter in parameters)
 
 
-# MERGED serve/vocabulary.py
-# The words that callers may send for countries and sectors, as the documents list them.
-#
-# They are read from the tables in `seeds/` that the build copies into every generation, so that there
-# is something to say before any generation is published. What a request is checked against is the
-# generation's own: serve/names.py.
+# -- the words of countries and sectors -------------------------------------------------
 
-# The parameters by which the words are sent, each with its table and the columns of its words.
+# Each parameter that takes such words, with its table and the columns of its words.
 _TABLES: Final = {"pays": ("pays.csv", ("iso2",)), "secteur": ("secteurs.csv", ("slug", "secteur"))}
 
 
 @cache
-def words() -> Mapping[str, tuple[str, ...]]:
+def words() -> SeedWords:
     """`pays`: the codes, aliases last; `secteur`: the slugs, then the French labels."""
     found = {name: _column(*table) for name, table in _TABLES.items()}
     found["pays"] += tuple(SPELLINGS)
@@ -283,6 +282,5 @@ def words() -> Mapping[str, tuple[str, ...]]:
 
 
 def _column(table: str, columns: tuple[str, ...]) -> tuple[str, ...]:
-    with (TABLES / table).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = seed_tables.rows(table)
     return tuple(row[column] for column in columns for row in rows)

@@ -1,4 +1,4 @@
-"""The tables of `seeds/` that a workbook is written by: fields, aggregates, rates of the euro."""
+"""The tables of `seeds/` that the server reads: fields, statement lines that are sums, euro rates."""
 
 import csv
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Final
 from seeds import TABLES
 from shards.codec.record import CONTACTS
 
-# What the value of a field is, and so how its cell is written.
+# The kinds of a field's value, which decide the format of its cell.
 TEXT: Final = "texte"
 WHOLE: Final = "entier"
 AMOUNT: Final = "montant"
@@ -21,7 +21,7 @@ TRUTH: Final = "booleen"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of §2.1 as a column: its kind, and heading and definition by language."""
+    """A field of §2.1 as a column: its kind, and its heading and definition by language."""
 
     champ: str
     genre: str
@@ -31,10 +31,16 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRate:
-    """Units of a currency for one euro, and where the rate is from."""
+    """Units of a currency per euro, and the source of the rate."""
 
     taux: float
     source: str
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """The rows of a table by column; serve reads every table of `seeds/` but plans.csv here."""
+    with (TABLES / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 @cache
@@ -47,7 +53,7 @@ def fields() -> tuple[Field, ...]:
             {"fr": row["fr"], "en": row["en"]},
             {"fr": row["definition_fr"], "en": row["definition_en"]},
         )
-        for row in _rows("champs.csv")
+        for row in rows("champs.csv")
     )
 
 
@@ -58,19 +64,14 @@ def public_fields() -> tuple[Field, ...]:
 
 @cache
 def aggregates() -> frozenset[tuple[str, str]]:
-    """The statement lines (etat, code) that sum others up."""
-    return frozenset((row["etat"], row["code"]) for row in _rows("agregats.csv"))
+    """The statement lines (etat, code) that are sums of other lines."""
+    return frozenset((row["etat"], row["code"]) for row in rows("agregats.csv"))
 
 
 @cache
 def rates() -> Mapping[tuple[str, int], ExchangeRate]:
-    """Annual average rates by currency and year, those by which `ca_eur` was made."""
+    """Annual average rates by currency and year; the build computes `ca_eur` with them."""
     return {
         (row["devise"], int(row["annee"])): ExchangeRate(float(row["taux"]), row["source"])
-        for row in _rows("taux.csv")
+        for row in rows("taux.csv")
     }
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    with (TABLES / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))

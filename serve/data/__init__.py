@@ -1,1 +1,6 @@
-"""TODO folder."""
+"""The data of the server: the generation that is being served, and values made from it.
+
+Start at `open_generation`, which holds everything that changes with a generation; then
+`current_generation`, which follows DATA/CURRENT. `generation_status` is what /readyz and /metrics
+report; `statement_table` arranges the statements of a company for the workbook and the web page.
+"""

@@ -1,15 +1,15 @@
-"""The generation that is being served, and how the next one takes its place.
+"""The generation that is being served, and its replacement by the next one.
 
-DATA/CURRENT is looked at every second, and at once on SIGHUP. A new generation is read whole and
-compared with its manifest in a thread, then opened, then one reference is swapped: a request sees
-the old one or the new one, never both, and none waits. A request holds a lease. The generation that
-was served stays open behind the new one, for who walks through its pages (G10); the one behind that
-is closed when its last lease ends. One that is damaged is refused: that is logged once, remembered,
-told by /readyz and /metrics, and the old one goes on serving.
+DATA/CURRENT is checked every second, and at once on SIGHUP. A thread reads a new generation whole and
+compares it with its manifest; then it is opened and one reference is swapped. A request holds a lease
+on one generation: it sees the old one or the new one, never both, and never waits. The previous
+generation stays open for clients that page through it (G10); the one before that is closed when its
+last lease ends. A damaged generation is refused: the fault is logged once, /readyz and /metrics
+report it, and the old generation goes on serving.
 
-The very first generation is opened without reading it whole, so that a server is ready at once;
-`python -m shards verify` is the tool for that. All of this lives on the thread of the event loop
-but the comparison, so there is no lock.
+The first generation after a start is opened without reading it whole, so that the server is ready at
+once; `python -m shards verify` reads it whole. Everything but the comparison runs on the thread of
+the event loop, so there is no lock.
 """
 
 import asyncio
@@ -21,72 +21,72 @@ from pathlib import Path
 from typing import Final
 
 from serve.contract import errors
-from serve.data import edition as editions
-from serve.data.edition import OpenGeneration
+from serve.data import open_generation
 from serve.data.generation_status import GenerationStatus
+from serve.data.open_generation import OpenGeneration
 from shards.changes import change_steps
 from shards.errors import ShardError
 from shards.generations import generation_files, pointer
-from shards.generations.pointer import Pointer as Pointer
+from shards.generations.pointer import Pointer
 
 POLL_SECONDS: Final = 1.0
-# What is refused where CURRENT itself makes no sense.
+# Reported as the refused generation if CURRENT itself cannot be read.
 UNREADABLE: Final = "illisible"
 
 _log: Final = logging.getLogger("serve.data.current_generation")
 
-# What tells one CURRENT from another without reading it: inode, size, time of change.
+# Inode, size and time of change of CURRENT: they differ for another file, without reading it.
 _Signature = tuple[int, int, int]
 
-# What opening a generation can raise: its files are wrong, or its lists are of another version.
+# Opening a generation raises these: its files are wrong, or its lists are of another version.
 _REFUSED: Final = (ShardError, OSError, ValueError, TypeError, KeyError)
 
 
-class _Lent:
-    """An open edition and how many requests are using it."""
+class _RefCounted:
+    """An open generation and the number of requests that use it."""
 
-    __slots__ = ("edition", "retired", "users")
+    __slots__ = ("generation", "retired", "users")
 
-    def __init__(self, edition: OpenGeneration) -> None:
-        self.edition = edition
+    def __init__(self, generation: OpenGeneration) -> None:
+        self.generation = generation
         self.users = 0
         self.retired = False
 
     def retire(self) -> None:
-        """Close the edition, now or when its last user is done."""
+        """Close the generation, now or when its last request is done."""
         self.retired = True
         self.close_if_done()
 
     def close_if_done(self) -> None:
         if self.retired and not self.users:
-            self.edition.close()
+            self.generation.close()
 
 
 class _Lease:
-    """Keeps an edition open within its block, and the one that a caller may be pinned to."""
+    """Keeps the current generation open within its block, and the previous one."""
 
-    __slots__ = ("_lents",)
+    __slots__ = ("_open",)
 
-    def __init__(self, *lents: _Lent) -> None:
-        self._lents = lents
+    def __init__(self, *leased: _RefCounted) -> None:
+        self._open = leased
 
     def __enter__(self) -> OpenGeneration:
-        for lent in self._lents:
-            lent.users += 1
-        return self._lents[0].edition
+        for entry in self._open:
+            entry.users += 1
+        return self._open[0].generation
 
     def __exit__(self, *_: object) -> None:
-        for lent in self._lents:
-            lent.users -= 1
-            lent.close_if_done()
+        for entry in self._open:
+            entry.users -= 1
+            entry.close_if_done()
 
 
 class CurrentGeneration:
-    """Follows DATA/CURRENT. Open from `start` to `close`."""
+    """Opens and replaces the generation that DATA/CURRENT names, from `start` to `close`."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
-        self._lents: tuple[_Lent, ...] = ()  # the one that is served, then the one behind it
+        self._open: tuple[_RefCounted, ...] = ()  # the current one, then the previous one
         self._seen: _Signature | None = None
         self._wake = asyncio.Event()
         self._since: datetime | None = None
@@ -99,41 +99,43 @@ class CurrentGeneration:
 
     @property
     def generation(self) -> str | None:
-        """The generation being served, or None; any thread may ask."""
+        """The id of the current generation, or None; any thread may call this."""
         return self.standing.generation
 
     @property
     def standing(self) -> GenerationStatus:
-        """What is known of the generations; any thread may ask."""
-        served, behind, *_ = (*(lent.edition.id for lent in self._lents), None, None)
-        return GenerationStatus(served, behind, self._since, self._refused, os.getpid())
+        """The status of the generations; any thread may call this."""
+        current, previous, *_ = (*(entry.generation.id for entry in self._open), None, None)
+        return GenerationStatus(current, previous, self._since, self._refused, os.getpid())
 
     def lease(self) -> AbstractContextManager[OpenGeneration]:
-        """The edition to answer a request from; it stays open until the lease ends.
+        """The current generation for one request; it stays open until the lease ends.
 
         Raises:
-            ApiError: 503 `indisponible`: there is none yet (G9).
+            ApiError: 503 `indisponible`: there is no generation yet (G9).
         """
-        if not self._lents:
+        if not self._open:
             raise errors.indisponible(errors.NO_GENERATION)
-        return _Lease(*self._lents)
+        return _Lease(*self._open)
 
     def start(self) -> None:
-        """Open what is published, if anything is, without reading it whole."""
+        """Open the published generation, if there is one, without reading it whole."""
         self._seen = _signature(self._data)
-        known: Pointer | None = None
+        published: Pointer | None = None
         try:
-            known = pointer.published(self._data)
-            if known is None:
+            published = pointer.read(self._data)
+            if published is None:
                 _log.warning("nothing is published in %s yet", self._data)
                 return
-            self._swap(known, _Lent(editions.load(self._data, known.generation)))
+            self._swap(
+                published, _RefCounted(open_generation.load(self._data, published.generation))
+            )
         except _REFUSED as error:
-            self._refused = known.generation if known else None
+            self._refused = published.generation if published else None
             _log.error("nothing is served: %s", error)
 
     async def follow(self) -> None:
-        """Take up new generations, until cancelled."""
+        """Replace the generation whenever CURRENT changes, until cancelled."""
         while True:
             try:
                 await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
@@ -144,70 +146,71 @@ class CurrentGeneration:
                 await self.refresh(again=True)
 
     async def refresh(self, *, again: bool = False) -> None:
-        """Take up what CURRENT names, if CURRENT has changed.
+        """Open the generation that CURRENT names, if CURRENT has changed.
 
         Args:
-            again: look even if it has not, so that a generation that was refused gets a second
-                chance once it has been repaired.
+            again: check even if it has not, so that a refused generation is opened once it has been
+                repaired.
         """
         seen = _signature(self._data)
-        # A CURRENT that has gone takes nothing away: what is open stays whole.
+        # Without CURRENT, nothing changes: the files that are open stay whole.
         if seen is None or (seen == self._seen and not again):
             return
         self._seen = seen
-        known: Pointer | None = None
+        published: Pointer | None = None
         try:
-            known = pointer.published(self._data)
-            if known is not None and known.generation != self.generation:
-                new = await asyncio.to_thread(_verified, self._data, known.generation)
-                self._swap(known, _Lent(new))
+            published = pointer.read(self._data)
+            if published is not None and published.generation != self.generation:
+                new = await asyncio.to_thread(_verified, self._data, published.generation)
+                self._swap(published, _RefCounted(new))
             self._refused = None
         except _REFUSED as error:
-            self._refused = known.generation if known else UNREADABLE
+            self._refused = published.generation if published else UNREADABLE
             _log.error(
                 "the published generation is refused, %s serves on: %s", self.generation, error
             )
 
     def wake(self) -> None:
-        """Look at CURRENT now (SIGHUP)."""
+        """Check CURRENT now (SIGHUP)."""
         self._wake.set()
 
     def close(self) -> None:
-        lents, self._lents = self._lents, ()
-        for lent in lents:
-            lent.retire()
+        """Close each generation, at once or when its last lease ends."""
+        retired, self._open = self._open, ()
+        for entry in retired:
+            entry.retire()
 
-    def _swap(self, known: Pointer, new: _Lent) -> None:
-        """Serve `new`, and keep the one open that was published before it."""
-        old = self._lents
-        behind = [lent for lent in old if lent.edition.id == known.previous]
-        if known.previous is not None and not behind:
-            behind = self._behind(known.previous)
-        new.edition.stand_before(behind[0].edition if behind else None)
-        self._lents = (new, *behind)
-        self._since = datetime.fromisoformat(known.published)
-        _log.info("generation %s is served", new.edition.id)
-        for lent in old:
-            if lent not in behind:
-                lent.retire()
+    def _swap(self, published: Pointer, new: _RefCounted) -> None:
+        """Serve `new`, and keep the generation open that was published before it."""
+        old = self._open
+        previous = [entry for entry in old if entry.generation.id == published.previous]
+        if published.previous is not None and not previous:
+            previous = self._load_previous(published.previous)
+        new.generation.set_previous(previous[0].generation if previous else None)
+        self._open = (new, *previous)
+        self._since = datetime.fromisoformat(published.published)
+        _log.info("generation %s is served", new.generation.id)
+        for entry in old:
+            if entry not in previous:
+                entry.retire()
 
-    def _behind(self, generation: str) -> list[_Lent]:
-        """The previous generation, where it can be opened: nobody has to have it."""
+    def _load_previous(self, generation: str) -> list[_RefCounted]:
+        """Open the previous generation if that is possible; a server can do without it."""
         try:
-            return [_Lent(editions.load(self._data, generation))]
+            return [_RefCounted(open_generation.load(self._data, generation))]
         except _REFUSED as error:
             _log.warning("the previous generation cannot be asked for: %s", error)
             return []
 
 
 def _verified(data: Path, generation: str) -> OpenGeneration:
-    """An open generation, every byte of which was read before a request meets it."""
+    """Open a generation after comparing every byte with its manifest."""
     folder = data / generation
     generation_files.verify_digests(folder, generation_files.read_manifest(folder))
     for step in change_steps.folders(data):
         if step.name.endswith(f"-{generation}"):
             change_steps.verify(step)
-    return editions.load(data, generation)
+    return open_generation.load(data, generation)
 
 
 def _signature(data: Path) -> _Signature | None:

@@ -1,18 +1,18 @@
-"""What is known of the generations of a server: which it serves, which it refuses."""
+"""The status of a server's generations: the one it serves and the one it refuses."""
 
 from datetime import datetime
 from typing import NamedTuple
 
 
 class GenerationStatus(NamedTuple):
-    """A moment of it.
+    """The generations that one process serves and refuses at a moment.
 
     Attributes:
-        generation: the one that is served, or None.
-        previous: the one that a walk through pages may still be pinned to, or None.
-        since: when the one that is served was published.
-        refused: the published one, if it is damaged and so another is served.
-        pid: the process that tells.
+        generation: the current one, or None.
+        previous: the one before it, which requests may still name, or None.
+        since: the time at which the current one was published.
+        refused: the published one, if it is damaged and another one is therefore served.
+        pid: the process.
     """
 
     generation: str | None

@@ -1,7 +1,7 @@
-"""Statement lines as a table: a line a row, a fiscal year a column, newest first (E5). Pure.
+"""The table of a company's statements: one row per line, one column per fiscal year (E5). Pure.
 
-Lines are those of the register, untouched: nothing is added up. The workbook and the page of a
-company show the same table.
+The newest year comes first. The lines are those of the register: nothing is added up. The workbook
+and the web page of a company show the same table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ Lines = Sequence[Mapping[str, Any]]
 
 @dataclass(slots=True)
 class StatementRow:
-    """A row of the sheet: its label in the newest year that has it, its values by year."""
+    """One row: its label in the newest year that has it, its values by year."""
 
     etat: str
     code: str
@@ -40,15 +40,15 @@ class StatementRow:
 
     @property
     def shows_cents(self) -> bool:
-        """Would rounding for display hide something: a nominal value, half a post?"""
+        """Would whole numbers hide something: a nominal value, half a position?"""
         values = self.values.values()
         return any(value != int(value) for value in values) and max(map(abs, values)) < _SMALL
 
 
 def arranged(lines: Lines) -> dict[str, list[StatementRow]]:
-    """The rows of each section, in its order; no value of `lines` is lost.
+    """Arrange `lines` as rows by section, in the order of the register; no value is lost.
 
-    A line is known from year to year by its code. One that a year has twice gets a row for each.
+    The code identifies a line from year to year. A code that one year has twice gets two rows.
     """
     rows: dict[tuple[str, str, int], StatementRow] = {}
     for line in sorted(lines, key=lambda line: (-line["exercice"], line["ordre"])):
@@ -66,7 +66,7 @@ def arranged(lines: Lines) -> dict[str, list[StatementRow]]:
 
 
 def currencies_of(lines: Lines) -> dict[int, str]:
-    """The currency of each year, where it is stated; several of one year stand side by side."""
+    """The currency of each year that states one; several are joined by ` / `."""
     found: dict[int, dict[str, None]] = {}
     for line in lines:
         if line["devise"] is not None:

@@ -1,4 +1,4 @@
-"""All pages of the service, by path: the description of the API in its three forms."""
+"""All documents by path: the description of the API for programs, browsers and language models."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,11 +12,11 @@ from serve.docs.viewer import viewer
 
 @cache
 def documents(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
-    """Made once.
+    """The documents of a server, made once.
 
     Args:
-        base_url: where the service is, as its callers write it.
-        debit: the limits that it keeps.
+        base_url: the address of the service as callers write it.
+        debit: the burst limits of the server.
     """
     described = {"openapi.json": document.page(base_url, debit)}
     return {**described, **viewer(base_url), **llms.made(base_url, debit)}

@@ -1,9 +1,9 @@
-"""/llms.txt: the service in plain words, for programs that read; /llms-full.txt: all of it.
+"""The pages /llms.txt (a summary of the service for language models) and /llms-full.txt (everything).
 
-Made of what the server itself uses: the figures of the plans, its limits, the parameters and
-operations of /openapi.json, the tools. The form is that of llmstxt.org: a title, a summary in a
-quote, a few paragraphs, then sections of links. /llms-full.txt is also the answer of /docs to
-clients that accept Markdown.
+They are made from what the server itself uses: plans, limits, the parameters and operations of
+/openapi.json, the tools. The form is that of llmstxt.org: a title, a quoted summary, a few paragraphs,
+then sections of links. The text of /llms-full.txt is also served at /docs if the client prefers
+Markdown.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from serve.mcp.sizes import LARGEST
 from serve.mcp.tools import Tool, tools
 
 MARKDOWN: Final = "text/markdown; charset=utf-8"
-# Every reader shows it, and none offers to save it.
+# Every client shows this type, and none offers to save it.
 _PLAIN: Final = "text/plain; charset=utf-8"
 
 _SUMMARY: Final = """\
@@ -67,8 +67,8 @@ def made(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
     """The pages by path.
 
     Args:
-        base_url: what links begin with; "" makes them relative to the host.
-        debit: the limits that this server keeps.
+        base_url: the beginning of links; "" makes them relative to the host.
+        debit: the burst limits of this server.
     """
     whole = full(base_url, debit).encode()
     return {
@@ -79,7 +79,7 @@ def made(base_url: str, debit: BurstLimits) -> Mapping[str, StaticPage]:
 
 
 def summary(base_url: str) -> str:
-    """/llms.txt."""
+    """The text of /llms.txt."""
     known = plans.load()
     larger = [plan for plan in known.values() if plan.prix_annuel_eur]
     return _SUMMARY.format(
@@ -94,7 +94,7 @@ def summary(base_url: str) -> str:
 
 
 def full(base_url: str, debit: BurstLimits) -> str:
-    """/llms-full.txt."""
+    """The text of /llms-full.txt."""
     described = document.document(base_url, debit)
     parts = [
         f"# {described['info']['title']}: the whole description\n\n"
@@ -109,7 +109,7 @@ def full(base_url: str, debit: BurstLimits) -> str:
 
 
 def _figures(plan: Plan) -> str:
-    """What a plan allows, in the order of §8.1."""
+    """The rights of a plan, in the order of §8.1."""
     rights = [
         f"{plan.resultats_par_recherche:,} companies per search",
         f"{plan.appels_api_par_jour:,} calls a day" if plan.appels_api_par_jour else "",
@@ -140,18 +140,18 @@ def _sentence(text: str) -> str:
 
 
 def _parameters(operation: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each parameter of an operation that is no header."""
+    """A line for each parameter of an operation, headers left out."""
     for one in operation["parameters"]:
         parameter = named[one["$ref"].rpartition("/")[2]] if "$ref" in one else one
         if parameter["in"] != "header":
             schema = parameter["schema"]
             limits = [f"{said} {schema[name]}" for name, said in _SAID.items() if name in schema]
             example = [f"example `{parameter['example']}`"] if "example" in parameter else []
-            told = [f" ({'; '.join(example + limits)})"] if example + limits else []
-            yield "".join([f"- `{parameter['name']}`: {parameter['description']}", *told])
+            facts = f" ({'; '.join(example + limits)})" if example + limits else ""
+            yield f"- `{parameter['name']}`: {parameter['description']}{facts}"
 
 
-# Limits that one line has room for; patterns and the long lists of words are in /openapi.json.
+# The limits that fit into a line; /openapi.json has the patterns and the long lists of words.
 _SAID: Final = {
     "default": "default",
     "minimum": "at least",
@@ -161,7 +161,7 @@ _SAID: Final = {
 
 
 def _tool(tool: Tool) -> str:
-    schema = tool.told["inputSchema"]
+    schema = tool.definition["inputSchema"]
     arguments = schema.get("properties", {})
     required = schema.get("required", [])
     lines = [

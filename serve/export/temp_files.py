@@ -1,8 +1,8 @@
-"""Where workbooks grow until they are sent: folders that nobody finds again.
+"""The temporary files of exports, in one folder per serving process.
 
-Each serving process has a folder of its own below the spool, which it holds by a lock; what is in
-it goes with it. A process that was killed leaves its folder without a lock, and the next one that
-starts takes it away. So there is never a file of nobody's, whatever died.
+Each serving process locks a folder of its own below the spool and removes it at its end. The folder of
+a killed process has no lock any more, and the next process that starts removes it. So no file
+outlives its process for long, whichever process died.
 """
 
 import fcntl
@@ -18,7 +18,7 @@ _PREFIX: Final = "serveur-"
 
 
 class TempFiles:
-    """The folder of this process below `root`, from the first `folder` on until `close`."""
+    """The folder of this process below `root`, from `open` or the first `folder` until `close`."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -26,16 +26,16 @@ class TempFiles:
         self._lock = -1
 
     def open(self) -> None:
-        """Take away what dead processes left, and make a folder for this one.
+        """Remove the folders of dead processes, and make the folder of this one.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: the folder cannot be made.
         """
         if self._own is not None:
             return
         self._root.mkdir(parents=True, exist_ok=True)
-        # Between making a folder and holding it, nobody else may look.
-        with _held(self._root):
+        # Without the lock on `root`, another process could remove the new folder before it is locked.
+        with _locked(self._root):
             for other in self._root.glob(f"{_PREFIX}*"):
                 _remove_if_dead(other)
             own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._root))
@@ -44,17 +44,17 @@ class TempFiles:
         self._own = own
 
     def folder(self) -> Path:
-        """A new and empty folder; whoever asks for it removes it.
+        """Make an empty folder, which the caller removes.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: the folder cannot be made.
         """
         self.open()
         assert self._own is not None
         return Path(tempfile.mkdtemp(dir=self._own))
 
     def close(self) -> None:
-        """Remove the folder and all that is in it."""
+        """Remove the folder of this process and its content."""
         if self._own is not None:
             shutil.rmtree(self._own, ignore_errors=True)
             os.close(self._lock)
@@ -62,7 +62,7 @@ class TempFiles:
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     lock = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

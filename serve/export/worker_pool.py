@@ -1,10 +1,10 @@
-"""The processes that make workbooks, and how a request gets its file from one of them.
+"""The pool of processes that make workbooks.
 
-There are few, started when they are needed and kept. Each is driven by a thread that waits for it,
-so the event loop never does. A request waits for a free one, for so long; a workbook may take so
-long. Whoever gives up, by time, by a client that is gone or by the end of the server, kills the
-process: nothing else would stop it, and the next request starts another. The file has no name any
-more when it is handed over: it is gone with its last reader, whatever happens.
+A few processes are started when they are needed, and kept. A thread per process waits for it, so the
+event loop never does. A request waits for a free process for a limited time, and a workbook may take a
+limited time. A time-out, a client that disconnected or the end of the server kills the process:
+nothing else would stop it, and the next request starts another one. The finished file is unlinked
+before it is returned, so it disappears with its last reader.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from serve.export.temp_files import TempFiles
-from serve.export.workbook import worker
+from serve.export.workbook import worker as workbook_process
 from serve.export.workbook.export_request import ExportRequest, ExportResult
 from serve.export.workbook.worker import Failed, Order
 
-# Seconds. A full workbook takes some three on a free processor.
+# Seconds to wait for a free process and for its workbook; a full workbook takes about three.
 WAITING: Final = 60.0
 MAKING: Final = 120.0
-# How often a request looks whether its client is still there.
+# Seconds between two checks that the client is still connected.
 LOOKING: Final = 0.25
 
 _NAME: Final = "classeur.xlsx"
@@ -38,16 +38,16 @@ _log: Final = logging.getLogger("serve.export.worker_pool")
 
 
 class MakingError(Exception):
-    """There is no workbook; the message says why, for the log."""
+    """The workbook could not be made; the message says why, for the log."""
 
 
 class ClientGoneError(Exception):
-    """Nobody waits for the workbook any more."""
+    """The client disconnected before its workbook was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workbook:
-    """A finished workbook: what is in it, and an open file without a name, at its beginning."""
+    """A finished workbook: its counts, and its file, open at the start and already unlinked."""
 
     made: ExportResult
     file: BinaryIO
@@ -55,13 +55,13 @@ class Workbook:
 
 
 class WorkerPool:
-    """Processes that make workbooks. Used on one event loop, from `start` to `close`."""
+    """Processes that make workbooks, for one event loop, from `start` to `close`."""
 
     def __init__(self, spool: Path, count: int) -> None:
         """
         Args:
-            spool: the folder below which files grow.
-            count: workbooks that are made at once.
+            spool: the folder for temporary files.
+            count: the number of processes.
         """
         self._spool = TempFiles(spool)
         self._idle = [_PoolWorker() for _ in range(count)]
@@ -70,23 +70,23 @@ class WorkerPool:
         self._running: set[asyncio.Task[Workbook]] = set()
 
     def start(self) -> None:
-        """Take away what servers that were killed have left."""
+        """Remove the files that killed servers left."""
         try:
             self._spool.open()
         except OSError as error:
             _log.error("exports will fail until there is room for them: %s", error)
 
-    async def make(self, asked: ExportRequest, is_gone: Callable[[], bool]) -> Workbook:
-        """The workbook of `asked`.
+    async def make(self, request: ExportRequest, is_gone: Callable[[], bool]) -> Workbook:
+        """Make the workbook of `request`.
 
         Args:
-            is_gone: says that the client has gone, so that the work can stop.
+            is_gone: returns True once the client has disconnected.
 
         Raises:
-            MakingError: no process came free, it took too long, or it failed.
-            ClientGoneError
+            MakingError: no process came free, or the workbook took too long or failed.
+            ClientGoneError: the client disconnected.
         """
-        task = asyncio.create_task(self._make(asked))
+        task = asyncio.create_task(self._make(request))
         self._running.add(task)
         try:
             while not task.done():
@@ -97,62 +97,62 @@ class WorkerPool:
         finally:
             if not task.done():
                 task.cancel()
-                # Its file is removed and its process ended before the caller goes on.
+                # The file is removed and the process killed before the caller goes on.
                 await asyncio.wait([task])
                 if not task.cancelled() and task.exception() is None:
                     task.result().file.close()
             self._running.discard(task)
 
     async def close(self) -> None:
-        """End all that is under way, and every process."""
+        """Cancel every workbook that is being made, and kill every process."""
         for task in self._running:
             task.cancel()
         if self._running:
             await asyncio.wait(self._running)
-        for maker in self._idle:
-            maker.kill()
+        for worker in self._idle:
+            worker.kill()
         self._threads.shutdown()
         self._spool.close()
 
-    async def _make(self, asked: ExportRequest) -> Workbook:
+    async def _make(self, request: ExportRequest) -> Workbook:
         try:
             async with asyncio.timeout(WAITING):
                 await self._free.acquire()
         except TimeoutError:
             raise MakingError(f"no process came free in {WAITING:g} s") from None
-        maker = self._idle.pop()
+        worker = self._idle.pop()
         try:
-            return await self._made_by(maker, asked)
+            return await self._made_by(worker, request)
         finally:
-            self._idle.append(maker)
+            self._idle.append(worker)
             self._free.release()
 
-    async def _made_by(self, maker: "_PoolWorker", asked: ExportRequest) -> Workbook:
+    async def _made_by(self, worker: "_PoolWorker", request: ExportRequest) -> Workbook:
         try:
             folder = self._spool.folder()
         except OSError as error:
             raise MakingError(f"no room: {error}") from error
-        order, given_up = Order(asked, folder / _NAME, folder), threading.Event()
+        order, given_up = Order(request, folder / _NAME, folder), threading.Event()
         loop = asyncio.get_running_loop()
-        made = loop.run_in_executor(self._threads, maker.make, order, given_up)
+        made = loop.run_in_executor(self._threads, worker.make, order, given_up)
         try:
             async with asyncio.timeout(MAKING):
-                answer = await asyncio.shield(made)
-            if isinstance(answer, Failed):
-                raise MakingError(answer.why)
-            return Workbook(answer, order.path.open("rb"), order.path.stat().st_size)
+                result = await asyncio.shield(made)
+            if isinstance(result, Failed):
+                raise MakingError(result.why)
+            return Workbook(result, order.path.open("rb"), order.path.stat().st_size)
         except TimeoutError:
             raise MakingError(f"it took more than {MAKING:g} s") from None
         finally:
             if not made.done():
                 given_up.set()
-                maker.kill()
+                worker.kill()
                 await asyncio.wait([made])
             shutil.rmtree(folder, ignore_errors=True)
 
 
 class _PoolWorker:
-    """One process, started at its first workbook; `make` is called by one thread at a time."""
+    """One process, started for its first workbook; one thread at a time calls `make`."""
 
     def __init__(self) -> None:
         self._process: SpawnProcess | None = None
@@ -160,7 +160,7 @@ class _PoolWorker:
         self._starting = threading.Lock()
 
     def make(self, order: Order, given_up: threading.Event) -> ExportResult | Failed:
-        """What the process answers; it may be started, or started again, for that."""
+        """Send `order` to the process, which is started if it does not run, and wait for its result."""
         with self._starting:
             if given_up.is_set():
                 return Failed("it was given up")
@@ -170,14 +170,14 @@ class _PoolWorker:
         assert process is not None and pipe is not None
         try:
             pipe.send(order)
-            answer: ExportResult | Failed = pipe.recv()
+            result: ExportResult | Failed = pipe.recv()
         except (EOFError, OSError):
             process.join()
             return Failed(f"the process ended with {process.exitcode}")
-        return answer
+        return result
 
     def kill(self) -> None:
-        """End the process, in the middle of whatever it does; another thread may be in `make`."""
+        """Kill the process at any point of its work; another thread may be in `make`."""
         with self._starting:
             if self._process is not None:
                 self._process.kill()
@@ -186,15 +186,15 @@ class _PoolWorker:
     def _start(self) -> None:
         context = get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        # A daemon: should this process end without `close`, multiprocessing ends its own.
-        self._process = context.Process(target=worker.run, args=(theirs,), daemon=True)
+        # A daemon: if this process ends without `close`, multiprocessing ends its children.
+        self._process = context.Process(target=workbook_process.run, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """What exports are made with. `at_once`: of one organisation (contract D7)."""
+    """The parts of the export route. `at_once`: exports of one organisation at a time (contract D7)."""
 
     makers: WorkerPool
     at_once: int

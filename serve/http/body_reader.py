@@ -8,24 +8,24 @@ from aiohttp import web
 from serve.contract import errors
 from serve.request.json_body import LARGEST
 
-# A body is 64 KiB at most: who takes longer to send it is not sending it.
+# A body is 64 KiB at most: a client that takes longer is not really sending it.
 BODY_SECONDS: Final = 10.0
 
 
-async def body(request: web.BaseRequest) -> bytes:
-    """All bytes of it.
+async def body(message: web.BaseRequest) -> bytes:
+    """The whole body.
 
     Raises:
-        ApiError: 413; 400: it does not come, or not as it should.
+        ApiError: 413: it is too large; 400: it does not arrive, or cannot be read.
     """
-    if (request.content_length or 0) > LARGEST:
+    if (message.content_length or 0) > LARGEST:
         raise errors.corps_trop_grand(LARGEST)
-    if request.headers.get("Expect", "").lower() == "100-continue":  # RFC 9110 §10.1.1
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    if message.headers.get("Expect", "").lower() == "100-continue":  # RFC 9110 §10.1.1
+        await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     raw = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            async for piece in request.content.iter_any():
+            async for piece in message.content.iter_any():
                 raw += piece
                 if len(raw) > LARGEST:
                     raise errors.corps_trop_grand(LARGEST)

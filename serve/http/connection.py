@@ -1,7 +1,7 @@
-"""HTTP below the routes: what is answered to a request that cannot even be read, and the log line.
+"""Connections: requests that cannot be parsed, the end of a server, and the access log.
 
-aiohttp answers such a request itself, with plain text; here that becomes the error object of §2.6.
-So every byte a client can send gets JSON or a closed connection.
+aiohttp answers an unreadable request itself, with plain text; here the response becomes the error
+object of §2.6. So any bytes a client can send get JSON or a closed connection.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ from serve.observe.metrics import Metrics
 from serve.observe.request_trace import RequestTrace
 from serve.request.client_address import truncated
 
-# 84 sector labels come near aiohttp's own limit of 8 190 (contract F4).
+# Bytes. The labels of 84 sectors come near aiohttp's own limit of 8 190 (contract F4).
 LONGEST_LINE: Final = 64 * 1024
-LONGEST_FIELD: Final = 8 * 1024  # a header
+LONGEST_FIELD: Final = 8 * 1024  # of a header
 
-# Also bounds a connection that sends nothing, or its headers a byte at a time.
+# Also limits a connection that sends nothing, or its headers a byte at a time.
 KEEPALIVE_SECONDS: Final = 15.0
 
-_GLANCE_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.05
 
 _log: Final = logging.getLogger("serve.http.connection")
 
@@ -39,9 +39,11 @@ _log: Final = logging.getLogger("serve.http.connection")
 def make_server(
     handler: Handler, metrics: Metrics, write: Callable[[bytes], None] | None = None
 ) -> "Server":
-    """The protocol factory of a listening socket; `write` gets the line of each request (stderr).
+    """The protocol factory of a listening socket.
 
-    These lines do not go through `logging`, which takes as long as the rest of a 304.
+    Args:
+        write: gets the log line of each request; stderr by default. These lines do not go through
+            `logging`, which takes as long as the rest of a 304.
     """
     return Server(
         handler,
@@ -50,13 +52,13 @@ def make_server(
         max_line_size=LONGEST_LINE,
         max_field_size=LONGEST_FIELD,
         keepalive_timeout=KEEPALIVE_SECONDS,
-        # A compressed body could be any size; it is refused where there is one (serve/request/json_body.py).
+        # A compressed body could be of any size; serve/request/json_body.py refuses it.
         auto_decompress=False,
     )
 
 
 class _Connection(web.RequestHandler):
-    """One connection, whose unreadable requests are answered in JSON."""
+    """A connection that answers unreadable requests in JSON."""
 
     __slots__ = ()
 
@@ -70,16 +72,16 @@ class _Connection(web.RequestHandler):
         trace = RequestTrace(request_id(None), request.rel_url.raw_path)
         trace.address = request.remote
         if status >= 500:
-            # Not the routes, which serve/http/app.py guards: the answer itself could not be written.
+            # Not from a route, which serve/http/app.py guards: the response could not be written.
             _log.error("connection failed", exc_info=exc)
-            answer = of_error(errors.erreur_interne(trace.request_id))
+            response = of_error(errors.erreur_interne(trace.request_id))
         else:
-            answer = of_error(_unreadable(exc))
-        return Reply(answer, trace, opened=True, last=True)
+            response = of_error(_unreadable(exc))
+        return Reply(response, trace, opened=True, last=True)
 
 
 def _unreadable(exc: BaseException | None) -> ApiError:
-    """What is wrong with a request of which aiohttp made nothing."""
+    """The error for a request that aiohttp could not parse."""
     if isinstance(exc, LineTooLong):
         if str(LONGEST_LINE) in map(str, exc.args):
             return errors.uri_trop_longue(LONGEST_LINE)
@@ -94,7 +96,7 @@ def _unreadable(exc: BaseException | None) -> ApiError:
 
 
 class Server(web.Server):
-    """A web.Server that makes our kind of connection, and can let them come to an end."""
+    """A web.Server whose connections are `_Connection`s and can be ended without a loss."""
 
     def __init__(self, handler: Handler, **options: Any) -> None:
         super().__init__(self._handle, **options)
@@ -103,16 +105,16 @@ class Server(web.Server):
         self._ending = False
 
     async def drain(self, seconds: float) -> None:
-        """Answer what comes on open connections, each for the last time, for so long at most.
+        """Let each open connection end with its next response; wait `seconds` at most.
 
-        Nobody is cut off between two requests: a client whose next one is on its way would not know
-        whether it was answered.
+        No connection is closed between two requests: a client whose next request is on its way could
+        not know whether it was answered.
         """
         self._ending = True
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while self.connections and loop.time() < deadline:
-            await asyncio.sleep(_GLANCE_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         reply = await self._handler(request)
@@ -126,10 +128,10 @@ class Server(web.Server):
 
 def _access_log(metrics: Metrics, write: Callable[[bytes], None]) -> type[AbstractAccessLogger]:
     class AccessLog(AbstractAccessLogger):
-        """One line a request (contract G11), and its figures (G10), once it has been answered."""
+        """Writes one line per answered request (contract G11), and counts it (G10)."""
 
         def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:
-            assert isinstance(response, Reply)  # whatever is answered, it is made here or in app
+            assert isinstance(response, Reply)  # the only kind that this folder makes
             trace = response.trace
             seconds = trace.seconds
             metrics.request(trace.route, trace.plan, response.status, trace.quota, seconds)

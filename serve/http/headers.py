@@ -1,7 +1,7 @@
-"""Headers that stand on answers whatever the route: cross-origin access, safety, request ids.
+"""Headers that do not depend on the route: cross-origin access, safety, request ids.
 
-Most of a head is the same for every answer of a kind, so it is written once (`first_lines`); a few
-lines are left to write for each.
+Most of a head is the same for every response of a kind, so it is formatted once (`first_lines`); only
+a few lines are formatted for each response.
 """
 
 import random
@@ -11,7 +11,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
-from serve.api.routes import ALLOW
+from serve.api.routes import ALLOW, MCP, Route
 
 JSON: Final = "application/json; charset=utf-8"
 
@@ -20,10 +20,10 @@ SAFE: Final = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-# The answers are data: nothing in them may be run, framed or guessed to be something else.
+# Responses are data: a browser must not run, frame or reinterpret them.
 POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
 
-# With `no-referrer` browsers would send forms without their origin.
+# The headers of a page. With `no-referrer`, browsers would send forms without their origin.
 HTML: Final = {
     "Referrer-Policy": "same-origin",
     "X-Frame-Options": "DENY",
@@ -32,7 +32,7 @@ HTML: Final = {
 }
 _HTML: Final = "text/html"
 
-# Fetch: `*` in Expose-Headers is not understood by every browser, so each is named (G2).
+# Not every browser understands `*` in Access-Control-Expose-Headers, so each is named (G2).
 EXPOSED: Final = (
     "Content-Disposition", "Content-Location", "ETag", "Link", "RateLimit", "RateLimit-Policy",
     "Retry-After", "WWW-Authenticate", "X-Credits-Debites", "X-Credits-Restants",
@@ -45,32 +45,37 @@ CORS: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": ", ".join(EXPOSED),
 }
-# `*` would not cover Authorization (Fetch §3.3.3), so the request headers are named as well.
-ALLOWED: Final = "Access-Control-Allow-Methods"
-PREFLIGHT: Final = {
-    ALLOWED: ALLOW,
+# `*` would not cover Authorization (Fetch §3.3.3), so request headers are named as well.
+_ALLOWED_METHODS: Final = "Access-Control-Allow-Methods"
+_PREFLIGHT: Final = {
+    _ALLOWED_METHODS: ALLOW,
     "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match",
     "Access-Control-Max-Age": "86400",
 }
-# What a browser sends with a message to the tools, besides.
-MCP_PREFLIGHT: Final = {
-    **PREFLIGHT,
-    "Access-Control-Allow-Headers": (
-        "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
-    ),
-}
+# The headers that a browser sends with an MCP message.
+_MCP_ALLOWED: Final = (
+    "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
+)
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 
 
+def preflight(route: Route) -> dict[str, str]:
+    """The headers of the response to OPTIONS (G2)."""
+    headers = {"Allow": route.allow, **_PREFLIGHT, _ALLOWED_METHODS: route.allow}
+    if route is MCP:
+        headers["Access-Control-Allow-Headers"] = _MCP_ALLOWED
+    return headers
+
+
 @lru_cache(maxsize=256)
 def first_lines(status: int, kind: str, policy: str, *, opened: bool) -> str:
-    """The status line and the headers of every answer of a kind, each with its line end.
+    """The status line and the headers of every response of a kind, each with its line end.
 
     Args:
         kind: the Content-Type, or "" where there is no body.
         policy: the Content-Security-Policy.
-        opened: a browser of any origin may read it (G2).
+        opened: a browser of any origin may read the response (G2).
     """
     given = {"Content-Type": kind} if kind else {}
     page = HTML if kind.startswith(_HTML) else {}
@@ -80,7 +85,7 @@ def first_lines(status: int, kind: str, policy: str, *, opened: bool) -> str:
 
 
 def lines(headers: Mapping[str, str]) -> str:
-    """Header lines, each with its line end.
+    """The header lines, each with its line end.
 
     Raises:
         ValueError: a value would begin a line of its own.
@@ -92,7 +97,7 @@ def lines(headers: Mapping[str, str]) -> str:
 
 
 def request_id(given: str | None) -> str:
-    """The caller's own id for a request if it is fit to be logged and echoed, else a new one."""
+    """The caller's id for a request if it is safe to log and echo, else a new one."""
     if given is not None and _REQUEST_ID.fullmatch(given):
         return given
-    return f"{random.getrandbits(64):016x}"  # no secret: it need only be another each time
+    return f"{random.getrandbits(64):016x}"  # not a secret, so not from `secrets`

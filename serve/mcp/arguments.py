@@ -1,9 +1,8 @@
-"""The arguments of a tool: their JSON Schema, and what a query string would have said for them.
+"""The arguments of a tool: their JSON Schema, and their translation into the parameters of a route.
 
-Names, limits and descriptions are those of serve/contract/parameters.py, and their values are checked by the
-parsers of the routes. What differs is what JSON has and a query string lacks: a list is an array, a
-flag a boolean. The 84 sectors are not spelt out in every schema, where a model would read them over
-and over; a wrong one is answered with the nearest.
+Names, limits and descriptions are those of serve/contract/parameters.py, and the parsers of the routes
+check the values. Only the types differ: a list is an array, a flag a boolean. The schemas do not list
+the 84 sectors, which a model would read over and over; the error for a wrong one suggests the nearest.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ MOST_ROWS: Final = 50
 _FEW_ROWS: Final = 10
 _FLAG: Final = ("1",)
 
-# What only the tools have.
+# The parameters that only the tools have.
 ROWS: Final = replace(
     LIMIT,
     description=f"Companies wanted, {MOST_ROWS} at most; the plan may show fewer.",
@@ -30,7 +29,7 @@ ROWS: Final = replace(
     default=_FEW_ROWS,
     maximum=MOST_ROWS,
 )
-# A company is read by what a search shows of it.
+# A company is read by the keys that a search shows.
 COUNTRY: Final = replace(ISO, name="iso2")
 STATEMENTS: Final = Parameter(
     "etats_financiers",
@@ -49,7 +48,7 @@ YEAR: Final = Parameter(
     minimum=1,
 )
 
-# Pinning a walk to a generation is for programs that copy the base, not for a model.
+# `version` pins a walk to a generation: for programs that copy the base, not for a model.
 SEARCH: Final = tuple(
     ROWS if one is LIMIT else one for one in parameters.SEARCH if one is not parameters.VERSION
 )
@@ -61,20 +60,20 @@ COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 
 def schema(allowed: Sequence[Parameter], required: Sequence[str]) -> dict[str, Any]:
     """The JSON Schema (2020-12) of the arguments of a tool."""
-    known: dict[str, Any] = {"type": "object", "additionalProperties": False}
+    found: dict[str, Any] = {"type": "object", "additionalProperties": False}
     if allowed:
-        known["properties"] = {one.name: _schema(one) for one in allowed}
-    return known | ({"required": list(required)} if required else {})
+        found["properties"] = {one.name: _schema(one) for one in allowed}
+    return found | ({"required": list(required)} if required else {})
 
 
 def pairs(
     given: Mapping[str, Any], allowed: Sequence[Parameter], required: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """The arguments as the parameters of a route; null is as good as absent.
+    """The arguments as the parameters of a route; a null counts as absent.
 
     Raises:
-        ApiError: 400: an unknown name, a required one that is missing (a sector as on its route,
-            contract G4), a value of another type.
+        ApiError: 400: a name is unknown, a required one is missing (a sector as on its route,
+            contract G4), or a value has the wrong type.
     """
     names = parameters.names(allowed)
     if unknown := [name[:100] for name in given if name not in names]:
@@ -101,7 +100,7 @@ def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """`given` with a `limit` of at most MOST_ROWS, as the routes clamp theirs (B18)."""
     found = dict(given)
     text = found.get("limit") or str(_FEW_ROWS)
-    with suppress(ValueError):  # the parser of the route says what is wrong with it
+    with suppress(ValueError):  # the parser of the route reports it
         text = str(min(scalars.parse_integer(text.strip()), MOST_ROWS))
     return [*((name, value) for name, value in given if name != "limit"), ("limit", text)]
 
@@ -119,14 +118,14 @@ def _schema(one: Parameter) -> dict[str, Any]:
 
 
 def _described(one: Parameter) -> str:
-    """The description in the words of the tools: no routes, no separators of query strings."""
+    """The description in the words of the tools, without routes and separators of query strings."""
     text = one.description
-    for said, instead in _INSTEAD.items():
-        text = text.replace(said, instead)
+    for words_of_routes, instead in _INSTEAD.items():
+        text = text.replace(words_of_routes, instead)
     return text
 
 
-# Checked by a test: each of them is said somewhere, and no route is left.
+# A test checks that each of them is in some description, and that no route is left.
 _INSTEAD: Final = {
     " as codes separated by commas:": " as codes,",
     " The codes: `/api/v1/pays`.": "",
@@ -162,7 +161,7 @@ def _text(one: Parameter, value: Any) -> str:
     raise errors.parametre_invalide(one.name, f"{wanted}, {_SENT[type(value)]}")
 
 
-# What else JSON has.
+# The other types of JSON.
 _SENT: Final[Mapping[type, str]] = {
     bool: "un booléen est envoyé",
     list: "une liste est envoyée",

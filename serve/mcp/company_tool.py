@@ -1,8 +1,8 @@
-"""The tool that reads one company, with its financial statements if they are asked for.
+"""The tool that reads one company, with its financial statements if they are requested.
 
-Without them it is what a search shows of the company, at the price of a search: a call, and no
-credits. With them it is the record of §4.5 and costs what that costs. Whether there are any is
-looked up first, for a model cannot know and must not pay to be told that there are none (contract,
+Without statements it shows what a search shows of the company, at the price of a search: a call and
+no credits. With statements it is the record of §4.5, at the price of the record. The tool first looks
+up whether there are any: a model cannot know, and must not pay to learn that there are none (contract,
 preamble d).
 """
 
@@ -10,17 +10,16 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from serve.access import admission
-from serve.access.result import PreparedCall, Request, Response
+from serve.access.envelope import Record
+from serve.access.result import CallResult, PreparedCall, Request
 from serve.api.societe import exercices, identite, societe
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.mcp import results, sizes
 from serve.mcp.arguments import STATEMENTS, YEAR
-from serve.mcp.results import Result, Use
+from serve.mcp.results import ToolCall, ToolResult
 from serve.request import scalars
 from serve.request.params import Pairs
 
@@ -35,46 +34,49 @@ _NO_CREDITS: Final = 402
 
 
 class _Wanted(NamedTuple):
-    """Are statements wanted, and of which `year` alone?"""
+    """The statements that are requested: none, all, or those of one `year`."""
 
     statements: bool = False
     year: int | None = None
 
 
-async def read(use: Use) -> Result:
+async def read(call: ToolCall) -> ToolResult:
     """One company."""
-    known = await admission.caller(use.site, use.authorization, use.trace)
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
     wanted = _Wanted()
 
-    def prepare(ask: Request, edition: OpenGeneration) -> PreparedCall:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
         nonlocal wanted
-        wanted = _wanted(ask.pairs)
-        place = (results.first(ask.pairs, "iso2"), results.first(ask.pairs, "id"))
-        return _work(ask._replace(segments=place, pairs=()), edition, wanted)
+        wanted = _wanted(request.pairs)
+        segments = (results.first(request.pairs, "iso2"), results.first(request.pairs, "id"))
+        return _prepared(request._replace(segments=segments, pairs=()), generation, wanted)
 
-    answer = await admission.worked(use.site, prepare, use.call, known, use.trace)
-    found = orjson.loads(answer.body)
-    shown = _document(found, answer, wanted) if "societe" in found else None
-    return results.of_answer(answer, found, shown)
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    return results.of_result(result, _document(result.content, result, wanted))
 
 
 def _wanted(pairs: Pairs) -> _Wanted:
     values = {name: [text.strip()] for name, text in pairs}
-    asked, year = scalars.flag(values, STATEMENTS), scalars.integer(values, YEAR)
-    return _Wanted(asked or year is not None, year)
+    statements, year = scalars.flag(values, STATEMENTS), scalars.integer(values, YEAR)
+    return _Wanted(statements or year is not None, year)
 
 
-def _work(record: Request, edition: OpenGeneration, wanted: _Wanted) -> PreparedCall:
-    """The record where it has what is wanted of it; without its statements where it has none."""
+def _prepared(
+    request: Request, generation: OpenGeneration, wanted: _Wanted
+) -> PreparedCall[Record]:
+    """The record, or only the identity of a company that has no statements to show."""
     if not wanted.statements:
-        return identite(record, edition)
-    if record.caller.plan.etats_financiers:
-        years = exercices(record, edition)
+        return identite(request, generation)
+    if request.caller.plan.etats_financiers:
+        years = exercices(request, generation)
         if not years:
-            return identite(record, edition)
+            return identite(request, generation)
         if wanted.year not in (None, *years):
             raise _no_such_year(wanted.year, [str(year) for year in years])
-    return societe(record, edition)
+    return societe(request, generation)
 
 
 def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
@@ -82,22 +84,22 @@ def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
     return errors.parametre_invalide(YEAR.name, why, valeurs=years)
 
 
-def _document(found: Mapping[str, Any], answer: Response, wanted: _Wanted) -> dict[str, Any]:
-    shown = {"societe": sizes.known(found["societe"]), "plan": found["plan"]}
+def _document(record: Record, result: CallResult[Record], wanted: _Wanted) -> dict[str, Any]:
+    societe = sizes.known(record.societe())
+    shown: dict[str, Any] = {"societe": societe, "plan": record.caller.plan.slug}
     for name, header in (("debites", "Debites"), ("restants", "Restants")):
-        if (credits := answer.headers.get(f"X-Credits-{header}")) is not None:
+        if (credits := result.headers.get(f"X-Credits-{header}")) is not None:
             shown[f"credits_{name}"] = int(credits)
-    if "comptes_message" in found:
-        shown["note"] = _PAID if answer.status == _NO_CREDITS else _KEYED
+    if record.message is not None:
+        shown["note"] = _PAID if result.status == _NO_CREDITS else _KEYED
         return shown
     if not wanted.statements:
         return shown
-    comptes = found.get("comptes", [])
-    lines = [line for line in comptes if wanted.year in (None, line["exercice"])]
+    lines = [line for line in record.comptes() if wanted.year in (None, line["exercice"])]
     fitting = sizes.most(
-        lines, lambda kept: {**shown, "comptes": _arranged(kept), "note": _LEFT_OUT}
+        lines, lambda kept: {**shown, "comptes": _by_statement(kept), "note": _LEFT_OUT}
     )
-    shown["comptes"] = _arranged(fitting)
+    shown["comptes"] = _by_statement(fitting)
     if not lines:
         shown["note"] = "No statements of this company are published here."
     elif len(fitting) < len(lines):
@@ -106,8 +108,8 @@ def _document(found: Mapping[str, Any], answer: Response, wanted: _Wanted) -> di
     return shown
 
 
-def _arranged(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The lines by year and statement, in their order (E5): what they share is said once."""
+def _by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The lines by year and statement, in their order (E5); shared values stand once."""
     shared = groupby(lines, key=lambda line: (line["exercice"], line["etat"], line["devise"]))
     return [
         sizes.known({"exercice": exercice, "etat": etat, "devise": devise})

@@ -1,7 +1,8 @@
-"""One message to /api/mcp and its answer, without HTTP and without memory of earlier ones.
+"""One message to /api/mcp and its response, without HTTP and without memory of earlier messages.
 
-Answers are single JSON objects; nothing is streamed, subscribed to or sent by the server, and none
-of it is offered. What a tool may do and costs is that of its route (serve/access/admission.py).
+Responses are single JSON objects. Streams, subscriptions and messages from the server do not exist
+here, and are not announced. The rights and the price of a tool are those of its route
+(serve/access/admission.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,12 +20,12 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.mcp import arguments, messages, results, versions
 from serve.mcp.messages import Id, Message, RpcError
-from serve.mcp.results import Result, Use
+from serve.mcp.results import ToolCall, ToolResult
 from serve.mcp.tools import Tool, tools
 from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 
-# A list of tools changes with the program only; who keeps it may keep it for so long.
+# The tools only change with the program; a client may keep the list for this long.
 _TTL_MS: Final = 300_000
 _CACHEABLE: Final = {"ttlMs": _TTL_MS, "cacheScope": "public"}
 
@@ -44,130 +45,131 @@ _INSTRUCTIONS: Final = (
 
 
 class RpcPost(NamedTuple):
-    """The body of a POST and the headers that count, by names in lower case."""
+    """The body of a POST, and its headers that matter, by names in lower case."""
 
     headers: Mapping[str, str]
     authorization: Sequence[str]
     raw: bytes
 
 
-async def answer(site: ServerContext, post: RpcPost, trace: RequestTrace) -> Response:
-    """The answer to a message, be it an error."""
-    found: Id | None = None
+async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) -> Response:
+    """The response to a message; errors are responses too."""
+    found_id: Id | None = None
     try:
         value = messages.document(post.raw)
-        found = messages.legible_id(value)
-        asked = messages.message(value)
-        modern = versions.is_modern(asked, post.headers)
-        if asked.id is None:
+        found_id = messages.legible_id(value)
+        message = messages.message(value)
+        modern = versions.is_modern(message, post.headers)
+        if message.id is None:
             versions.check_legacy({} if modern else post.headers)
             return Response(202, b"", NO_STORE)
         if modern:
-            versions.check_modern(asked, post.headers)
-            return await _modern(site, post, asked, trace)
+            versions.check_modern(message, post.headers)
+            return await _modern(context, post, message, trace)
         versions.check_legacy(post.headers)
-        return await _legacy(site, post, asked, trace)
+        return await _legacy(context, post, message, trace)
     except RpcError as error:
-        return of_rpc_error(error, found)
+        return of_rpc_error(error, found_id)
     except ApiError as error:
-        return of_error(error, found)
+        return of_error(error, found_id)
     except StoreUnavailable as error:
-        admission.unavailable(site, error, trace)
-        return of_error(errors.indisponible(errors.NO_COUNTERS), found)
+        admission.unavailable(context, error, trace)
+        return of_error(errors.indisponible(errors.NO_COUNTERS), found_id)
 
 
-def of_error(error: ApiError, found: Id | None = None) -> Response:
-    """The same for what is not about the message: its transport, or the service."""
-    answer = of_rpc_error(messages.of_api(error), found)
-    return answer._replace(headers={**answer.headers, **error.headers})
+def of_error(error: ApiError, found_id: Id | None = None) -> Response:
+    """The response to an error of the transport or the service, rather than of the message."""
+    response = of_rpc_error(messages.of_api(error), found_id)
+    return response._replace(headers={**response.headers, **error.headers})
 
 
-def of_rpc_error(error: RpcError, found: Id | None = None) -> Response:
-    """The answer that an error is; it repeats the id of the request, if there was a legible one."""
-    repeated = {} if found is None else {"id": found}
+def of_rpc_error(error: RpcError, found_id: Id | None = None) -> Response:
+    """The response to an error; it repeats the id of the request, if a legible one was found."""
+    repeated = {} if found_id is None else {"id": found_id}
     body = orjson.dumps({"jsonrpc": "2.0", **repeated, "error": error.error})
     return Response(error.status, body, NO_STORE)
 
 
 async def _modern(
-    site: ServerContext, post: RpcPost, asked: Message, trace: RequestTrace
+    context: ServerContext, post: RpcPost, message: Message, trace: RequestTrace
 ) -> Response:
-    """A request of 2026-07-28, which is complete."""
+    """A complete request of revision 2026-07-28."""
     around = {"resultType": "complete", "_meta": {versions.SERVER_INFO: _SERVER}}
-    if asked.method == "server/discover":
-        told = {
+    if message.method == "server/discover":
+        discovery = {
             "supportedVersions": versions.SUPPORTED,
             "capabilities": _CAPABILITIES,
             "instructions": _INSTRUCTIONS,
         }
-        return _answer(asked, {**told, **_CACHEABLE, **around})
-    if asked.method == "tools/list":
-        return _answer(asked, {**_listed(asked), **_CACHEABLE, **around})
-    if asked.method == "tools/call":
-        return await _called(site, post, asked, trace, around)
+        return _response(message, {**discovery, **_CACHEABLE, **around})
+    if message.method == "tools/list":
+        return _response(message, {**_tool_list(message), **_CACHEABLE, **around})
+    if message.method == "tools/call":
+        return await _call_tool(context, post, message, trace, around)
     known = ("server/discover", "tools/list", "tools/call")
-    raise messages.method_not_found(asked.method, known)
+    raise messages.method_not_found(message.method, known)
 
 
 async def _legacy(
-    site: ServerContext, post: RpcPost, asked: Message, trace: RequestTrace
+    context: ServerContext, post: RpcPost, message: Message, trace: RequestTrace
 ) -> Response:
-    """A request of an earlier revision: what is wrong with one is told under status 200."""
+    """A request of an earlier revision, whose errors have status 200."""
     try:
-        if asked.method == "initialize":
-            version = versions.negotiated(asked.params.get("protocolVersion"))
-            told = {
+        if message.method == "initialize":
+            version = versions.negotiated(message.params.get("protocolVersion"))
+            handshake = {
                 "protocolVersion": version,
                 "capabilities": _CAPABILITIES,
                 "serverInfo": _SERVER,
                 "instructions": _INSTRUCTIONS,
             }
-            return _answer(asked, told)
-        if asked.method == "ping":
-            return _answer(asked, {})
-        if asked.method == "tools/list":
-            return _answer(asked, _listed(asked))
-        if asked.method == "tools/call":
-            return await _called(site, post, asked, trace, {})
+            return _response(message, handshake)
+        if message.method == "ping":
+            return _response(message, {})
+        if message.method == "tools/list":
+            return _response(message, _tool_list(message))
+        if message.method == "tools/call":
+            return await _call_tool(context, post, message, trace, {})
         known = ("initialize", "ping", "tools/list", "tools/call")
-        raise messages.method_not_found(asked.method, known)
+        raise messages.method_not_found(message.method, known)
     except RpcError as error:
-        return of_rpc_error(error, asked.id)._replace(status=200)
+        return of_rpc_error(error, message.id)._replace(status=200)
 
 
-def _listed(asked: Message) -> dict[str, Any]:
-    if asked.params.get("cursor") is not None:
+def _tool_list(message: Message) -> dict[str, Any]:
+    if message.params.get("cursor") is not None:
         raise messages.invalid_params("there is one page of tools, and so no cursor")
-    return {"tools": [tool.told for tool in tools().values()]}
+    return {"tools": [tool.definition for tool in tools().values()]}
 
 
-async def _called(
-    site: ServerContext,
+async def _call_tool(
+    context: ServerContext,
     post: RpcPost,
-    asked: Message,
+    message: Message,
     trace: RequestTrace,
     around: Mapping[str, Any],
 ) -> Response:
-    """What a tool gives, or the text of why not: a model can mend its arguments, or wait."""
-    tool, given = _tool(asked)
+    """The result of a tool; a refusal is a result too, so that a model can correct it, or wait."""
+    tool, given = _tool(message)
     trace.tool = tool.name
 
     def read() -> Pairs:
         return arguments.pairs(given, tool.arguments, tool.required)
 
-    use = Use(site, post.authorization, trace, Call("/api/mcp", (), read))
+    call = ToolCall(context, post.authorization, trace, Call("/api/mcp", (), read))
     try:
-        result = await tool.run(use)
+        result = await tool.run(call)
     except ApiError as error:
         if error.status >= 500:
             raise
         result = results.of_error(error)
-    told = _answer(asked, {**_content(result), **around})
-    return told._replace(headers={**NO_STORE, **result.headers}, outcome=result.outcome)
+    response = _response(message, {**_content(result), **around})
+    return response._replace(headers={**NO_STORE, **result.headers}, outcome=result.outcome)
 
 
-def _tool(asked: Message) -> tuple[Tool, Mapping[str, Any]]:
-    name, given = asked.params.get("name"), asked.params.get("arguments")
+def _tool(message: Message) -> tuple[Tool, Mapping[str, Any]]:
+    """The tool that is called, and its arguments."""
+    name, given = message.params.get("name"), message.params.get("arguments")
     if not isinstance(name, str):
         raise messages.invalid_params("params.name is not a text")
     if name not in tools():
@@ -177,17 +179,17 @@ def _tool(asked: Message) -> tuple[Tool, Mapping[str, Any]]:
     return tools()[name], given or {}
 
 
-def _content(result: Result) -> dict[str, Any]:
-    """A result as JSON and as its text; a refusal as text, with what is shown all the same."""
+def _content(result: ToolResult) -> dict[str, Any]:
+    """A result as JSON and as text; a refusal as text, with the document if there is one."""
     shown = None if result.document is None else orjson.dumps(result.document)
-    texts = [result.refused] if result.refused else []
+    texts = [result.refusal] if result.refusal else []
     texts += [] if shown is None else [shown.decode()]
     content = {"content": [{"type": "text", "text": text} for text in texts]}
-    if result.refused:
+    if result.refusal:
         return {**content, "isError": True}
     return {**content, "structuredContent": orjson.Fragment(shown or b"{}"), "isError": False}
 
 
-def _answer(asked: Message, result: Mapping[str, Any]) -> Response:
-    body = orjson.dumps({"jsonrpc": "2.0", "id": asked.id, "result": result})
+def _response(message: Message, result: Mapping[str, Any]) -> Response:
+    body = orjson.dumps({"jsonrpc": "2.0", "id": message.id, "result": result})
     return Response(200, body, NO_STORE)

@@ -1,56 +1,25 @@
-"""The tools of the public lists: countries, sectors, sub-sectors. A key changes nothing (A2)."""
+"""The tools of the public lists, and the one that explains the caller's plan.
 
+A key changes nothing in the lists (A2). The plan tool reports its limits, what is left, and what the
+next plan allows.
+"""
+
+from collections.abc import Mapping
 from typing import Any, Final
 
-import orjson
-
-from quota.plans import Plan
-from serve.access import admission
-from serve.access.result import PublicList, Response
+from serve.access import admission, next_plan
+from serve.access.admission import Admitted
+from serve.access.caller import Caller
+from serve.access.result import CallResult, PublicList
 from serve.access.rights import VISITOR
 from serve.api import lists
 from serve.api.compte import compte
+from serve.api.lists import ListContent
 from serve.contract import errors
 from serve.mcp import results, sizes
-from serve.mcp.results import Result, Use
+from serve.mcp.results import ToolCall, ToolResult
 
-
-async def countries(use: Use) -> Result:
-    answer, found = _listed(use, lists.pays)
-    kept = ("iso2", "nom_fr", "nom_en", "n_societes")
-    entries = [{name: one[name] for name in kept} for one in found["pays"]]
-    return results.of_answer(answer, found, {"total": found["total"], "pays": entries})
-
-
-async def sectors(use: Use) -> Result:
-    answer, found = _listed(use, lists.secteurs)
-    kept = ("slug", "secteur_en", "n_societes")
-    entries = [{name: one[name] for name in kept} for one in found["secteurs"]]
-    return results.of_answer(answer, found, {"total": found["total"], "secteurs": entries})
-
-
-async def sub_sectors(use: Use) -> Result:
-    answer, found = _listed(use, lists.sous_secteurs)
-
-    def document(entries: list[Any]) -> dict[str, Any]:
-        return {"total": found["total"], "sous_secteurs": entries}
-
-    entries = sizes.most(found["sous_secteurs"], document)
-    if len(entries) == len(found["sous_secteurs"]):
-        return results.of_answer(answer, found, document(entries))
-    note = f"Only the first {len(entries)} are shown; ask for fewer sectors at a time."
-    return results.of_answer(answer, found, {**document(entries), "note": note})
-
-
-def _listed(use: Use, route: PublicList) -> tuple[Response, Any]:
-    answer = admission.listed(use.site, route, use.call, use.trace)
-    return answer, orjson.loads(answer.body)
-
-
-# MERGED serve/mcp/plans.py
-# The tool that explains the caller's plan: its limits, what is left, what the next one allows.
-
-# The figures of a plan that a visitor is told; an account is told those of GET /api/v1/compte.
+# The figures of a plan that a visitor sees; an account sees those of GET /api/v1/compte.
 _LIMITS: Final = (
     "resultats_par_recherche", "lignes_par_appel", "coordonnees", "etats_financiers",
 )  # fmt: skip
@@ -60,48 +29,89 @@ _VISITOR: Final = (
 )
 
 
-async def explain(use: Use) -> Result:
-    """Free and not metered, like the route (D15); a visitor is told a visitor's plan."""
-    site, now = use.site, use.site.now()
-    known = await admission.caller(site, use.authorization, use.trace)
-    left = await admission.passed(site, known, use.trace, now)
-    counted = admission.counting(site, known, left, now)
-    if counted is None:
-        use.call.read()
-        shown = _of_visitor(site.plans[VISITOR], left.jour, site.offers[VISITOR])
-        if known.refused:
+async def countries(call: ToolCall) -> ToolResult:
+    """Every country."""
+    result, found = _listed(call, lists.pays)
+    kept = ("iso2", "nom_fr", "nom_en", "n_societes")
+    entries = [{name: one[name] for name in kept} for one in found["pays"]]
+    return results.of_result(result, {"total": found["total"], "pays": entries})
+
+
+async def sectors(call: ToolCall) -> ToolResult:
+    """Every sector, counted in the given countries."""
+    result, found = _listed(call, lists.secteurs)
+    kept = ("slug", "secteur_en", "n_societes")
+    entries = [{name: one[name] for name in kept} for one in found["secteurs"]]
+    return results.of_result(result, {"total": found["total"], "secteurs": entries})
+
+
+async def sub_sectors(call: ToolCall) -> ToolResult:
+    """The sub-sectors of the given sectors, as many as fit."""
+    result, found = _listed(call, lists.sous_secteurs)
+
+    def document(entries: list[Any]) -> dict[str, Any]:
+        return {"total": found["total"], "sous_secteurs": entries}
+
+    entries = sizes.most(found["sous_secteurs"], document)
+    if len(entries) == len(found["sous_secteurs"]):
+        return results.of_result(result, document(entries))
+    note = f"Only the first {len(entries)} are shown; ask for fewer sectors at a time."
+    return results.of_result(result, {**document(entries), "note": note})
+
+
+async def explain(call: ToolCall) -> ToolResult:
+    """Free and not metered, like the route (D15); a visitor gets the plan of a visitor."""
+    context = call.context
+    admitted = await admission.admit(context, call.authorization, call.trace)
+    caller, counting = admitted.caller, admitted.counting
+    if counting is None:
+        call.call.read()  # raises the 400 of an unknown argument
+        shown = _of_visitor(call, admitted)
+        if caller.refused:
             return results.of_error(errors.cle_invalide(), shown)
-        return Result(shown, {}, outcome="free")
-    answer = await compte(admission.ask(site, use.call, known), counted)
-    found = orjson.loads(answer.body)
+        return ToolResult(shown, {}, outcome="free")
+    result = await compte(admission.read(context, call.call, caller), counting)
+    assert result.content is not None  # /compte is never a 304
+    found = result.content.document
     shown = {
         "plan": found["plan"],
-        "nom": known.plan.nom,
+        "nom": caller.plan.nom,
         "limites": found["limites"],
         **{kind: _meter(meter) for kind, meter in found["compteurs"].items()},
         "credits": found["credits"],
-        **_offer(found["offre_suivante"]),
+        **_offer(call, caller),
     }
-    if known.souscrit is not None:
-        shown["plan_souscrit"] = known.souscrit
+    if caller.souscrit is not None:
+        shown["plan_souscrit"] = caller.souscrit
         shown["note"] = "The plan that is paid for needs the API tool; until then it is `free`."
-    return results.of_answer(answer, found, shown)
+    return results.of_result(result, shown)
 
 
-def _of_visitor(plan: Plan, left: int, offer: bytes) -> dict[str, Any]:
+def _listed(
+    call: ToolCall, route: PublicList[ListContent]
+) -> tuple[CallResult[ListContent], Mapping[str, Any]]:
+    result = admission.public_list(call.context, route, call.call, call.trace)
+    assert result.content is not None  # without If-None-Match there is no 304
+    return result, result.content.document
+
+
+def _of_visitor(call: ToolCall, admitted: Admitted) -> dict[str, Any]:
+    plan = call.context.plans[VISITOR]
     limits = {name: getattr(plan, name) for name in _LIMITS}
     return {
         "plan": plan.slug,
         "nom": plan.nom,
-        "limites": {**limits, "appels_restants_aujourd_hui": left},
-        **_offer(orjson.loads(offer)),
+        "limites": {**limits, "appels_restants_aujourd_hui": admitted.left.jour},
+        **_offer(call, admitted.caller),
         "note": _VISITOR,
     }
 
 
-def _offer(following: dict[str, Any] | None) -> dict[str, Any]:
-    return {} if following is None else {"offre_suivante": following}
+def _offer(call: ToolCall, caller: Caller) -> dict[str, Any]:
+    """The plan that is proposed next; absent for the highest."""
+    offer = next_plan.offer(caller.plan, call.context.plans)
+    return {} if offer is None else {"offre_suivante": offer}
 
 
-def _meter(meter: dict[str, Any]) -> dict[str, Any]:
+def _meter(meter: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in meter.items() if name != "type"}

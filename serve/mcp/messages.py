@@ -1,4 +1,8 @@
-"""One JSON-RPC 2.0 message as MCP has them: a request with an id, or a notification without."""
+"""The messages of MCP: JSON-RPC 2.0 requests with an id, notifications without, and protocol errors.
+
+A protocol error is for the author of a client. An error that a model can correct itself, such as a
+wrong country or a spent quota, is the result of a tool (serve/mcp/results.py).
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -8,13 +12,7 @@ from serve.contract.errors import ApiError
 from serve.request import json_body
 from serve.request.json_body import LARGEST
 
-# MERGED serve/mcp/faults.py
-# The errors of the protocol: a code of JSON-RPC or MCP, and the HTTP status that goes with it.
-#
-# They are for whoever wrote a client. What a model can mend itself, a wrong country or a spent quota,
-# is the result of a tool (serve/mcp/refusals.py). Codes and statuses: MCP 2026-07-28, "Error Codes"
-# and "Streamable HTTP, Server Validation".
-
+# Codes and statuses: MCP 2026-07-28, "Error Codes" and "Streamable HTTP, Server Validation".
 PARSE: Final = -32700
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
@@ -23,9 +21,12 @@ INTERNAL: Final = -32603
 HEADER_MISMATCH: Final = -32020
 UNSUPPORTED_VERSION: Final = -32022
 
-_SHOWN: Final = 100  # characters of a caller's text
+_SHOWN: Final = 100  # characters of a caller's text in a message
+_INT64: Final = 2**63
 
-# By code, what the API says in French: all errors of this protocol are English.
+Id = str | int
+
+# English messages for codes of the API: all errors of this protocol are English.
 _ENGLISH: Final[Mapping[str, str]] = {
     "corps_invalide": "the body did not come in time, or not as it should; send it again",
     "corps_trop_grand": f"the body is larger than {LARGEST} bytes; send a smaller message",
@@ -35,7 +36,7 @@ _ENGLISH: Final[Mapping[str, str]] = {
 
 
 class RpcError(Exception):
-    """An error response; `status` is that of the HTTP answer it comes in."""
+    """An error response; `status` is that of its HTTP response."""
 
     def __init__(self, status: int, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -47,28 +48,33 @@ class RpcError(Exception):
     @property
     def error(self) -> dict[str, Any]:
         """The member `error` of the response."""
-        told = {"code": self.code, "message": self.message}
-        return told if self.data is None else {**told, "data": self.data}
+        error = {"code": self.code, "message": self.message}
+        return error if self.data is None else {**error, "data": self.data}
 
 
 def not_json(why: str) -> RpcError:
+    """-32700: the body is not JSON."""
     return RpcError(400, PARSE, f"the body is not one JSON value in UTF-8: {why[:_SHOWN]}")
 
 
 def invalid_request(why: str) -> RpcError:
+    """-32600: the JSON is not one request or notification."""
     return RpcError(400, INVALID_REQUEST, f"not one JSON-RPC 2.0 request or notification: {why}")
 
 
 def invalid_params(why: str) -> RpcError:
+    """-32602: the params do not fit the method."""
     return RpcError(400, INVALID_PARAMS, why)
 
 
 def header_mismatch(name: str, header: str | None, body: str) -> RpcError:
-    told = "is missing" if header is None else f"is {header[:_SHOWN]!r}"
-    return RpcError(400, HEADER_MISMATCH, f"header {name} {told}, the body says {body[:_SHOWN]!r}")
+    """-32020: a header does not repeat the body."""
+    found = "is missing" if header is None else f"is {header[:_SHOWN]!r}"
+    return RpcError(400, HEADER_MISMATCH, f"header {name} {found}, the body says {body[:_SHOWN]!r}")
 
 
 def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
+    """-32022: the revision is unknown here."""
     requested = requested[:_SHOWN]
     message = f"protocol version {requested!r} is not supported; use one of {', '.join(supported)}"
     data = {"supported": list(supported), "requested": requested}
@@ -76,16 +82,18 @@ def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
 
 
 def method_not_found(method: str, known: Sequence[str]) -> RpcError:
+    """-32601: the protocol here has no such method."""
     message = f"no method {method[:_SHOWN]!r}; there are {', '.join(known)}"
     return RpcError(404, METHOD_NOT_FOUND, message)
 
 
 def unknown_tool(name: str, known: Sequence[str]) -> RpcError:
+    """-32602: there is no such tool."""
     return invalid_params(f"no tool {name[:_SHOWN]!r}; there are {', '.join(known)}")
 
 
 def forbidden(header: str, value: str) -> RpcError:
-    """A web page that is not known here asks, or a name that is not this server's (403)."""
+    """403 for a web page of an unknown origin, or a Host that is not a name of this server."""
     message = f"{header} {value[:_SHOWN]!r} is not allowed here; the operator names it with " + (
         "--mcp-origins" if header == "Origin" else "--base-url"
     )
@@ -93,18 +101,13 @@ def forbidden(header: str, value: str) -> RpcError:
 
 
 def of_api(error: ApiError) -> RpcError:
-    """What was wrong before there was a message to answer, or in the service itself."""
+    """An error of the transport or the service, as an error of the protocol."""
     code = INTERNAL if error.status >= 500 else INVALID_REQUEST
     return RpcError(error.status, code, _ENGLISH.get(error.code, CODES[error.code].meaning))
 
 
-Id = str | int
-
-_INT64: Final = 2**63
-
-
 class Message(NamedTuple):
-    """`id` is None for a notification; `params` are empty where there are none."""
+    """A request, or a notification, whose `id` is None; `params` are empty where there are none."""
 
     method: str
     id: Id | None
@@ -130,7 +133,7 @@ def document(raw: bytes) -> Any:
 
 
 def legible_id(value: Any) -> Id | None:
-    """The id of what may not be a request; an error that has one repeats it."""
+    """The id of a value that may not be a request, if there is one; errors repeat it."""
     found = value.get("id") if isinstance(value, dict) else None
     if isinstance(found, str):
         return found
@@ -138,10 +141,10 @@ def legible_id(value: Any) -> Id | None:
 
 
 def message(value: Any) -> Message:
-    """The message that a JSON value is.
+    """The message in a JSON value.
 
     Raises:
-        RpcError: -32600: a batch, a response, or not a message at all.
+        RpcError: -32600: the value is a batch, a response, or not a message at all.
     """
     if isinstance(value, list):
         raise invalid_request("it is a batch; send one message a request")

@@ -1,26 +1,29 @@
-"""From which web pages, and under which names, /api/mcp may be asked: the guard against DNS
-rebinding (MCP, "Streamable HTTP, Security").
+"""The origins and hosts that may use /api/mcp: the guard against DNS rebinding (MCP, "Streamable
+HTTP, Security").
 
-A page of another site can make its own name lead to this machine, and then reads what only this
-machine's network should. Its Host is then a name, never an address; and its Origin is its own. So
-a Host may be an address, `localhost` or the name of `--base-url`; an Origin, which only browsers
-send, must be this server's own, or be named by the operator.
+A page of another site can make its own name resolve to this machine, and then reads what only this
+machine's network should. Such a request has that name as its Host, never an address, and the page's
+Origin. So a Host may be an address, `localhost` or the name of `--base-url`; an Origin, which only
+browsers send, must be this server's own, or one that the operator allows.
 """
 
 import ipaddress
 from collections.abc import Sequence
+from typing import Final
 from urllib.parse import urlsplit
 
 from serve.mcp import messages
 
-ANY = "*"
+ANY: Final = "*"
 
 
 def check(origin: str | None, host: str | None, base_url: str, allowed: Sequence[str]) -> None:
-    """May a page of `origin` (None: not a browser) ask under the name `host`?
+    """Refuse a request of another origin or under a foreign name.
 
     Args:
-        allowed: origins that the operator named, such as `https://app.example`; `*` is all of them.
+        origin: the header Origin; None where the client is not a browser.
+        host: the header Host.
+        allowed: origins that the operator allows, such as `https://app.example`; `*` is any.
 
     Raises:
         RpcError: 403.
@@ -44,7 +47,7 @@ def _is_own_name(name: str | None, base_url: str) -> bool:
 
 
 def _is_local(name: str | None) -> bool:
-    """A page that this machine serves, to itself."""
+    """Is it a name of this machine for itself?"""
     if name is None or not _is_address(name):
         return name == "localhost"
     return ipaddress.ip_address(name).is_loopback
@@ -59,7 +62,7 @@ def _is_address(name: str) -> bool:
 
 
 def _name(url: str) -> str | None:
-    """The host of a URL in lower case, without its port; None if it cannot be told."""
+    """The host of a URL in lower case, without its port; None if there is none."""
     try:
         return urlsplit(url).hostname
     except ValueError:

@@ -1,6 +1,6 @@
-"""What the tools answer, as JSON Schema (2020-12): the names are those of the API, in French.
+"""The results of the tools as JSON Schema (2020-12); the names are those of the API, in French.
 
-Keys that are null in the API are left out here, so only what is always there is required.
+The tools leave out keys that are null in the API, so only keys that are always there are required.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from shards.codec.record import FIELDS
 
 Schema = dict[str, Any]
 
-# What a search shows of a company: enough to choose one, not to describe it.
+# The fields of a company in a search: enough to choose one, not to describe it.
 COMPACT: Final = (
     "iso2", "id", "nom", "statut", "ville", "date_creation", "effectif", "ca_eur", "ca_year",
     "secteur", "sous_secteur", "site_web",
@@ -76,6 +76,7 @@ COUNT: Final = _object({"total": _TOTAL, "plan": _TEXT}, {"note": _NOTE})
 
 @cache
 def search() -> Schema:
+    """The schema of search_companies."""
     return _object(
         {
             "total": _TOTAL,
@@ -94,6 +95,7 @@ def search() -> Schema:
 
 @cache
 def company() -> Schema:
+    """The schema of read_company."""
     line = _object({"libelle": _TEXT}, {"code": _TEXT, "valeur": {"type": "number"}})
     statement = _object(
         {"exercice": {"type": "integer"}, "etat": _TEXT, "lignes": _list(line)}, {"devise": _TEXT}

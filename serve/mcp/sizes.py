@@ -1,7 +1,7 @@
-"""How large the answer of a tool may be: a model reads all of it.
+"""The size of a tool's response, all of which a model reads.
 
-A result is there twice, as JSON and as the text of that JSON (MCP, "Structured Content"), so its
-cost is both.
+A result is there twice, as JSON and as the text of that JSON (MCP, "Structured Content"), so both
+count.
 """
 
 from collections.abc import Callable
@@ -9,26 +9,26 @@ from typing import Any, Final
 
 import orjson
 
-LARGEST: Final = 64 * 1024  # bytes of an answer of any tool, all in
-_AROUND: Final = 1_024  # of the message around a result
+LARGEST: Final = 64 * 1024  # bytes of the response of any tool, in total
+_AROUND: Final = 1_024  # bytes of the message around a result
 _LONGEST_TEXT: Final = 1_000  # characters of one value of a company
 
 
 def fits(document: Any) -> bool:
-    """May a result that is `document` be sent?"""
+    """Is a result with this document small enough to be sent?"""
     text = orjson.dumps(document)
     return len(text) + len(orjson.dumps(text.decode())) <= LARGEST - _AROUND
 
 
 def most(items: list[Any], document: Callable[[list[Any]], Any]) -> list[Any]:
-    """As many of the first of `items` as make a `document` that fits."""
+    """The first of `items`, as many as make a `document` that fits."""
     while items and not fits(document(items)):
         items = items[: len(items) * 3 // 4]
     return items
 
 
 def known(company: dict[str, Any]) -> dict[str, Any]:
-    """What is known of a company: no nulls, and no text that is longer than a paragraph."""
+    """The values of a company that are known: no nulls, and no text longer than a paragraph."""
     return {name: _short(value) for name, value in company.items() if value is not None}
 
 

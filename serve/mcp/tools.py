@@ -1,7 +1,7 @@
-"""The tools, in the order in which a model reads them. All of them only read.
+"""The tools, in the order in which a model reads them. All of them are read-only.
 
-A description says what the tool is for, what it costs, and which tool gives its arguments; the
-French words are those of the data.
+A description says what the tool is for, what it costs, and which tool gives its arguments; its French
+words are those of the data.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from serve.contract.parameters import Parameter
 from serve.mcp import arguments, company_tool, list_tools, outputs, search_tools
 from serve.mcp.outputs import Schema
-from serve.mcp.results import Result, Use
+from serve.mcp.results import ToolCall, ToolResult
 
 _ANNOTATIONS: Final = {
     "readOnlyHint": True,
@@ -22,19 +22,19 @@ _ANNOTATIONS: Final = {
 
 
 class Tool(NamedTuple):
-    """`arguments` are parameters of the API, of which those named in `required` must be there."""
+    """A tool; its arguments are parameters of the API, and those named in `required` must be given."""
 
     name: str
     title: str
     description: str
-    run: Callable[[Use], Awaitable[Result]]
+    run: Callable[[ToolCall], Awaitable[ToolResult]]
     output: Schema
     arguments: Sequence[Parameter] = ()
     required: Sequence[str] = ()
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What `tools/list` says of it."""
+    def definition(self) -> dict[str, Any]:
+        """The entry of the tool in `tools/list`."""
         return {
             "name": self.name,
             "title": self.title,
@@ -47,7 +47,7 @@ class Tool(NamedTuple):
 
 @cache
 def tools() -> dict[str, Tool]:
-    """By name. Made when first asked for: the schemas read the tables of `seeds/`."""
+    """The tools by name; made at the first call, since the schemas read the tables of `seeds/`."""
     return {tool.name: tool for tool in (*_lists(), *_companies())}
 
 

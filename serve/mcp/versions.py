@@ -1,9 +1,9 @@
-"""Which revision of the protocol a message speaks, and what its headers must say (MCP 2026-07-28,
+"""The revision of the protocol that a message uses, and the headers it requires (MCP 2026-07-28,
 "Versioning" and "Streamable HTTP").
 
-Since 2026-07-28 every request says it itself, in `_meta` and once more in headers; earlier
-revisions open with `initialize`. Nothing is remembered between requests in either: no session is
-issued, so every process of every host can answer each message.
+Since 2026-07-28 every request names its revision, in `_meta` and again in headers; earlier revisions
+open with `initialize`. The server remembers nothing between requests and issues no session, so every
+process of every host can answer each message.
 """
 
 import base64
@@ -18,7 +18,7 @@ MODERN: Final = "2026-07-28"
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the newest first
 SUPPORTED: Final = (MODERN, *LEGACY)
 
-# The headers that a message is read with, by their names in lower case.
+# The headers that belong to a message, in lower case.
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
 NAME: Final = "mcp-name"
@@ -35,16 +35,16 @@ Headers = Mapping[str, str]
 
 
 def is_modern(message: Message, headers: Headers) -> bool:
-    """Does it speak 2026-07-28, or mean to? One sign is enough, if no header says otherwise."""
+    """Does the message use 2026-07-28, or mean to? One sign is enough, if no header contradicts it."""
     version = headers.get(VERSION)
     if version == MODERN or any(name.startswith(_META) for name in message.meta):
         return True
-    # Some clients send it with every revision.
+    # Some clients send Mcp-Method with every revision.
     return METHOD in headers and version not in LEGACY
 
 
 def check_modern(message: Message, headers: Headers) -> None:
-    """Is a request of 2026-07-28 complete, and are its headers those of its body?
+    """Check that a request of 2026-07-28 is complete, and that its headers repeat its body.
 
     Raises:
         RpcError: -32602, -32020, -32022, in this order.
@@ -67,7 +67,7 @@ def check_modern(message: Message, headers: Headers) -> None:
 
 
 def check_legacy(headers: Headers) -> None:
-    """A version that was negotiated, or none: clients before 2025-06-18 did not repeat it.
+    """Check the version in the headers of an earlier revision; clients before 2025-06-18 send none.
 
     Raises:
         RpcError: -32022.
@@ -78,7 +78,7 @@ def check_legacy(headers: Headers) -> None:
 
 
 def negotiated(requested: object) -> str:
-    """The version of an `initialize`: the requested one, or else the newest that has one.
+    """The version to answer to `initialize`: the requested one, or else the newest that has the method.
 
     >>> negotiated("2025-06-18"), negotiated("2099-01-01")
     ('2025-06-18', '2025-11-25')
@@ -92,7 +92,7 @@ def _check_header(name: str, header: str | None, body: str) -> None:
 
 
 def _decoded(header: str | None, name: str) -> str | None:
-    """A header that may be `=?base64?…?=`, which what is not plain ASCII must be."""
+    """A header that may be encoded as `=?base64?…?=`, as any text beyond plain ASCII must be."""
     if header is None or not (header.startswith("=?base64?") and header.endswith("?=")):
         return header
     try:

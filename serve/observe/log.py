@@ -1,8 +1,8 @@
-"""The log: one JSON object a line on stderr (contract G11).
+"""The log: one JSON object per line on stderr (contract G11).
 
-A request is one line of it, written when its answer has been sent. No line ever holds a key: every
-line passes `redact`, and the value of a parameter that the API does not know is not even looked at,
-since it may be a key put in the URL by mistake (A5). Addresses are cut to /24 or /48.
+Each request has one line, written after its response was sent. No line ever contains a key: every
+line passes `redact`, and the values of unknown parameters are left out, since one may be a key put
+into the URL by mistake (A5). Addresses are cut to /24 or /48 (serve/request/client_address.py).
 """
 
 import asyncio
@@ -18,7 +18,7 @@ import orjson
 
 from serve.request.params import MODIFICATIONS, SEARCH, Pairs
 
-# The fixed prefix of keys (A11), with whatever follows; and any bearer token.
+# A key, which has a fixed prefix (A11), and any bearer token.
 _SECRET: Final = re.compile(r"(soc_live_|Bearer\s+)[^\s\"'\\&;,]+", re.IGNORECASE)
 _LONGEST: Final = 500  # characters of one logged value
 
@@ -30,7 +30,7 @@ _AS_A_LINE: Final = orjson.OPT_APPEND_NEWLINE
 
 
 def redact(text: str) -> str:
-    """`text` with nothing in it that could be a key.
+    """`text` without anything that could be a key.
 
     >>> redact("GET /x?cle=soc_live_abcDEF123")
     'GET /x?cle=soc_live_…'
@@ -39,7 +39,7 @@ def redact(text: str) -> str:
 
 
 def query_fields(pairs: Pairs) -> dict[str, list[str]]:
-    """The parameters of a request as they are logged: unknown ones without their values."""
+    """The parameters of a request for its log line: unknown ones without their values."""
     fields: dict[str, list[str]] = {}
     for name, value in pairs:
         values = fields.setdefault(name[:_LONGEST], [])
@@ -49,26 +49,26 @@ def query_fields(pairs: Pairs) -> dict[str, list[str]]:
 
 
 def line(level: str, event: str, fields: Mapping[str, Any]) -> bytes:
-    """One line of the log, its line end included."""
+    """A line of the log, with its line end."""
     document = {"time": datetime.now(UTC), "level": level, "event": event, **fields}
     try:
         text = orjson.dumps(document, option=_AS_A_LINE)
     except TypeError:
-        # Undecodable bytes of a request reach here as lone surrogates, which JSON has no room for.
+        # Undecodable bytes of a request arrive here as lone surrogates, which JSON cannot contain.
         text = orjson.dumps(_clean(document), option=_AS_A_LINE)
     lower = text.lower()
-    # Nearly every line is free of both, and looking for two words is ten times as fast.
+    # Most lines contain neither, and two substring searches are ten times as fast as the pattern.
     if b"soc_live_" in lower or b"bearer" in lower:
         return redact(text.decode()).encode()
     return text
 
 
 class LogQueue:
-    """Writes lines to stderr, in order: those of one turn of the event loop together.
+    """A writer of lines to stderr, in order; the lines of one turn of the event loop share a write.
 
-    A write takes as long as making its line. Whole lines are written, of a page at most: so far no
-    other process writes into their middle (POSIX, pipes). A process that is killed loses the lines
-    of its last turn; one that ends has had another turn.
+    A write takes as long as formatting its line. A write holds whole lines, up to one page together:
+    up to that size other processes cannot write into their middle (POSIX, pipes). A killed process
+    loses the lines of its last turn of the loop; a stopped one loses none.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class LogQueue:
 
 
 class JsonLines(logging.Formatter):
-    """A log record as such a line; `extra={"fields": …}` adds keys of its own."""
+    """Formats a log record as a line of JSON; `extra={"fields": …}` adds keys."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = dict(getattr(record, "fields", {}))

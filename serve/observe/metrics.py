@@ -1,9 +1,9 @@
-"""What /metrics tells (contract G10): requests, how long they took, what was refused, the data.
+"""The metrics of /metrics (contract G10): requests, durations, refusals, the generation.
 
-No label ever holds what a caller sent: routes, plans, status classes and codes are few. With
-several workers each one writes its figures to a file in a folder that the parent made, and
-whichever worker is asked adds the files of all up (prometheus-client's multiprocess mode); what a
-worker left that died still counts. The generation is that of the worker that answers.
+No label contains text of a caller: the routes, plans, status classes and codes are few. With several
+workers, each writes its figures to a file in a folder that the parent made, and the worker that
+answers /metrics adds up all files (the multiprocess mode of prometheus-client); the figures of dead
+workers still count. The generation is that of the worker that answers.
 """
 
 import os
@@ -23,12 +23,12 @@ from serve.data.generation_status import GenerationStatus
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
-# prometheus-client reads it when it is imported: set before a worker is spawned, never later.
+# prometheus-client reads this variable when it is imported, so it is set before a worker is spawned.
 _FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _MEMORY: Final = Path("/dev/shm")
 _NAME: Final = "societes-metrics"
 
-# Seconds: a 304 takes half a millisecond, a search one, a durable write on a busy disk ten.
+# Seconds. A 304 takes half a millisecond, a search one, a durable write to a busy disk ten.
 _BUCKETS: Final = (
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0,
 )  # fmt: skip
@@ -66,7 +66,7 @@ class Metrics:
             registry=registry,
         )
         self._registry = registry
-        # A child is looked up once: a look-up costs as much as the counting.
+        # Each child is looked up once: a look-up costs as much as the increment.
         self._requests = cache(requests.labels)
         self._seconds = cache(seconds.labels)
         self._refusals = {code: refusals.labels(code) for code in REFUSALS}
@@ -74,27 +74,28 @@ class Metrics:
     def request(
         self, route: str | None, plan: str | None, status: int, outcome: str, seconds: float
     ) -> None:
-        """Count an answer that has been sent; `outcome` is that of its counters (`Trace.quota`)."""
+        """Count a response that was sent; `outcome` is `RequestTrace.quota`."""
         self._requests(route or "aucune", plan or "aucun", f"{status // 100}xx").inc()
         self._seconds(route or "aucune").observe(seconds)
         if outcome in self._refusals:
             self._refusals[outcome].inc()
 
     def store_error(self) -> None:
+        """Count a 503 because of the store of counters."""
         self._store_errors.inc()
 
-    def text(self, standing: GenerationStatus, now: datetime) -> bytes:
-        """All figures of all workers, and the generations that this one serves or refuses."""
+    def text(self, status: GenerationStatus, now: datetime) -> bytes:
+        """The figures of all workers, and the generations that this worker serves or refuses."""
         registry = self._registry
         if _FOLDER in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry) + generate_latest(_data(standing, now))
+        return generate_latest(registry) + generate_latest(_data(status, now))
 
 
 @contextmanager
 def shared(state: Path) -> Iterator[None]:
-    """Let the processes spawned within the block count together; for the parent of workers."""
+    """Share the figures of the processes spawned within the block; for the parent of workers."""
     place = _MEMORY if os.access(_MEMORY, os.W_OK) else state
     _remove_leftovers(place)
     folder = tempfile.mkdtemp(prefix=f"{_NAME}-{os.getpid()}-", dir=place)
@@ -107,7 +108,7 @@ def shared(state: Path) -> Iterator[None]:
 
 
 def _remove_leftovers(place: Path) -> None:
-    """Remove the folders of parents that were killed."""
+    """Remove the folders of this user whose parents were killed."""
     for folder in place.glob(f"{_NAME}-*"):
         pid = folder.name.removeprefix(f"{_NAME}-").partition("-")[0]
         if (
@@ -118,15 +119,15 @@ def _remove_leftovers(place: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _data(standing: GenerationStatus, now: datetime) -> CollectorRegistry:
-    # Not in the figures that workers share: each would leave its own, and nobody could add them.
+def _data(status: GenerationStatus, now: datetime) -> CollectorRegistry:
+    # Not shared by the workers: each has a generation of its own, and they cannot be added up.
     registry = CollectorRegistry()
-    _info(registry, "societes_generation_info", "1 for the generation served.", standing.generation)
+    _info(registry, "societes_generation_info", "1 for the generation served.", status.generation)
     what = "1 for the published generation if it is damaged: another one is served."
-    _info(registry, "societes_generation_refused_info", what, standing.refused)
-    if standing.since is not None:
+    _info(registry, "societes_generation_refused_info", what, status.refused)
+    if status.since is not None:
         Gauge("societes_generation_age_seconds", "Since it was published.", registry=registry).set(
-            (now - standing.since).total_seconds()
+            (now - status.since).total_seconds()
         )
     return registry
 

@@ -1,1 +1,6 @@
-"""TODO folder."""
+"""The processes of a server: their start, their sockets, their end and their successors.
+
+Start at `worker`, one serving process; `workers` runs several and replaces those that die. `port` binds
+the listening sockets, `handover` passes them to the successor of a server (`--take-over`). `read_ahead`
+reads the shards into memory after a start.
+"""

@@ -1,190 +1,196 @@
-"""One server takes the place of another on its port, and no request is lost (`--take-over`).
+"""Hand the port of a running server over to its successor without losing a request (`--take-over`).
 
-    1. the new one listens beside the old one (SO_REUSEPORT), once it has a generation to serve
-    2. from then on, the kernel gives new connections to it alone (`steer`)
-    3. it asks /readyz until it is itself that answers
-    4. a moment later, when the old one has accepted what was on its way, it is told to stop: it
-       answers what still comes on its open connections, each with `Connection: close`, and leaves
+    1. The successor connects to STATE/serve-<port>.sock and receives the listening sockets of the
+       running server (SCM_RIGHTS).
+    2. Once it has a generation to serve, it accepts connections from the same kernel queues.
+    3. It requests /readyz until one of its own processes answers.
+    4. It asks the running server to stop. That server closes its copies of the sockets, answers the
+       requests on its open connections, each with `Connection: close`, and exits.
 
-Who serves a port says so in STATE/serve-<port>.pid, and holds that file by a lock as long as it
-lives. A new server that does not become ready leaves, and the old one serves on. So does one whose
-STATE is another: nobody would give it the place, and both would serve, with counters of their own.
+The kernel resets the connections that wait in the queue of a listening socket when its last copy is
+closed. The successor has a copy before the running server closes its own, so no queue is lost.
+
+A successor that does not become ready exits, and the running server goes on. The socket in STATE
+also proves that both servers share a STATE: two servers with different ones would each count calls
+and charge credits on their own.
 """
 
-import ctypes
-import fcntl
 import http.client
 import logging
 import os
 import signal
 import socket
-import struct
-import sys
 import time
-from collections.abc import Callable, Collection
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Final
 from urllib.parse import urlsplit
 
 import orjson
 
-# Handshakes with the old server end, and it accepts them, while the new one has the new ones.
-SETTLING_SECONDS: Final = 1.0
+from serve.process import port as ports
+
 PROOF_SECONDS: Final = 60.0
 PAUSE_SECONDS: Final = 0.1
-# How long a server may listen on without its place: one of workers whose parent was killed.
-LEAVING_SECONDS: Final = 5.0
+# A worker whose parent was killed listens for a moment longer; a server that has just started
+# listens for a moment before it offers its sockets.
+SETTLING_SECONDS: Final = 5.0
 
-# Linux, asm-generic/socket.h; Python does not name them.
-_ATTACH: Final = 51  # SO_ATTACH_REUSEPORT_CBPF
-_DETACH: Final = 68  # SO_DETACH_REUSEPORT_BPF
-# Instructions of classic BPF (linux/filter.h): operation, two jumps, a constant.
-_INSTRUCTION: Final = struct.Struct("=HBBI")
-_RANDOM: Final = (0x20, 0xFFFFF000 + 56)  # load SKF_AD_RANDOM
-_MODULO: Final = 0x94
-_ADD: Final = 0x04
-_RETURN: Final = 0x16
-_LISTENING: Final = "0A"  # in /proc/net/tcp
+_STOP: Final = b"S"
+_MOST_SOCKETS: Final = 253  # SCM_MAX_FD, Linux include/net/scm.h
+_LONGEST_NAME: Final = 100  # bytes in sockaddr_un: 108 on Linux, 104 elsewhere
 
 _log: Final = logging.getLogger("serve.process.handover")
 
 
 class HandoverError(Exception):
-    """The place on the port cannot be had."""
+    """The port cannot be taken over; the message says why, and which server goes on."""
 
 
-class PortLock:
-    """The place on a port: who has it holds a file, and says in it which process that is."""
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """The running server whose port this one takes over."""
 
-    def __init__(self, state: Path, port: int) -> None:
-        self.state = state
-        self.port = port
-        self._path = state / f"serve-{port}.pid"
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    pid: int
+    listeners: Sequence[socket.socket]
+    connection: socket.socket  # open as long as that process lives
 
-    def take(self, *, waiting: bool = False) -> bool:
-        """Have it, at once or when who has it leaves; False where somebody has it."""
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | (0 if waiting else fcntl.LOCK_NB))
-        except BlockingIOError:
-            return False
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
-        return True
+    def relieve(self, address: str, pids: Callable[[], Collection[int]]) -> bool:
+        """Prove that this server answers at `address`, then stop the other one and wait for its end.
 
-    def is_held(self) -> bool:
-        """Has another process the place at this moment?"""
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-        return False
+        Args:
+            pids: returns the processes of this server that answer requests.
 
-    def holder(self) -> int:
-        """The process that has it.
+        Returns:
+            False if this server was itself stopped meanwhile, so that the other one goes on.
 
         Raises:
-            HandoverError: it does not say so.
+            HandoverError: this server is not ready in time; the other one was not stopped.
         """
-        told = os.pread(self._descriptor, 32, 0).decode(errors="replace").strip()
-        if not told.isdigit():
-            raise HandoverError(f"{self._path} names no process; stop the old server by hand")
-        return int(told)
+        deadline = time.monotonic() + PROOF_SECONDS
+        while _ready_pid(address) not in pids():
+            if time.monotonic() > deadline:
+                raise HandoverError(
+                    f"not ready within {PROOF_SECONDS:g} s, so the old server serves on; "
+                    f"{address}/readyz says why"
+                )
+            time.sleep(PAUSE_SECONDS)
+        if any(listener.fileno() < 0 for listener in self.listeners):
+            return False
+        _log.info("process %d is told to stop", self.pid)
+        with suppress(ConnectionError):  # that process has already ended
+            self.connection.settimeout(None)
+            self.connection.sendall(_STOP)
+            self.connection.recv(1)
+        self.connection.close()
+        _log.info("process %d has left the port to this server", self.pid)
+        return True
 
 
-def to_relieve(post: PortLock) -> int:
-    """How many sockets of the server that has the place listen on its port; 0 where nobody does.
+def find_predecessor(state: Path, host: str, port: int) -> Predecessor | None:
+    """Receive the sockets of the server of `state` that listens on a port; None if it is free.
 
     Raises:
-        HandoverError: whoever listens there has no place in this STATE, and so would not leave.
+        HandoverError: the server on that port has another STATE or another address.
+        PortError: a program that does not share the port listens there.
     """
-    deadline = time.monotonic() + LEAVING_SECONDS
-    while others := listening(post.port):
-        if post.is_held():
-            return others
+    if not port:
+        return None
+    ports.bind(host, port, shared=True).close()
+    deadline = time.monotonic() + SETTLING_SECONDS
+    while not ports.is_free(host, port):
+        with suppress(FileNotFoundError, ConnectionError):
+            return _receive(state, host, port)
         if time.monotonic() > deadline:
             raise HandoverError(
-                f"port {post.port} is served, but not with STATE {post.state}; "
+                f"port {port} is served, but not with STATE {state}; "
                 "give the --state of that server, or stop it"
             )
         time.sleep(PAUSE_SECONDS)
-    return 0
+    return None
 
 
-def relieve(post: PortLock, address: str, pids: Callable[[], Collection[int]]) -> None:
-    """Prove that this server answers at `address`, then have the old one leave.
-
-    Args:
-        pids: the processes of this server that answer requests.
-
-    Raises:
-        HandoverError: it does not become ready; the old one was not told anything.
-    """
-    if post.take():
-        return  # there is nobody to be relieved, or no longer
-    deadline = time.monotonic() + PROOF_SECONDS
-    while _ready(address) not in pids():
-        if time.monotonic() > deadline:
-            raise HandoverError(
-                f"not ready within {PROOF_SECONDS:g} s, so the old server serves on; "
-                f"{address}/readyz says why"
-            )
-        time.sleep(PAUSE_SECONDS)
-    time.sleep(SETTLING_SECONDS)
-    old = post.holder()
-    _log.info("process %d is told to stop", old)
-    os.kill(old, signal.SIGTERM)
-    post.take(waiting=True)
-    _log.info("process %d has left the port to this server", old)
+def offer(state: Path, port: int, listeners: Sequence[socket.socket]) -> None:
+    """Start a thread that sends `listeners` to successors, and stops this server when one says so."""
+    path = _path(state, port)
+    path.unlink(missing_ok=True)
+    server = socket.socket(socket.AF_UNIX)
+    with _short_name(path) as name:
+        server.bind(name)
+    path.chmod(0o600)  # a process that can connect can stop this server
+    server.listen()
+    Thread(target=_offer, args=(server, listeners), name="handover", daemon=True).start()
 
 
-def listening(port: int) -> int:
-    """How many sockets listen on a port of this machine; 0 where nobody says."""
-    found = 0
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+def _offer(server: socket.socket, listeners: Sequence[socket.socket]) -> None:
+    while True:
         try:
-            rows = Path(table).read_text(encoding="ascii").splitlines()[1:]
-        except OSError:
+            connection, _ = server.accept()
+        except OSError as error:  # no descriptor is free
+            _log.error("a successor cannot connect, trying again: %s", error)
+            time.sleep(PAUSE_SECONDS)
             continue
-        for row in rows:
-            _, local, _, state, *_ = row.split()
-            found += state == _LISTENING and local.endswith(f":{port:04X}")
-    return found
+        with connection, suppress(OSError):  # the successor failed, or this server is stopping
+            descriptors = [listener.fileno() for listener in listeners]
+            socket.send_fds(connection, [str(os.getpid()).encode()], descriptors)
+            if connection.recv(1) == _STOP:
+                os.kill(os.getpid(), signal.SIGTERM)
+                connection.recv(1)  # for the rest of this process: its end closes the connection
 
 
-def steer(listener: socket.socket, others: int) -> bool:
-    """Give new connections to the sockets that listened last, none to the `others` before them.
+def _receive(state: Path, host: str, port: int) -> Predecessor:
+    with ExitStack() as opened:
+        connection = opened.enter_context(socket.socket(socket.AF_UNIX))
+        with _short_name(_path(state, port)) as name:
+            connection.connect(name)
+        connection.settimeout(SETTLING_SECONDS)
+        try:
+            pid, descriptors, _, _ = socket.recv_fds(connection, 32, _MOST_SOCKETS)
+        except TimeoutError as error:
+            raise HandoverError(f"port {port} is being taken over; try again later") from error
+        if not pid:
+            raise ConnectionResetError("that server is stopping")
+        listeners = [
+            opened.enter_context(socket.socket(fileno=descriptor)) for descriptor in descriptors
+        ]
+        for listener in listeners:
+            listener.set_inheritable(False)
+            if ports.address(listener) != ports.resolved_address(host, port):
+                raise HandoverError(
+                    f"that server listens on {ports.address(listener)}; give its --host, or stop it"
+                )
+        opened.pop_all()
+    return Predecessor(int(pid), listeners, connection)
 
-    Only Linux can; elsewhere both servers get some until the old one stops.
-    """
-    if sys.platform != "linux":
-        return False
-    ours = max(1, listening(listener.getsockname()[1]) - others)
-    program = b"".join(
-        _INSTRUCTION.pack(operation, 0, 0, constant)
-        for operation, constant in (_RANDOM, (_MODULO, ours), (_ADD, others), (_RETURN, 0))
-    )
-    instructions = ctypes.create_string_buffer(program)
-    described = struct.pack("HP", 4, ctypes.addressof(instructions))
-    listener.setsockopt(socket.SOL_SOCKET, _ATTACH, described)
-    return True
 
-
-def steer_no_more(listener: socket.socket) -> None:
-    """Let the kernel deal connections out as usual again."""
-    listener.setsockopt(socket.SOL_SOCKET, _DETACH, 0)
-
-
-def _ready(address: str) -> int:
-    """The process that says that it is ready, 0 where none does."""
+def _ready_pid(address: str) -> int:
+    """The process that answers /readyz with 200; 0 if none does."""
     target = urlsplit(address)
     try:
         with closing(http.client.HTTPConnection(target.netloc, timeout=5)) as connection:
             connection.request("GET", "/readyz")
-            answer = connection.getresponse()
-            body = answer.read()
-        return int(orjson.loads(body)["pid"]) if answer.status == 200 else 0
+            response = connection.getresponse()
+            body = response.read()
+        return int(orjson.loads(body)["pid"]) if response.status == 200 else 0
     except (OSError, http.client.HTTPException, ValueError, KeyError):
         return 0
+
+
+def _path(state: Path, port: int) -> Path:
+    return state / f"serve-{port}.sock"
+
+
+@contextmanager
+def _short_name(path: Path) -> Iterator[str]:
+    """A name of `path` that fits into the address of a Unix socket, however deep STATE lies."""
+    if len(os.fsencode(path)) <= _LONGEST_NAME:
+        yield str(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)

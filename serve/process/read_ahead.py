@@ -1,12 +1,12 @@
-"""After a start, the shards are read once, so that searches find them in memory.
+"""The thread that reads the shards once after a start, so that searches find them in memory.
 
-A shard is read in place, a page at a time and without read-ahead, for a search needs pages here and
-there. Of files that nobody has read since the machine started, that makes of the first search by
-name tens of seconds, as many as reading all of them from end to end takes. So a thread does that,
-of the lowest priority, while others are answered already: it takes the disk and the page cache, and
-no lock of a shard. A generation that is taken up later has been read whole to verify it.
+A search needs single pages all over a shard, so shards are mapped without read-ahead. If nothing has
+read the files since the machine started, the first search by name therefore takes tens of seconds, as
+long as reading them from end to end. This thread does the latter at the lowest priority while requests
+are already answered; it uses the disk and the page cache, and no lock of a shard. Later generations
+are read whole when they are verified.
 
-Files that would push others out of memory are left alone. Of several workers one reads.
+Files that would push others out of memory are not read. Of several workers, one reads.
 """
 
 import fcntl
@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-# Files may take this part of the memory that is available; what they have of it already counts.
+# The files may take this share of the available memory, which includes what they occupy already.
 _SHARE: Final = 0.8
 _MACHINE: Final = Path("/proc/meminfo")
 _CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # "max", or bytes
 _NOWHERE: Final = Path("/dev/null")
-# A long call each: whoever holds Python's lock at the lowest priority may keep it for long.
+# Bytes per call, many: a thread of the lowest priority should rarely take Python's lock, since it may
+# hold it for long.
 _PIECE: Final = 64 << 20
 _MIB: Final = 1 << 20
 _LOWEST: Final = 19
@@ -35,31 +36,32 @@ _log: Final = logging.getLogger("serve.process.read_ahead")
 
 
 class ReadAhead:
-    """A thread that reads `files` until it is done or stopped.
+    """A thread that reads `files` until it has finished or is stopped.
 
-    Of several workers that has the turn which holds `turn`, a file that all of them see; not the
-    folder, which every reader of a generation holds (shards/generations/locks.py).
+    Of several workers, the one that locks the file `turn` reads. The folder cannot be that lock:
+    every reader of a generation locks it (shards/generations/locks.py).
     """
 
     def __init__(self, turn: Path, files: Sequence[Path], wanted: Callable[[], bool]) -> None:
-        """`wanted` is asked again and again, from the thread: False ends it."""
+        """`wanted` is called repeatedly, from the thread: False ends it."""
         self._turn = turn
         self._files = files
         self._wanted = wanted
         self._stopped = threading.Event()
-        # A daemon: a disk that does not answer must not keep the process.
-        self._thread = threading.Thread(target=self._run, name="warming", daemon=True)
+        # A daemon: a disk that does not answer must not prevent the end of the process.
+        self._thread = threading.Thread(target=self._run, name="read-ahead", daemon=True)
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the piece that it is reading, which a bad disk may never give."""
+        """Stop after the current piece; wait for a second, since a bad disk may never return it."""
         self._stopped.set()
         self._thread.join(_PATIENCE_S)
 
     def _run(self) -> None:
-        _step_back()
+        _lower_priority()
         try:
             turn = os.open(self._turn, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -94,13 +96,13 @@ class ReadAhead:
 
 
 def _pieces(path: Path) -> Iterator[int]:
-    """Have a file read from end to end; yields how many bytes, piece by piece.
+    """Read a file from end to end; yield the number of bytes per piece.
 
-    The kernel sends it nowhere: nothing is copied, and it comes as fast as the disk gives it.
+    The kernel sends the file to /dev/null: nothing is copied, and the disk sets the speed.
     """
     at = 0
     with path.open("rb", buffering=0) as file, _NOWHERE.open("wb", buffering=0) as nowhere:
-        # The kernel reads further ahead; WILLNEED would fill the queue before other reads.
+        # With SEQUENTIAL the kernel reads further ahead; WILLNEED would queue before other reads.
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
         while read := os.sendfile(nowhere.fileno(), file.fileno(), at, _PIECE):
             at += read
@@ -108,15 +110,15 @@ def _pieces(path: Path) -> Iterator[int]:
 
 
 def available() -> int:
-    """Bytes of memory that can be had, page cache included; 0 where nobody says."""
+    """Available bytes of memory, page cache included; 0 if the system does not say."""
     machine = re.search(r"MemAvailable:\s+(\d+) kB", _text(_MACHINE))
     container = re.match(r"\d+", _text(_CONTAINER))
     found = int(machine[1]) << 10 if machine else 0
     return min(found, int(container[0])) if container else found
 
 
-def _step_back() -> None:
-    """Let every other thread and process go first (on Linux, priorities are those of threads)."""
+def _lower_priority() -> None:
+    """Give this thread the lowest priority (on Linux, priorities belong to threads)."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)
 

@@ -1,9 +1,9 @@
-"""Several serving processes on one port, and the parent that keeps their number.
+"""Several serving processes on one port, and the parent that replaces those that die.
 
-Each worker binds the port for itself with SO_REUSEPORT, so the kernel deals connections out and no
-worker waits for another. They are spawned, not forked: LMDB must be opened in the process that
-reads it. A worker that dies is replaced; when the parent dies, its end of each pipe closes and the
-workers stop by themselves.
+The parent keeps one listening socket per worker, which the worker inherits: the kernel deals
+connections out, no worker waits for another, and the queue of a worker that dies waits for its
+replacement. Workers are spawned, not forked: LMDB must be opened in the process that reads it. When
+the parent dies, its end of each pipe closes and the workers stop by themselves.
 """
 
 import logging
@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -41,41 +41,48 @@ class _Worker:
 
 def run(
     config: Config,
-    reserved: socket.socket,
+    listeners: Sequence[socket.socket],
     ready: Callable[[Callable[[], set[int]]], None],
-    others: int = 0,
+    relieving: bool = False,
 ) -> None:
     """Run `config.workers` processes until SIGTERM or SIGINT.
 
     Args:
-        reserved: keeps the port ours without listening on it: connections go to the workers.
-        ready: gets what tells the ids of the workers, once all of them accept connections.
-        others: sockets of another server that listen there.
+        listeners: at least one per worker; this process closes them at the end.
+        ready: called once all workers accept connections, with a function that returns their ids.
+        relieving: another server serves on the same sockets until this one is ready.
 
     Raises:
         WorkersError: a worker died before all of them accepted connections.
     """
     signals = _signals()
-    port = reserved.getsockname()[1]
     assert config.state
     with metrics.shared(config.state):
-        crew = _Crew(config, port, others)
+        crew = _Crew(config, listeners, relieving)
         try:
             _keep(crew, signals, lambda: ready(crew.pids))
         finally:
+            # First: a socket that stays open would take connections that nobody accepts.
+            for listener in listeners:
+                listener.close()
             _stop(crew.workers)
-            reserved.close()
 
 
-def work(config: Config, port: int, others: int, pipe: Connection) -> None:
-    """The life of one worker: what `run` spawns."""
-    from serve.process import (
-        worker,
-    )  # here: the parent, which needs none of it, is ready to spawn sooner
+def work(
+    config: Config, listeners: Sequence[socket.socket], relieving: bool, pipe: Connection
+) -> None:
+    """The main function of a worker process."""
+    # Imported here: the parent needs none of it, and can spawn sooner.
+    from serve.process import worker
 
     log.set_up()
-    bound = ports.bind(config.host, port, shared=True)
-    worker.run(config, bound, ready=lambda: pipe.send(True), parent=pipe.fileno(), others=others)
+    worker.run(
+        config,
+        listeners,
+        ready=lambda: pipe.send(True),
+        parent=pipe.fileno(),
+        relieving=relieving,
+    )
 
 
 def _signals() -> int:
@@ -91,39 +98,42 @@ def _signals() -> int:
 class _Crew:
     """The workers of a server."""
 
-    def __init__(self, config: Config, port: int, others: int) -> None:
-        self._arguments = (config, port, others)
-        self.workers = [self.start() for _ in range(config.workers)]
+    def __init__(self, config: Config, listeners: Sequence[socket.socket], relieving: bool) -> None:
+        self._config = config
+        self._listeners = listeners
+        self.workers = [self.start(place, relieving) for place in range(config.workers)]
 
     def pids(self) -> set[int]:
         return {worker.process.pid for worker in self.workers if worker.process.pid}
 
-    def start(self) -> _Worker:
+    def start(self, place: int, relieving: bool = False) -> _Worker:
+        """Start the worker with that number, from 0."""
         context = get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(*self._arguments, theirs))
+        listeners = self._listeners[place :: self._config.workers]
+        process = context.Process(target=work, args=(self._config, listeners, relieving, theirs))
         process.start()
         theirs.close()
         return _Worker(process, ours)
 
-    def start_again(self) -> _Worker:
-        """A worker in the place of a dead one, however often it takes."""
+    def start_again(self, place: int) -> _Worker:
+        """Start a worker in place of a dead one; try until it succeeds."""
         while True:
             try:
-                return self.start()
-            except OSError as error:  # it was killed before it could read what to do
+                return self.start(place)
+            except OSError as error:  # it was killed before it could read its arguments
                 _log.error("a worker could not be started, trying again: %s", error)
                 time.sleep(_PAUSE_SECONDS)
 
 
 def _keep(crew: _Crew, signals: int, ready: Callable[[], None]) -> None:
-    """Replace the dead, pass SIGHUP on, return when told to stop."""
+    """Replace dead workers and forward SIGHUP; return at SIGTERM or SIGINT."""
     workers = crew.workers
     announced = False
     while True:
         waiting = [worker.pipe for worker in workers if not worker.ready]
         happened = wait([signals, *waiting, *(worker.process.sentinel for worker in workers)])
-        if signals in happened and _told_to_stop(signals, workers):
+        if signals in happened and _handle_signals(signals, workers):
             return
         for place, worker in enumerate(workers):
             if worker.process.sentinel in happened:
@@ -133,25 +143,26 @@ def _keep(crew: _Crew, signals: int, ready: Callable[[], None]) -> None:
                 _log.error("worker %s ended with %s, starting another", worker.process.pid, code)
                 worker.pipe.close()
                 time.sleep(_PAUSE_SECONDS if not worker.ready else 0)
-                workers[place] = crew.start_again()
+                workers[place] = crew.start_again(place)
             elif worker.pipe in happened:
-                worker.ready = _says_ready(worker)
+                worker.ready = _becomes_ready(worker)
         if not announced and all(worker.ready for worker in workers):
             announced = True
             ready()
 
 
-def _says_ready(worker: _Worker) -> bool:
-    """What came through the pipe of a worker that starts: its word, or its end."""
+def _becomes_ready(worker: _Worker) -> bool:
+    """Read the pipe of a starting worker: True if it is ready, False if it died."""
     try:
         return bool(worker.pipe.recv())
     except (EOFError, OSError):
-        # Its end of the pipe closes before it is gone: its sentinel tells the rest.
+        # Its end of the pipe closes before the process ends; its sentinel then reports the end.
         worker.process.join(_PAUSE_SECONDS)
         return False
 
 
-def _told_to_stop(signals: int, workers: list[_Worker]) -> bool:
+def _handle_signals(signals: int, workers: list[_Worker]) -> bool:
+    """Forward SIGHUP; True at SIGTERM or SIGINT."""
     numbers = os.read(signals, 64)
     if signal.SIGHUP in numbers:
         for worker in workers:
@@ -161,7 +172,7 @@ def _told_to_stop(signals: int, workers: list[_Worker]) -> bool:
 
 
 def _stop(workers: list[_Worker]) -> None:
-    """Let each worker finish what it is doing; end those that do not."""
+    """Let each worker finish its requests; kill those that take too long."""
     for worker in workers:
         worker.process.terminate()
     deadline = time.monotonic() + ports.LINGER_SECONDS + ports.DRAIN_SECONDS + 5

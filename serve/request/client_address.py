@@ -1,9 +1,9 @@
-"""Whose address a request comes from, and which addresses count as one caller (D7, G11).
+"""The address of a caller behind proxies, and the addresses that share one limit (D7, G11).
 
-A proxy in front of the server says whom it speaks for in X-Forwarded-For, which anybody can write.
-So it is believed only from the networks of `trusted_proxies`, from the right: each trusted address
-vouches for the one before it, and the first that is not trusted is the caller. What stands further
-left was written by the caller.
+A proxy names its client in X-Forwarded-For, a header that anybody can write. The header is therefore
+believed only from the networks of `trusted_proxies`, and read from the right: each trusted address
+vouches for the one before it, and the first untrusted address is the caller. Entries further left
+were written by the caller.
 """
 
 import ipaddress
@@ -17,9 +17,10 @@ Address = IPv4Address | IPv6Address
 
 
 def caller(peer: str | None, forwarded: Sequence[str], trusted: Sequence[Network]) -> str | None:
-    """The address of the caller: that of the connection, unless a trusted proxy names another.
+    """The address of the caller: that of the connection, unless a trusted proxy names another one.
 
     Args:
+        peer: the address of the connection.
         forwarded: the lines of X-Forwarded-For, in order.
     """
     if not trusted or not forwarded:
@@ -30,14 +31,14 @@ def caller(peer: str | None, forwarded: Sequence[str], trusted: Sequence[Network
             break
         named = _address(_without_port(entry.strip()))
         if named is None:
-            break  # not an address: the last one that somebody vouches for is the caller
+            break  # not an address: the last address that a trusted one vouched for is the caller
         vouched = named
     return str(vouched) if vouched else peer
 
 
 @lru_cache(maxsize=65_536)
 def bucket(address: str | None) -> str:
-    """The addresses that share one limit: one in IPv4, a /64 in IPv6, which is one household (D7).
+    """The key of a limit: one IPv4 address, or an IPv6 /64, which is one household (D7).
 
     >>> bucket("192.0.2.77"), bucket("2001:db8:1:2:3::4"), bucket("::ffff:192.0.2.77")
     ('192.0.2.77', '2001:db8:1:2::/64', '192.0.2.77')
@@ -50,7 +51,7 @@ def bucket(address: str | None) -> str:
 
 @lru_cache(maxsize=65_536)
 def truncated(address: str | None) -> str | None:
-    """The network of a caller's address, as it is logged: /24 in IPv4, /48 in IPv6.
+    """The network that the log shows instead of an address: /24 in IPv4, /48 in IPv6.
 
     >>> truncated("192.0.2.77"), truncated("2001:db8:1:2::3")
     ('192.0.2.0/24', '2001:db8:1::/48')
@@ -70,7 +71,7 @@ def _address(text: str | None) -> Address | None:
 
 
 def _without_port(entry: str) -> str:
-    """Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`."""
+    """Remove the port that some proxies add: `192.0.2.1:4711`, `[2001:db8::1]:4711`."""
     if entry.startswith("["):
         return entry[1:].partition("]")[0]
     return entry.partition(":")[0] if entry.count(":") == 1 else entry

@@ -1,8 +1,10 @@
-"""The body of POST /api/v1/export as parameters (§4.7, F3): what a query string would have said.
+"""A JSON body as the parameters that a query string would carry (§4.7, F3), and strict JSON.
 
-So all that is known of parameters stays in serve/request/params.py. A member is a string or a number, which
-counts as it was written: `50.0` and `1e6` are what they are in a query string. Twice the same name
-is twice the same parameter (B5). Pure: serve/http/export_route.py reads the bytes.
+The rules for parameters stay in serve/request/params.py. A member is a string or a number, and a
+number counts as it was written: `50.0` and `1e6` mean what they mean in a query string. The same name
+twice is the same parameter twice (B5).
+
+JSON that two readers would understand differently is refused. The bytes are read by serve/http. Pure.
 """
 
 import json
@@ -15,48 +17,16 @@ import orjson
 from serve.contract import errors
 from serve.request.params import Pairs
 
-# MERGED serve/strict.py
-# JSON of callers, read strictly: what two readers would understand differently is refused.
-
-
-def loads(raw: bytes, members: Callable[[list[tuple[str, Any]]], Any], **numbers: Any) -> Any:
-    """The value of `raw`; `members` makes an object of its names and values, in order.
-
-    The strict reader refuses NaN, lone surrogates, text after the end; only the other one shows
-    names that are there twice, and (by `numbers`) numbers as they were written.
-
-    Raises:
-        ValueError: it is not JSON in UTF-8, or nested too deeply.
-    """
-    try:
-        orjson.loads(raw)
-        return json.loads(raw, object_pairs_hook=members, **numbers)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-
-
-def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The members of an object whose names are all different.
-
-    Raises:
-        ValueError: a name is there twice, and readers differ on which of the two counts.
-    """
-    found = dict(members)
-    if len(found) != len(members):
-        raise ValueError("a name is there twice in one object")
-    return found
-
-
 LARGEST: Final = 64 * 1024  # bytes (F3)
 
 _KIND: Final = "application/json"
 
 
 def check_kind(content_type: str | None, coding: str | None) -> None:
-    """Is the body JSON, by its Content-Type, and as it is, by its Content-Encoding?
+    """Refuse a body that is not JSON by its Content-Type, or compressed by its Content-Encoding.
 
     Raises:
-        ApiError: 415.
+        ApiError: 415 `type_non_supporte`.
     """
     if coding is not None and coding.lower() != "identity":
         raise errors.type_non_supporte(coding[:100])
@@ -81,6 +51,34 @@ def pairs(raw: bytes) -> Pairs:
     if not isinstance(document, tuple):
         raise errors.corps_invalide('ce n\'est pas un objet JSON ; exemple : {"pays": "FR"}')
     return [(name, _text(name, value)) for name, value in document]
+
+
+def loads(raw: bytes, members: Callable[[list[tuple[str, Any]]], Any], **numbers: Any) -> Any:
+    """Parse `raw` strictly; `members` makes an object from its names and values, in order.
+
+    Two parsers read it: orjson refuses NaN, lone surrogates and text after the end; only `json` shows
+    duplicate names and, by the hooks in `numbers`, numbers as they were written.
+
+    Raises:
+        ValueError: the text is not JSON in UTF-8, or nested too deeply.
+    """
+    try:
+        orjson.loads(raw)
+        return json.loads(raw, object_pairs_hook=members, **numbers)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of an object whose names are all different; a hook for `loads`.
+
+    Raises:
+        ValueError: a name occurs twice, and parsers differ on which of the two counts.
+    """
+    found = dict(members)
+    if len(found) != len(members):
+        raise ValueError("a name is there twice in one object")
+    return found
 
 
 def _text(name: str, value: Any) -> str:

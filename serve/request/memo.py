@@ -1,7 +1,8 @@
-"""What is remembered of what clients wrote: values that follow from a text and nothing else.
+"""A bounded memo for functions of a text that a client wrote.
 
-Short texts only, and so many: a client that sends a thousand different ones costs a few megabytes
-and no more. A key is never remembered (A11), nor whose it is: a revocation counts at the next call.
+It remembers short texts only, and a bounded number of them: a client that sends thousands of
+different texts costs a few megabytes and no more. API keys and their owners are never remembered
+(A11), so a revocation takes effect at the next call.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ _LONGEST: Final = 400  # characters
 
 
 def remembering(read: Callable[[str], T]) -> Callable[[str], T]:
-    """`read`, which is asked once for a short text; what it raises is not remembered."""
+    """A decorator that remembers the results of `read` for short texts, but not its exceptions."""
     remembered = lru_cache(_REMEMBERED)(read)
 
     def recall(text: str) -> T:

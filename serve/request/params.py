@@ -1,11 +1,12 @@
-"""A query string becomes a Query, or one of the errors of contract B. Nobody checks again after it.
+"""The parser of query strings: to a Query, or to one of the errors of contract B.
 
-Several things may be wrong at once; the first of this order is told:
+No code after this module checks a parameter again. If several things are wrong, the error is the
+first in this order:
 1. the text of the query string itself (not UTF-8);
-2. unknown parameter names (B6), all of them;
+2. unknown parameter names, all in one error (B6);
 3. the parameters in the order of the table of §4.4. Unknown countries, sectors and sub-sectors are
-   one step of it, told together (B4), with the code of the first.
-An empty value is an absent one, for every parameter. Values are trimmed.
+   one step, reported together (B4) with the code of the first kind.
+An empty value counts as an absent one, for every parameter. Values are trimmed.
 """
 
 import unicodedata
@@ -67,9 +68,9 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search asked for, before any plan had a say: `limit` in 1..1000, `offset` >= 0.
+    """The parameters of a search, before the plan limits them: `limit` in 1..1000, `offset` >= 0.
 
-    `version`: the generation that it is to be answered from, None for the one that is served.
+    `version`: the generation that must answer, None for the current one.
     """
 
     query: Query
@@ -80,7 +81,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What an export asked for; `limit`: at least 1, or None for as many rows as there may be."""
+    """The parameters of an export; `limit` is at least 1, or None for as many as the plan allows."""
 
     query: Query
     limit: int | None
@@ -89,7 +90,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Modifications:
-    """What `/modifications` was asked; empty `pays` means all, `natures` are in their order."""
+    """The parameters of `/modifications`; empty `pays` means all, `natures` are in fixed order."""
 
     depuis: str
     pays: tuple[str, ...]
@@ -100,7 +101,7 @@ class Modifications:
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """Countries and sectors (codes); empty means all."""
+    """Countries and sectors as codes; empty means all."""
 
     pays: tuple[str, ...]
     secteurs: tuple[str, ...]
@@ -126,35 +127,35 @@ def _pairs(raw: str) -> Pairs:
 
 
 def search(given: Pairs, names: PlaceNames) -> Search:
-    """The search of `given` (§4.4).
+    """Read the parameters of a search (§4.4).
 
     Raises:
         ApiError: 400, in the order that the module describes.
     """
     values = _known(given, SEARCH)
-    query, limit, offset = _asked(values, names)
+    query, limit, offset = _query(values, names)
     version = matching(values, VERSION)
     return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0, version)
 
 
 def export(given: Pairs, names: PlaceNames) -> Export:
-    """The export of `given` (§4.6, F1, F2).
+    """Read the parameters of an export (§4.6, F1, F2).
 
     Raises:
         ApiError: 400, in the order that the module describes.
     """
     values = _known(given, EXPORT)
-    query, limit, _ = _asked(values, names)
+    query, limit, _ = _query(values, names)
     return Export(query, limit, one_of(values, LANG))
 
 
 def sectors(given: Pairs, names: PlaceNames) -> SearchScope:
-    """The scope of `/secteurs` (§4.2). Raises ApiError 400."""
+    """Read the scope of `/secteurs` (§4.2). Raises ApiError 400."""
     return _places(_known(given, SECTORS), names)[0]
 
 
 def sub_sectors(given: Pairs, names: PlaceNames) -> SearchScope:
-    """The scope of `/sous-secteurs` (§4.3), at least one sector (G4). Raises ApiError 400."""
+    """Read the scope of `/sous-secteurs` (§4.3): at least one sector (G4). Raises ApiError 400."""
     scope = _places(_known(given, SUB_SECTORS), names)[0]
     if not scope.secteurs:
         raise errors.secteur_requis()
@@ -162,7 +163,7 @@ def sub_sectors(given: Pairs, names: PlaceNames) -> SearchScope:
 
 
 def modifications(given: Pairs, names: PlaceNames) -> Modifications:
-    """What `/modifications` is asked. Raises ApiError 400."""
+    """Read the parameters of `/modifications`. Raises ApiError 400."""
     values = _known(given, MODIFICATIONS)
     depuis = matching(values, DEPUIS)
     if depuis is None:
@@ -187,12 +188,12 @@ def _natures(values: Values) -> tuple[str, ...]:
 
 
 def nothing(given: Pairs) -> None:
-    """A route without parameters. Raises ApiError 400 if there are some."""
+    """Refuse every parameter, for a route that has none. Raises ApiError 400."""
     _known(given, ())
 
 
-def _asked(values: Values, names: PlaceNames) -> tuple[Query, int | None, int | None]:
-    """The query, limit and offset of `values`."""
+def _query(values: Values, names: PlaceNames) -> tuple[Query, int | None, int | None]:
+    """The query, limit and offset that `values` ask for."""
     scope, sous_secteurs = _places(values, names)
     q = _q(values)
     tri = one_of(values, TRI)
@@ -230,7 +231,7 @@ def _q(values: Values) -> str | None:
 
 
 def _known(given: Pairs, allowed: Sequence[str]) -> Values:
-    """The values of each parameter; an unknown name is an error (B6)."""
+    """The trimmed values by parameter; an unknown name is an error (B6)."""
     values: dict[str, list[str]] = {}
     for name, value in given:
         values.setdefault(name, []).append(value.strip())
@@ -244,12 +245,12 @@ def _known(given: Pairs, allowed: Sequence[str]) -> Values:
 
 
 def _places(values: Values, names: PlaceNames) -> tuple[SearchScope, tuple[str, ...] | None]:
-    """Countries, sectors and sub-sectors, which are told together when they are unknown (B4)."""
+    """Read countries, sectors and sub-sectors; one error reports all unknown ones (B4)."""
     pays = _items(values, PAYS)
     secteurs = _items(values, SECTEUR)
     sous_secteurs = _items(values, SOUS_SECTEUR)
-    countries, no_country = _sort_out(pays, names.country)
-    divisions, no_sector = _sort_out(secteurs, names.sector)
+    countries, no_country = _codes(pays, names.country)
+    divisions, no_sector = _codes(secteurs, names.sector)
     groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
     if no_country or no_sector or (no_sub_sector and secteurs):
         raise _unknown(no_country, no_sector, no_sub_sector, names)
@@ -278,7 +279,7 @@ def _unknown(
 
 
 def _items(values: Values, parameter: Parameter) -> list[str]:
-    """The items of a list parameter, wherever it was repeated (B5); none empty, none twice (B1)."""
+    """The items of a list parameter, which may be repeated (B5), without blanks or duplicates (B1)."""
     given = values.get(parameter.name)
     if given is None:
         return []
@@ -286,10 +287,10 @@ def _items(values: Values, parameter: Parameter) -> list[str]:
     return list(dict.fromkeys(part for part in parts if part))
 
 
-def _sort_out(
+def _codes(
     words: Sequence[str], meaning: Callable[[str], str | None]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """The codes that `words` mean, sorted and once each; and the words that mean nothing."""
+    """The codes that `words` mean, sorted, without duplicates; and the words without a meaning."""
     if not words:
         return (), []
     codes = {word: meaning(word) for word in words}
@@ -300,7 +301,7 @@ def _sort_out(
 def _groups(
     labels: Iterable[str], divisions: Sequence[str], names: PlaceNames
 ) -> tuple[tuple[str, ...], list[str]]:
-    """The groups of `labels` within `divisions` (B10), maybe none (B9); and the unknown labels."""
+    """The groups of `labels` within `divisions` (B10), possibly none (B9); and the unknown labels."""
     found = {label: names.sub_sectors(label, divisions) for label in labels}
     known = {group for groups in found.values() for group in groups or ()}
     return tuple(sorted(known)), [label for label, groups in found.items() if groups is None]

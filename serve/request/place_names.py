@@ -1,9 +1,9 @@
-"""The words a caller may use for countries, sectors and sub-sectors, and what each means.
+"""The words for countries, sectors and sub-sectors that callers may send, and their codes.
 
-Made once for each generation from its reference tables, so that a request only looks words up.
-The rules of B1 and B11: a country is its code in any case, `GB` means `UK`; a sector is its exact
-French label or its slug in any case; a sub-sector is its exact French label. Every other spelling
-is unknown, and only serves to suggest (B3).
+They are read once per generation from its reference tables, so that a request only looks words up.
+The rules (B1, B11): a country is its code in any case, and `GB` means `UK`; a sector is its exact
+French label, or its slug in any case; a sub-sector is its exact French label. Every other spelling
+is unknown, and only leads to suggestions in the error (B3). Pure.
 """
 
 import unicodedata
@@ -15,7 +15,7 @@ from typing import Final
 from shards.codec.folding import fold
 from shards.generations.reference import SPELLINGS, Reference
 
-# What else people call them, folded. Nothing but suggestions comes of these.
+# Other names of countries, folded. They lead to suggestions only.
 _ALSO: Final = {
     "AT": "osterreich", "BE": "belgique belgie belgien", "BG": "българия balgariya",
     "CH": "schweiz svizzera svizra", "CZ": "cesko czechia", "DE": "deutschland",
@@ -28,9 +28,16 @@ _ALSO: Final = {
 }  # fmt: skip
 
 
+# A caller chooses the words that get suggestions, and difflib is quadratic in the length of a word.
+_WORDS: Final = 3  # unknown values that get suggestions
+_EACH: Final = 3  # suggestions for a value
+_LONGEST: Final = 160  # characters; the longest label of a sector has 138
+_ALIKE: Final = 0.6  # difflib's ratio, its own default
+
+
 @dataclass(frozen=True, slots=True)
 class PlaceNames:
-    """Lookups of one generation. Codes are those of shards/query.py: NACE divisions and groups."""
+    """The lookups of one generation. Sector codes are NACE divisions and groups (shards/query.py)."""
 
     pays: tuple[str, ...]  # codes, in the order of the reference
     labels: Mapping[str, str]  # French label of a sector, NFC -> division
@@ -41,7 +48,7 @@ class PlaceNames:
     sous_secteurs_alike: Mapping[str, str]  # folded label -> label
 
     def country(self, word: str) -> str | None:
-        """The code of a country that a caller wrote, or None."""
+        """The code of the country that `word` names, or None."""
         code = word.strip().upper() if word.isascii() else ""  # "ı" and "ﬁ" have capitals too
         code = SPELLINGS.get(code, code)
         return code if code in self.pays else None
@@ -51,7 +58,7 @@ class PlaceNames:
         return self.labels.get(_nfc(word)) or self.slugs.get(word.lower())
 
     def sub_sectors(self, label: str, secteurs: Sequence[str]) -> list[str] | None:
-        """The groups of that label within `secteurs` (B10), maybe none; None if it is unknown."""
+        """The groups with that label within `secteurs` (B10), possibly none; None if it is unknown."""
         pairs = self.sous_secteurs.get(_nfc(label))
         if pairs is None:
             return None
@@ -59,7 +66,7 @@ class PlaceNames:
 
 
 def read(reference: Reference) -> PlaceNames:
-    """The words of `reference`."""
+    """The words that the reference tables of a generation define."""
     pairs: dict[str, tuple[tuple[str, str], ...]] = {}
     for one in reference.sous_secteurs:
         label = _nfc(one.sous_secteur)
@@ -79,6 +86,31 @@ def read(reference: Reference) -> PlaceNames:
     )
 
 
+def suggestions(words: Iterable[str], known: Mapping[str, str]) -> dict[str, list[str]]:
+    """Suggestions for the first three of `words`, from `known` (folded spelling -> value).
+
+    >>> suggestions(["FRA"], {"fr": "FR", "france": "FR", "allemagne": "DE"})
+    {'FRA': ['FR']}
+    """
+    return {word: nearest(word, known) for word in list(words)[:_WORDS]}
+
+
+def nearest(word: str, known: Mapping[str, str]) -> list[str]:
+    """At most three values of `known`: first those whose spelling contains `word`, then similar ones.
+
+    >>> nearest("paris", {"pays": "pays", "tri": "tri"})
+    ['pays']
+    """
+    folded = fold(word[:_LONGEST])
+    if not folded:
+        return []
+    if folded in known:
+        return [known[folded]]
+    within = [spelling for spelling in known if len(folded) > 2 and folded in spelling]
+    alike = get_close_matches(folded, known, n=_EACH, cutoff=_ALIKE)
+    return list(dict.fromkeys(known[spelling] for spelling in (*within, *alike)))[:_EACH]
+
+
 def _alike(reference: Reference) -> dict[str, str]:
     known = {pays.iso2 for pays in reference.pays}
     also = {word: iso2 for iso2, words in _ALSO.items() if iso2 in known for word in words.split()}
@@ -92,40 +124,3 @@ def _alike(reference: Reference) -> dict[str, str]:
 def _nfc(text: str) -> str:
     # A label typed on a Mac may arrive decomposed; it is the same label (B11).
     return unicodedata.normalize("NFC", text)
-
-
-# MERGED serve/suggest.py
-# The values a caller may have meant: what stands beside an error that names an unknown one.
-#
-# Pure and bounded: a caller chooses the words, so only the first few of a reasonable length are
-# compared (difflib is quadratic in the length of a word).
-
-_WORDS: Final = 3  # unknown values that get suggestions
-_EACH: Final = 3  # suggestions for a value
-_LONGEST: Final = 160  # characters; the longest label of a sector has 138
-_ALIKE: Final = 0.6  # difflib's ratio, its own default
-
-
-def suggestions(words: Iterable[str], known: Mapping[str, str]) -> dict[str, list[str]]:
-    """For the first words of `words`, the values of `known` (folded spelling -> value) near them.
-
-    >>> suggestions(["FRA"], {"fr": "FR", "france": "FR", "allemagne": "DE"})
-    {'FRA': ['FR']}
-    """
-    return {word: nearest(word, known) for word in list(words)[:_WORDS]}
-
-
-def nearest(word: str, known: Mapping[str, str]) -> list[str]:
-    """At most three values: those whose spelling contains `word` first, then those alike.
-
-    >>> nearest("paris", {"pays": "pays", "tri": "tri"})
-    ['pays']
-    """
-    folded = fold(word[:_LONGEST])
-    if not folded:
-        return []
-    if folded in known:
-        return [known[folded]]
-    within = [spelling for spelling in known if len(folded) > 2 and folded in spelling]
-    alike = get_close_matches(folded, known, n=_EACH, cutoff=_ALIKE)
-    return list(dict.fromkeys(known[spelling] for spelling in (*within, *alike)))[:_EACH]

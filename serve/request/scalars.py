@@ -1,9 +1,12 @@
-"""A parameter with one value: what was sent for it, as a number, a choice or a flag.
+"""Parameters with a single value: numbers, choices, texts of a pattern, flags.
 
-An empty value is an absent one. Limits, choices and names are those of serve/contract/parameters.py.
+An empty value counts as an absent one. Limits, choices and names are those of
+serve/contract/parameters.py. Every function that takes a Parameter raises ApiError 400
+`parametre_invalide`, which names the parameter and the value.
 
-Raises:
-    ApiError: from every function: 400 `parametre_invalide`, naming the parameter and the value.
+Numbers are accepted as JSON and HTTP clients print them, in ASCII: `1000000`, `1e6`, `-0.5`. Refused
+are texts that a reader could take for another number, or for none: a decimal comma (`1,5`), `1_000`,
+`0x10`, digits of other scripts, `NaN` and infinities (contract B22), and numbers too large for a float.
 """
 
 import math
@@ -14,58 +17,22 @@ from typing import Final
 from serve.contract import errors
 from serve.contract.parameters import Parameter
 
-# MERGED serve/numbers.py
-# Numbers as callers write them in a URL: `1000000`, `1e6`, `-0.5`.
-#
-# Accepted is what JSON and every HTTP client print, in ASCII. Refused is what a reader could take for
-# another number or for none: a decimal comma (`1,5`), `1_000`, `0x10`, digits of other scripts,
-# `NaN` and infinities (contract B22), and a number that a float cannot hold. Errors are ValueError;
-# serve/params.py names the parameter.
-
-_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-# `50.0` is an integer in JSON Schema, and generated clients do send it.
-_INTEGER: Final = re.compile(r"([+-]?)([0-9]+)(?:\.0*)?")
-
-# Python's own limit on the digits of an int made of text. A longer number is cut to that many
-# digits: it stays past every cap, which is all that is asked of it (contract B21).
-_DIGITS: Final = 4_300
-
-
-def parse_decimal(text: str) -> float:
-    """A finite float; `-0` is 0.
-
-    >>> parse_decimal("1e6"), parse_decimal("-.5")
-    (1000000.0, -0.5)
-    """
-    if not _DECIMAL.fullmatch(text):
-        raise ValueError(f"{text[:100]!r} n'est pas un nombre (exemples : 1000000, 0.5, 1e6)")
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text[:100]!r} dépasse les nombres représentables")
-    return number + 0.0
-
-
-def parse_integer(text: str) -> int:
-    """An integer of any size.
-
-    >>> parse_integer("0050.0"), parse_integer("-3")
-    (50, -3)
-    """
-    match = _INTEGER.fullmatch(text)
-    if not match:
-        raise ValueError(f"{text[:100]!r} n'est pas un nombre entier (exemple : 50)")
-    sign, digits = match.groups()
-    return int(sign + (digits.lstrip("0") or "0")[:_DIGITS])
-
-
 Values = Mapping[str, Sequence[str]]
 
-# `effectif` is an int32; a bound beyond it excludes what the bound itself excludes.
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# `50.0` is an integer in JSON Schema, and generated clients send it.
+_INTEGER: Final = re.compile(r"([+-]?)([0-9]+)(?:\.0*)?")
+
+# Python's own limit on the digits of an int made from text. A longer number is cut to that many
+# digits, which is still beyond every limit; nothing else matters about it (contract B21).
+_DIGITS: Final = 4_300
+
+# `effectif` is an int32: a bound beyond that range excludes the same companies as its end.
 _INT32: Final = 2**31 - 1
 
 
 def scalar(values: Values, name: str) -> str:
-    """The value of `name`, "" if absent; repeated, it must say the same thing (B5)."""
+    """The value of `name`, "" if absent; if repeated, all values must be equal (B5)."""
     given = values.get(name)
     if given is None:
         return ""
@@ -79,7 +46,7 @@ def scalar(values: Values, name: str) -> str:
 
 
 def one_of(values: Values, parameter: Parameter) -> str:
-    """One of the values of an enum, of which the first is the default."""
+    """A value of the parameter's enum, whose first value is the default."""
     allowed = parameter.enum
     value = scalar(values, parameter.name) or allowed[0]
     if value not in allowed:
@@ -89,7 +56,7 @@ def one_of(values: Values, parameter: Parameter) -> str:
 
 
 def matching(values: Values, parameter: Parameter) -> str | None:
-    """A text of the pattern of the parameter, None if absent."""
+    """A text that matches the parameter's pattern, None if absent."""
     text = scalar(values, parameter.name)
     if not text:
         return None
@@ -100,7 +67,7 @@ def matching(values: Values, parameter: Parameter) -> str | None:
 
 
 def integer(values: Values, parameter: Parameter) -> int | None:
-    """None if absent; not below the minimum. Who asks clamps what is over a maximum (B18)."""
+    """An integer not below the minimum, None if absent; the caller clamps to a maximum (B18)."""
     text = scalar(values, parameter.name)
     if not text:
         return None
@@ -115,6 +82,7 @@ def integer(values: Values, parameter: Parameter) -> int | None:
 
 
 def decimal(values: Values, parameter: Parameter) -> float | None:
+    """A finite number, None if absent."""
     text = scalar(values, parameter.name)
     if not text:
         return None
@@ -131,6 +99,7 @@ def check_bounds(
     greatest: Parameter,
     high: float | None,
 ) -> None:
+    """Refuse a lower bound above the upper one."""
     if low is not None and high is not None and low > high:
         high_text = scalar(values, greatest.name)[:100]
         why = f"{scalar(values, least.name)[:100]} dépasse {greatest.name} ({high_text})"
@@ -138,14 +107,42 @@ def check_bounds(
 
 
 def int32(number: int | None) -> int | None:
+    """`number`, moved into the range of an int32."""
     return None if number is None else max(-_INT32, min(number, _INT32))
 
 
 def flag(values: Values, parameter: Parameter) -> bool:
-    """Is it there? It has one value, and an empty one is none (B23)."""
+    """True if it has its only value; an empty value counts as absent (B23)."""
     text = scalar(values, parameter.name)
     if text and text not in parameter.enum:
         only = parameter.enum[0]
         why = f"{text[:100]!r} : seule la valeur {only} est admise ; sinon omettez le paramètre"
         raise errors.parametre_invalide(parameter.name, why)
     return bool(text)
+
+
+def parse_decimal(text: str) -> float:
+    """Parse a finite float; `-0` becomes 0. Raises ValueError.
+
+    >>> parse_decimal("1e6"), parse_decimal("-.5")
+    (1000000.0, -0.5)
+    """
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(f"{text[:100]!r} n'est pas un nombre (exemples : 1000000, 0.5, 1e6)")
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:100]!r} dépasse les nombres représentables")
+    return number + 0.0
+
+
+def parse_integer(text: str) -> int:
+    """Parse an integer of any size. Raises ValueError.
+
+    >>> parse_integer("0050.0"), parse_integer("-3")
+    (50, -3)
+    """
+    match = _INTEGER.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text[:100]!r} n'est pas un nombre entier (exemple : 50)")
+    sign, digits = match.groups()
+    return int(sign + (digits.lstrip("0") or "0")[:_DIGITS])

@@ -1,4 +1,7 @@
-"""The stylesheet, the script and the icon: each under the digest of its bytes, so kept for ever."""
+"""The stylesheet, the script and the icon.
+
+The path of each contains a digest of its bytes, so that browsers may keep it for ever.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,7 +22,7 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file as it is sent."""
+    """A file with its Content-Type."""
 
     kind: str
     body: bytes
@@ -27,13 +30,13 @@ class Asset:
 
 @cache
 def names() -> Mapping[str, str]:
-    """The path of each asset, by its file: `style.css` → `/assets/1a2b3c4d-style.css`."""
+    """The path of each asset by file name: `style.css` → `/assets/1a2b3c4d-style.css`."""
     return {path.name: f"/{PREFIX}/{_digest(path)}-{path.name}" for path in _files()}
 
 
 @cache
 def by_path() -> Mapping[str, Asset]:
-    """Each asset, by the last part of its path."""
+    """Each asset by the last part of its path."""
     return {
         names()[path.name].rpartition("/")[2]: Asset(_KINDS[path.suffix], path.read_bytes())
         for path in _files()

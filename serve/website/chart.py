@@ -1,7 +1,7 @@
-"""The small chart of a company: two figures over its fiscal years, as shapes to be drawn.
+"""The small chart of a company: two figures over its fiscal years, as shapes to draw.
 
-Turnover and result where the accounts have them; small British companies file a balance sheet only,
-and then it is total assets and equity. Pure: numbers in, places in a drawing out.
+The figures are turnover and result if the accounts have them. Small British companies file a balance
+sheet only: then they are total assets and equity. Pure: numbers in, coordinates out.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Final
 
 from serve.data.statement_table import StatementRow
 
-# Codes of statement lines, the one taken first (§2.4; seeds/frc.csv and those of RIK).
+# Codes of statement lines, the preferred one first (§2.4; seeds/frc.csv and the codes of RIK).
 _TURNOVER: Final = ("TurnoverRevenue", "Revenue", "RevenueConsolidated")
 _RESULT: Final = (
     "ProfitLoss", "TotalAnnualPeriodProfitLoss", "TotalAnnualPeriodProfitLossConsolidated",
@@ -20,13 +20,13 @@ _ASSETS: Final = ("TotalAssets", "Assets", "AssetsConsolidated")
 _EQUITY: Final = ("Equity", "EquityConsolidated", "NetAssetsLiabilities")
 
 WIDTH: Final = 560
-_TOP, _BOTTOM = 16, 168  # the highest and lowest place of a figure
+_TOP, _BOTTOM = 16, 168  # the highest and lowest y of a figure
 _LEFT: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A bar or a point of one year; `value` is what its title says."""
+    """A bar or a point of one year; its title shows `value`."""
 
     year: int
     value: float
@@ -37,7 +37,15 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`bars` of the first figure and `points` of the second, oldest first; `zero`: its line."""
+    """The chart.
+
+    Attributes:
+        names: of both figures, in French and English.
+        years: each year with the x of its label, oldest first.
+        bars: the first figure.
+        points: the second figure.
+        zero: the y of the zero line.
+    """
 
     names: tuple[tuple[str, str], tuple[str, str]]
     years: Sequence[tuple[int, float]]
@@ -48,18 +56,18 @@ class History:
 
     @property
     def path(self) -> str:
-        """The line through the points, as SVG writes it."""
+        """The `points` of an SVG polyline."""
         return " ".join(f"{point.x:g},{point.y:g}" for point in self.points)
 
 
 def history(lines: Sequence[StatementRow]) -> History | None:
-    """The chart of these statements; None where less than two years have a figure to show."""
-    found = {line.code: line for line in lines}
+    """The chart of these statements; None if fewer than two years have a figure."""
+    rows = {line.code: line for line in lines}
     names = (("Chiffre d’affaires", "Turnover"), ("Résultat", "Result"))
-    first, second = _values(found, _TURNOVER), _values(found, _RESULT)
+    first, second = _values(rows, _TURNOVER), _values(rows, _RESULT)
     if len(set(first) | set(second)) < 2:
         names = (("Total de l’actif", "Total assets"), ("Capitaux propres", "Equity"))
-        first, second = _values(found, _ASSETS), _values(found, _EQUITY)
+        first, second = _values(rows, _ASSETS), _values(rows, _EQUITY)
     years = sorted(set(first) | set(second))
     return _drawn(names, years, first, second) if len(years) > 1 else None
 
@@ -76,7 +84,7 @@ def _drawn(
     step = (WIDTH - 2 * _LEFT) / len(years)
     width = round(min(64.0, step * 0.5), 1)
     zero = round(_TOP + highest * scale, 1)
-    centres = {year: round(_LEFT + step * (place + 0.5), 1) for place, year in enumerate(years)}
+    centres = {year: round(_LEFT + step * (index + 0.5), 1) for index, year in enumerate(years)}
 
     def y(value: float) -> float:
         return round(_TOP + (highest - value) * scale, 1)
@@ -92,9 +100,9 @@ def _drawn(
     return History(names, sorted(centres.items()), bars, points, width, zero)
 
 
-def _values(found: dict[str, StatementRow], codes: Sequence[str]) -> dict[int, float]:
-    """By year, from the first of `codes` that the statements have."""
+def _values(rows: dict[str, StatementRow], codes: Sequence[str]) -> dict[int, float]:
+    """The values by year of the first of `codes` that the statements have."""
     for code in codes:
-        if code in found:
-            return found[code].values
+        if code in rows:
+            return rows[code].values
     return {}

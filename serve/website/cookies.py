@@ -1,7 +1,7 @@
-"""The two cookies of the pages (RFC 6265): `visite` and `session`. They open pages, never the API.
+"""The two cookies of the website (RFC 6265): `visite` and `session`. Neither opens the API.
 
-`visite` holds the language that was chosen and a number that forms are bound to; `session` names a
-person. Both are HttpOnly and SameSite=Lax; over https also Secure, and `__Host-` in their name
+`visite` holds the chosen language and a nonce that binds forms to the browser; `session` identifies a
+person. Both are HttpOnly and SameSite=Lax. Over https they are also Secure, and the prefix `__Host-`
 keeps other hosts of the domain from writing them.
 """
 
@@ -29,11 +29,12 @@ def read(header: str | None) -> Mapping[str, str]:
 
 
 def name(kind: str, *, secure: bool) -> str:
+    """The name of a cookie in the headers."""
     return f"__Host-{kind}" if secure else kind
 
 
 def written(kind: str, value: str, seconds: int, *, secure: bool) -> str:
-    """A Set-Cookie header; `seconds` 0 takes the cookie away.
+    """A Set-Cookie header; `seconds` 0 removes the cookie.
 
     >>> written("session", "x", 60, secure=True)
     '__Host-session=x; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure'

@@ -1,7 +1,7 @@
-"""Errors as pages, in the visitor's language: what is wrong, and what to do.
+"""Errors as pages, in the visitor's language.
 
-The messages of the API are French. For a visitor who reads English each code has a sentence here,
-made of the same values; the French message of a code that is not here is shown as it is.
+The messages of the API are French. For English readers each code has a sentence here, filled with
+the same values. A code without one is shown with its French message.
 """
 
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 from serve.access.result import Response
 from serve.contract.errors import ApiError
 from serve.website.page_errors import PageError
-from serve.website.page_request import PageContext, PageRequest
+from serve.website.page_request import PageRequest
 from serve.website.render import page
 
 
 class ErrorText(NamedTuple):
-    """An error for a reader."""
+    """An error as a page shows it."""
 
     status: int
     code: str
@@ -57,26 +57,26 @@ _FRENCH: Final[Mapping[str, str]] = {
 }
 
 
-def told(visit: PageRequest, error: ApiError) -> ErrorText:
+def text_of(request: PageRequest, error: ApiError) -> ErrorText:
     """The error in the visitor's language."""
-    title = visit.t(*_TITLES.get(error.status, _TITLES[500]))
-    known = _ENGLISH if visit.lang == "en" else _FRENCH
-    if isinstance(error, PageError) and error.told:
-        message = visit.t(*error.told)
-    elif error.code in known:
-        message = known[error.code].format(**_texts(error.extra))
+    title = request.t(*_TITLES.get(error.status, _TITLES[500]))
+    sentences = _ENGLISH if request.lang == "en" else _FRENCH
+    if isinstance(error, PageError) and error.text:
+        message = request.t(*error.text)
+    elif error.code in sentences:
+        message = sentences[error.code].format(**_texts(error.extra))
     else:
         message = error.message
     return ErrorText(error.status, error.code, title, message)
 
 
-def refused(desk: PageContext, visit: PageRequest, error: ApiError) -> Response:
-    """The page that an error is."""
+def refused(request: PageRequest, error: ApiError) -> Response:
+    """The page of an error."""
     headers = {"Cache-Control": "no-store"} | error.headers
     return page(
-        desk, visit, "error.html",
-        status=error.status, headers=headers, error=told(visit, error),
-        request_id=visit.trace.request_id,
+        request, "error.html",
+        status=error.status, headers=headers, error=text_of(request, error),
+        request_id=request.trace.request_id,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The bars of a search: companies by country and by sector, each a link to its part of it."""
+"""The bars of a search: companies by country and by sector, each a link to that part of the search."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,19 @@ from serve.website.page_request import PageRequest
 from serve.website.search_form import SearchForm
 from shards.generations.reference import Pays, Reference, Secteur
 
-# So many bars are drawn; what is left is one more, so that they add up to the total.
+# The number of bars; the rest is one more bar, so that they add up to the total.
 DRAWN: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`width` is a part of 100, that of the longest; without `href` it leads nowhere."""
+    """A bar.
+
+    Attributes:
+        width: percent of the longest bar.
+        href: None for a bar without a link.
+        rest: the bar sums up what has no bar of its own.
+    """
 
     label: str
     number: int
@@ -26,7 +32,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Both drawings, and what all bars of either add up to."""
+    """Both drawings; the bars of each add up to `total`."""
 
     total: int
     pays: Sequence[Bar]
@@ -34,54 +40,57 @@ class Bars:
 
 
 def of_counts(
-    visit: PageRequest,
-    asked: SearchForm,
+    request: PageRequest,
+    form: SearchForm,
     reference: Reference,
     counts: FacetTotals,
     drawn: int = DRAWN,
 ) -> Bars:
-    """The bars of `counts`, at most `drawn` and one for what is left; companies without a sector
-    come last, for they are no sector.
+    """The bars of `counts`: at most `drawn`, and one for the rest.
+
+    Companies without a sector have the last bar, since they are in no sector.
     """
     countries = {one.iso2: one for one in reference.pays}
     sectors = {one.code: one for one in reference.secteurs}
     pays = [
-        (country_name(visit, countries[code]), number, asked.href(pays=code))
+        (country_name(request, countries[code]), number, form.href(pays=code))
         for code, number in counts.pays.items()
     ]
     secteurs = [
-        (sector_name(visit, sectors[code]), number, _in_sector(asked, sectors[code]))
+        (sector_name(request, sectors[code]), number, _in_sector(form, sectors[code]))
         for code, number in counts.secteurs.items()
         if code is not None
     ]
     without = counts.secteurs.get(None, 0)
-    sans = visit.t("Sans secteur", "Without a sector")
+    sans = request.t("Sans secteur", "Without a sector")
     return Bars(
         sum(counts.pays.values()),
-        _drawn(pays, drawn, visit.t("autres pays", "other countries")),
-        _drawn(secteurs, drawn, visit.t("autres secteurs", "other sectors"), (sans, without)),
+        _drawn(pays, drawn, request.t("autres pays", "other countries")),
+        _drawn(secteurs, drawn, request.t("autres secteurs", "other sectors"), (sans, without)),
     )
 
 
-def country_name(visit: PageRequest, pays: Pays) -> str:
-    return visit.t(pays.nom_fr, pays.nom_en)
+def country_name(request: PageRequest, pays: Pays) -> str:
+    """The name of a country in the visitor's language."""
+    return request.t(pays.nom_fr, pays.nom_en)
 
 
-def sector_name(visit: PageRequest, secteur: Secteur) -> str:
-    return visit.t(secteur.secteur, secteur.secteur_en)
+def sector_name(request: PageRequest, secteur: Secteur) -> str:
+    """The name of a sector in the visitor's language."""
+    return request.t(secteur.secteur, secteur.secteur_en)
 
 
-def labels(visit: PageRequest, reference: Reference) -> Mapping[str, str]:
+def labels(request: PageRequest, reference: Reference) -> Mapping[str, str]:
     """The names of countries by code and of sectors by French label, for tables of companies."""
-    return {one.iso2: country_name(visit, one) for one in reference.pays} | {
-        one.secteur: sector_name(visit, one) for one in reference.secteurs
+    return {one.iso2: country_name(request, one) for one in reference.pays} | {
+        one.secteur: sector_name(request, one) for one in reference.secteurs
     }
 
 
-def _in_sector(asked: SearchForm, secteur: Secteur) -> str:
-    # Sub-sectors of other sectors would leave nothing of it.
-    kept = "|".join(asked.sous_secteurs) if secteur.slug in asked.secteurs else ""
-    return asked.href(secteur=secteur.slug, sous_secteur=kept)
+def _in_sector(form: SearchForm, secteur: Secteur) -> str:
+    # With sub-sectors of other sectors, the search would find nothing in this one.
+    kept = "|".join(form.sous_secteurs) if secteur.slug in form.secteurs else ""
+    return form.href(secteur=secteur.slug, sous_secteur=kept)
 
 
 def _drawn(
@@ -90,9 +99,9 @@ def _drawn(
     others: str,
     without: tuple[str, int] = ("", 0),
 ) -> Sequence[Bar]:
-    """The highest, the others together, and those that are none of them."""
+    """The bars of the largest values, then one for the others, then one for `without`."""
     ranked = sorted(found, key=lambda one: (-one[1], one[0]))
-    drawn += len(ranked) == drawn + 1  # one other is shown by its name
+    drawn += len(ranked) == drawn + 1  # a single other value is shown by its name
     left = ranked[drawn:]
     rest = (f"{len(left)} {others}", sum(number for _, number, _ in left))
     longest = max([number for _, number, _ in ranked[:1]], default=max(1, without[1]))
@@ -102,5 +111,5 @@ def _drawn(
 
 
 def _width(number: int, longest: int) -> float:
-    # What exists is seen: at least a hair. What is left over may be more than the longest.
+    # At least a visible line; the rest together may be more than the longest.
     return round(min(100.0, max(0.6, 100 * number / longest)), 1)

@@ -1,9 +1,9 @@
-"""How many companies a search finds by country and by sector: what the bars of the explorer draw.
+"""The companies of a search by country and by sector: what the bars of the explorer draw.
 
-The counts are exact (shards/search/facets.py). Without `q` and bounds they are sums over cells and come
-with the page; else every matching row is looked at, so the page comes first and asks for them. One
-census runs at a time in a process, in a thread of the edition, and few wait. What was counted is
-kept, by generation and query; the order does not count.
+The counts are exact (shards/search/facets.py). Without `q` and bounds they are sums over cells and
+come with the page. Otherwise every matching row is read, so the page comes first and requests the
+counts afterwards. One such count runs at a time in a process, in a thread of the generation, and few
+wait. Results are remembered by generation and query; the order of the search does not matter.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from serve.contract import errors
-from serve.data.edition import DEAR_MICROSECONDS, OpenGeneration
+from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from shards.query import ORDERS, Query
 from shards.search.facets import count_facets
 
@@ -23,7 +23,7 @@ _WAITING: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class FacetTotals:
-    """Companies by country code, and by sector (NACE division, None: none)."""
+    """Companies by country code, and by sector (NACE division; None: without a sector)."""
 
     pays: Mapping[str, int]
     secteurs: Mapping[str | None, int]
@@ -37,21 +37,21 @@ class FacetCounter:
         self._turn = asyncio.Lock()
         self._waiting = 0
 
-    def known(self, edition: OpenGeneration, query: Query) -> FacetTotals | None:
-        """The counts, where they cost nothing: known already, or sums over cells."""
-        key = _key(edition, query)
+    def known(self, generation: OpenGeneration, query: Query) -> FacetTotals | None:
+        """The counts where they cost nothing: remembered, or sums over cells; else None."""
+        key = _key(generation, query)
         found = self._known.get(key)
         if found is None and _is_cheap(query):
-            found = self._keep(key, _count(edition, query))
+            found = self._keep(key, _count(generation, query))
         return found
 
-    async def of(self, edition: OpenGeneration, query: Query) -> FacetTotals:
+    async def of(self, generation: OpenGeneration, query: Query) -> FacetTotals:
         """The counts, whatever they cost.
 
         Raises:
-            ApiError: 503: too many wait.
+            ApiError: 503: too many requests wait.
         """
-        found = self.known(edition, query)
+        found = self.known(generation, query)
         if found is not None:
             return found
         if self._waiting >= _WAITING:
@@ -59,12 +59,14 @@ class FacetCounter:
         self._waiting += 1
         try:
             async with self._turn:
-                # Meanwhile another may have asked for the same.
-                found = self.known(edition, query)
+                # Another request may have counted the same meanwhile.
+                found = self.known(generation, query)
                 if found is not None:
                     return found
-                counts = await edition.aside(DEAR_MICROSECONDS, lambda: _count(edition, query))
-                return self._keep(_key(edition, query), counts)
+                counts = await generation.aside(
+                    EXPENSIVE_MICROSECONDS, lambda: _count(generation, query)
+                )
+                return self._keep(_key(generation, query), counts)
         finally:
             self._waiting -= 1
 
@@ -75,20 +77,20 @@ class FacetCounter:
         return counts
 
 
-def _key(edition: OpenGeneration, query: Query) -> tuple[str, Query]:
-    return edition.id, replace(query, tri=ORDERS[0])
+def _key(generation: OpenGeneration, query: Query) -> tuple[str, Query]:
+    return generation.id, replace(query, tri=ORDERS[0])
 
 
 def _is_cheap(query: Query) -> bool:
-    """Is it a scope: countries, sectors and sub-sectors, and nothing else?"""
+    """Is the query only a scope: countries, sectors and sub-sectors?"""
     scope = Query(query.pays, query.secteurs, query.sous_secteurs, tri=query.tri)
     return query == scope
 
 
-def _count(edition: OpenGeneration, query: Query) -> FacetTotals:
+def _count(generation: OpenGeneration, query: Query) -> FacetTotals:
     pays: Counter[str] = Counter()
     secteurs: Counter[str | None] = Counter()
-    for place, number in count_facets(edition.shards, query, limit=0).counts.items():
-        pays[place.iso2] += number
-        secteurs[place.secteur] += number
+    for cell, number in count_facets(generation.shards, query, limit=0).counts.items():
+        pays[cell.iso2] += number
+        secteurs[cell.secteur] += number
     return FacetTotals(pays, secteurs)

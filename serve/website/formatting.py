@@ -1,8 +1,8 @@
-"""How values are written for a reader: numbers, amounts, days, in French or English. Pure.
+"""Values as people read them: numbers, amounts, dates, in French or English. Pure.
 
-An amount is rounded to three digits that count; the exact one stands in a title beside it. What is
-not published is a dash, never a zero. Text of the data that goes where no element can isolate it
-(a title, an attribute) loses the characters that turn the direction of writing.
+An amount is rounded to three significant digits; a title beside it has the exact one. A value that is
+not published is a dash, never a zero. Text of the data loses the characters that change the writing
+direction where no element can isolate it (in a title or an attribute).
 """
 
 import re
@@ -29,7 +29,8 @@ _MONTHS: Final = {
     "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 }  # fmt: skip
 _SYMBOLS: Final = {"EUR": "€"}
-# The headcount bands of INSEE: the least and the most of each.
+_HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[^\s<>\"']*)?")
+# The headcount bands of INSEE: minimum and maximum of each.
 _BANDS: Final = {
     "00": (0, 0), "01": (1, 2), "02": (3, 5), "03": (6, 9), "11": (10, 19), "12": (20, 49),
     "21": (50, 99), "22": (100, 199), "31": (200, 249), "32": (250, 499), "41": (500, 999),
@@ -38,14 +39,14 @@ _BANDS: Final = {
 
 
 class Formatting:
-    """The writing of one language."""
+    """The formats of one language."""
 
     def __init__(self, lang: str) -> None:
         self._french = lang == "fr"
         self._months = _MONTHS[lang]
 
     def number(self, value: int | float | Decimal | None) -> str:
-        """A number, all of it.
+        """A number in full.
 
         >>> Formatting("en").number(1234567), Formatting("en").number(-0.5), Formatting("fr").number(None)
         ('1,234,567', '−0.5', '–')
@@ -58,7 +59,7 @@ class Formatting:
         return self._local(text)
 
     def money(self, value: float | None, currency: str | None = "EUR") -> str:
-        """An amount at a glance.
+        """An amount, rounded.
 
         >>> Formatting("en").money(3_250_000_000.5), Formatting("en").money(999_999.0), Formatting("en").money(0.5)
         ('€3.25bn', '€1m', '€0.5')
@@ -73,7 +74,7 @@ class Formatting:
         return self._with_currency(rounded, "", "", currency)
 
     def exact(self, value: float | Decimal | None, currency: str | None = "EUR") -> str:
-        """The same amount, all of it, for a title.
+        """The same amount in full, for a title.
 
         >>> Formatting("en").exact(750_000.5), Formatting("en").exact(-2.0, "GBP"), Formatting("en").exact(3, None)
         ('€750,000.5', '−GBP\xa02', '3')
@@ -102,7 +103,7 @@ class Formatting:
         return f"{self.day(f'{moment:%Y-%m-%d}')}, {moment:%H:%M} UTC"
 
     def band(self, code: str | None) -> str | None:
-        """A headcount band in words; a code that is none is shown as it is.
+        """A headcount band in words; an unknown code is returned as it is.
 
         >>> Formatting("en").band("12"), Formatting("fr").band("53"), Formatting("fr").band("00")
         ('20–49', '10\u202f000 et plus', '0')
@@ -115,7 +116,8 @@ class Formatting:
         return self.number(least) if least == most else f"{self.number(least)}–{self.number(most)}"
 
     def share(self, part: int, whole: int) -> str:
-        """
+        """A part of a whole in percent.
+
         >>> Formatting("en").share(1, 3), Formatting("en").share(1, 5000), Formatting("en").share(0, 0)
         ('33%', '<1%', '0%')
         """
@@ -124,7 +126,7 @@ class Formatting:
         return f"{text}{_THIN}%" if self._french else f"{text}%"
 
     def span(self, seconds: int) -> str:
-        """A length of time, in its two largest units.
+        """A duration in its two largest units.
 
         >>> Formatting("fr").span(90_061), Formatting("en").span(59)
         ('1 j 1 h', '59 s')
@@ -161,12 +163,12 @@ class Formatting:
 
 
 def _spaced(number: str, letter: str, sign: str) -> str:
-    """`1,2 M GBP`, and `12` where there is no currency to name."""
+    """The parts that are not empty, with no-break spaces: `1,2 M GBP`."""
     return _FIXED.join(part for part in (number, letter, sign) if part)
 
 
 def _rounded(amount: Decimal) -> Decimal:
-    """To three digits that count, at the most; whole from 1 000 on where that is exact anyway."""
+    """The amount rounded to three significant digits."""
     if not amount:
         return amount
     places = _DIGITS - 1 - amount.adjusted()
@@ -174,7 +176,7 @@ def _rounded(amount: Decimal) -> Decimal:
 
 
 def plain(text: str | None) -> str:
-    """Text of the data as it may stand in a title or an attribute.
+    """Text of the data that is safe in a title or an attribute.
 
     >>> plain("Acme\\u202e gnp.exe")
     'Acme gnp.exe'
@@ -183,7 +185,7 @@ def plain(text: str | None) -> str:
 
 
 def web(url: str | None) -> str | None:
-    """An address of the data that a link may lead to: of the web, and of nothing else.
+    """An address of the data that a link may lead to: http or https only, else None.
 
     >>> web("javascript:alert(1)"), web("www.abc.ee"), web("https://abc.ee")
     (None, 'https://www.abc.ee', 'https://abc.ee')
@@ -192,6 +194,3 @@ def web(url: str | None) -> str | None:
     if text.lower().startswith(("http://", "https://")):
         return text
     return f"https://{text}" if _HOST.fullmatch(text) else None
-
-
-_HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[^\s<>\"']*)?")

@@ -1,33 +1,38 @@
-"""What a visitor reads: French or English, a page or JSON (RFC 9110 §12)."""
+"""Content negotiation of the website (RFC 9110 §12): French or English, a page or JSON."""
 
 from collections.abc import Iterable
 from typing import Final
 
+from serve.request import accept
+
 LANGUAGES: Final = ("fr", "en")  # the first is the default, as in the API (§4.6)
 
 
-def chosen(asked: str | None, remembered: str | None, accepted: str | None) -> str:
-    """The language that was asked for, else the one remembered, else the browser's favourite.
+def chosen(wanted: str | None, remembered: str | None, accepted: str | None) -> str:
+    """The language that the visitor chose now, or earlier, else the browser's preference.
+
+    Args:
+        accepted: the header Accept-Language.
 
     >>> chosen(None, None, "de, en-GB;q=0.8, fr;q=0.5"), chosen("fr", "en", "en")
     ('en', 'fr')
     """
-    for one in (asked, remembered):
-        if one in LANGUAGES:
-            return one
-    for word in _by_quality(accepted):
+    for language in (wanted, remembered):
+        if language in LANGUAGES:
+            return language
+    for word in _best_first(accepted):
         if (language := word.partition("-")[0]) in LANGUAGES:
             return language
     return LANGUAGES[0]
 
 
-def prefers_html(accept: str | None) -> bool:
-    """Would the client rather read a page than JSON? A program that names neither gets JSON.
+def prefers_html(header: str | None) -> bool:
+    """Does an Accept header prefer a page to JSON? A program that names neither gets JSON.
 
     >>> prefers_html("text/html,*/*;q=0.8"), prefers_html("*/*"), prefers_html("application/json")
     (True, False, False)
     """
-    for word in _by_quality(accept):
+    for word in _best_first(header):
         if word in ("text/html", "application/xhtml+xml"):
             return True
         if word.endswith(("/json", "+json")):
@@ -35,23 +40,7 @@ def prefers_html(accept: str | None) -> bool:
     return False
 
 
-def _by_quality(header: str | None) -> Iterable[str]:
-    """The items of an Accept header, the best first; those with quality 0 are left out."""
-    found: list[tuple[float, int, str]] = []
-    for item in (header or "").lower().split(","):
-        word, _, rest = item.strip().partition(";")
-        quality = _quality(rest)
-        if word.strip() and quality > 0:
-            found.append((-quality, len(found), word.strip()))
-    return [word for _, _, word in sorted(found)]
-
-
-def _quality(parameters: str) -> float:
-    for parameter in parameters.split(";"):
-        name, _, value = parameter.strip().partition("=")
-        if name.strip() == "q":
-            try:
-                return float(value)
-            except ValueError:
-                return 0.0
-    return 1.0
+def _best_first(header: str | None) -> Iterable[str]:
+    """The items of a header by falling quality; those with quality 0 are not wanted."""
+    items = [item for item in accept.qualities(header) if item[1] > 0]
+    return [word for word, _ in sorted(items, key=lambda item: -item[1])]

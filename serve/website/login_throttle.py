@@ -1,8 +1,8 @@
-"""Who may try a password, how often, and how many are looked at together.
+"""The limits of log-ins and sign-ups, and the threads in which passwords are hashed.
 
-A hash takes 64 MiB and a tenth of a second, so two are made at once, in threads, and few wait: more
-are told to come back. Tries are limited by address and by account, known or not alike; sign-ups by
-address. What is refused here costs nothing.
+A hash takes 64 MiB and a tenth of a second, so at most two are computed at once, in threads, and few
+wait; any further attempt is refused with 503. Attempts are limited by address and by account, whether
+or not it exists; sign-ups by address. A refused attempt costs nothing.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ WAITING: Final = 16
 
 
 class LoginThrottle:
-    """The limits of log-ins and sign-ups, and the threads in which passwords are hashed."""
+    """The limits of log-ins and sign-ups in one process."""
 
     def __init__(self, limiter: Limiter, debit: BurstLimits) -> None:
         self._limiter = limiter
@@ -36,7 +36,7 @@ class LoginThrottle:
         self._waiting = 0
 
     def log_in(self, address: str | None, email: str, now: datetime) -> None:
-        """Let a password be tried. Raises ApiError 429."""
+        """Count an attempt at a password. Raises ApiError 429."""
         limit = self._debit.connexions
         for who in (f"connexion {bucket(address)}", f"connexion {folded(email)}"):
             wait = self._limiter.allow(who, limit, now.timestamp()).seconds
@@ -44,7 +44,7 @@ class LoginThrottle:
                 raise _refused(limit, "minute", wait, now)
 
     def sign_up(self, address: str | None, now: datetime) -> None:
-        """Let an organisation be made. Raises ApiError 429."""
+        """Count a sign-up. Raises ApiError 429."""
         limit = self._debit.inscriptions_jour
         wait = self._limiter.day(f"inscription {bucket(address)}", limit, now.timestamp()).seconds
         if wait:
@@ -52,13 +52,17 @@ class LoginThrottle:
 
     async def hashed(self, password: str) -> str:
         """The hash of a new password. Raises ApiError 503."""
-        return await self._aside(lambda: passwords.hashed(password))
+        return await self._in_thread(lambda: passwords.hashed(password))
 
     async def is_right(self, password: str, stored: str | None) -> bool:
-        """Is it the password? None, for nobody, takes as long. Raises ApiError 503."""
-        return await self._aside(lambda: passwords.is_right(password, stored))
+        """Is it the password with the hash `stored`? None, for an unknown person, takes as long.
 
-    async def _aside(self, make: Callable[[], T]) -> T:
+        Raises:
+            ApiError: 503.
+        """
+        return await self._in_thread(lambda: passwords.is_right(password, stored))
+
+    async def _in_thread(self, make: Callable[[], T]) -> T:
         if self._waiting >= WAITING:
             raise errors.indisponible("Trop de connexions à la fois")
         self._waiting += 1
@@ -70,6 +74,6 @@ class LoginThrottle:
 
 
 def _refused(limit: int, window: str, wait: float, now: datetime) -> ApiError:
-    again = max(1, ceil(wait))
-    told = quota_headers.quota("debit", limit, limit, now + timedelta(seconds=again))
-    return errors.trop_de_requetes(told, again, window)
+    seconds = max(1, ceil(wait))
+    quota = quota_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
+    return errors.trop_de_requetes(quota, seconds, window)

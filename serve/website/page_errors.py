@@ -1,4 +1,4 @@
-"""Errors that only pages have: by their code (not in serve/contract/error_codes.py), or by what they say."""
+"""The errors that only the website has: a code of its own, or a text for people beside the message."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,10 @@ from serve.contract.errors import ApiError
 
 
 class PageError(ApiError):
-    """An error with a status of its own.
+    """An error of the website, whose code may be absent from serve/contract/error_codes.py.
 
-    `told`: what its page says, French and English, where that is more than the message.
+    Attributes:
+        text: the message of the page in French and English; None where `message` is enough.
     """
 
     def __init__(
@@ -18,26 +19,26 @@ class PageError(ApiError):
         code: str,
         message: str,
         *,
-        told: tuple[str, str] | None = None,
+        text: tuple[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         Exception.__init__(self, f"{status} {code}: {message}")
         self.status = status
         self.code = code
         self.message = message
-        self.told = told
+        self.text = text
         self.headers = dict(headers or {})
         self.extra = {}
 
 
 def formulaire_refuse() -> ApiError:
-    """A form that this site did not make for this browser, or long ago."""
+    """A form that this server did not make for this browser, or made too long ago."""
     message = "Ce formulaire n'est plus valable : rechargez la page, puis envoyez-le de nouveau"
     return PageError(403, "formulaire_refuse", message)
 
 
 def cle_introuvable() -> ApiError:
-    """A key of nobody, or of somebody else: one answer."""
+    """A key that does not exist, or belongs to another organisation: the error is the same."""
     return PageError(404, "cle_introuvable", "Votre organisation n'a pas cette clé : /compte")
 
 
@@ -65,5 +66,5 @@ def comptes_au_centre() -> ApiError:
 
 def _config(error: ApiError, french: str, english: str) -> ApiError:
     return PageError(
-        error.status, error.code, error.message, told=(french, english), headers=error.headers
+        error.status, error.code, error.message, text=(french, english), headers=error.headers
     )

@@ -1,6 +1,6 @@
-"""A request as a page sees it: who visits, in which language, with which form.
+"""The request for a page: the visitor, the language, the form, and the context to answer from.
 
-`serve/http/website_route.py` makes one from HTTP; all pages are functions of a Desk and a Visit.
+`serve/http/website_route.py` makes one from HTTP. Every page is a function of a `PageRequest`.
 """
 
 import re
@@ -17,7 +17,6 @@ from quota.store.interface import Store
 from serve.access.burst_gate import Limiter
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
-from serve.config import BurstLimits
 from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 from serve.website import cookies, page_errors
@@ -29,8 +28,54 @@ _NONCE: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 @dataclass(frozen=True, slots=True)
+class PageContext:
+    """The values that every page needs, one set per process.
+
+    Limits and rights are those of `server`: the pages add none of their own.
+
+    Attributes:
+        started: when this process started, for /statut.
+        facets: the counts of recent searches.
+    """
+
+    server: ServerContext
+    signer: Signer
+    throttle: LoginThrottle
+    started: datetime
+    facets: FacetCounter = field(default_factory=FacetCounter)
+
+    @property
+    def secure(self) -> bool:
+        """Do visitors use https? Then no cookie goes over anything else."""
+        return self.server.config.base_url.startswith("https://")
+
+    @property
+    def store(self) -> Store:
+        """The store that pages count in. Raises StoreUnavailable."""
+        return self.server.holder.store
+
+    @property
+    def accounts(self) -> AccountBook:
+        """The accounts and people of the store.
+
+        Raises:
+            ApiError: 503: an edge has neither (`quota/edge/edge_store.py`).
+            StoreUnavailable
+        """
+        accounts = self.store.accounts
+        if accounts is None:
+            raise page_errors.comptes_au_centre()
+        return accounts
+
+
+def make_page_context(server: ServerContext, signer: Signer, limiter: Limiter) -> PageContext:
+    """The page context of a process."""
+    return PageContext(server, signer, LoginThrottle(limiter, server.config.debit), server.now())
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
-    """Who is logged in: the person, its account, and the token that its cookie holds."""
+    """A person who is logged in, the person's account, and the token that the cookie holds."""
 
     person: Person
     account: Account
@@ -42,14 +87,18 @@ class PageRequest:
     """One request for a page.
 
     Attributes:
-        pairs: the query string, `lang` taken out.
+        segments: the variable parts of the path, decoded.
+        pairs: the query string without `lang`.
         form: the fields of a form that was sent; of two with one name the last.
-        caller: whose rights and meters the page has (decision 044).
-        origin: what this server is called by the visitor: `https://host`.
-        nonce: what the tokens of this browser's forms are bound to while nobody is logged in.
-        keep: what has to be remembered in the cookie `visite`, or None.
+        caller: the rights and meters that apply to the page (decision 044).
+        origin: the address of this server as the visitor calls it: `https://host`.
+        nonce: binds the forms of a visitor who is not logged in to the browser.
+        keep: the new value of the cookie `visite`, or None.
+        html: the client prefers a page to JSON.
+        head: only the headers are wanted.
     """
 
+    context: PageContext
     path: str
     segments: tuple[str, ...]
     pairs: Pairs
@@ -66,8 +115,21 @@ class PageRequest:
     now: datetime
 
     @property
+    def server(self) -> ServerContext:
+        return self.context.server
+
+    @property
+    def store(self) -> Store:
+        return self.context.store
+
+    @property
+    def accounts(self) -> AccountBook:
+        """As `PageContext.accounts`, with its errors."""
+        return self.context.accounts
+
+    @property
     def bound(self) -> str:
-        """What the tokens of its forms are bound to: the session, or else the browser."""
+        """The value that form tokens are bound to: the session, or else the browser."""
         return self.session.token.hex() if self.session else self.nonce
 
     def t(self, fr: str, en: str) -> str:
@@ -76,12 +138,13 @@ class PageRequest:
 
 
 def remembered(kept: Mapping[str, str], *, secure: bool) -> tuple[str | None, str | None]:
-    """The language and the nonce of the cookie `visite`, as far as they are there."""
+    """The language and the nonce in the cookie `visite`; None for each that is absent."""
     lang, _, nonce = kept.get(cookies.name(cookies.VISIT, secure=secure), "").partition(".")
     return lang or None, nonce if _NONCE.fullmatch(nonce) else None
 
 
 def new_nonce() -> str:
+    """A nonce for a new browser: 22 characters."""
     return secrets.token_urlsafe(16)
 
 
@@ -92,54 +155,5 @@ def last(pairs: Pairs, name: str) -> str | None:
 
 
 def without(pairs: Pairs, names: Sequence[str]) -> Pairs:
+    """The pairs whose name is not among `names`."""
     return tuple(pair for pair in pairs if pair[0] not in names)
-
-
-# MERGED serve/website/desk.py
-# What every page is made with: the site, its seals, its guard, its figures.
-#
-# One for a serving process. The limits and rights are those of the site: pages add none of their own.
-
-
-@dataclass(frozen=True, slots=True)
-class PageContext:
-    """`started`: of this process, for /statut."""
-
-    site: ServerContext
-    seals: Signer
-    guard: LoginThrottle
-    started: datetime
-    figures: FacetCounter = field(default_factory=FacetCounter)
-
-    @property
-    def secure(self) -> bool:
-        """Do visitors come over https? Then no cookie goes over anything else."""
-        return self.site.base_url.startswith("https://")
-
-    @property
-    def store(self) -> Store:
-        """The store that the pages count with.
-
-        Raises:
-            StoreUnavailable: it is not open.
-        """
-        return self.site.counters.store
-
-    @property
-    def accounts(self) -> AccountBook:
-        """The accounts and people of the store.
-
-        Raises:
-            ApiError: 503: the store of an edge has none.
-            StoreUnavailable: it is not open.
-        """
-        accounts = self.store.accounts
-        if accounts is None:
-            raise page_errors.comptes_au_centre()
-        return accounts
-
-
-def make_page_context(
-    site: ServerContext, seals: Signer, limiter: Limiter, debit: BurstLimits
-) -> PageContext:
-    return PageContext(site, seals, LoginThrottle(limiter, debit), site.now())

@@ -1,8 +1,7 @@
-"""A page as bytes: a template of `templates/`, and what every page says of its visit.
+"""Rendering: a template of `templates/` becomes the response that shows it.
 
-Everything that is written into a template is escaped (Jinja2's autoescape), and a name that a
-template knows and nobody gave is an error. The text of a page stands in its template, French and
-English side by side: `t('Sociétés', 'Companies')`.
+All values in a template are escaped (Jinja2's autoescape), and an undefined name is an error. The
+text of a page is in its template, French and English side by side: `t('Sociétés', 'Companies')`.
 """
 
 from collections.abc import Mapping
@@ -16,12 +15,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from serve.access.result import Response
 from serve.website import assets, cookies, formatting
 from serve.website.formatting import Formatting
-from serve.website.page_request import PageContext, PageRequest
+from serve.website.page_request import PageRequest
 
 HTML: Final = "text/html; charset=utf-8"
 
-# A page may use what this server sends, and nothing that stands in the page itself: no script or
-# style of an attribute or an element runs, whatever a name of the data holds.
+# A page may load what this server sends, and nothing inline: no script or style in an attribute or an
+# element runs, whatever a name in the data contains.
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -29,82 +28,80 @@ POLICY: Final = (
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
-# What a form sends back to show that this page made it for this browser.
+# The field in which a form proves that a page made it for this browser.
 TOKEN: Final = "jeton"
 _PURPOSE: Final = "form"
 
 
 def page(
-    desk: PageContext,
-    visit: PageRequest,
-    name: str,
+    request: PageRequest,
+    template: str,
     *,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     outcome: str = "",
     **values: Any,
 ) -> Response:
-    """The answer that shows the template of that name; `outcome` as in `Answer`."""
-    text = _environment().get_template(name).render(
-        visit=visit,
-        t=visit.t,
-        shown=_shown(visit.lang),
-        token=token(desk, visit),
-        other_language=_other_language(visit),
+    """The response that shows a template, filled with `values`; `outcome` as in `Response`."""
+    text = _environment().get_template(template).render(
+        request=request,
+        t=request.t,
+        shown=_formatting(request.lang),
+        token=token(request),
+        other_language=_other_language(request),
         asset=assets.names(),
         **values,
     )  # fmt: skip
-    return Response(status, text.encode(), _headers(desk, visit) | dict(headers or {}), outcome)
+    return Response(status, text.encode(), _headers(request) | dict(headers or {}), outcome)
 
 
 def prepare() -> None:
-    """Compile every template: a tenth of a second, which no visitor should wait for."""
+    """Compile every template, which takes a tenth of a second that no visitor should wait for."""
     for name in _environment().list_templates():
         _environment().get_template(name)
 
 
-def see_other(
-    desk: PageContext, visit: PageRequest, path: str, cookie: str | None = None
-) -> Response:
-    """Go there, whatever the method was (RFC 9110 §15.4.4)."""
+def see_other(path: str, cookie: str | None = None) -> Response:
+    """A redirect to `path`, whatever the method was (RFC 9110 §15.4.4)."""
     set_cookie = {"Set-Cookie": cookie} if cookie else {}
     return Response(303, b"", {"Location": path, "Cache-Control": "no-store", **set_cookie})
 
 
-def token(desk: PageContext, visit: PageRequest) -> str:
-    return desk.seals.of(_PURPOSE, visit.bound)
+def token(request: PageRequest) -> str:
+    """The token for the forms of this page."""
+    return request.context.signer.signature(_PURPOSE, request.bound)
 
 
-def is_ours(desk: PageContext, visit: PageRequest) -> bool:
-    """Did a page of this site make the form that was sent, for this browser?"""
-    return desk.seals.is_of(visit.form.get(TOKEN, ""), _PURPOSE, visit.bound)
+def is_token_valid(request: PageRequest) -> bool:
+    """Did a page of this server make the form that was sent, for this browser?"""
+    sent = request.form.get(TOKEN, "")
+    return request.context.signer.is_valid(sent, _PURPOSE, request.bound)
 
 
-def _headers(desk: PageContext, visit: PageRequest) -> dict[str, str]:
-    # What one visitor sees no other may; what an account sees no disk keeps.
-    kept = "no-store" if visit.session else "private, no-cache"
+def _headers(request: PageRequest) -> dict[str, str]:
+    # A page depends on its visitor, so no shared cache keeps it; a page with an account no cache at all.
     headers = {
         "Content-Type": HTML,
         "Content-Security-Policy": POLICY,
-        "Content-Language": visit.lang,
-        "Cache-Control": kept,
+        "Content-Language": request.lang,
+        "Cache-Control": "no-store" if request.session else "private, no-cache",
         "Vary": "Accept-Language, Cookie",
     }
-    if visit.keep is not None:
+    if request.keep is not None:
         headers["Set-Cookie"] = cookies.written(
-            cookies.VISIT, visit.keep, cookies.VISIT_SECONDS, secure=desk.secure
+            cookies.VISIT, request.keep, cookies.VISIT_SECONDS, secure=request.context.secure
         )
     return headers
 
 
-def _other_language(visit: PageRequest) -> str:
-    """The same page in the other language."""
-    other = visit.t("en", "fr")
-    return f"?{urlencode([*visit.pairs, ('lang', other)])}"
+def _other_language(request: PageRequest) -> str:
+    """The address of the same page in the other language."""
+    other = request.t("en", "fr")
+    return f"?{urlencode([*request.pairs, ('lang', other)])}"
 
 
 @cache
-def _shown(lang: str) -> Formatting:
+def _formatting(lang: str) -> Formatting:
     return Formatting(lang)
 
 

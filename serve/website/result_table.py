@@ -1,4 +1,4 @@
-"""The table of results: its columns, and the address that a click on a head leads to."""
+"""The table of results: its columns, and the link of each column head."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,12 @@ from serve.website.search_form import SearchForm
 
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """A column; `orders` are those of its head, the one that a first click gives first."""
+    """A column.
+
+    Attributes:
+        orders: the orders that its head leads to, that of the first click first.
+        look: CSS classes.
+    """
 
     name: str
     fr: str
@@ -21,7 +26,7 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """`sorted` is a value of aria-sort, or "" """
+    """The head of a column; `sorted` is a value of aria-sort, or ""."""
 
     name: str
     label: str
@@ -51,21 +56,22 @@ ORDER_NAMES: Final = {
 }
 
 
-def heads(visit: PageRequest, asked: SearchForm) -> Sequence[Head]:
+def heads(request: PageRequest, form: SearchForm) -> Sequence[Head]:
+    """The heads of the table for this search."""
     return [
         Head(
             column.name,
-            visit.t(column.fr, column.en),
+            request.t(column.fr, column.en),
             column.look,
-            asked.href(tri=_next(column, asked.tri)) if column.orders else None,
-            _sorted(column, asked.tri),
+            form.href(tri=_next(column, form.tri)) if column.orders else None,
+            _sorted(column, form.tri),
         )
         for column in COLUMNS
     ]
 
 
 def _next(column: ResultColumn, tri: str) -> str:
-    """The order after a click: the other one, where the column has two."""
+    """The order after a click: the other one if the column has two and one of them applies."""
     if tri not in column.orders:
         return column.orders[0]
     return column.orders[(column.orders.index(tri) + 1) % len(column.orders)]

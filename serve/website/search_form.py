@@ -1,8 +1,8 @@
-"""The search of the explorer, as its form shows it and as addresses hold it.
+"""The search of the explorer, as its form shows it and as addresses contain it.
 
-What a visitor wrote stays as it was written, right or wrong: the search itself is read by the same
-code as the API's (serve/request/params.py). Here it only becomes links: the same search with one thing
-changed, whatever the number of times and the spelling in which it came.
+The text that a visitor entered is kept as it is, valid or not: serve/request/params.py parses the
+search, as for the API. This module only makes links: the same search with one parameter changed, in one
+spelling, however often and however spelt the parameter came.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,16 +15,16 @@ from serve.request.place_names import PlaceNames
 from shards.generations.reference import Reference
 from shards.query import ORDERS
 
-# Those of which a search may have several values, and what stands between them in an address.
+# The parameters with several values, and the separator of the values in an address.
 LISTS: Final = {"pays": ",", "secteur": "|", "sous_secteur": "|"}
 _SCALARS: Final = tuple(name for name in SEARCH if name not in LISTS and name != "limit")
-# An address without any parameter is the front page, where nothing is searched.
+# An address without parameters is the front page, which searches nothing.
 _EVERYTHING: Final = {"tri": ORDERS[0]}
 
 
 @dataclass(frozen=True, slots=True)
 class SearchForm:
-    """A search: country codes, slugs of sectors, labels of sub-sectors, texts of the rest."""
+    """A search: country codes, slugs of sectors, labels of sub-sectors, the text of all other values."""
 
     pays: tuple[str, ...]
     secteurs: tuple[str, ...]
@@ -41,7 +41,7 @@ class SearchForm:
     def pairs(self, **changes: str) -> list[tuple[str, str]]:
         """The parameters that are not empty, in the order of §4.4.
 
-        A change starts again at the first row, unless it is of the row.
+        A change starts again at the first row, unless it changes `offset` itself.
         """
         texts = {
             "pays": ",".join(self.pays),
@@ -56,18 +56,18 @@ class SearchForm:
         return [(name, texts[name]) for name in SEARCH if texts.get(name)]
 
     def href(self, path: str = "/", **changes: str) -> str:
-        """The address of this search with some parameters changed; "" takes one out."""
+        """The address of this search with some parameters changed; "" removes one."""
         return f"{path}?{query_string(self.pairs(**changes) or list(_EVERYTHING.items()))}"
 
     def without(self, name: str, value: str) -> str:
         """The address of this search without one of its values."""
         kept = {"pays": self.pays, "secteur": self.secteurs, "sous_secteur": self.sous_secteurs}
-        left = LISTS[name].join(one for one in kept[name] if one != value)
-        return self.href(**{name: left})
+        rest = LISTS[name].join(one for one in kept[name] if one != value)
+        return self.href(**{name: rest})
 
 
 def read(pairs: Pairs, names: PlaceNames, reference: Reference) -> SearchForm:
-    """The search of a query string; values of lists that nobody knows are left to the error."""
+    """The search of a query string; unknown countries and sectors are dropped, as the error names them."""
     values: dict[str, list[str]] = {}
     for name, value in pairs:
         values.setdefault(name, []).append(value.strip())
@@ -82,7 +82,7 @@ def read(pairs: Pairs, names: PlaceNames, reference: Reference) -> SearchForm:
 
 
 def query_string(pairs: Sequence[tuple[str, str]]) -> str:
-    """Parameters as an address: readable, since commas and bars may stand there (RFC 3986 §3.4)."""
+    """Parameters as a query string, with readable commas (RFC 3986 §3.4)."""
     return urlencode(pairs, quote_via=quote, safe=",")
 
 

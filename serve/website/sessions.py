@@ -1,8 +1,8 @@
-"""Who is logged in (contract A12): a signed cookie, and a row of the store that can end it.
+"""Sessions (contract A12): a signed cookie, and a row of the store that can end the session.
 
-The cookie is `<person>.<token>.<seal>`. A seal that is not ours is refused before the store is
-asked; a session that was closed, or whose person has another password since, is in no row. So a
-log-out counts at the next request, in every process.
+The cookie is `<person>.<token>.<signature>`. A forged signature is refused before the store is asked. A
+session that was closed, or whose person has changed the password since, has no row. So a log-out takes
+effect at the next request, in every process.
 """
 
 import re
@@ -20,33 +20,36 @@ _PURPOSE: Final = "session"
 _BYTES: Final = 32
 
 
-async def current(desk: PageContext, cookie: str | None, now: datetime) -> Session | None:
-    """The session of a request, or None for whatever is none.
+async def current(context: PageContext, cookie: str | None, now: datetime) -> Session | None:
+    """The session of a cookie, or None if the cookie is not that of an open session.
 
     Raises:
         StoreUnavailable
     """
     shape = _SHAPE.fullmatch(cookie or "")
-    if shape is None or not desk.seals.is_of(shape[3], _PURPOSE, f"{shape[1]}.{shape[2]}"):
+    if shape is None:
+        return None
+    if not context.signer.is_valid(shape[3], _PURPOSE, f"{shape[1]}.{shape[2]}"):
         return None
     token = bytes.fromhex(shape[2])
-    person = await desk.accounts.in_session(shape[1], token, now)
+    person = await context.accounts.in_session(shape[1], token, now)
     if person is None:
         return None
-    return Session(person, await desk.accounts.get(person.account), token)
+    return Session(person, await context.accounts.get(person.account), token)
 
 
-async def opened(desk: PageContext, person: Person, now: datetime) -> tuple[Session, str]:
-    """A new session, and the header that gives it to the browser."""
+async def opened(context: PageContext, person: Person, now: datetime) -> tuple[Session, str]:
+    """A new session, and the Set-Cookie header that gives it to the browser."""
     token = secrets.token_bytes(_BYTES)
-    await desk.accounts.open_session(person.id, token, now, now + LASTS)
+    await context.accounts.open_session(person.id, token, now, now + LASTS)
     text = f"{person.id}.{token.hex()}"
-    value = f"{text}.{desk.seals.of(_PURPOSE, text)}"
-    cookie = cookies.written(cookies.SESSION, value, int(LASTS.total_seconds()), secure=desk.secure)
-    return Session(person, await desk.accounts.get(person.account), token), cookie
+    value = f"{text}.{context.signer.signature(_PURPOSE, text)}"
+    seconds = int(LASTS.total_seconds())
+    cookie = cookies.written(cookies.SESSION, value, seconds, secure=context.secure)
+    return Session(person, await context.accounts.get(person.account), token), cookie
 
 
-async def closed(desk: PageContext, session: Session) -> str:
-    """End it; the header that takes it from the browser."""
-    await desk.accounts.close_session(session.person.id, session.token)
-    return cookies.written(cookies.SESSION, "", 0, secure=desk.secure)
+async def closed(context: PageContext, session: Session) -> str:
+    """End a session; return the Set-Cookie header that removes it from the browser."""
+    await context.accounts.close_session(session.person.id, session.token)
+    return cookies.written(cookies.SESSION, "", 0, secure=context.secure)

@@ -1,7 +1,7 @@
-"""The secret of a STATE folder, and what is signed with it: sessions, and the tokens of forms.
+"""The secret of a STATE folder, and the signatures made with it: of sessions and of form tokens.
 
-It is made at the first start, shared by all processes of the host (0600), and never leaves it. Who
-deletes the file ends every session and every open form, nothing else.
+The secret is made at the first start, shared by all processes of the host (mode 0600), and never
+leaves it. Deleting the file ends every session and invalidates every open form, nothing else.
 """
 
 import hashlib
@@ -17,26 +17,26 @@ _BYTES: Final = 32
 
 
 class Signer:
-    """HMAC-SHA256 (RFC 2104) under one secret; a purpose keeps one kind of text from another."""
+    """HMAC-SHA256 (RFC 2104) under one secret; the purpose separates one kind of text from another."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
-    def of(self, purpose: str, text: str) -> str:
-        """The seal of a text: 43 characters that may stand in a cookie or a form."""
-        signed = hmac.digest(self._secret, f"{purpose}\0{text}".encode(), hashlib.sha256)
-        return urlsafe_b64encode(signed).rstrip(b"=").decode()
+    def signature(self, purpose: str, text: str) -> str:
+        """The signature of a text: 43 characters that are allowed in a cookie or a form."""
+        digest = hmac.digest(self._secret, f"{purpose}\0{text}".encode(), hashlib.sha256)
+        return urlsafe_b64encode(digest).rstrip(b"=").decode()
 
-    def is_of(self, seal: str, purpose: str, text: str) -> bool:
-        """Is it the seal of this text? Compared in constant time."""
-        return hmac.compare_digest(seal.encode(), self.of(purpose, text).encode())
+    def is_valid(self, signature: str, purpose: str, text: str) -> bool:
+        """Is it the signature of this text? Compared in constant time."""
+        return hmac.compare_digest(signature.encode(), self.signature(purpose, text).encode())
 
 
 def load(state: Path) -> Signer:
-    """The seals of a STATE folder; the secret is made if there is none.
+    """The signer of a STATE folder; the secret is made if there is none.
 
     Raises:
-        OSError: it can be neither read nor made.
+        OSError: the secret can be neither read nor made.
     """
     path = state / FILE
     if not path.exists():
@@ -48,7 +48,7 @@ def load(state: Path) -> Signer:
 
 
 def _make(path: Path) -> None:
-    """Make it whole under another name; of several processes at once, the first one's stays."""
+    """Write a whole secret under another name, then link it; of several processes the first wins."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.partial")
     unfinished.touch(0o600)

@@ -1,5 +1,6 @@
-"""Write one shard: a country's rows, in layout order, become one LMDB file.
+"""Writing a shard: from the columns and records of one country to one immutable LMDB file.
 
-Read `writer` first: it fills every table of the file. `order_index`, `name_index` and
-`phrase_index` compute the indexes from plain columns; `lmdb_writer` stores tables in bulk.
+Read `writer` first: it names the steps in their order. `order_index` computes orders, ranks and top lists,
+`name_index` and `phrase_index` the indexes of names and identifiers; these three are pure functions from arrays to
+table entries. `lmdb_writer` appends the entries to a file that gets its name when it is complete.
 """

@@ -1,8 +1,7 @@
-"""An LMDB file that is being filled, table by table, keys in ascending order.
+"""The LMDB file of a new shard: entries are appended table by table, keys ascending.
 
-It appears under its name when it is whole and on disk. LMDB keeps the pages of a transaction in
-memory until it is committed, so one is committed every few megabytes: nobody reads the file before
-it has its name, so nothing half-written is ever seen.
+The file gets its name when it is complete and synced. LMDB keeps the pages of a transaction in memory until the commit,
+so there is a commit every few megabytes; no reader can see these partial states, because the file has no name yet.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ import lmdb
 from shards import format
 from shards.errors import OutOfOrderError
 
-# Address space, not disk: a sparse file grows to what is written. The largest country needs 4 GiB.
+# Address space, not disk space: the file grows with its content. The largest country needs 4 GiB.
 _MAP_BYTES: Final = 1 << 36
 _COMMIT_BYTES: Final = 32 << 20
 
@@ -23,7 +22,7 @@ Value = bytes | memoryview
 
 
 class LmdbWriter:
-    """The tables of a shard. `append` adds an entry after all that its table holds."""
+    """The tables of a shard, to which entries are appended."""
 
     def __init__(self, env: lmdb.Environment) -> None:
         self._env = env
@@ -34,10 +33,10 @@ class LmdbWriter:
         self._pending = 0
 
     def append(self, table: bytes, key: bytes, value: Value) -> None:
-        """Add an entry.
+        """Add an entry at the end of a table.
 
         Raises:
-            OutOfOrderError: `key` does not come after the last one of the table.
+            OutOfOrderError: `key` does not sort after the last key of the table.
         """
         if not self._txn.put(key, value, db=self._tables[table], append=True):
             raise OutOfOrderError(
@@ -49,16 +48,18 @@ class LmdbWriter:
             self._txn = self._env.begin(write=True)
 
     def commit(self) -> None:
+        """Commit what was appended; for a further `append`, begin another transaction."""
         self._txn.commit()
         self._pending = 0
 
     def abort(self) -> None:
+        """Drop what was appended since the last commit."""
         self._txn.abort()
 
 
 @contextmanager
 def open_writer(path: Path) -> Iterator[LmdbWriter]:
-    """Tables to fill; they become the file `path` at the end of the block, unless it raises."""
+    """Open a writer; at the end of the block its tables become the file `path`, unless the block raises."""
     partial = path.with_name(path.name + ".partial")
     partial.unlink(missing_ok=True)
     try:

@@ -1,9 +1,9 @@
-"""Builds the index of names and identifiers of a shard (FORMAT.md §8); `name_lookup.py` searches it.
+"""The indexes of names and identifiers, computed from their texts (FORMAT.md §8).
 
-Names repeat few words. So each distinct piece of a name between blanks is folded once, words are
-numbered in their order, and everything else is arithmetic on numbers: a name is the numbers of its
-words, names sort as these numbers do (a blank sorts before every letter), and postings, suffixes
-and the sets that are united beforehand are arrays.
+Names repeat few words. Each distinct piece of a name between blanks is folded once, and the words are numbered in
+sorted order. Everything else is arithmetic on numbers: a name is the numbers of its words, names sort like these
+numbers (a blank sorts before every letter), and postings, suffixes and stored unions are arrays.
+`search/name_lookup.py` is the reader of this index.
 """
 
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from shards.codec import sorting, strings
 from shards.codec.arrays import Rows, distinct, ranges
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing, mask_of
-from shards.codec.sorting import Keys, Sorted
+from shards.codec.sorting import Keys, SortedRows
 from shards.codec.strings import END, Interval, Texts
 from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, counted_size, heavy_size
 
 Numbers = NDArray[np.uint32]
 
-# Names that are Python objects at a time.
+# Names that are split in one batch, to bound the number of Python objects.
 _BATCH: Final = 1 << 15
 _END_OF_NAME: Final = "\0"
 _UPPER: Final = np.frombuffer(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.uint8)
@@ -34,7 +34,9 @@ _UPPER: Final = np.frombuffer(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.
 class FoldedNames:
     """The folded names of rows 0, 1, …: the words of row i are tokens[starts[i] : starts[i + 1]].
 
-    `words` are all distinct words, sorted; a token is the number of one.
+    Attributes:
+        words: all distinct words, sorted.
+        tokens: numbers of words.
     """
 
     words: Texts
@@ -54,7 +56,7 @@ class Postings:
 
 
 class _Pieces(dict[str, int]):
-    """Numbers the pieces of names as they are met."""
+    """The numbers of the pieces of names, in the order of their first occurrence."""
 
     def __missing__(self, piece: str) -> int:
         number = self[piece] = len(self)
@@ -62,17 +64,17 @@ class _Pieces(dict[str, int]):
 
 
 def fold_names(noms: Texts) -> FoldedNames:
-    """The folded words of `noms`, a name a row.
+    """The folded words of `noms`, one name per row.
 
-    Folding works on characters and takes blanks for ends of words, so it may be done piece by
-    piece: `fold(a + " " + b)` is `fold(a)`, a blank, `fold(b)`.
+    Folding works on characters and splits words at blanks, so it can be done piece by piece: `fold(a + " " + b)` is
+    `fold(a)`, a blank, `fold(b)`.
     """
     pieces = _Pieces()
     assert pieces[_END_OF_NAME] == 0
-    met = [_numbered(batch, pieces) for batch in _batches(noms)]
-    numbers = np.concatenate(met) if met else np.empty(0, dtype=np.uint32)
+    batches = [_piece_numbers(batch, pieces) for batch in _batches(noms)]
+    numbers = np.concatenate(batches) if batches else np.empty(0, dtype=np.uint32)
     folded = [fold(piece).split() for piece in pieces]
-    words = sorted({word for part in folded for word in part})  # code points sort as UTF-8 does
+    words = sorted({word for part in folded for word in part})  # code points sort like UTF-8 bytes
     place = {word: index for index, word in enumerate(words)}
     flat = np.array([place[word] for part in folded for word in part], dtype=np.uint32)
     counts = np.array([len(part) for part in folded], dtype=np.int64)
@@ -89,13 +91,13 @@ def _batches(noms: Texts) -> Iterator[str]:
         yield bytes(noms.data[int(starts[first]) : int(starts[end])]).decode()
 
 
-def _numbered(batch: str, pieces: _Pieces) -> Numbers:
+def _piece_numbers(batch: str, pieces: _Pieces) -> Numbers:
     parts = batch.replace("\n", f" {_END_OF_NAME} ").split()
     return np.fromiter(map(pieces.__getitem__, parts), dtype=np.uint32, count=len(parts))
 
 
-def by_name(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
-    """Rows by folded name, then raw name, ties in the order of `by_id` (contract B29)."""
+def sort_names(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
+    """The rows by folded name, then raw name, ties in the order of `by_id` (contract B29)."""
     starts = names.starts[:-1].astype(np.int64)
     lengths = np.diff(names.starts.astype(np.int64))
     tokens = np.concatenate((names.tokens.astype(np.uint64) + np.uint64(1), [0, 0]))
@@ -107,14 +109,14 @@ def by_name(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
         second = np.where(left > 1, tokens[place + 1], 0).astype(np.uint64)
         return first << np.uint64(32) | second, left > 2
 
-    folded = sorting.refine(sorting.tied(by_id), level)
-    return sorting.by_bytes(noms, folded).rows
+    folded = sorting.refine(sorting.one_group(by_id), level)
+    return sorting.sort_texts(noms, folded).rows
 
 
 # -- words -------------------------------------------------------------------------
 
 
-def postings(names: FoldedNames) -> Postings:
+def make_postings(names: FoldedNames) -> Postings:
     """The rows of each word, each row once."""
     rows = np.repeat(np.arange(len(names.starts) - 1, dtype=np.uint64), np.diff(names.starts))
     pairs = distinct(names.tokens.astype(np.uint64) << np.uint64(32) | rows)
@@ -124,51 +126,52 @@ def postings(names: FoldedNames) -> Postings:
 
 
 def suffixes(words: Texts) -> Numbers:
-    """The places where a character of a word begins, by the SUFFIX_BYTES bytes from there on."""
-    data = sorting.padded(words.data, SUFFIX_BYTES)
+    """The places where a character of a word begins, sorted by the SUFFIX_BYTES bytes from there on."""
+    data = sorting.pad(words.data, SUFFIX_BYTES)
     text = data[: len(words.data)]
-    # A suffix starts at a letter: not at an END, not inside a character.
+    # A suffix does not start at an END, nor at a continuation byte of UTF-8.
     starts = np.flatnonzero((text != END[0]) & (text & 0xC0 != 0x80)).astype(np.uint32)
 
     def level(places: Rows, depth: int) -> tuple[Keys, NDArray[np.bool_]]:
         end = (depth + 1) * sorting.CHUNK
-        keys = sorting.heads(data, places.astype(np.int64) + end - sorting.CHUNK)
+        keys = sorting.prefix_keys(data, places.astype(np.int64) + end - sorting.CHUNK)
         return keys, np.full(len(places), end < SUFFIX_BYTES)
 
-    return sorting.refine(sorting.tied(starts), level).rows
+    return sorting.refine(sorting.one_group(starts), level).rows
 
 
-def sampled(data: memoryview | bytes, places: NDArray[np.generic]) -> Keys:
-    """The first 8 bytes of every SAMPLED-th place, as a number."""
-    return sorting.heads(sorting.padded(data), places[::SAMPLED].astype(np.int64))
+def sample_keys(data: memoryview | bytes, places: NDArray[np.generic]) -> Keys:
+    """The first 8 bytes from every SAMPLED-th place, as a number."""
+    return sorting.prefix_keys(sorting.pad(data), places[::SAMPLED].astype(np.int64))
 
 
-def owners(words: Texts) -> Numbers:
-    """Of every OWNED-th byte of the words, the number of the word that it belongs to."""
+def word_owners(words: Texts) -> Numbers:
+    """The number of the word that every OWNED-th byte of the words belongs to."""
     places = np.arange(0, len(words.data), OWNED, dtype=np.uint32)
     return (np.searchsorted(words.starts, places, side="right") - 1).astype(np.uint32)
 
 
-def heavy(
-    words: Texts, suffixes: Numbers, held: Postings, packing: Packing
+def heavy_sets(
+    words: Texts, suffixes: Numbers, postings: Postings, packing: Packing
 ) -> Iterator[tuple[Interval, bytes]]:
-    """Each interval of suffixes whose words have too many rows to be united during a search.
+    """The intervals of suffixes whose words have too many rows to be united during a search, with their sets.
 
-    These are the heavy nodes of the suffix tree of the words, met from the root down: a part of a
-    node that is light has only light parts. Of those between `counted_size` and `heavy_size` there
-    is the number of rows and the first of them.
+    These are the heavy nodes of the suffix tree of the words, visited from the root down: a light node has only light
+    children. Nodes of at most `heavy_size` rows get the size and the heads of their set, heavier ones the set.
     """
     owners = (np.searchsorted(words.starts, suffixes, side="right") - 1).astype(np.uint32)
-    counts = np.diff(held.starts.astype(np.int64))
+    counts = np.diff(postings.starts.astype(np.int64))
     weight = np.concatenate(([0], np.cumsum(counts[owners])))
-    data = sorting.padded(words.data, SUFFIX_BYTES + 1)
+    data = sorting.pad(words.data, SUFFIX_BYTES + 1)
     rows = packing.rows
-    met: set[Interval] = set()  # a node with one heavy part is that part, one letter further
+    seen: set[Interval] = (
+        set()
+    )  # a node whose suffixes all go on alike is the same interval as its child
     for part, _ in _nodes(data, suffixes, weight, counted_size(rows)):
-        if part in met:
+        if part in seen:
             continue
-        met.add(part)
-        listed = _listed(held, owners[part.first : part.end])
+        seen.add(part)
+        listed = _word_rows(postings, owners[part.first : part.end])
         if len(listed) > heavy_size(rows):
             yield part, packing.of_mask(mask_of(listed, rows))
         else:
@@ -178,9 +181,9 @@ def heavy(
 def _nodes(
     data: NDArray[np.uint8], places: Numbers, weight: NDArray[np.int64], least: int
 ) -> Iterator[tuple[Interval, int]]:
-    """Intervals of the sorted `places` that share some whole characters and weigh over `least`.
+    """Intervals of the sorted `places` that share whole characters and weigh more than `least`.
 
-    With the number of bytes that they share, which is at most SUFFIX_BYTES.
+    The second value is the number of bytes that the places of an interval share, at most SUFFIX_BYTES.
     """
     pending = [(Interval(0, len(places)), 0)]
     while pending:
@@ -188,7 +191,7 @@ def _nodes(
         for part in _split(data, places, interval, depth):
             if weight[part.end] - weight[part.first] <= least:
                 continue
-            # The byte after the shared ones begins a character, so they end between two.
+            # The shared bytes are whole characters if the byte after them begins a character.
             if int(data[int(places[part.first]) + depth + 1]) & 0xC0 != 0x80:
                 yield part, depth + 1
             if depth + 1 < SUFFIX_BYTES:
@@ -198,7 +201,7 @@ def _nodes(
 def _split(
     data: NDArray[np.uint8], places: Numbers, interval: Interval, depth: int
 ) -> Iterator[Interval]:
-    """The parts of `interval` by the byte at `depth`, without the texts that end there."""
+    """The parts of `interval` with equal bytes at `depth`, without the texts that end there."""
     letters = data[places[interval.first : interval.end].astype(np.int64) + depth]
     bounds = [0, *(np.flatnonzero(np.diff(letters)) + 1).tolist(), len(letters)]
     for first, end in pairwise(bounds):
@@ -206,14 +209,14 @@ def _split(
             yield Interval(interval.first + first, interval.first + end)
 
 
-def _listed(held: Postings, owners: Numbers) -> Rows:
-    """The rows of these words, one after the other."""
-    first = held.starts[owners].astype(np.int64)
-    return held.rows[ranges(first, held.starts[owners + 1] - first)]
+def _word_rows(postings: Postings, owners: Numbers) -> Rows:
+    """The rows of these words, word after word."""
+    first = postings.starts[owners].astype(np.int64)
+    return postings.rows[ranges(first, postings.starts[owners + 1] - first)]
 
 
-def junctions(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
-    """The rows of each pair of characters on either side of a blank, pairs ascending."""
+def junction_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
+    """The pairs of characters on either side of a blank, ascending, with the sets of their rows."""
     words = bytes(names.words.data).decode().split("\n")[:-1]
     last = np.array([ord(word[-1]) for word in words], dtype=np.uint64)
     first = np.array([ord(word[0]) for word in words], dtype=np.uint64)
@@ -233,7 +236,10 @@ def junctions(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, byt
 
 
 def fold_ids(ids: Texts) -> Texts:
-    """The folded identifiers, by row. Most are their own folding, and only the others are read."""
+    """The folded identifiers, by row.
+
+    Most identifiers are folded already, so only those with other characters than 0-9 and A-Z become Python objects.
+    """
     data = np.frombuffer(ids.data, dtype=np.uint8)
     plain = np.zeros(256, dtype=bool)
     plain[_UPPER] = plain[END[0]] = True
@@ -247,19 +253,19 @@ def fold_ids(ids: Texts) -> Texts:
     )
 
 
-def by_identifier(ids: Texts) -> Sorted:
-    """Rows by the bytes of their identifiers; a group of several rows shares one."""
-    return sorting.by_bytes(ids)
+def sort_identifiers(ids: Texts) -> SortedRows:
+    """The rows by the bytes of their identifiers; rows with the same identifier are a group."""
+    return sorting.sort_texts(ids)
 
 
-def width(given: Texts) -> int:
-    """The bytes from text to text where all, at least one, are of the same length; else 0."""
+def common_width(given: Texts) -> int:
+    """The distance from text to text in bytes, if there are texts and all have the same length; otherwise 0."""
     lengths = np.diff(given.starts)
     same = len(lengths) and int(lengths.min()) == int(lengths.max())
     return int(lengths[0]) if same else 0
 
 
-def gathered(given: Texts, places: Rows) -> Texts:
+def take_texts(given: Texts, places: Rows) -> Texts:
     """The texts at `places`, in that order."""
     starts = given.starts.astype(np.int64)
     lengths = np.diff(starts)[places]
@@ -268,9 +274,14 @@ def gathered(given: Texts, places: Rows) -> Texts:
     return Texts(data.tobytes(), ends.astype(np.uint32))
 
 
-def prefixes(folded: Texts, by_folded: Rows, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
-    """The prefixes of `folded`, sorted identifiers, that too many rows have; prefixes ascending."""
-    data = sorting.padded(folded.data, SUFFIX_BYTES + 1)
+def prefix_sets(folded: Texts, by_folded: Rows, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
+    """The prefixes of more than `heavy_size` identifiers, ascending, with the sets of their rows.
+
+    Args:
+        folded: the folded identifiers, sorted.
+        by_folded: the row of each of them.
+    """
+    data = sorting.pad(folded.data, SUFFIX_BYTES + 1)
     places = folded.starts[:-1]
     weight = np.arange(len(places) + 1)
     found = [

@@ -1,7 +1,7 @@
-"""What a shard computes from its columns: steps, facts, orders, ranks, and lists of all of them.
+"""Facts, orders, ranks, runs of keys and top lists, computed from the columns of a country (FORMAT.md §7).
 
-Pure functions from arrays to entries of tables; shards/build/writer.py puts them into the file. Entries
-of a table come in ascending order of their keys.
+Pure functions from arrays to table entries; `writer` appends them to the file. The entries of a table are in ascending
+order of their keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,12 +17,12 @@ from shards.codec.cells import Cell
 from shards.codec.sort_keys import Keys
 from shards.query import ORDERS
 
-# A list is cut out of a longer one by partition where that saves sorting most of it.
+# A list of more than so many times TOP_ROWS ranks is partitioned before it is sorted.
 _CUT: Final = 4
 
 
 class IndexEntry(NamedTuple):
-    """A value of a table, under its key."""
+    """An entry of a table."""
 
     table: bytes
     key: bytes
@@ -30,9 +30,10 @@ class IndexEntry(NamedTuple):
 
 
 class FactColumns(NamedTuple):
-    """What conditions test: a code of the headcount and a bit for a website, a row each.
+    """The column `facts`: a code of the headcount and a bit for the website, one value per row.
 
-    `headcounts` are the distinct ones, ascending; code 0 is null, code i + 1 is headcounts[i].
+    Attributes:
+        headcounts: the distinct headcounts, ascending; code 0 is null, code i + 1 is headcounts[i].
     """
 
     values: NDArray[Any]
@@ -40,7 +41,7 @@ class FactColumns(NamedTuple):
 
 
 def facts(effectif: NDArray[np.int32], site_web: NDArray[np.bool_]) -> FactColumns:
-    """The facts of rows with these headcounts (format.EFFECTIF_NULL is null) and websites."""
+    """The facts of rows with these headcounts (null: format.EFFECTIF_NULL) and websites."""
     known = effectif != format.EFFECTIF_NULL
     ordered = np.sort(effectif[known])
     distinct = ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)]]
@@ -51,9 +52,9 @@ def facts(effectif: NDArray[np.int32], site_web: NDArray[np.bool_]) -> FactColum
 
 
 def columns(found: FactColumns, layout: Sequence[Cell]) -> Iterator[IndexEntry]:
-    """Tables that are read by row."""
+    """The table `column`: cell and facts by row."""
     cell = np.repeat(np.arange(len(layout)), [cell.stop - cell.start for cell in layout])
-    yield IndexEntry(format.COLUMN, format.CELL, packed(cell, format.CELL_TYPE))
+    yield IndexEntry(format.COLUMN, format.CELL, array_bytes(cell, format.CELL_TYPE))
     yield IndexEntry(format.COLUMN, format.FACTS, found.values.tobytes())
 
 
@@ -62,29 +63,31 @@ def permutations(keys: Mapping[str, Keys], by_name: Rows, by_id: Rows) -> dict[s
     found: dict[str, Rows] = {"nom": by_name}
     for tri, (stored, sign) in sort_keys.KEY_OF.items():
         key = keys[stored]
-        found[tri] = sort_keys.by_number(key if sign > 0 else -key, by_id)
+        found[tri] = sort_keys.sort_by_key(key if sign > 0 else -key, by_id)
     return found
 
 
 def orders_and_ranks(
     keys: Mapping[str, Keys], found: Mapping[str, Rows], ranks: Mapping[str, Rows]
 ) -> Iterator[IndexEntry]:
-    """Each order as far as anybody looks, its inverse, and the steps of its key.
+    """The tables `order`, `rank`, `key` and `step`.
 
-    `ca_asc` is `ca_desc` backwards but for its ties: it has no rank and no steps of its own.
+    `ca_asc` is `ca_desc` backwards except for its ties: it has an order, but no ranks and no keys of its own.
     """
     for tri in sorted(ORDERS):
-        yield IndexEntry(format.ORDER, tri.encode(), packed(kept(tri, keys, found[tri]), format.U4))
+        yield IndexEntry(
+            format.ORDER, tri.encode(), array_bytes(stored_order(tri, keys, found[tri]), format.U4)
+        )
         if tri in sort_keys.RANKED:
-            yield IndexEntry(format.RANK, tri.encode(), packed(ranks[tri], format.U4))
+            yield IndexEntry(format.RANK, tri.encode(), array_bytes(ranks[tri], format.U4))
     for tri in sorted(keys):
-        held = sort_keys.of_order(keys[tri][found[tri][: _known(keys[tri])]])
-        yield IndexEntry(format.KEY, tri.encode(), packed(held.keys, format.KEYS[tri]))
-        yield IndexEntry(format.STEP, tri.encode(), packed(held.places, format.U4))
+        runs = sort_keys.key_runs(keys[tri][found[tri][: _known(keys[tri])]])
+        yield IndexEntry(format.KEY, tri.encode(), array_bytes(runs.keys, format.KEYS[tri]))
+        yield IndexEntry(format.STEP, tri.encode(), array_bytes(runs.places, format.U4))
 
 
-def kept(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
-    """What a shard keeps of an order: of the rows that are null in it, a page at the most."""
+def stored_order(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
+    """The part of an order that is stored: all rows that are not null in it, and TOP_ROWS of the others."""
     if tri not in sort_keys.KEY_OF:
         return order
     stored, _ = sort_keys.KEY_OF[tri]
@@ -94,20 +97,20 @@ def kept(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
 def bounds(
     keys: Mapping[str, Keys], known: FactColumns, found: Mapping[str, Rows]
 ) -> Iterator[IndexEntry]:
-    """What lies along the two orders that have bounds: facts, and the rows with a website."""
+    """The tables `sorted` and `website`: facts and websites along the two orders that have bounds."""
     bit = format.website_bit(known.values.dtype.str)
     by_ca = found["ca_desc"][: _known(keys["ca_desc"])]
     yield IndexEntry(format.SORTED, format.FACTS, known.values[by_ca].tobytes())
     for name in ("ca_desc", "effectif_desc"):
         rows = found[name][: _known(keys[name])]
         with_site = np.flatnonzero(known.values[rows] & bit)
-        yield IndexEntry(format.WEBSITE, name.encode(), packed(with_site, format.U4))
+        yield IndexEntry(format.WEBSITE, name.encode(), array_bytes(with_site, format.U4))
 
 
-def tops(
+def top_lists(
     found: Mapping[str, Rows], ranks: Mapping[str, Rows], layout: Sequence[Cell]
 ) -> list[IndexEntry]:
-    """The first rows of each order in each large cell and in each large sector."""
+    """The table `top`: the first rows of each order in each cell and sector of TOP_LEAST rows or more."""
     spans = {cell.place: (cell.start, cell.stop) for cell in layout}
     for cell in layout:
         sector = cell.secteur or "-"
@@ -117,7 +120,7 @@ def tops(
         IndexEntry(
             format.TOP,
             format.top_key(place, tri),
-            packed(found[tri][_least(ranks[tri][start:stop])], format.U4),
+            array_bytes(found[tri][_least(ranks[tri][start:stop])], format.U4),
         )
         for place, (start, stop) in spans.items()
         if stop - start >= format.TOP_LEAST
@@ -126,8 +129,8 @@ def tops(
     return sorted(heads)
 
 
-def packed(values: NDArray[Any], dtype: str) -> bytes:
-    """The bytes of an array of this type."""
+def array_bytes(values: NDArray[Any], dtype: str) -> bytes:
+    """The bytes of `values` as an array of type `dtype`."""
     return np.ascontiguousarray(values, dtype=dtype).tobytes()
 
 
@@ -139,5 +142,5 @@ def _least(ranks: Rows) -> Rows:
 
 
 def _known(keys: Keys) -> int:
-    """How many keys are not null: they come first in their order."""
+    """The number of keys that are not null; they come first in their order."""
     return len(keys) - int(np.count_nonzero(sort_keys.is_null(keys)))

@@ -1,9 +1,9 @@
-"""Builds the rows of the texts with blanks that many names hold: `s r l`, `o s r l` (FORMAT.md §8).
+"""The rows of frequent texts with blanks, such as `s r l` and `o s r l` (table `phrase`, FORMAT.md §8).
 
-Legal forms are written in letters and dots, which fold to blanks, so a few texts across words are
-as frequent as any part of a word. They are found from each frequent pair of characters around a
-blank outward: first to the right, through the words that follow, then to the left, within the first
-word. What is rarer than asked for is left at once, so only a few dozen texts are ever looked at.
+Legal forms are written with dots, which fold to blanks, so a few texts across words are as frequent as any part of a
+word. They are found by extending each frequent pair of characters around a blank: first to the right, through the
+words that follow, then to the left, within the first word. An extension that is too rare is dropped at once, so only
+a few dozen texts are examined.
 """
 
 from collections.abc import Iterator
@@ -21,18 +21,20 @@ from shards.format import SUFFIX_BYTES, phrase_size
 
 Bytes = NDArray[np.uint8]
 
-_NO_BYTE: Final = -1  # nothing follows: another byte of the word, or a blank and the next word
-_BLANK: Final = 256  # added to the first byte of a word that follows after a blank
+_NO_BYTE: Final = -1  # the name or the word ends here
+_BLANK: Final = 256  # added to the first byte of a word that follows a blank
 
 
 @dataclass(frozen=True, slots=True)
-class _HeldTexts:
-    """Where a text occurs: the byte of the words where it begins, the word and byte where it ends.
+class _Occurrences:
+    """The occurrences of a text in the names, as parallel arrays.
 
     Attributes:
-        text: its bytes.
-        row: of each occurrence, ascending; a name may hold a text twice.
-        token: which token its last byte belongs to.
+        text: the bytes of the text.
+        row: the row of each occurrence, ascending; a name may contain a text twice.
+        begin: the place in the data of the words where its first byte is.
+        token: the index of the token that its last byte belongs to.
+        end: the place in the data of the words where its last byte is.
     """
 
     text: bytes
@@ -41,36 +43,37 @@ class _HeldTexts:
     token: NDArray[np.int64]
     end: NDArray[np.int64]
 
-    def part(self, chosen: NDArray[np.intp], text: bytes) -> "_HeldTexts":
-        return _HeldTexts(text, self.row[chosen], self.begin[chosen], self.token[chosen],
-                     self.end[chosen])  # fmt: skip
+    def part(self, chosen: NDArray[np.intp], text: bytes) -> "_Occurrences":
+        """Some of the occurrences, as those of the longer `text`."""
+        return _Occurrences(
+            text, self.row[chosen], self.begin[chosen], self.token[chosen], self.end[chosen]
+        )
 
 
-def phrases(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
-    """The rows of each text with a blank that more than `phrase_size` hold; texts ascending.
+def phrase_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
+    """The texts with a blank that more than `phrase_size` rows contain, ascending, with the set of these rows.
 
-    Texts are of whole characters, up to SUFFIX_BYTES. Two characters around one blank are left to
-    the junctions.
+    Texts consist of whole characters and have at most SUFFIX_BYTES bytes. Pairs of characters around one blank are
+    left out: they are in the table `junction`.
     """
     least = phrase_size(packing.rows)
     data = np.frombuffer(bytes(names.words.data) + END, dtype=np.uint8)
     found = {}
     pending = list(_pairs(names, data, least))
     while pending:
-        held = pending.pop()
-        rightward = list(_rightward(names, data, held, least))
-        pending += rightward
-        leftward = [held]
+        occurrences = pending.pop()
+        pending += _rightward(names, data, occurrences, least)
+        leftward = [occurrences]
         while leftward:
-            one = leftward.pop()
-            if _is_whole(data, one) and not _is_pair(one.text):
-                found[one.text] = packing.of_rows(_distinct(one.row))
-            leftward += _leftward(data, one, least)
+            occurrences = leftward.pop()
+            if _is_whole(data, occurrences) and not _is_pair(occurrences.text):
+                found[occurrences.text] = packing.of_rows(_distinct(occurrences.row))
+            leftward += _leftward(data, occurrences, least)
     yield from sorted(found.items())
 
 
-def _pairs(names: FoldedNames, data: Bytes, least: int) -> Iterator[_HeldTexts]:
-    """The last byte of a word, a blank, and the first byte of the next word."""
+def _pairs(names: FoldedNames, data: Bytes, least: int) -> Iterator[_Occurrences]:
+    """The frequent texts of three bytes: the last byte of a word, a blank, the first byte of the next word."""
     starts, tokens = names.words.starts.astype(np.int64), names.tokens
     last, first = data[starts[1:] - 2].astype(np.uint16), data[starts[:-1]]
     kinds = last[tokens[:-1]] << np.uint16(8) | first[tokens[1:]]
@@ -82,58 +85,66 @@ def _pairs(names: FoldedNames, data: Bytes, least: int) -> Iterator[_HeldTexts]:
         at = where((kinds == kind) & inside)
         row = (np.searchsorted(names.starts, at, side="right") - 1).astype(np.uint32)
         text = bytes((kind >> 8, 32, kind & 255))
-        held = _HeldTexts(text, row, starts[tokens[at].astype(np.int64) + 1] - 2, at + 1,
-                     starts[tokens[at + 1]])  # fmt: skip
-        yield from _heavier(held, least)
+        begin = starts[tokens[at].astype(np.int64) + 1] - 2
+        end = starts[tokens[at + 1]]
+        yield from _heavier(_Occurrences(text, row, begin, at + 1, end), least)
 
 
 def _rightward(
-    names: FoldedNames, data: Bytes, held: _HeldTexts, least: int
-) -> Iterator[_HeldTexts]:
-    """The texts that go on by a byte, or by a blank and a byte."""
+    names: FoldedNames, data: Bytes, occurrences: _Occurrences, least: int
+) -> Iterator[_Occurrences]:
+    """The frequent texts that are longer by a byte on the right, or by a blank and a byte."""
     starts = names.words.starts
-    ended = data[held.end + 1] == END[0]
-    follows = np.minimum(held.token + 1, len(names.tokens) - 1)
-    in_name = held.token + 1 < names.starts[held.row + np.uint32(1)]
+    ended = data[occurrences.end + 1] == END[0]
+    follows = np.minimum(occurrences.token + 1, len(names.tokens) - 1)
+    in_name = occurrences.token + 1 < names.starts[occurrences.row + np.uint32(1)]
     begins = starts[names.tokens[follows]].astype(np.int64)
-    end = np.where(ended, begins, held.end + 1)
+    end = np.where(ended, begins, occurrences.end + 1)
     byte = data[end].astype(np.int64) + np.where(ended, _BLANK, 0)
     byte[ended & ~in_name] = _NO_BYTE
-    moved = _HeldTexts(held.text, held.row, held.begin, np.where(ended, follows, held.token), end)
+    extended = _Occurrences(
+        occurrences.text,
+        occurrences.row,
+        occurrences.begin,
+        np.where(ended, follows, occurrences.token),
+        end,
+    )
     for kind, chosen in _frequent(byte, least):
-        text = held.text + (b" " if kind >= _BLANK else b"") + bytes((kind & 255,))
-        yield from _heavier(moved.part(chosen, text), least)
+        text = occurrences.text + (b" " if kind >= _BLANK else b"") + bytes((kind & 255,))
+        yield from _heavier(extended.part(chosen, text), least)
 
 
-def _leftward(data: Bytes, held: _HeldTexts, least: int) -> Iterator[_HeldTexts]:
-    """The texts that begin a byte earlier in the same word."""
-    begin = held.begin - 1
+def _leftward(data: Bytes, occurrences: _Occurrences, least: int) -> Iterator[_Occurrences]:
+    """The frequent texts that are longer by a byte on the left, in the same word."""
+    begin = occurrences.begin - 1
     byte = np.where(begin >= 0, data[begin], END[0]).astype(np.int64)
     byte[byte == END[0]] = _NO_BYTE
-    moved = _HeldTexts(held.text, held.row, begin, held.token, held.end)
+    extended = _Occurrences(
+        occurrences.text, occurrences.row, begin, occurrences.token, occurrences.end
+    )
     for kind, chosen in _frequent(byte, least):
-        yield from _heavier(moved.part(chosen, bytes((kind,)) + held.text), least)
+        yield from _heavier(extended.part(chosen, bytes((kind,)) + occurrences.text), least)
 
 
 def _frequent(kinds: NDArray[np.int64], least: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """The kinds that occur more than `least` times, and where."""
+    """The kinds that occur more than `least` times, with the indexes where they do."""
     counts = np.bincount(kinds + 1)[1:]
     for kind in np.flatnonzero(counts > least).tolist():
         yield kind, np.flatnonzero(kinds == kind)
 
 
-def _heavier(held: _HeldTexts, least: int) -> Iterator[_HeldTexts]:
-    if len(held.text) <= SUFFIX_BYTES and len(_distinct(held.row)) > least:
-        yield held
+def _heavier(occurrences: _Occurrences, least: int) -> Iterator[_Occurrences]:
+    if len(occurrences.text) <= SUFFIX_BYTES and len(_distinct(occurrences.row)) > least:
+        yield occurrences
 
 
 def _distinct(row: Numbers) -> Numbers:
     return row[np.concatenate(([True], row[1:] != row[:-1]))[: len(row)]]
 
 
-def _is_whole(data: Bytes, held: _HeldTexts) -> bool:
+def _is_whole(data: Bytes, occurrences: _Occurrences) -> bool:
     """Whether the text begins and ends between two characters."""
-    begin, after = data[held.begin[0]], data[held.end[0] + 1]
+    begin, after = data[occurrences.begin[0]], data[occurrences.end[0] + 1]
     return bool(begin & 0xC0 != 0x80 and after & 0xC0 != 0x80)
 
 

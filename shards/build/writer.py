@@ -1,9 +1,8 @@
-"""Writes the shard of one country. It appears under its name only when it is whole.
+"""The writer of the shard of one country; the file gets its name when it is complete.
 
-The rows come in layout order; all else (orders, lists, indexes) is computed here, because the
-reader depends on each of them being right. The same input gives the same bytes: keys are appended
-in order, everything is sorted with a full key, and nothing asks for the time. A few thousand names
-or records are Python objects at a time, never all of them.
+The caller gives the rows in layout order. Orders, lists and indexes are computed here, because the reader depends on
+each of them. The same input gives the same bytes: keys are appended in order, everything is sorted by a total order,
+and nothing reads the clock. At most a few thousand names or records are Python objects at any time.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from shards.codec.strings import END, Texts
 from shards.errors import OutOfOrderError
 from shards.query import ORDERS
 
-# A dictionary of zstd is trained on some rows; on fewer than this it would be longer than its gain.
+# A zstd dictionary is trained on about _SAMPLES rows; with fewer than FEWEST_SAMPLES it would cost more than it saves.
 _SAMPLES: Final = 4_000
 FEWEST_SAMPLES: Final = 500
 _DICTIONARY_BYTES: Final = 112 << 10
@@ -39,16 +38,22 @@ _BATCH: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What is searched and sorted of one country: one entry a row, in layout order.
+    """The searched and sorted fields of the companies of one country: one entry per row, in layout order.
 
-    Layout order is NACE division ascending, group ascending, `ca_eur` descending, `ids` ascending
-    by UTF-8 bytes; nulls last. Amounts are euros with NaN for null, headcounts persons with
-    `format.EFFECTIF_NULL`, dates numbers yyyymmdd (`orders.date_key`) with `format.DATE_NULL`.
+    Layout order is NACE division ascending, group ascending, `ca_eur` descending, `ids` ascending by UTF-8 bytes; nulls
+    last.
+
+    Attributes:
+        cells: division, group and number of rows of each cell, in layout order.
+        ca_eur, capital_eur: euros; null is NaN.
+        effectif: persons; null is `format.EFFECTIF_NULL`.
+        dates: numbers yyyymmdd (`sort_keys.date_key`); null is `format.DATE_NULL`.
+        score: 0 to 100, never null.
     """
 
     ids: Texts
     noms: Texts
-    cells: Sequence[tuple[str | None, str | None, int]]  # division, group, rows: in layout order
+    cells: Sequence[tuple[str | None, str | None, int]]
     ca_eur: NDArray[np.float64]
     effectif: NDArray[np.int32]
     dates: NDArray[np.int32]
@@ -68,15 +73,13 @@ def write(
     """Write the shard of `iso2` to `path`.
 
     Args:
-        records: gives the stored bytes (`record.encode`) of a range of rows. It is called twice:
-            for a sample to train the compression on, then for all rows.
-        comptes: row and JSON of its statement lines (contract E5), rows ascending; only those that
-            have some.
-        progress: is told how many more rows have been written, now and then.
+        records: returns the stored bytes (`record.encode`) of a range of rows. It is called twice: for a sample to
+            train the compression on, then for all rows.
+        comptes: row and JSON of its statement lines (contract E5), rows ascending; only rows with statements.
+        progress: called now and then with the number of rows written since the last call.
 
     Raises:
-        OutOfOrderError: if the rows are not in layout order, or an identifier comes twice; `path`
-            is then untouched.
+        OutOfOrderError: the rows are not in layout order, or an identifier occurs twice; `path` is unchanged.
     """
     for name, found in (("ids", columns.ids), ("noms", columns.noms)):
         _check_texts(name, found, len(columns.ca_eur))
@@ -84,7 +87,7 @@ def write(
     layout = _layout(columns, by_id)
     with open_writer(path) as tables:
         names = name_index.fold_names(columns.noms)
-        by_name = name_index.by_name(names, columns.noms, by_id)
+        by_name = name_index.sort_names(names, columns.noms, by_id)
         packing = _write_columns(tables, columns, layout, by_name, by_id)
         _write_names(tables, names, packing)
         _write_identifiers(tables, columns.ids, by_id, packing)
@@ -102,8 +105,12 @@ def _check_texts(name: str, found: Texts, rows: int) -> None:
 
 
 def _by_id(columns: Columns) -> Rows:
-    """Rows by identifier, once each identifier is known to be the only one."""
-    found = name_index.by_identifier(columns.ids)
+    """The rows by identifier.
+
+    Raises:
+        OutOfOrderError: an identifier occurs twice.
+    """
+    found = name_index.sort_identifiers(columns.ids)
     twice = np.flatnonzero(found.group[1:] == found.group[:-1])
     if len(twice):
         identifier = columns.ids[int(found.rows[twice[0]])].decode()
@@ -112,7 +119,11 @@ def _by_id(columns: Columns) -> Rows:
 
 
 def _layout(columns: Columns, by_id: Rows) -> list[Cell]:
-    """The cells of the layout, once the rows are known to be in it."""
+    """The cells of the layout.
+
+    Raises:
+        OutOfOrderError: the rows are not in layout order.
+    """
     found: list[Cell] = []
     start = 0
     for secteur, sous_secteur, rows in columns.cells:
@@ -137,7 +148,7 @@ def _place(cell: Cell) -> tuple[bool, str, bool, str]:
 
 
 def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
-    """Within a cell: turnover descending, null last, then identifier."""
+    """Check that rows are in order within each cell: turnover descending, null last, then identifier."""
     key = np.where(np.isnan(columns.ca_eur), np.inf, -columns.ca_eur)
     place = sort_keys.ranks(by_id)
     later = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & (place[1:] > place[:-1]))
@@ -153,7 +164,7 @@ def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
 def _write_columns(
     tables: LmdbWriter, columns: Columns, layout: Sequence[Cell], by_name: Rows, by_id: Rows
 ) -> Packing:
-    """Facts, orders, ranks and the lists made of them; returns what packs sets by these orders."""
+    """Write facts, orders, ranks and the lists made of them; return the encoder of sets with these orders."""
     keys = _keys(columns)
     facts = order_index.facts(columns.effectif, columns.site_web)
     found = order_index.permutations(keys, by_name, by_id)
@@ -162,7 +173,7 @@ def _write_columns(
         order_index.columns(facts, layout),
         order_index.orders_and_ranks(keys, found, ranks),
         order_index.bounds(keys, facts, found),
-        order_index.tops(found, ranks, layout),
+        order_index.top_lists(found, ranks, layout),
     ):
         for entry in entries:
             tables.append(*entry)
@@ -184,16 +195,16 @@ def _keys(columns: Columns) -> dict[str, Keys]:
 
 
 def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> None:
-    """Folded names, the index of their words, and what of it is united beforehand."""
-    held = name_index.postings(names)
+    """Write the folded names, the index of their words, and the stored row sets of frequent texts."""
+    postings = name_index.make_postings(names)
     suffixes = name_index.suffixes(names.words)
     parts: dict[bytes, dict[str, Any]] = {
         format.NAME: {"tokens": names.tokens, "starts": names.starts},
         format.WORD: {
-            "posting_starts": held.starts,
-            "postings": held.rows,
-            "owners": name_index.owners(names.words),
-            "suffix_keys": name_index.sampled(names.words.data, suffixes),
+            "posting_starts": postings.starts,
+            "postings": postings.rows,
+            "owners": name_index.word_owners(names.words),
+            "suffix_keys": name_index.sample_keys(names.words.data, suffixes),
             "suffixes": suffixes,
             **_texts(names.words),
         },
@@ -202,26 +213,26 @@ def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> No
         _append_all(tables, table, values)
     heavy = {
         format.interval_key(*interval): value
-        for interval, value in name_index.heavy(names.words, suffixes, held, packing)
+        for interval, value in name_index.heavy_sets(names.words, suffixes, postings, packing)
     }
     for key in sorted(heavy):
         tables.append(format.HEAVY, key, heavy[key])
-    for key, value in name_index.junctions(names, packing):
+    for key, value in name_index.junction_sets(names, packing):
         tables.append(format.JUNCTION, key, value)
-    for key, value in phrase_index.phrases(names, packing):
+    for key, value in phrase_index.phrase_sets(names, packing):
         tables.append(format.PHRASE, key, value)
 
 
 def _write_identifiers(tables: LmdbWriter, ids: Texts, by_id: Rows, packing: Packing) -> None:
     folded = name_index.fold_ids(ids)
-    by_folded = by_id if folded is ids else name_index.by_identifier(folded).rows
-    ordered = name_index.gathered(folded, by_folded)
-    keys = name_index.sampled(ordered.data, ordered.starts[:-1])
+    by_folded = by_id if folded is ids else name_index.sort_identifiers(folded).rows
+    ordered = name_index.take_texts(folded, by_folded)
+    keys = name_index.sample_keys(ordered.data, ordered.starts[:-1])
     parts = {"rows": by_folded, "keys": keys, **_texts(ordered)}
-    if name_index.width(ordered):
-        parts["starts"] = ordered.starts[:2]  # all as long as the first
+    if name_index.common_width(ordered):
+        parts["starts"] = ordered.starts[:2]  # all texts are as long as the first
     _append_all(tables, format.IDENT, parts)
-    for prefix, value in name_index.prefixes(ordered, by_folded, packing):
+    for prefix, value in name_index.prefix_sets(ordered, by_folded, packing):
         tables.append(format.PREFIX, prefix, value)
 
 
@@ -244,7 +255,7 @@ def _write_rows(
     records: Callable[[range], Iterator[bytes]],
     progress: Callable[[int], None],
 ) -> None:
-    """The companies, and what the shard says of itself."""
+    """Write the table `meta`, then the records of all companies."""
     dictionary = _train(list(records(range(0, count, max(1, count // _SAMPLES)))))
     for key, value in (
         (format.CELLS, cells.dump(layout)),
@@ -269,7 +280,9 @@ def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
     known = None
     if dictionary:
         known = zstandard.ZstdCompressionDict(dictionary)
-        known.precompute_compress(level=format.ZSTD_LEVEL)  # else it is read again for each row
+        known.precompute_compress(
+            level=format.ZSTD_LEVEL
+        )  # otherwise the dictionary is digested per row
     return zstandard.ZstdCompressor(
         level=format.ZSTD_LEVEL, dict_data=known, write_dict_id=False
     ).compress
@@ -284,12 +297,12 @@ def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, 
 
 
 def _train(samples: Sequence[bytes]) -> bytes:
-    """A dictionary of zstd for rows that are like `samples`; empty where it would not pay."""
+    """A zstd dictionary for rows like `samples`; empty if it would not pay."""
     if len(samples) < FEWEST_SAMPLES:
         return b""
     try:
-        # k and d are given: without them zstd tries many, and takes a minute to choose.
+        # Without k and d, zstd tries many values, which takes a minute.
         trained = zstandard.train_dictionary(_DICTIONARY_BYTES, list(samples), k=256, d=8)
-    except zstandard.ZstdError:  # rows that are all alike leave nothing to learn
+    except zstandard.ZstdError:  # all rows are alike, so there is nothing to train on
         return b""
     return bytes(trained.as_bytes())

@@ -1,1 +1,5 @@
-"""TODO folder."""
+"""The differences between two generations: companies deleted, created and changed.
+
+`comparison` compares two shards of a country and writes a `change_file`; `change_steps` keeps these files in folders
+`DATA/changes/<from>-<to>/` and finds the way from an old generation to the published one. FORMAT.md §12 has the bytes.
+"""

@@ -1,13 +1,13 @@
-"""What is different in a country from one generation to another: a file to page through.
+"""The changes of one country between two generations, as a file with random access (FORMAT.md §12).
 
     offset  0                  16   18   20       24                   48
             +------------------+----+----+--------+--------------------+---------+------+
             | "societes-diff\\0" | V  | C  | 0      | 3 counts, u64      | starts  | data |
             +------------------+----+----+--------+--------------------+---------+------+
 
-Three sections, in the order of NATURES: who went, who came, who is another. Entry i of all is
-`data[starts[i] : starts[i + 1]]`, JSON that is ready to send; in a section, entries go by folded
-identifier, then by identifier. Integers are little-endian. Nothing here knows a shard.
+The file has three sections, in the order of NATURES: companies deleted, created, changed. Entry i of the whole file is
+`data[starts[i] : starts[i + 1]]`, JSON that is ready to send. Within a section, entries are sorted by folded
+identifier, then by identifier. Integers are little-endian.
 """
 
 import mmap
@@ -29,13 +29,13 @@ from shards.generations import atomic_files
 SUFFIX: Final = ".changes"
 CHANGES_VERSION: Final = 1
 
-GONE: Final = "supprimee"
-CAME: Final = "creee"
+DELETED: Final = "supprimee"
+CREATED: Final = "creee"
 CHANGED: Final = "modifiee"
-NATURES: Final = (GONE, CAME, CHANGED)
-# The other way round, who went came and who came went.
-_BACKWARDS: Final = {GONE: CAME, CAME: GONE, CHANGED: CHANGED}
-STATEMENTS: Final = "comptes"  # stands among the changed fields for the statement lines
+NATURES: Final = (DELETED, CREATED, CHANGED)
+# Read backwards, a deletion is a creation and vice versa.
+_BACKWARDS: Final = {DELETED: CREATED, CREATED: DELETED, CHANGED: CHANGED}
+STATEMENTS: Final = "comptes"  # the name of the statement lines among the changed fields
 
 _MAGIC: Final = b"societes-diff\0\0\0"
 _HEADER: Final = struct.Struct("<16sH2sI3Q")
@@ -44,21 +44,22 @@ _PIECE: Final = 1 << 20
 
 
 class ChangeCounts(NamedTuple):
-    """How many companies went, came, or are others, in the order of NATURES."""
+    """The numbers of companies deleted, created and changed, in the order of NATURES."""
 
     supprimees: int = 0
     creees: int = 0
     modifiees: int = 0
 
     def backwards(self) -> "ChangeCounts":
-        """The same, seen from the later generation."""
+        """The counts of the opposite direction."""
         return ChangeCounts(self.creees, self.supprimees, self.modifiees)
 
 
 class ChangeWriter:
-    """Takes entries in any order of sections, and writes the file at the end.
+    """The writer of a file of changes.
 
-    What it holds in memory is 8 bytes an entry; the rest waits in files without a name.
+    Sections may be filled in any order. Memory is 8 bytes per entry; the entries themselves are in unnamed temporary
+    files until `close`.
     """
 
     def __init__(self, path: Path, iso2: str) -> None:
@@ -67,14 +68,14 @@ class ChangeWriter:
         self._sections = {nature: _Section(path.parent) for nature in NATURES}
 
     def add(self, nature: str, identifier: str, champs: Sequence[str] = ()) -> None:
-        """A company that went, came, or is another in these fields."""
+        """Add a company; `champs` are the changed fields of a company that is CHANGED."""
         entry: dict[str, object] = {"iso2": self._iso2, "id": identifier}
         if nature == CHANGED:
             entry["champs"] = champs
         self._sections[nature].add(orjson.dumps(entry))
 
     def close(self) -> ChangeCounts:
-        """Write the file, unless there is nothing to say; what is in it."""
+        """Write the file, unless there are no changes; return the number of entries."""
         sections = list(self._sections.values())
         counts = ChangeCounts(*(len(section.lengths) for section in sections))
         if any(counts):
@@ -86,8 +87,7 @@ class ChangeWriter:
                 file.write(lengths.cumsum(dtype=_START).tobytes())
                 for section in sections:
                     section.copy(file)
-            atomic_files.sync(partial)
-            partial.replace(self._path)
+            atomic_files.replace(partial, self._path)
         for section in sections:
             section.data.close()
         return counts
@@ -109,17 +109,18 @@ class _Section:
 
 
 class ChangeFile:
-    """An open file of changes. Any thread may read; close it when nobody does any more."""
+    """An open file of changes; any thread may read it until `close`."""
 
     def __init__(self, path: Path, *, backwards: bool = False) -> None:
-        """
+        """Open the file.
+
         Args:
-            backwards: read it as the way from the later generation to the earlier.
+            backwards: read the changes from the later generation to the earlier one.
 
         Raises:
-            FileNotFoundError
-            WrongFormatError: it is no such file, or one of another version.
-            CorruptError: it is not whole.
+            FileNotFoundError: there is no such file.
+            WrongFormatError: the file is no file of changes, or has another version.
+            CorruptError: the file is truncated.
         """
         with path.open("rb") as file:
             packed = file.read(_HEADER.size)
@@ -140,6 +141,7 @@ class ChangeFile:
 
     @property
     def counts(self) -> ChangeCounts:
+        """The number of entries of each section."""
         return self._stored.backwards() if self._backwards else self._stored
 
     def entries(self, nature: str, start: int, stop: int) -> list[bytes]:
@@ -152,10 +154,11 @@ class ChangeFile:
         return [self._map[data + begin : data + end] for begin, end in pairwise(starts)]
 
     def close(self) -> None:
+        """Close the file."""
         self._map.close()
 
     def _read_starts(self, path: Path) -> NDArray[np.uint64]:
-        """A copy, for the map cannot be closed while an array looks at it."""
+        """A copy of the starts, because the map cannot be closed while an array is a view of it."""
         count = sum(self._stored) + 1
         stored = self._map[_HEADER.size : _HEADER.size + _START.itemsize * count]
         starts = np.frombuffer(stored[: len(stored) // 8 * 8], dtype=_START)

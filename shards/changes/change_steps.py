@@ -1,15 +1,15 @@
-"""What is different from one generation to the next: folders `DATA/changes/<from>-<to>/`.
+"""The changes from one generation to the next: folders `DATA/changes/<from>-<to>/` (FORMAT.md §12).
 
-    changes.json       which files, with their digests, and how many companies of each country
-    EE.changes …       a country of which something is different (change_file.py)
-    changes.parquet    the same for other programs, where the build wrote it
+    changes.json       the files with their digests, and the counts of changes by country
+    EE.changes …       the changes of one country, if there are any (change_file.py)
+    changes.parquet    the same for other programs, if the build wrote it
 
-Both names are digests of content, so such a folder is determined by its name. It is no part of the
-generation that it leads to: that one's name must not depend on what was published before, or a
-build of the same input would give another generation (ARCHITECTURE.md, decision 036).
+The names of both generations are digests, so the name of a folder determines its content. The folder is no part of the
+later generation, whose name must not depend on what was published before it: otherwise a build of the same input would
+give another generation (decision 036).
 
-Folders are read in both directions, so that there is a way back after a rollback; the ones that are
-kept are a graph, in which the way from an old generation to the published one is looked for.
+A folder is read in both directions, so a client can also follow a rollback. The folders that are kept form a graph, in
+which `way` finds the shortest way from an old generation to the published one.
 """
 
 import re
@@ -31,7 +31,7 @@ from shards.generations.manifest import File, Manifest
 FOLDER: Final = "changes"
 DOCUMENT: Final = "changes.json"
 STEP_VERSION: Final = 1
-# A month of nights and some: who was away for longer begins anew.
+# Rather more than the builds of a month; a client that was away for longer has to start again.
 KEPT: Final = 40
 
 _NAME: Final = re.compile(r"([0-9a-f]{16})-([0-9a-f]{16})")
@@ -39,22 +39,27 @@ _NAME: Final = re.compile(r"([0-9a-f]{16})-([0-9a-f]{16})")
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """A country in two generations: where its shard was and is, None where there is none."""
+    """The shards of one country in two generations.
+
+    Attributes:
+        old, new: the shard files; None if that generation lacks the country.
+        rows: the number of rows of both shards together.
+    """
 
     iso2: str
     old: Path | None
     new: Path | None
-    rows: int  # of both
+    rows: int
 
 
-# Writes `<ISO2>.changes` of each of these countries into the folder, where anything is different,
-# and whatever else is to be there; gives back what is different.
+# A function that writes `<ISO2>.changes` for each country with changes into the folder, and may write further files
+# there; it returns the counts of the countries with changes.
 Compare = Callable[[Iterable[Shards], Path], Mapping[str, ChangeCounts]]
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeStep:
-    """The way from one generation to another, as it is stored or backwards."""
+    """The changes from one generation to another, in the stored direction or backwards."""
 
     folder: Path
     before: str
@@ -63,7 +68,7 @@ class ChangeStep:
     counts: Mapping[str, ChangeCounts]
 
     def changes(self, iso2: str) -> ChangeFile:
-        """What is different in a country that `counts` names.
+        """The changes of a country that is in `counts`.
 
         Raises:
             ShardError, FileNotFoundError: the file is damaged, or gone.
@@ -71,7 +76,7 @@ class ChangeStep:
         return ChangeFile(self.folder / f"{iso2}{SUFFIX}", backwards=self.backwards)
 
     def reversed(self) -> Self:
-        """The way back."""
+        """The same step in the opposite direction."""
         counts = {iso2: found.backwards() for iso2, found in self.counts.items()}
         return type(self)(self.folder, self.after, self.before, not self.backwards, counts)
 
@@ -79,14 +84,16 @@ class ChangeStep:
 def make(
     data: Path, old: Path, was: Manifest, new: Path, becomes: Manifest, compare: Compare
 ) -> None:
-    """Write the folder of what is different in the generation `new`, unless there is one.
+    """Write the folder of changes between two generations, unless there is one.
 
     Args:
-        new: the folder of the generation, which may not have its name yet.
+        old, was: the folder and the manifest of the earlier generation.
+        new, becomes: the folder, which may not have its name yet, and the manifest of the later generation.
+        compare: the function that compares the shards.
     """
     name = f"{was.generation}-{becomes.generation}"
     back = f"{becomes.generation}-{was.generation}"
-    if any(_is_whole(data / FOLDER / known) for known in (name, back)):
+    if any(_is_whole(data / FOLDER / folder) for folder in (name, back)):
         return
     (data / FOLDER).mkdir(exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=data))
@@ -99,7 +106,7 @@ def make(
             "counts": {iso2: found._asdict() for iso2, found in sorted(counts.items())},
             "files": {p.name: asdict(manifests.digest(p)) for p in sorted(staged.iterdir())},
         }
-        document["blake3"] = manifests.own_digest(document)
+        document["blake3"] = manifests.document_digest(document)
         packed = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
         atomic_files.write(staged / DOCUMENT, packed)
         shutil.rmtree(data / FOLDER / name, ignore_errors=True)  # one that is damaged
@@ -109,7 +116,7 @@ def make(
 
 
 def steps(data: Path) -> dict[str, tuple[ChangeStep, ...]]:
-    """The ways that lead away from each generation; what cannot be read leads nowhere."""
+    """The steps that start from each generation, in both directions; unreadable folders are left out."""
     found: dict[str, tuple[ChangeStep, ...]] = {}
     for folder in sorted((data / FOLDER).glob("*")):
         try:
@@ -122,10 +129,11 @@ def steps(data: Path) -> dict[str, tuple[ChangeStep, ...]]:
 
 
 def read(folder: Path) -> ChangeStep:
-    """The way that a folder holds; its files are not looked at.
+    """The step in a folder of changes; only its document is read.
 
     Raises:
-        FileNotFoundError, CorruptError, WrongFormatError
+        FileNotFoundError: there is no such folder.
+        CorruptError, WrongFormatError: the document is damaged, or has another version.
     """
     return _step(folder, _document(folder))
 
@@ -135,7 +143,7 @@ def verify(folder: Path) -> None:
 
     Raises:
         FileNotFoundError: there is no such folder.
-        CorruptError: naming the first file that differs, is missing, or does not belong.
+        CorruptError: names the first file that differs, is missing, or is not in the document.
     """
     document = _document(folder)
     files = {name: File(**file) for name, file in document["files"].items()}
@@ -143,20 +151,20 @@ def verify(folder: Path) -> None:
 
 
 def folders(data: Path) -> list[Path]:
-    """Every folder of changes."""
+    """All folders of changes, by name."""
     return [path for path in sorted((data / FOLDER).glob("*")) if _NAME.fullmatch(path.name)]
 
 
-def way(known: Mapping[str, Sequence[ChangeStep]], start: str, end: str) -> ChangeStep | None:
-    """The first step of the shortest way from one generation to another, if there is one."""
-    for steps in _ways(known, start):
-        if steps[-1].after == end:
-            return steps[0]
+def way(steps: Mapping[str, Sequence[ChangeStep]], start: str, end: str) -> ChangeStep | None:
+    """The first step of the shortest way from one generation to another, None if there is no way."""
+    for path in _ways(steps, start):
+        if path[-1].after == end:
+            return path[0]
     return None
 
 
 def prune(data: Path, published: str) -> None:
-    """Remove what leads further than KEPT steps away from the published generation."""
+    """Remove the folders that are more than KEPT steps away from the published generation."""
     ways = _ways(steps(data), published)
     near = {published} | {way[-1].after for way in ways if len(way) <= KEPT}
     for folder in (data / FOLDER).glob("*"):
@@ -166,15 +174,15 @@ def prune(data: Path, published: str) -> None:
 
 
 def _ways(
-    known: Mapping[str, Sequence[ChangeStep]], start: str
+    steps: Mapping[str, Sequence[ChangeStep]], start: str
 ) -> Iterator[tuple[ChangeStep, ...]]:
-    """The shortest way to every generation that can be reached, the nearest first."""
+    """The shortest way to each generation that can be reached from `start`, the nearest first."""
     seen = {start}
     front: list[tuple[ChangeStep, ...]] = [()]
     while front:
         further: list[tuple[ChangeStep, ...]] = []
         for path in front:
-            for step in known.get(path[-1].after if path else start, ()):
+            for step in steps.get(path[-1].after if path else start, ()):
                 if step.after not in seen:
                     seen.add(step.after)
                     yield (*path, step)
@@ -183,7 +191,7 @@ def _ways(
 
 
 def _differing(old: Path, was: Manifest, new: Path, becomes: Manifest) -> Iterator[Shards]:
-    """The countries whose shard is another file."""
+    """The countries whose shard differs between the two manifests."""
     for iso2 in sorted(was.counts.keys() | becomes.counts.keys()):
         name = f"{iso2}.shard"
         if was.files.get(name) != becomes.files.get(name):
@@ -211,9 +219,9 @@ def _document(folder: Path) -> dict[str, Any]:
             raise WrongFormatError(
                 f"{where} has format {document['format']}, this code reads {STEP_VERSION}"
             )
-        told = document.pop("blake3")
+        stored = document.pop("blake3")
         named = f"{document['from']}-{document['to']}" == folder.name
-        if not named or told != manifests.own_digest(document):
+        if not named or stored != manifests.document_digest(document):
             raise ValueError("it was changed after it was written")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptError(

@@ -1,9 +1,9 @@
-"""Compares two shards of a country: who went, who came, who is another and in which fields.
+"""The comparison of two shards of a country: companies deleted, created and changed, and the changed fields.
 
-Both list their folded identifiers in order, so they are merged like two sorted files, and what is
-held at a time is a batch. Where several identifiers fold to the same, they are told apart as they
-are. A company is compared by the bytes of its record and of its statements: the same company gives
-the same bytes. About 8 µs a company; a country whose file is the same is not looked at at all.
+Both shards list their folded identifiers in order, so they are merged like two sorted files, a batch at a time.
+Identifiers that fold to the same text are compared in their raw form. Companies are compared by the bytes of their
+records and statements, because equal companies give equal bytes. The cost is about 8 µs per company. A country whose
+shard file is unchanged is not compared.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,14 @@ from typing import Final
 
 import orjson
 
-from shards.changes.change_file import CAME, CHANGED, GONE, STATEMENTS, ChangeCounts, ChangeWriter
+from shards.changes.change_file import (
+    CHANGED,
+    CREATED,
+    DELETED,
+    STATEMENTS,
+    ChangeCounts,
+    ChangeWriter,
+)
 from shards.codec.record import FIELDS
 from shards.codec.strings import END
 from shards.generations import generation_files
@@ -25,10 +32,10 @@ _Row = tuple[bytes, int]  # a folded identifier and the row of its company
 
 
 def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> ChangeCounts:
-    """Write what is different in the shard `new` to the file `target`, if anything is.
+    """Write the changes from the shard `old` to the shard `new` to the file `target`, if there are any.
 
     Args:
-        old, new: None where that generation does not have the country.
+        old, new: None if that generation lacks the country.
     """
     shards = [None if path is None else generation_files.open_shard(path) for path in (old, new)]
     try:
@@ -39,7 +46,7 @@ def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Chan
     finally:
         for shard in shards:
             if shard is not None:
-                generation_files.give_back(shard)
+                generation_files.release_shard(shard)
 
 
 _Difference = tuple[str, str, tuple[str, ...]]
@@ -51,14 +58,14 @@ def _differences(old: Shard | None, new: Shard | None) -> Iterator[_Difference]:
         if len(before) == len(after) == 1:
             pairs.append((before[0], after[0]))
             if len(pairs) == _BATCH:
-                yield from _of_pairs(old, new, pairs)
+                yield from _pair_changes(old, new, pairs)
                 pairs = []
             continue
-        # The order of identifiers is kept: what waits comes first.
-        yield from _of_pairs(old, new, pairs)
+        # Entries are in the order of identifiers, so the collected pairs come first.
+        yield from _pair_changes(old, new, pairs)
         pairs = []
-        yield from _of_group(old, new, before, after)
-    yield from _of_pairs(old, new, pairs)
+        yield from _group_changes(old, new, before, after)
+    yield from _pair_changes(old, new, pairs)
 
 
 def _aligned(old: Shard | None, new: Shard | None) -> Iterator[tuple[list[int], list[int]]]:
@@ -75,13 +82,13 @@ def _aligned(old: Shard | None, new: Shard | None) -> Iterator[tuple[list[int], 
 
 
 def _groups(shard: Shard | None) -> Iterator[tuple[bytes, list[int]]]:
-    # The byte in front makes the empty text true: an identifier of signs alone folds to nothing.
+    # The byte in front makes the empty text true: an identifier without letters and digits folds to nothing.
     for key, rows in groupby(_rows(shard), key=lambda row: row[0]):
         yield END + key, [row for _, row in rows]
 
 
 def _rows(shard: Shard | None) -> Iterator[_Row]:
-    """Every company in the order of its folded identifier, ties by row."""
+    """All companies in the order of their folded identifiers, ties by row."""
     if shard is None or not shard.rows:
         return
     index = shard.idents
@@ -93,7 +100,7 @@ def _rows(shard: Shard | None) -> Iterator[_Row]:
         yield from zip(texts, index.rows[first:last].tolist(), strict=True)
 
 
-def _of_pairs(
+def _pair_changes(
     old: Shard | None, new: Shard | None, pairs: list[tuple[int, int]]
 ) -> Iterator[_Difference]:
     if not pairs:
@@ -101,34 +108,34 @@ def _of_pairs(
     assert old is not None and new is not None
     before = old.records([row for row, _ in pairs], coordonnees=True)
     after = new.records([row for _, row in pairs], coordonnees=True)
-    for (row, other), known, found in zip(pairs, before, after, strict=True):
-        statements = old.comptes(row) != new.comptes(other)
-        if known != found or statements:
-            yield from _of_company(known, found, statements=statements)
+    for (old_row, new_row), was, becomes in zip(pairs, before, after, strict=True):
+        statements = old.comptes(old_row) != new.comptes(new_row)
+        if was != becomes or statements:
+            yield from _company_changes(was, becomes, statements=statements)
 
 
-def _of_company(known: bytes, found: bytes, *, statements: bool) -> Iterator[_Difference]:
-    before, after = orjson.loads(known), orjson.loads(found)
-    if before["id"] != after["id"]:  # they only fold to the same
-        yield GONE, before["id"], ()
-        yield CAME, after["id"], ()
+def _company_changes(was: bytes, becomes: bytes, *, statements: bool) -> Iterator[_Difference]:
+    before, after = orjson.loads(was), orjson.loads(becomes)
+    if before["id"] != after["id"]:  # two companies whose identifiers fold to the same text
+        yield DELETED, before["id"], ()
+        yield CREATED, after["id"], ()
         return
     champs = [field for field in FIELDS if before[field] != after[field]]
     yield CHANGED, after["id"], tuple(chain(champs, [STATEMENTS] * statements))
 
 
-def _of_group(
+def _group_changes(
     old: Shard | None, new: Shard | None, before: list[int], after: list[int]
 ) -> Iterator[_Difference]:
-    """Companies whose identifiers fold to the same, of which one side may have none."""
-    known, found = _by_id(old, before), _by_id(new, after)
-    for identifier in sorted(known.keys() | found.keys(), key=str.encode):
-        if identifier not in found:
-            yield GONE, identifier, ()
-        elif identifier not in known:
-            yield CAME, identifier, ()
+    """The companies whose identifiers fold to the same text; one side may have none."""
+    old_rows, new_rows = _by_id(old, before), _by_id(new, after)
+    for identifier in sorted(old_rows.keys() | new_rows.keys(), key=str.encode):
+        if identifier not in new_rows:
+            yield DELETED, identifier, ()
+        elif identifier not in old_rows:
+            yield CREATED, identifier, ()
         else:
-            yield from _of_pairs(old, new, [(known[identifier], found[identifier])])
+            yield from _pair_changes(old, new, [(old_rows[identifier], new_rows[identifier])])
 
 
 def _by_id(shard: Shard | None, rows: list[int]) -> dict[str, int]:

@@ -1,1 +1,5 @@
-"""TODO folder."""
+"""Conversions between values and the bytes of a shard. Pure functions: nothing here opens a file.
+
+Read `record`, `cells` and `folding` first; then `sort_keys` and `row_sets`, the two encodings that search depends on.
+`strings`, `sparse_index`, `sorting` and `arrays` are the tools below them.
+"""

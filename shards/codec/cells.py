@@ -1,8 +1,8 @@
-"""Cells: the companies of one sub-sector of one sector, side by side in a shard.
+"""Cells: the companies of one sub-sector of one sector, as a range of rows (FORMAT.md §5).
 
-Rows are numbered in layout order (sector, sub-sector, turnover descending, identifier), so a cell
-is a range of row numbers, a sector a few neighbouring cells, and a count is a subtraction. Inside
-a cell the companies without a turnover come last: `with_ca` ends those that have one.
+Rows are numbered in layout order (sector, sub-sector, turnover descending, identifier), so a cell is a range of row
+numbers, a sector is a few consecutive cells, and a count is a subtraction. In each cell the companies without a
+turnover come last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,36 +29,43 @@ class Cell(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The cell's name in keys of `top`: `62/62.0`; `-` stands for none."""
+        """The name of the cell in keys of `top`: `62/62.0`, with `-` for none."""
         return f"{self.secteur or '-'}/{self.sous_secteur or '-'}"
 
 
 class Span(NamedTuple):
-    """Rows [start, stop)."""
+    """The rows [start, stop)."""
 
     start: int
     stop: int
 
 
 class Spans(NamedTuple):
-    """Ranges of rows, ascending: of each, where it starts and where it stops."""
+    """Ascending ranges of rows [start, stop), as two parallel arrays."""
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
 
     @property
     def size(self) -> int:
-        """Rows in all of them."""
+        """The number of rows in all ranges."""
         return int((self.stops - self.starts).sum())
 
     def each(self) -> list[Span]:
+        """The ranges one by one."""
         return list(map(Span, self.starts.tolist(), self.stops.tolist()))
 
 
 class CellRange(NamedTuple):
-    """Neighbouring cells [first, end): one cell or a whole sector, with its sums."""
+    """The consecutive cells [first, end), either one cell or a whole sector, with their sums.
 
-    place: str  # its name in keys of `top`
+    Attributes:
+        place: the name in keys of `top`.
+        start, stop: the rows [start, stop).
+        with_ca, with_site: the number of rows with a turnover, with a website.
+    """
+
+    place: str
     first: int
     end: int
     start: int
@@ -69,7 +76,7 @@ class CellRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CellScope:
-    """The parts that some sectors and sub-sectors choose, in layout order."""
+    """The cells of some sectors and sub-sectors, in layout order, with their sums."""
 
     parts: Sequence[CellRange]
     size: int
@@ -78,21 +85,21 @@ class CellScope:
     with_site: int
 
     def spans(self) -> list[Span]:
-        """The rows as the fewest ranges."""
-        found: list[Span] = []
+        """The rows, as few ranges as possible."""
+        spans: list[Span] = []
         for part in self.parts:
-            if found and found[-1].stop == part.start:
-                found[-1] = Span(found[-1].start, part.stop)
+            if spans and spans[-1].stop == part.start:
+                spans[-1] = Span(spans[-1].start, part.stop)
             else:
-                found.append(Span(part.start, part.stop))
-        return found
+                spans.append(Span(part.start, part.stop))
+        return spans
 
     def cells(self) -> list[int]:
-        """The cells, by their place in the layout."""
+        """The indexes of the cells in the layout."""
         return [index for part in self.parts for index in range(part.first, part.end)]
 
     def mask(self, count: int) -> NDArray[np.bool_]:
-        """Which of the `count` cells of the layout are chosen."""
+        """A mask of the cells in the scope, over the `count` cells of the layout."""
         chosen = np.zeros(count, dtype=bool)
         for part in self.parts:
             chosen[part.first : part.end] = True
@@ -101,18 +108,31 @@ class CellScope:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The cells of a shard, and where each sector and sub-sector is among them."""
+    """The cells of a shard, with the ranges of sectors and sub-sectors among them.
+
+    Attributes:
+        starts: the first row of each cell.
+        ends: the end of the rows with a turnover in each cell.
+        single: each cell as a range of its own.
+        sectors: by NACE division; without the range of the companies that have no sector.
+        groups: the indexes of the cells by NACE group, which may occur under several divisions.
+    """
 
     cells: tuple[Cell, ...]
-    starts: NDArray[np.int64]  # of each cell
-    ends: NDArray[np.int64]  # of its rows with a turnover
-    single: tuple[CellRange, ...]  # each cell by itself
-    sectors: Mapping[str, CellRange]  # those that have a sector
-    groups: Mapping[str, Sequence[int]]  # sub-sector -> cells
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    single: tuple[CellRange, ...]
+    sectors: Mapping[str, CellRange]
+    groups: Mapping[str, Sequence[int]]
     whole: CellScope
 
     def scope(self, secteurs: Sequence[str], sous_secteurs: Sequence[str] | None) -> CellScope:
-        """What these sectors (none given: all; else ascending) and sub-sectors choose."""
+        """The cells of these sectors and sub-sectors.
+
+        Args:
+            secteurs: NACE divisions, ascending; empty means all.
+            sous_secteurs: NACE groups; None means all.
+        """
         if sous_secteurs is None:
             if not secteurs:
                 return self.whole
@@ -124,7 +144,7 @@ class Layout:
 
 
 def layout(cells: Sequence[Cell]) -> Layout:
-    """Find the sectors and sub-sectors of `cells`."""
+    """The layout of a shard with these cells, which are in layout order."""
     single = tuple(_part(cell.place, cells, at, at + 1) for at, cell in enumerate(cells))
     bounds: dict[str, list[int]] = {}
     groups: dict[str, list[int]] = {}
@@ -133,10 +153,10 @@ def layout(cells: Sequence[Cell]) -> Layout:
         if cell.sous_secteur is not None:
             groups.setdefault(cell.sous_secteur, []).append(index)
     sectors = {
-        code: _part(code, cells, held[0], held[-1] + 1) for code, held in bounds.items()
-    }  # fmt: skip
+        code: _part(code, cells, indexes[0], indexes[-1] + 1) for code, indexes in bounds.items()
+    }
     whole = _scope(list(sectors.values()))
-    sectors.pop("-", None)  # no sector that can be asked for
+    sectors.pop("-", None)  # no query can name it
     return Layout(
         tuple(cells),
         np.array([cell.start for cell in cells], dtype=np.int64),
@@ -149,18 +169,20 @@ def layout(cells: Sequence[Cell]) -> Layout:
 
 
 def dump(cells: Sequence[Cell]) -> bytes:
+    """The value of `cells` in `meta` (FORMAT.md §5)."""
     return bytes(msgpack.packb([tuple(cell) for cell in cells]))
 
 
 def load(packed: bytes) -> tuple[Cell, ...]:
+    """The cells that these bytes encode."""
     return tuple(Cell(*values) for values in msgpack.unpackb(packed))
 
 
 def _part(place: str, cells: Sequence[Cell], first: int, end: int) -> CellRange:
-    held = cells[first:end]
+    part = cells[first:end]
     return CellRange(
-        place, first, end, held[0].start, held[-1].stop,
-        sum(cell.with_ca - cell.start for cell in held), sum(cell.with_site for cell in held),
+        place, first, end, part[0].start, part[-1].stop,
+        sum(cell.with_ca - cell.start for cell in part), sum(cell.with_site for cell in part),
     )  # fmt: skip
 
 

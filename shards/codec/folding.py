@@ -1,15 +1,14 @@
-"""How names and identifiers are compared (contract B15): one folding for both sides.
+"""Folding of names and identifiers for comparison (contract B15).
 
-The build folds each name once, the server folds `q`; they must agree to the letter, so there is
-one function. Folding is idempotent and changes no already folded text. What it leaves out: it
-knows no language (`ä` is `a`, not `ae`), no abbreviation and no stop word.
+The build folds each name once and the server folds `q`; both use this one function, because the results must agree to
+the letter. Folding is idempotent. It knows no language (`ä` is `a`, not `ae`), no abbreviations and no stop words.
 """
 
 import re
 import unicodedata
 from typing import Final
 
-# Letters that NFKD does not take apart, in the order of contract B15 (`ß` is case-folded to `ss`).
+# Letters that NFKD does not decompose, in the order of contract B15 (case-folding already makes `ss` of `ß`).
 _LIGATURES: Final = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 )
@@ -18,7 +17,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 
 def fold(text: str) -> str:
-    """`text` without case, accents, ligatures and punctuation; words separated by one blank.
+    """The text without case, accents, ligatures and punctuation; words are separated by one blank.
 
     >>> fold("  Société L'Œuvre & Fils")
     'societe l oeuvre fils'
@@ -32,12 +31,12 @@ def fold(text: str) -> str:
 
 
 def fold_id(text: str) -> str:
-    """Letters and digits of an identifier, upper-case: what an identifier prefix is matched on.
+    """The letters and digits of an identifier, in upper case; identifier prefixes are compared in this form.
 
     >>> fold_id("fn 122.119-m")
     'FN122119M'
     """
-    # Upper-case first: the capital of `ŉ` is a letter and an apostrophe.
+    # Upper case first: the capital of `ŉ` is an apostrophe and a letter.
     return "".join(_WORD.findall(text.upper()))
 
 

@@ -1,8 +1,8 @@
-"""One company as it is stored: ready JSON, with the four contact fields set apart.
+"""The stored form of one company: ready JSON in three pieces, with the contact fields apart (FORMAT.md §6).
 
-The server sends a stored row without decoding it. Only the contact fields depend on the caller
-(§2.1), and they stand side by side in the order of the fields; so a row is three pieces of JSON,
-of which the middle one is kept or replaced by four nulls. FORMAT.md §6 draws it.
+The server sends a record without decoding it. Only the four contact fields depend on the rights of the caller (§2.1).
+They are consecutive in the order of the fields, so a record is head, contacts and tail, and the contacts are either
+sent as they are or replaced by four nulls.
 """
 
 import struct
@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import orjson
 
-# Every field of `Societe`, in the order of §2.1; always all of them (contract C6, which counts 38:
-# the table has 40).
+# Every field of `Societe`, in the order of §2.1; all are always present (contract C6, which counts 38; the table of
+# §2.1 has 40).
 FIELDS: Final = (
     "iso2", "id", "nom", "forme", "statut", "activite", "ville", "code_postal", "region",
     "adresse", "date_creation", "effectif", "tranche_effectif", "capital_social",
@@ -24,15 +24,15 @@ FIELDS: Final = (
 )  # fmt: skip
 CONTACTS: Final = ("site_web", "domaine", "email", "telephone")
 
-_LENGTHS: Final = struct.Struct("<II")  # of head and of contacts; what is left is the tail
-# Where contacts and tail begin. No text of a company holds these bytes: its quotes are escaped.
+_LENGTHS: Final = struct.Struct("<II")  # of head and contacts; the rest is the tail
+# The beginning of contacts and tail. No value of a company contains these bytes, because its quotes are escaped.
 _CONTACTS: Final = f',"{CONTACTS[0]}":'.encode()
 _TAIL: Final = f',"{FIELDS[FIELDS.index(CONTACTS[-1]) + 1]}":'.encode()
 _NO_CONTACTS: Final = orjson.dumps(dict.fromkeys(CONTACTS))[1:-1]
 
 
 def encode(company: Mapping[str, Any]) -> bytes:
-    """The stored bytes of `company`; a field that it lacks is null.
+    """The stored bytes of `company`; a missing field is null.
 
     >>> encode({"iso2": "EE", "id": "1", "nom": "Ä"})[8:37].decode()
     '{"iso2":"EE","id":"1","nom":"'
@@ -41,14 +41,14 @@ def encode(company: Mapping[str, Any]) -> bytes:
 
 
 def cut(whole: bytes) -> bytes:
-    """The stored bytes of a company whose JSON object, FIELDS in their order, is `whole`."""
+    """The stored bytes of a company, given its JSON object with all FIELDS in their order."""
     tail = whole.rindex(_TAIL)
     contacts = whole.rindex(_CONTACTS, 0, tail) + 1  # the head ends with the comma
     return _LENGTHS.pack(contacts, tail - contacts) + whole
 
 
 def decode(stored: bytes, *, coordonnees: bool) -> bytes:
-    """The JSON object of a company; without the right `coordonnees` its contact fields are null.
+    """The JSON object of a company, UTF-8; without the right `coordonnees` its contact fields are null.
 
     >>> decode(encode({"email": "a@b.ee"}), coordonnees=False).count(b"a@b.ee")
     0

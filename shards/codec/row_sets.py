@@ -1,7 +1,11 @@
-"""Sets of rows as they lie in the file: numbers, gaps between them, or a bit a row (FORMAT.md §8).
+"""Sets of rows as bytes: row numbers, the gaps between them, or one bit per row (FORMAT.md §8).
 
-Useful for: testing rows that come from elsewhere, and listing. Not useful for: changing; a union is
-a new set. Sets of one shard are only ever combined with each other.
+Bits are used where they lie in the file, and one test per row is enough. Below one row in 16, gaps take less space:
+one byte per row, until the gaps get so long that row numbers take less. Large sets are stored with their heads, the
+first rows in each order.
+
+Useful for: testing rows that come from elsewhere, listing, union. Not useful for: changing a set. Only sets of the same
+shard may be combined.
 """
 
 import struct
@@ -20,21 +24,27 @@ from shards.format import BITS, COUNTED, FURTHER, GAPS, HEADED, LIST, U4
 from shards.query import ORDERS
 
 Mask = NDArray[np.bool_]
-Heads = NDArray[np.uint32]  # of a large set the first rows in each order, a line an order
+Heads = NDArray[np.uint32]  # the first rows of a set in each order, one line per order
 
-_HEAD: Final = struct.Struct("<II")  # kind, number of rows
-_OPENING: Final = 2.5  # nanoseconds a row
+_HEADER: Final = struct.Struct("<II")  # kind, number of rows
+_WORD: Final = 64
+_OPENING: Final = 2.5  # nanoseconds per row
+_DENSE = 16  # sets of more than one row in so many are stored as bits
+# The heads of a set are first looked for among so many times the rows that should contain them, then among more.
+_LOOKED_AT = 2
+_FURTHER = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Some rows, ascending, each once."""
+    """Row numbers, ascending, each once."""
 
     numbers: Rows
     heads: Heads | None = None
 
     @property
     def size(self) -> int:
+        """The number of rows in the set."""
         return len(self.numbers)
 
     def rows(self) -> Rows:
@@ -42,7 +52,7 @@ class Listed:
         return self.numbers
 
     def test(self, rows: Rows) -> Mask:
-        """Which of `rows` are in the set."""
+        """A mask of the `rows` that are in the set."""
         if not len(self.numbers):
             return np.zeros(len(rows), dtype=bool)
         places = self.numbers.searchsorted(rows)
@@ -52,7 +62,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """`size` of the `count` rows of a shard: bit (row & 7) of byte row >> 3 is one."""
+    """One bit per row of a shard of `count` rows: bit (row & 7) of byte row >> 3; `size` bits are set."""
 
     bits: NDArray[np.uint8]
     size: int
@@ -64,14 +74,14 @@ class Bits:
         return where(self.mask(0, self.count)).astype(np.uint32)
 
     def test(self, rows: Rows) -> Mask:
-        """Which of `rows` are in the set."""
+        """A mask of the `rows` that are in the set."""
         found = self.bits.take(rows >> 3)
         found >>= (rows & 7).astype(np.uint8)
         found &= 1
         return found.view(np.bool_)
 
     def within(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> int:
-        """How many rows of the set lie in the ranges [start, stop), which ascend."""
+        """The number of rows of the set in the ranges [start, stop), which ascend."""
         if not len(starts):
             return 0
         first = int(starts[0]) >> 6
@@ -82,14 +92,14 @@ class Bits:
                     - _rank(words, before, starts - 64 * first)).sum())  # fmt: skip
 
     def mask(self, start: int, stop: int) -> Mask:
-        """Which of the rows [start, stop) are in the set."""
+        """A mask of the rows in the set, over the rows [start, stop)."""
         unpacked = np.unpackbits(self.bits[start >> 3 : (stop + 7) >> 3], bitorder="little")
         return unpacked[start & 7 : (start & 7) + stop - start].view(np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """`size` rows by what is to be added from one to the next; has to be opened to be used."""
+    """The gaps between the rows of a set of `size` rows; it must be expanded before use."""
 
     gaps: NDArray[np.uint8]
     size: int
@@ -106,16 +116,18 @@ Packed = RowSet | Gaps
 
 
 class Counted(NamedTuple):
-    """How many rows a set has, and the first of them in each order."""
+    """The size and the heads of a set whose rows are not stored."""
 
     size: int
     heads: Heads
 
 
 class Lookup(NamedTuple):
-    """A set that can be found, and about how many nanoseconds that will take.
+    """A set that can be found.
 
-    `counted`: what is known of it without finding it.
+    Attributes:
+        cost: the estimated nanoseconds that `find` takes.
+        counted: the size and heads of the set, if they are known without `find`.
     """
 
     cost: float
@@ -124,15 +136,18 @@ class Lookup(NamedTuple):
 
 
 EMPTY: Final = Listed(np.empty(0, dtype=np.uint32))
-NONE: Final = Lookup(0.0, lambda: EMPTY)
+NO_LOOKUP: Final = Lookup(0.0, lambda: EMPTY)
+
+
+# -- reading ---------------------------------------------------------------------------
 
 
 def unpack(packed: memoryview | bytes, count: int) -> Packed:
-    """The set whose bytes these are, in a shard of `count` rows; nothing is copied."""
-    kind, size = _HEAD.unpack_from(packed)
-    heads, start = None, _HEAD.size
+    """The set that these bytes encode, in a shard of `count` rows; nothing is copied."""
+    kind, size = _HEADER.unpack_from(packed)
+    heads, start = None, _HEADER.size
     if kind & HEADED:
-        heads = _heads(packed)
+        heads = _unpack_heads(packed)
         kind, start = kind ^ HEADED, start + heads.nbytes
     if kind == BITS:
         return Bits(np.frombuffer(packed, dtype=np.uint8, offset=start), size, count, heads)
@@ -144,25 +159,25 @@ def unpack(packed: memoryview | bytes, count: int) -> Packed:
 
 
 def unpack_union(packed: memoryview | bytes, count: int) -> Packed | Counted:
-    """As `unpack`, or what there is of a set without its rows."""
-    kind, size = _HEAD.unpack_from(packed)
-    return Counted(size, _heads(packed)) if kind == COUNTED else unpack(packed, count)
+    """The same as `unpack`, for a table that also has sets without their rows."""
+    kind, size = _HEADER.unpack_from(packed)
+    return Counted(size, _unpack_heads(packed)) if kind == COUNTED else unpack(packed, count)
 
 
-def opened(packed: Packed) -> RowSet:
+def expand(packed: Packed) -> RowSet:
     """The set in a form that can be tested."""
     return Listed(packed.rows()) if isinstance(packed, Gaps) else packed
 
 
-def to_open(packed: Packed) -> Lookup:
-    """`packed`, still to be opened."""
+def lazy_lookup(packed: Packed) -> Lookup:
+    """A lookup that expands `packed` when the set is needed."""
     cost = _OPENING * packed.size * isinstance(packed, Gaps)
     counted = None if packed.heads is None else Counted(packed.size, packed.heads)
-    return Lookup(cost, lambda: opened(packed), counted)
+    return Lookup(cost, lambda: expand(packed), counted)
 
 
 def union(one: RowSet, other: RowSet) -> RowSet:
-    """The rows of either set.
+    """The rows that are in either set.
 
     >>> low, high = (Listed(np.array(n, dtype=np.uint32)) for n in ([1, 4], [4, 7]))
     >>> union(low, high).rows().tolist()
@@ -180,13 +195,13 @@ def union(one: RowSet, other: RowSet) -> RowSet:
     fresh = few.rows()
     fresh = fresh[~dense.test(fresh)]
     united = dense.bits.copy()
-    # Each of these bits is zero, and named once: adding never carries.
+    # Each of these bits is zero and occurs once, so the addition never carries.
     np.add.at(united, fresh >> 3, np.left_shift(1, fresh & 7).astype(np.uint8))
     return Bits(united, dense.size + len(fresh), dense.count)
 
 
 def common_size(one: RowSet, other: RowSet) -> int:
-    """How many rows are in both sets.
+    """The number of rows that are in both sets.
 
     >>> low, high = (Listed(np.array(n, dtype=np.uint32)) for n in ([1, 4], [4, 7]))
     >>> common_size(low, high)
@@ -194,43 +209,20 @@ def common_size(one: RowSet, other: RowSet) -> int:
     """
     if isinstance(one, Bits) and isinstance(other, Bits):
         return int(np.bitwise_count(one.bits & other.bits).sum(dtype=np.int64))
-    few, many = sorted((one, other), key=lambda held: (isinstance(held, Bits), held.size))
+    few, many = sorted((one, other), key=lambda rows: (isinstance(rows, Bits), rows.size))
     return int(np.count_nonzero(many.test(few.rows())))
 
 
-def _heads(packed: memoryview | bytes) -> Heads:
-    shape = len(ORDERS), format.HEAD_ROWS
-    return np.frombuffer(packed, np.uint32, shape[0] * shape[1], _HEAD.size).reshape(shape)
-
-
-def _rank(
-    words: NDArray[np.uint64], before: NDArray[np.int64], places: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """How many bits are one below each of these places; `before`: below each of the words."""
-    word, bit = places >> 6, (places & 63).astype(np.uint64)
-    low = (np.uint64(1) << bit) - np.uint64(1)  # none of the word where a place begins one
-    partly = np.bitwise_count(words.take(word, mode="clip") & low)
-    return before.take(word) + partly
-
-
-# MERGED shards/rowsets.py
-# A set of rows as bytes: a bit a row, the gaps between rows, or their numbers.
-#
-# FORMAT.md §8 draws it. A bit a row is used where it lies, and tells of any row at once; from one row
-# in 16 down, the gaps take less: a byte a row until they get long, then numbers do.
-
-_DENSE = 16  # above one row in so many, a bit a row
-_WORD = 64
-# The first rows of a set are looked for among so many times those that should hold them, then more.
-_LOOKED_AT = 2
-_FURTHER = 4
+# -- writing ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Packing:
-    """The sets of one shard as bytes, large ones with their heads.
+    """The encoder of the sets of one shard, large sets with their heads.
 
-    `orders`: all rows in each of `query.ORDERS`, of which a head holds the first HEAD_ROWS.
+    Attributes:
+        rows: the number of rows of the shard.
+        orders: all rows in each of `query.ORDERS`.
     """
 
     rows: int
@@ -241,45 +233,44 @@ class Packing:
         packed = pack(found, self.rows)
         if len(found) <= format.headed_size(self.rows):
             return packed
-        mask = mask_of(found, self.rows)
-        return self._headed(packed, mask)
+        return self._with_heads(packed, mask_of(found, self.rows))
 
     def of_mask(self, mask: NDArray[np.bool_]) -> bytes:
-        """The bytes of the set of rows where `mask`, an entry a row, is true."""
+        """The bytes of the set of the rows where `mask`, one entry per row, is true."""
         packed = pack_mask(mask)
-        _, size = _HEAD.unpack_from(packed)
-        return self._headed(packed, mask) if size > format.headed_size(self.rows) else packed
+        _, size = _HEADER.unpack_from(packed)
+        return self._with_heads(packed, mask) if size > format.headed_size(self.rows) else packed
 
     def of_count(self, found: Rows) -> bytes:
-        """The number and the heads of the set `found`, ascending, without its rows."""
+        """The size and the heads of the set `found`, ascending; the set itself if it is shorter than a head."""
         size = len(found)
         if size < format.HEAD_ROWS:
             return pack(found, self.rows)
-        if size * size < _LOOKED_AT * format.HEAD_ROWS * self.rows:  # else so many are walked over
-            heads = self._ranked(found)
+        # A walk looks at _LOOKED_AT × HEAD_ROWS × rows / size rows; ranking at `size` rows.
+        if size * size < _LOOKED_AT * format.HEAD_ROWS * self.rows:
+            heads = self._heads_by_rank(found)
         else:
-            mask = mask_of(found, self.rows)
-            heads = self._heads(mask, size)
-        return _HEAD.pack(COUNTED, size) + b"".join(head.tobytes() for head in heads)
+            heads = self._heads_by_walk(mask_of(found, self.rows), size)
+        return _HEADER.pack(COUNTED, size) + b"".join(head.tobytes() for head in heads)
 
-    def _headed(self, packed: bytes, mask: NDArray[np.bool_]) -> bytes:
-        kind, size = _HEAD.unpack_from(packed)
-        heads = b"".join(head.tobytes() for head in self._heads(mask, size))
-        return _HEAD.pack(kind | HEADED, size) + heads + packed[_HEAD.size :]
+    def _with_heads(self, packed: bytes, mask: NDArray[np.bool_]) -> bytes:
+        kind, size = _HEADER.unpack_from(packed)
+        heads = b"".join(head.tobytes() for head in self._heads_by_walk(mask, size))
+        return _HEADER.pack(kind | HEADED, size) + heads + packed[_HEADER.size :]
 
     @cached_property
     def _ranks(self) -> Sequence[Rows]:
         return [sort_keys.ranks(order) for order in self.orders]
 
-    def _ranked(self, found: Rows) -> Iterator[Rows]:
-        """The heads by the rank of each row: for few."""
+    def _heads_by_rank(self, found: Rows) -> Iterator[Rows]:
+        """The heads of a small set, by the rank of each row."""
         for order, ranks in zip(self.orders, self._ranks, strict=True):
             places = np.partition(ranks[found], format.HEAD_ROWS - 1)[: format.HEAD_ROWS]
             places.sort()
             yield np.ascontiguousarray(order[places], dtype=U4)
 
-    def _heads(self, mask: NDArray[np.bool_], size: int) -> Iterator[Rows]:
-        """The heads by walking each order: for many."""
+    def _heads_by_walk(self, mask: NDArray[np.bool_], size: int) -> Iterator[Rows]:
+        """The heads of a large set, by walking each order."""
         for order in self.orders:
             end = _LOOKED_AT * format.HEAD_ROWS * self.rows // size
             while True:
@@ -291,47 +282,64 @@ class Packing:
                 end *= _FURTHER
 
 
-def mask_of(found: Rows, rows: int) -> NDArray[np.bool_]:
-    """Which of `rows` rows are among `found`, in any order and as often as they like."""
-    mask = np.zeros(rows, dtype=bool)
-    mask[found] = True
-    return mask
-
-
 def pack(found: Rows, rows: int) -> bytes:
-    """The bytes of the set `found`, ascending, in a shard of `rows`.
+    """The bytes of the set `found`, ascending, in a shard of `rows` rows; without heads.
 
     >>> pack(np.array([1, 300], dtype=np.uint32), 100_000).hex(" ", -4)
     '02000000 02000000 01ff2c'
     """
     if len(found) * _DENSE > rows:
-        mask = mask_of(found, rows)
-        return _bits(mask, len(found))
-    gaps = _gaps(found)
+        return _pack_bits(mask_of(found, rows), len(found))
+    gaps = _pack_gaps(found)
     if len(gaps) < found.itemsize * len(found):
-        return _HEAD.pack(GAPS, len(found)) + gaps.tobytes()
-    return _HEAD.pack(LIST, len(found)) + np.ascontiguousarray(found, dtype=U4).tobytes()
+        return _HEADER.pack(GAPS, len(found)) + gaps.tobytes()
+    return _HEADER.pack(LIST, len(found)) + np.ascontiguousarray(found, dtype=U4).tobytes()
 
 
 def pack_mask(mask: NDArray[np.bool_]) -> bytes:
-    """The bytes of the set of rows where `mask`, an entry a row, is true."""
+    """The bytes of the set of the rows where `mask`, one entry per row, is true; without heads."""
     count = int(np.count_nonzero(mask))
     if count * _DENSE > len(mask):
-        return _bits(mask, count)
+        return _pack_bits(mask, count)
     return pack(np.flatnonzero(mask).astype(np.uint32), len(mask))
 
 
-def _bits(mask: NDArray[np.bool_], count: int) -> bytes:
+def mask_of(found: Rows, rows: int) -> NDArray[np.bool_]:
+    """A mask of the rows `found`, over all `rows` rows; `found` may be unordered and repeat rows."""
+    mask = np.zeros(rows, dtype=bool)
+    mask[found] = True
+    return mask
+
+
+# -- bytes and bits --------------------------------------------------------------------
+
+
+def _unpack_heads(packed: memoryview | bytes) -> Heads:
+    shape = len(ORDERS), format.HEAD_ROWS
+    return np.frombuffer(packed, np.uint32, shape[0] * shape[1], _HEADER.size).reshape(shape)
+
+
+def _pack_bits(mask: NDArray[np.bool_], count: int) -> bytes:
     bits = np.zeros(-(-len(mask) // _WORD) * _WORD // 8, dtype=np.uint8)
     packed = np.packbits(mask, bitorder="little")
     bits[: len(packed)] = packed
-    return _HEAD.pack(BITS, count) + bits.tobytes()
+    return _HEADER.pack(BITS, count) + bits.tobytes()
 
 
-def _gaps(found: Rows) -> NDArray[np.uint8]:
-    """What is to be added from row to row, FURTHER as often as it goes into it, then the rest."""
+def _pack_gaps(found: Rows) -> NDArray[np.uint8]:
+    """The gap before each row: FURTHER as often as it goes into the gap, then the rest."""
     whole, rest = np.divmod(np.diff(found, prepend=np.uint32(0)), np.uint32(FURTHER))
     last = np.cumsum(whole + np.uint32(1), dtype=np.int64) - 1
     gaps = np.full(int(last[-1]) + 1 if len(last) else 0, FURTHER, dtype=np.uint8)
     gaps[last] = rest
     return gaps
+
+
+def _rank(
+    words: NDArray[np.uint64], before: NDArray[np.int64], places: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The number of set bits below each of `places`; `before` is the number below each word."""
+    word, bit = places >> 6, (places & 63).astype(np.uint64)
+    low = (np.uint64(1) << bit) - np.uint64(1)  # no bit of the word if the place begins it
+    partly = np.bitwise_count(words.take(word, mode="clip") & low)
+    return before.take(word) + partly

@@ -1,9 +1,12 @@
-"""The seven orders of `tri` (§4.4), as keys to compare and as permutations of rows.
+"""The seven orders of `tri` (§4.4): the keys that they compare, and the rows in the order of these keys.
 
-Every order but `nom` is a number: the key is the value, negated where the order descends, and a
-null is the greatest key there is, so that it is last in both directions (contract B27). Ties go by
-identifier within a country and by country across them (B28), so an order is total and a page never
-depends on chance. `nom` compares texts: shards/build/name_index.py sorts them.
+Every order except `nom` compares numbers. The key is the value, negated if the order descends. The key of null is the
+greatest possible key, so nulls come last in both directions (contract B27). Ties are ordered by identifier within a
+country and by country across them (B28), so an order is total and pages are deterministic. `nom` compares texts, which
+`build/name_index.py` sorts.
+
+Many companies share a headcount, a date or a capital, and an order has them side by side. So keys are stored not per
+row but as `KeyRuns`: the distinct keys, and the place where each begins.
 """
 
 from dataclasses import dataclass
@@ -17,10 +20,10 @@ from shards.codec.arrays import Rows
 from shards.codec.strings import Interval
 from shards.query import ORDERS
 
-Keys = NDArray[Any]  # float64, NaN for null, or a signed integer, its greatest for null
+Keys = NDArray[Any]  # float64 with NaN for null, or signed integers with the greatest one for null
 
-# tri -> the key that is stored, and what it is multiplied by (contract B30 to B32). The two orders
-# of turnover share one: they differ in their sign, and in nothing else but their ties.
+# tri -> the stored key, and its factor (contract B30 to B32). The two orders of turnover share one stored key; they
+# differ in the sign and in the order of ties.
 KEY_OF: Final = {
     "ca_desc": ("ca_desc", 1),
     "ca_asc": ("ca_desc", -1),
@@ -29,15 +32,15 @@ KEY_OF: Final = {
     "capital_desc": ("capital_desc", 1),
     "score": ("score", 1),
 }
-# The orders in which the place of a row is stored; that in `ca_asc` follows from `ca_desc`.
+# The orders of which ranks are stored; the ranks of `ca_asc` follow from those of `ca_desc`.
 RANKED: Final = frozenset(ORDERS) - {"ca_asc"}
 
 
 def descending(values: NDArray[Any], dtype: str, null: int | None = None) -> Keys:
-    """The key of an order that begins with the greatest of `values`.
+    """The keys of an order that begins with the greatest of `values`.
 
     Args:
-        null: what stands for null among integers; NaN does among floats.
+        null: the integer that stands for null; among floats NaN does.
 
     >>> descending(np.array([3, 0, 7]), "<i2", null=0).tolist()
     [-3, 32767, -7]
@@ -51,19 +54,19 @@ def descending(values: NDArray[Any], dtype: str, null: int | None = None) -> Key
 
 
 def is_null(keys: Keys) -> NDArray[np.bool_]:
-    """Which keys stand for null."""
+    """A mask of the keys that are the key of null."""
     if keys.dtype.kind == "f":
         return np.isnan(keys)
     return np.asarray(keys == null_of(keys.dtype))
 
 
 def null_of(dtype: np.dtype[Any]) -> float:
-    """What stands for null among keys of this type."""
+    """The key of null among keys of this type."""
     return np.nan if dtype.kind == "f" else int(np.iinfo(dtype).max)
 
 
 def date_key(date: str | None) -> int:
-    """A date as a number that sorts as its text does (contract C8); 0 for null.
+    """A date as a number yyyymmdd that sorts like the ISO text (contract C8); 0 for null.
 
     >>> [date_key(d) for d in ("2024-02-29", "2024-02", "2024", None)]
     [20240229, 20240200, 20240000, 0]
@@ -71,8 +74,8 @@ def date_key(date: str | None) -> int:
     return int(date.replace("-", "").ljust(8, "0")) if date else 0
 
 
-def by_number(keys: Keys, by_id: Rows) -> Rows:
-    """Rows by key, ties in the order of `by_id`."""
+def sort_by_key(keys: Keys, by_id: Rows) -> Rows:
+    """The rows in the order of their keys, ties in the order of `by_id`."""
     return by_id[np.argsort(keys[by_id], kind="stable")]
 
 
@@ -87,18 +90,15 @@ def ranks(order: Rows) -> Rows:
     return places
 
 
-# MERGED shards/steps.py
-# The values along an order: where each begins, and hence which value stands at a place.
-#
-# Many companies share a headcount, a date, a capital; the order has them side by side. So an order
-# needs no value a row: its distinct keys and the places where they begin say it all.
-
-
 @dataclass(frozen=True)
 class KeyRuns:
-    """The rows of keys[i] stand at places[i] … places[i + 1] - 1 of the order; then come nulls.
+    """The distinct keys of an order, and the places where each begins.
 
-    `keys` ascend, each once; `places` has one entry more.
+    The rows with keys[i] are at the places [places[i], places[i + 1]) of the order. Nulls follow after the last key.
+
+    Attributes:
+        keys: ascending, each once, without null.
+        places: one entry more than `keys`.
     """
 
     keys: Keys
@@ -106,21 +106,21 @@ class KeyRuns:
 
     @cached_property
     def known(self) -> int:
-        """How many rows are not null: the place where nulls begin."""
+        """The number of rows that are not null, which is the place where nulls begin."""
         return int(self.places[-1])
 
     def within(self, low: Any, high: Any) -> Interval:
-        """The places whose keys are from `low` to `high`, both of the type of the keys."""
+        """The places whose keys are between `low` and `high`, inclusive, both of the type of the keys."""
         first = self.keys.searchsorted(low)
         end = self.keys.searchsorted(high, side="right")
         return Interval(int(self.places[first]), int(self.places[end]))
 
     def step_at(self, places: Rows) -> Rows:
-        """Which key stands at each of these places; one that does not exist where it is null."""
+        """The index in `keys` of the key at each of these places; `len(keys)` at the place of a null."""
         return (self.places.searchsorted(places, side="right") - 1).astype(np.uint32)
 
     def key_at(self, places: Rows) -> Keys:
-        """The key at each of these places, as `orders.descending` makes it."""
+        """The key at each of these places, with the key of null at the places of nulls."""
         if not len(self.keys):
             return np.full(len(places), null_of(self.keys.dtype), dtype=self.keys.dtype)
         found = self.keys.take(self.step_at(places), mode="clip")
@@ -129,10 +129,10 @@ class KeyRuns:
         return found
 
 
-def of_order(keys: Keys) -> KeyRuns:
-    """The steps of `keys`, which ascend and have no null among them.
+def key_runs(keys: Keys) -> KeyRuns:
+    """The runs of `keys`, which ascend and contain no null.
 
-    >>> of_order(np.array([-7, -3, -3])).places.tolist()
+    >>> key_runs(np.array([-7, -3, -3])).places.tolist()
     [0, 1, 3]
     """
     begins = np.concatenate(([True], keys[1:] != keys[:-1]))[: len(keys)]

@@ -1,9 +1,8 @@
-"""Sorting millions of texts without making them objects.
+"""Stable sorting of millions of texts without a Python object per text.
 
-A text is compared 8 bytes at a time, as numbers; what is still tied is compared by the next 8, and
-so on. So most texts are compared once, whatever their length. Names are sorted in the same way by
-the numbers of their words (shards/build/name_index.py). Sorting is stable, so ties end in the order in
-which the rows were given.
+Texts are compared 8 bytes at a time, as numbers. Texts that are still tied are compared by their next 8 bytes, and so
+on; most texts are compared once. Names are sorted in the same way by the numbers of their words
+(`build/name_index.py`).
 """
 
 from typing import Final, NamedTuple, Protocol
@@ -19,60 +18,63 @@ Keys = NDArray[np.uint64]
 CHUNK: Final = 8
 
 
-class Sorted(NamedTuple):
-    """`rows` in order; `group[i]` is the place of the first row that compares equal to rows[i]."""
+class SortedRows(NamedTuple):
+    """Rows in order; group[i] is the place of the first row that compares equal to rows[i]."""
 
     rows: Rows
     group: NDArray[np.int64]
 
 
 class Level(Protocol):
-    """What rows are compared by at a depth, and whether there is more of them after it."""
+    """A function from rows and a depth to the keys that are compared at this depth.
+
+    The second array says which rows have further keys at the next depth.
+    """
 
     def __call__(self, rows: Rows, depth: int, /) -> tuple[Keys, NDArray[np.bool_]]: ...
 
 
-def tied(rows: Rows) -> Sorted:
-    """Rows that are still to be compared, in the order that settles ties."""
-    return Sorted(rows, np.zeros(len(rows), dtype=np.int64))
+def one_group(rows: Rows) -> SortedRows:
+    """Rows as a single group of ties; their order here decides between equal rows."""
+    return SortedRows(rows, np.zeros(len(rows), dtype=np.int64))
 
 
-def refine(given: Sorted, level: Level) -> Sorted:
-    """`given` with the rows of each group sorted by what `level` says of them, depth by depth."""
+def refine(given: SortedRows, level: Level) -> SortedRows:
+    """Sort the rows of each group of `given` by the keys of `level`, depth by depth."""
     rows, group = given.rows.copy(), given.group.copy()
     places = _members(group)
     depth = 0
     while len(places):
-        held = rows[places]
-        keys, longer = level(held, depth)
+        tied = rows[places]
+        keys, longer = level(tied, depth)
         owner = group[places]
         sequence = np.lexsort((keys, owner))
-        rows[places] = held[sequence]
+        rows[places] = tied[sequence]
         keys, longer = keys[sequence], longer[sequence]
         first = np.ones(len(places), dtype=bool)
         first[1:] = (owner[1:] != owner[:-1]) | (keys[1:] != keys[:-1])
         index = np.cumsum(first) - 1
         group[places] = places[first][index]
-        # A group goes on while it has several rows, and one of them something more to compare.
+        # A group needs another round if it has several rows, and at least one of them has further keys.
         several = np.bincount(index) > 1
         several &= np.bincount(index, weights=longer) > 0
         places = places[several[index]]
         depth += 1
-    return Sorted(rows, group)
+    return SortedRows(rows, group)
 
 
-def by_bytes(texts: Texts, given: Sorted | None = None) -> Sorted:
-    """The places of `texts` by their bytes, a prefix before what it begins."""
-    places = tied(np.arange(len(texts), dtype=np.uint32)) if given is None else given
+def sort_texts(texts: Texts, given: SortedRows | None = None) -> SortedRows:
+    """The indexes of `texts` sorted by their bytes, a prefix before the longer text."""
+    places = one_group(np.arange(len(texts), dtype=np.uint32)) if given is None else given
     return refine(places, _level(texts))
 
 
-def heads(data: NDArray[np.uint8], positions: NDArray[np.generic]) -> Keys:
-    """The 8 bytes from each position of `data`, as a number that sorts as they do.
+def prefix_keys(data: NDArray[np.uint8], positions: NDArray[np.generic]) -> Keys:
+    """The 8 bytes from each position of `data` as a number that sorts like the bytes.
 
-    `data` must go on for 8 bytes after the last position.
+    `data` must have 8 bytes from the last position on (`pad`).
 
-    >>> [hex(n) for n in heads(np.frombuffer(b"abcdefghi", dtype=np.uint8), np.array([0, 1]))]
+    >>> [hex(n) for n in prefix_keys(np.frombuffer(b"abcdefghi", dtype=np.uint8), np.array([0, 1]))]
     ['0x6162636465666768', '0x6263646566676869']
     """
     windows = np.lib.stride_tricks.sliding_window_view(data, CHUNK)[positions]
@@ -80,22 +82,22 @@ def heads(data: NDArray[np.uint8], positions: NDArray[np.generic]) -> Keys:
     return keys
 
 
-def padded(data: memoryview | bytes, by: int = CHUNK) -> NDArray[np.uint8]:
-    """A copy of `data` with zeros behind it."""
+def pad(data: memoryview | bytes, by: int = CHUNK) -> NDArray[np.uint8]:
+    """A copy of `data`, followed by `by` zero bytes."""
     return np.frombuffer(bytes(data) + bytes(by), dtype=np.uint8)
 
 
 def _level(texts: Texts) -> Level:
-    data = padded(texts.data)
+    data = pad(texts.data)
     starts = texts.starts[:-1].astype(np.int64)
     lengths = np.diff(texts.starts.astype(np.int64)) - 1
 
     def level(rows: Rows, depth: int) -> tuple[Keys, NDArray[np.bool_]]:
         left = lengths[rows] - depth * CHUNK
         position = np.minimum(starts[rows] + depth * CHUNK, len(data) - CHUNK)
-        # What follows the end of a text is not a part of it: zeros instead.
+        # Bytes after the end of the text are replaced by zeros.
         unused = np.clip((CHUNK - left) * 8, 0, 64).astype(np.uint64)
-        keys = heads(data, position)
+        keys = prefix_keys(data, position)
         half = unused // np.uint64(2)  # a shift by 64 is undefined, two by 32 are not
         rest = unused - half
         kept = np.asarray(keys >> half >> rest << rest << half, dtype=np.uint64)
@@ -105,7 +107,7 @@ def _level(texts: Texts) -> Level:
 
 
 def _members(group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of the groups with several rows."""
+    """The places that belong to groups with several rows."""
     if not len(group):
         return np.empty(0, dtype=np.int64)
     counts = np.bincount(group)

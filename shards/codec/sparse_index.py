@@ -1,7 +1,7 @@
-"""Places in sorted bytes, of which every 16th is known by its first 8 bytes, as a number.
+"""A sparse index over sorted texts: the first 8 bytes of every 16th text, as a number.
 
-A million places are searched by a binary search among the numbers, which lie close together, and
-four steps among the bytes themselves. Two lists are such: suffixes of words, identifiers.
+A search among millions of texts is a binary search among the numbers, which lie close together in memory, followed by
+four steps among the texts themselves. Two lists have such an index: suffixes of words, and identifiers.
 """
 
 from bisect import bisect_left
@@ -17,8 +17,8 @@ from shards.format import SAMPLED
 _HEAD: Final = 8
 
 
-class Even:
-    """The places 0, width, 2 × width, …: where texts of one length begin. Nothing is stored."""
+class EvenPlaces:
+    """The places 0, width, 2 × width, … where texts of equal length begin; an array that is not stored."""
 
     def __init__(self, width: int, count: int) -> None:
         self._places = range(0, width * count, width)
@@ -30,20 +30,20 @@ class Even:
         return len(self._places)
 
     def array(self) -> NDArray[np.uint32]:
-        """All places: for checks, it takes the memory that this class saves."""
+        """All places as an array, for verification; it takes the memory that this class saves."""
         return np.array(self._places, dtype=np.uint32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe:
-    """A text to be looked up, and the numbers between which those of what begins with it lie."""
+    """A text to look up, with the bounds of the numbers of all texts that begin with it."""
 
     text: bytes
     bounds: NDArray[np.uint64]
 
 
 def probe(text: bytes) -> Probe:
-    """What is looked up in many shards, prepared once.
+    """Prepare the lookup of `text`, once for all shards.
 
     >>> [hex(bound) for bound in probe(b"ab").bounds]
     ['0x6162000000000000', '0x6163000000000000']
@@ -53,22 +53,22 @@ def probe(text: bytes) -> Probe:
     return Probe(text, np.array([low, low + (1 << 8 * (_HEAD - len(head)))], dtype=np.uint64))
 
 
-P = TypeVar("P", NDArray[np.uint32], Even)
+P = TypeVar("P", NDArray[np.uint32], EvenPlaces)
 
 
 @dataclass(frozen=True, slots=True)
 class SparseIndex(Generic[P]):
-    """`places` in `data`, sorted by the bytes from there on; `keys` are of places 0, 16, 32, …"""
+    """The places of texts in `data`, sorted by the bytes from there on, and the numbers of places 0, 16, 32, …"""
 
     data: memoryview | bytes
     places: P
     keys: NDArray[np.uint64]
 
-    def beginning_with(self, what: Probe) -> Interval:
-        """Which of `places` lie where the bytes of `what` begin."""
-        low, high = (SAMPLED * self.keys.searchsorted(what.bounds)).tolist()
-        text, count = what.text, len(self.places)
-        # The numbers decide all but the last few places, if the text is no longer than they are.
+    def beginning_with(self, wanted: Probe) -> Interval:
+        """The interval of `places` where texts begin with the text of `wanted`."""
+        low, high = (SAMPLED * self.keys.searchsorted(wanted.bounds)).tolist()
+        text, count = wanted.text, len(self.places)
+        # If the text is no longer than the numbers, they decide all but the last few places.
         decided = len(text) <= _HEAD
         first = self._below(text, low - SAMPLED + 1, min(low if decided else high, count))
         if first == count or not self._begins(first, text):
@@ -81,7 +81,7 @@ class SparseIndex(Generic[P]):
         return bytes(self.data[place : place + len(text)]) == text
 
     def _below(self, text: bytes, low: int, high: int) -> int:
-        """How many places come before `text`: at least `low`, at most `high`."""
+        """The number of places whose texts sort before `text`; it is at least `low` and at most `high`."""
         data, places, length = self.data, self.places, len(text)
 
         def at(index: int) -> bytes:

@@ -1,9 +1,9 @@
-"""Many short texts as two arrays: their UTF-8 bytes, each ended by a newline, and their starts.
+"""Lists of texts as two arrays: the UTF-8 bytes of all texts, each followed by a newline, and their starts.
 
-Three indexes are such lists: names by row, words sorted, identifiers sorted. No folded text holds a
-newline, so the end of a text is a byte that sorts before every other, and `text` + END is the text
-itself where `text` alone is a prefix. UTF-8 needs no care beyond that: its bytes sort as the code
-points do, and a text occurs in another exactly where its bytes do.
+Words and identifiers are stored so, and names are passed to the writer so. No such text contains a newline, and END
+sorts before every byte of a folded text: a search for `text` finds prefixes, a search for `text` + END whole texts.
+UTF-8 needs no further care: its bytes sort like the code points, and a text occurs in another exactly where its bytes
+do.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ END: Final = b"\n"
 
 
 class Interval(NamedTuple):
-    """Positions [first, end) in a sorted list."""
+    """The positions [first, end) in a sorted list."""
 
     first: int
     end: int
@@ -25,7 +25,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Text i is data[starts[i] : starts[i + 1] - 1]; `starts` has one entry more."""
+    """A list of texts: text i is data[starts[i] : starts[i + 1] - 1], so `starts` has one entry more than texts."""
 
     data: memoryview | bytes
     starts: NDArray[np.uint32]
@@ -38,7 +38,7 @@ class Texts:
 
 
 def pack(texts: Iterable[str]) -> Texts:
-    """The two arrays of `texts`.
+    """The list of `texts`, none of which contains a newline.
 
     >>> pack(["ab", "", "é"]).data
     b'ab\\n\\n\\xc3\\xa9\\n'

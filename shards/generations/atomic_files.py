@@ -1,55 +1,67 @@
-"""Files that appear whole, and stay: written under another name, synced, then renamed."""
+"""Files that appear complete and durable: written under another name, synced, then renamed."""
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 PARTIAL: Final = ".partial"
-# Folders that are being put together begin like this; what a dead process left of them, the next
-# build removes.
+# The beginning of the names of unfinished folders. The next build removes those of dead processes.
 STAGED: Final = ".partial-"
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a whole file in the place of whatever was there."""
+    """Replace the file at `path`, or create it."""
     partial = path.with_name(path.name + PARTIAL)
     partial.write_bytes(content)
     appear(partial, path)
 
 
 def appear(partial: Path, path: Path) -> None:
-    """Give what is complete its name, once it is on the disk."""
-    sync(partial)
-    partial.replace(path)
+    """Rename the complete file `partial` to `path`; contents and name are on disk afterwards."""
+    replace(partial, path)
     sync(path.parent)
 
 
+def replace(partial: Path, path: Path) -> None:
+    """Rename the complete file `partial` to `path`; the caller syncs the folder."""
+    sync(partial)
+    partial.replace(path)
+
+
 def link(path: Path, to: Path) -> None:
-    """Let `to` be the same file, or a copy where the file system knows no links."""
+    """Make `to` a hard link to `path`, or a copy if the file system has no hard links."""
     try:
         os.link(path, to)
     except OSError:
         partial = to.with_name(to.name + PARTIAL)
         shutil.copyfile(path, partial)
-        sync(partial)
+        replace(partial, to)
+
+
+def relink(path: Path, to: Path) -> None:
+    """Replace `to`, a file with the same content, by a hard link to `path`, if the file system has hard links."""
+    partial = to.with_name(to.name + PARTIAL)
+    with suppress(OSError):
+        os.link(path, partial)
         partial.replace(to)
 
 
+def settle(staged: Path, folder: Path) -> None:
+    """Rename the finished folder `staged` to `folder`; all its files are on disk before."""
+    for path in staged.iterdir():
+        sync(path)
+    sync(staged)
+    staged.chmod(0o755)  # the 0700 of mkdtemp would exclude the user of the server
+    staged.rename(folder)
+    sync(folder.parent)
+
+
 def sync(path: Path) -> None:
-    """Have a file, or the names in a folder, on the disk."""
+    """Write a file, or the names in a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def settle(staged: Path, folder: Path) -> None:
-    """Give a finished folder its name, once all that is in it is on the disk."""
-    for path in staged.iterdir():
-        sync(path)
-    sync(staged)
-    staged.chmod(0o755)  # mkdtemp's 0700 would keep the server's user out
-    staged.rename(folder)
-    sync(folder.parent)

@@ -1,19 +1,22 @@
-"""Generations of shards in a folder DATA, read by name.
+"""Generations of shards in a folder DATA, opened by name.
 
     DATA/CURRENT                    {"generation": "4f6a…", "previous": "81c0…", …} (pointer.py)
-    DATA/4f6a…/manifest.json        what it holds, with the digest of each file
+    DATA/4f6a…/manifest.json        sources, counts, and the digest of each file
     DATA/4f6a…/reference.json       countries, sectors, sub-sectors and their counts
     DATA/4f6a…/quality.json         the report of the build
-    DATA/4f6a…/FR.shard …           one shard a country; one that did not change is the same file
-    DATA/changes/81c0…-4f6a…/       what is different in the second (change_steps.py)
-    DATA/.partial-…                 a generation that is being put together, or whose build died
-    DATA/.building                  countries that are done, of a build under way or that died
-    DATA/.receipts/FR.json …        what the published shards were built from (the build's own)
-    DATA/.lock                      held, with its process id, by whoever writes here
+    DATA/4f6a…/FR.shard …           one shard per country; an unchanged shard is the same file as before
+    DATA/changes/81c0…-4f6a…/       the differences between two generations (change_steps.py)
+    DATA/.partial-…                 a generation that is being built, or whose build died
+    DATA/.building                  finished countries of a build that is running or died
+    DATA/.receipts/FR.json …        the inputs of the published shards (used by the build only)
+    DATA/.lock                      the id of the process that writes here
 
-A generation is whole or absent: it grows under another name and gets its own by one rename, and
-CURRENT is replaced by another. Whoever reads CURRENT finds all files of what it names. One that is
-open keeps its folder from being removed (locks.py).
+A generation is complete or absent: it is built under another name and gets its own by one rename, then CURRENT is
+replaced by another rename. All files of the generation that CURRENT names exist. An open generation keeps its folder
+from being removed (locks.py).
+
+Two generations may share a shard file, and LMDB refuses to open a file twice in one process. So generations that are
+open at the same time share the open shard. It is identified by its inode, and closed when its last user releases it.
 """
 
 from dataclasses import dataclass
@@ -31,12 +34,9 @@ from shards.generations.reference import Reference
 from shards.search.reader import Shard
 from shards.search.search import Base
 
-# MERGED shards/opened.py
-# The shards that this process has open, each file once.
-#
-# A country that did not change is one file in two generations, and LMDB refuses to open a file that
-# the process has open already. So generations that are open side by side share the shard; it is
-# closed when the last of them gives it back. A file is known by its inode.
+MANIFEST: Final = "manifest.json"
+REFERENCE: Final = "reference.json"
+QUALITY: Final = "quality.json"
 
 Inode = tuple[int, int]
 
@@ -45,47 +45,9 @@ _open: Final[dict[Inode, tuple[Shard, int]]] = {}
 _inodes: Final[dict[int, Inode]] = {}
 
 
-def open_shard(path: Path) -> Shard:
-    """The open shard at `path`, to be given back once.
-
-    Raises:
-        FileNotFoundError
-        WrongFormatError: it is no shard, or one of another format version.
-    """
-    inode = inode_of(path)
-    with _lock:
-        found, users = _open.get(inode) or (Shard(path), 0)
-        _open[inode] = (found, users + 1)
-        _inodes[id(found)] = inode
-        return found
-
-
-def inode_of(path: Path) -> Inode:
-    """What a file is known by, whatever its names."""
-    stat = path.stat()
-    return stat.st_dev, stat.st_ino
-
-
-def give_back(shard: Shard) -> None:
-    """Say that one of those who asked for `open_shard` is done with it."""
-    with _lock:
-        inode = _inodes[id(shard)]
-        _, users = _open[inode]
-        if users > 1:
-            _open[inode] = (shard, users - 1)
-            return
-        del _open[inode], _inodes[id(shard)]
-        shard.close()
-
-
-MANIFEST: Final = "manifest.json"
-REFERENCE: Final = "reference.json"
-QUALITY: Final = "quality.json"
-
-
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """An open generation. Every shard is open until `close`."""
+    """An open generation: every shard is open, and the folder cannot be removed, until `close`."""
 
     id: str
     manifest: Manifest
@@ -94,8 +56,9 @@ class Generation:
     reading: ReadLock
 
     def close(self) -> None:
+        """Release every shard and the folder."""
         for shard in self.shards.values():
-            give_back(shard)
+            release_shard(shard)
         self.reading.end()
 
     def __enter__(self) -> Self:
@@ -111,16 +74,17 @@ class Generation:
 
 
 def shard_name(iso2: str) -> str:
-    """The file of a country in a generation."""
+    """The name of the shard file of a country."""
     return f"{iso2}.shard"
 
 
 def load(data: Path, generation: str) -> Generation:
-    """Open a generation: cheap, nothing but manifest, lists and headers is read.
+    """Open a generation. This is cheap: only manifest, reference lists and headers are read.
 
     Raises:
-        GenerationError: if there is no such generation.
-        CorruptError, WrongFormatError: if a file is missing, of another size or another format.
+        GenerationError: there is no such generation.
+        CorruptError: a file is missing, has another size, or counts other companies than the manifest.
+        WrongFormatError: the manifest or a shard has another format version.
     """
     folder = data / generation
     manifest = read_manifest(folder)
@@ -130,25 +94,25 @@ def load(data: Path, generation: str) -> Generation:
 
 
 def open_folder(folder: Path, manifest: Manifest) -> Generation:
-    """Open the generation in `folder`, whatever the name of the folder. Raises as `load`."""
+    """Open the generation in `folder`, which may have any name; raises the same errors as `load`."""
     reading = ReadLock(folder)
     shards = Base()
     try:
-        manifests.same_sizes(folder, manifest.files)
+        manifests.check_sizes(folder, manifest.files)
         reference = references.load((folder / REFERENCE).read_bytes())
         for pays in reference.pays:
             shards[pays.iso2] = open_shard(folder / shard_name(pays.iso2))
-            _same_counts(shards[pays.iso2], pays.iso2, manifest)
+            _check_counts(shards[pays.iso2], pays.iso2, manifest)
     except BaseException:
         for shard in shards.values():
-            give_back(shard)
+            release_shard(shard)
         reading.end()
         raise
     return Generation(manifest.generation, manifest, reference, shards, reading)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest in a generation's folder."""
+    """The manifest in the folder of a generation; raises the same errors as `load`."""
     try:
         packed = (folder / MANIFEST).read_bytes()
     except FileNotFoundError:
@@ -160,15 +124,51 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def verify_digests(folder: Path, manifest: Manifest) -> None:
-    """Read every file of a generation and compare it with the manifest.
+    """Read every file of a generation and compare its digest with the manifest.
 
     Raises:
-        CorruptError: naming the first file that differs, is missing, or does not belong.
+        CorruptError: names the first file that differs, is missing, or is not in the manifest.
     """
     manifests.verify_files(folder, manifest.files, MANIFEST)
 
 
-def _same_counts(shard: Shard, iso2: str, manifest: Manifest) -> None:
+# -- shared shards ---------------------------------------------------------------------
+
+
+def open_shard(path: Path) -> Shard:
+    """Open the shard at `path`, or share it if it is open already; each call needs one `release_shard`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        WrongFormatError: the file is no shard, or a shard of another format version.
+    """
+    inode = inode_of(path)
+    with _lock:
+        found, users = _open.get(inode) or (Shard(path), 0)
+        _open[inode] = (found, users + 1)
+        _inodes[id(found)] = inode
+        return found
+
+
+def inode_of(path: Path) -> Inode:
+    """The identity of a file, which all its names share."""
+    stat = path.stat()
+    return stat.st_dev, stat.st_ino
+
+
+def release_shard(shard: Shard) -> None:
+    """End one use of a shard that `open_shard` returned; the last one closes it."""
+    with _lock:
+        inode = _inodes[id(shard)]
+        _, users = _open[inode]
+        if users > 1:
+            _open[inode] = (shard, users - 1)
+            return
+        del _open[inode], _inodes[id(shard)]
+        shard.close()
+
+
+def _check_counts(shard: Shard, iso2: str, manifest: Manifest) -> None:
     if (shard.iso2, shard.rows) != (iso2, manifest.counts[iso2]):
         raise CorruptError(
             f"{shard.path} holds {shard.rows} companies of {shard.iso2}, the manifest says "

@@ -1,7 +1,6 @@
-"""Locks on folders of DATA: one writer at a time, and nothing is removed that somebody reads.
+"""Locks on folders in DATA: one writer at a time, and no generation is removed while a process reads it.
 
-All are of `flock` on the folder itself: they end with the process that holds them, however it
-ends.
+All locks are `flock` on the folder itself, so the system releases them when the process ends, however it ends.
 """
 
 import fcntl
@@ -13,16 +12,16 @@ from typing import Final
 
 from shards.errors import GenerationError
 
-# Says who holds the folder beside it; the lock itself is on the folder.
+# The file with the process id of the writer; the lock itself is on the folder.
 HOLDER: Final = ".lock"
 
 
 @contextmanager
-def writing(data: Path) -> Iterator[None]:
-    """Be the only one who builds, publishes or rolls back in `data`.
+def write_lock(data: Path) -> Iterator[None]:
+    """Exclude every other build, publication, rollback and mirror in `data`.
 
     Raises:
-        GenerationError: another process is; the message has its id.
+        GenerationError: another process has the lock; the message has its id.
     """
     data.mkdir(parents=True, exist_ok=True)
     holder = data / HOLDER
@@ -44,7 +43,7 @@ def _take(descriptor: int, data: Path) -> None:
     except BlockingIOError as error:
         try:
             holder = (data / HOLDER).read_text().strip()
-        except OSError:  # it has just begun, or is just done
+        except OSError:  # the other process has just begun, or is just done
             holder = "?"
         raise GenerationError(
             f"another build or rollback is under way in {data}, by process {holder}; "
@@ -53,10 +52,11 @@ def _take(descriptor: int, data: Path) -> None:
 
 
 class ReadLock:
-    """Keeps a folder from being removed, from now until `end`."""
+    """A lock that keeps a folder from being removed, from its construction until `end`."""
 
     def __init__(self, folder: Path) -> None:
-        """
+        """Take the lock.
+
         Raises:
             GenerationError: the folder is gone, or is being removed.
         """
@@ -70,18 +70,18 @@ class ReadLock:
             self.end()
             raise GenerationError(f"{folder} is being removed") from error
         except OSError:
-            pass  # a file system without locks: its folders are removed by nobody or by time
+            pass  # a file system without locks, such as some network shares: reading goes on without one
 
     def end(self) -> None:
-        """Twice is once."""
+        """Release the lock; idempotent."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 @contextmanager
-def removing(folder: Path) -> Iterator[bool]:
-    """Whether `folder` may be removed now: nobody reads it, and nobody begins to within."""
+def removal_lock(folder: Path) -> Iterator[bool]:
+    """Whether `folder` may be removed; inside the block no process can begin to read it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
-"""What a generation says of itself: its sources, its files with their digests, its counts.
+"""The manifest of a generation: its sources, its files with their digests, its counts (FORMAT.md §2).
 
-The manifest holds no time and no path of a machine, and the name of a generation is the digest of
-the rest: the same input gives the same generation, and a file that was changed is noticed.
+The manifest contains no time and no path, and the name of a generation is the digest of the rest of the manifest. So
+the same input gives the same generation, and a changed file is detected.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ class InputSource:
 class File:
     """A file of the generation: its size in bytes and two digests in hexadecimal.
 
-    BLAKE3 is what is checked; SHA-256 is for people whose tools know no other.
+    This program checks BLAKE3; SHA-256 is there for other tools.
     """
 
     size: int
@@ -43,7 +43,13 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`counts` are companies by country, `secteurs` by NACE division (`-`: without a sector)."""
+    """The manifest of a generation.
+
+    Attributes:
+        counts: companies by country.
+        secteurs: companies by NACE division (`-`: without a sector).
+        forced: the gates that were overridden, None if all were passed.
+    """
 
     generation: str
     format: int
@@ -52,11 +58,11 @@ class Manifest:
     total: int
     counts: Mapping[str, int]
     secteurs: Mapping[str, int]
-    forced: str | None  # why the gates were overridden, if they were
+    forced: str | None
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """The size of all files together, in bytes."""
         return sum(file.size for file in self.files.values())
 
 
@@ -67,7 +73,7 @@ def make(
     secteurs: Mapping[str, int],
     forced: str | None = None,
 ) -> Manifest:
-    """The manifest of these files, named by the digest of all it says."""
+    """The manifest of these files, named by the digest of its content."""
     nameless = Manifest(
         generation="",
         format=FORMAT_VERSION,
@@ -87,11 +93,11 @@ def dump(manifest: Manifest) -> bytes:
 
 
 def load(packed: bytes, where: Path) -> Manifest:
-    """The manifest whose bytes these are; `where` it was found is for messages.
+    """The manifest that these bytes encode; `where` is its path, for messages.
 
     Raises:
-        WrongFormatError: if it is of another format.
-        CorruptError: if it is no manifest, or was changed after it was named.
+        WrongFormatError: the manifest has another format version.
+        CorruptError: the bytes are no manifest, or were changed after the generation was named.
     """
     try:
         document: dict[str, Any] = orjson.loads(packed)
@@ -116,7 +122,7 @@ def load(packed: bytes, where: Path) -> Manifest:
 
 
 def counts(packed: bytes) -> dict[str, int]:
-    """The companies by country of a manifest of any format; empty where it cannot be understood."""
+    """The companies by country of a manifest of any format version; empty if it cannot be parsed."""
     try:
         return {str(iso2): int(number) for iso2, number in orjson.loads(packed)["counts"].items()}
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -127,7 +133,7 @@ def counts(packed: bytes) -> dict[str, int]:
 
 
 def digest(path: Path) -> File:
-    """Size and digests of the file at `path`, read once in pieces."""
+    """The size and the digests of the file at `path`, which is read once."""
     first, second, size = blake3(), hashlib.sha256(), 0
     for piece in _pieces(path):
         first.update(piece)
@@ -136,19 +142,19 @@ def digest(path: Path) -> File:
     return File(size, first.hexdigest(), second.hexdigest())
 
 
-def is_file(path: Path, known: File) -> bool:
-    """Are the bytes at `path` those of `known`? BLAKE3 alone tells, at the speed of the disk."""
+def has_digest(path: Path, known: File) -> bool:
+    """Whether the file at `path` has the BLAKE3 of `known`; as fast as the disk."""
     found = blake3()
     for piece in _pieces(path):
         found.update(piece)
     return bool(found.hexdigest() == known.blake3)
 
 
-def same_sizes(folder: Path, files: Mapping[str, File]) -> None:
-    """Look at every file of `files` without reading it.
+def check_sizes(folder: Path, files: Mapping[str, File]) -> None:
+    """Compare the sizes of all `files` with those on disk, without reading them.
 
     Raises:
-        CorruptError: naming the first that is missing or of another size.
+        CorruptError: names the first file that is missing or has another size.
     """
     for name, file in files.items():
         try:
@@ -165,14 +171,17 @@ def same_sizes(folder: Path, files: Mapping[str, File]) -> None:
 
 
 def verify_files(folder: Path, files: Mapping[str, File], own: str) -> None:
-    """Read every file of `folder`, whose manifest `own` names `files`.
+    """Read every file of `folder` and compare its digest with `files`.
+
+    Args:
+        own: the name of the document that lists `files`; it is not in the list.
 
     Raises:
-        CorruptError: naming the first file that differs, is missing, or does not belong.
+        CorruptError: names the first file that differs, is missing, or is not in the list.
     """
-    same_sizes(folder, files)
+    check_sizes(folder, files)
     for name, file in files.items():
-        if not is_file(folder / name, file):
+        if not has_digest(folder / name, file):
             raise CorruptError(
                 f"{folder / name} is not the file of the manifest (BLAKE3 differs); "
                 "build or fetch the generation again"
@@ -193,13 +202,13 @@ def _pieces(path: Path) -> Iterator[bytes]:
 # -- names -------------------------------------------------------------------------
 
 
-def own_digest(document: Mapping[str, Any]) -> str:
-    """The digest of what a document says, in hexadecimal."""
+def document_digest(document: Mapping[str, Any]) -> str:
+    """The BLAKE3 of a document, keys sorted and without white space, in hexadecimal."""
     return blake3(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _name(manifest: Manifest) -> str:
-    return own_digest({**asdict(manifest), "generation": ""})[:_ID_DIGITS]
+    return document_digest({**asdict(manifest), "generation": ""})[:_ID_DIGITS]
 
 
 def _fields(manifest: Manifest) -> dict[str, Any]:

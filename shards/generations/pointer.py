@@ -1,7 +1,7 @@
-"""DATA/CURRENT: which generation is published, and which are kept behind it.
+"""The file DATA/CURRENT: the published generation, and the older ones that are kept.
 
-One line of JSON, replaced by one rename. It alone says when something was published: nothing that
-is built knows the time.
+The file is one line of JSON and is replaced by one rename. It is the only place with the time of publication, because
+generations contain no time.
 """
 
 import re
@@ -23,10 +23,13 @@ _NAME: Final = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The published generation, the one before it, when (ISO 8601, UTC).
+    """The content of CURRENT.
 
     Attributes:
-        older: others that are kept, the newest first.
+        generation: the published generation.
+        previous: the generation before it, the default of a rollback.
+        published: the time of publication (ISO 8601, UTC).
+        older: further generations that are kept, the newest first.
     """
 
     generation: str
@@ -36,15 +39,15 @@ class Pointer:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """Every generation that is kept, the published one first."""
+        """All generations that are kept, the published one first."""
         return (self.generation, *([self.previous] if self.previous else ()), *self.older)
 
 
-def published(data: Path) -> Pointer | None:
-    """What CURRENT says, or None where nothing has been published.
+def read(data: Path) -> Pointer | None:
+    """The content of CURRENT, None if nothing has been published.
 
     Raises:
-        CorruptError: if CURRENT cannot be understood.
+        CorruptError: CURRENT cannot be parsed.
     """
     try:
         packed = (data / CURRENT).read_bytes()
@@ -52,10 +55,10 @@ def published(data: Path) -> Pointer | None:
         return None
     try:
         document = orjson.loads(packed)
-        known = Pointer(**{**document, "older": tuple(document.get("older", ()))})
-        if not all(is_name(name) for name in known.kept):
+        pointer = Pointer(**{**document, "older": tuple(document.get("older", ()))})
+        if not all(is_name(name) for name in pointer.kept):
             raise ValueError("a generation is 16 hexadecimal digits")
-        return known
+        return pointer
     except (AttributeError, TypeError, ValueError) as error:
         raise CorruptError(
             f"{data / CURRENT} cannot be understood ({error}); "
@@ -63,29 +66,29 @@ def published(data: Path) -> Pointer | None:
         ) from error
 
 
-def expected(data: Path) -> Pointer:
-    """What CURRENT says.
+def require(data: Path) -> Pointer:
+    """The content of CURRENT, which must exist.
 
     Raises:
-        CorruptError: if CURRENT cannot be understood.
-        GenerationError: if nothing has been published.
+        CorruptError: CURRENT cannot be parsed.
+        GenerationError: nothing has been published.
     """
-    known = published(data)
-    if known is None:
+    pointer = read(data)
+    if pointer is None:
         raise GenerationError(f"{data} has nothing published; `python -m pipeline build` does")
-    return known
+    return pointer
 
 
 def is_name(name: object) -> TypeGuard[str]:
-    """Can it be the name of a generation (FORMAT.md §2)? A path cannot."""
+    """Whether `name` can be the name of a generation (FORMAT.md §2); a path cannot."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
-def named(text: str) -> str:
-    """`text`, if it can be the name of a generation.
+def check_name(text: str) -> str:
+    """Return `text` if it can be the name of a generation.
 
     Raises:
-        GenerationError: it cannot.
+        GenerationError: it cannot be one.
     """
     if not is_name(text):
         raise GenerationError(
@@ -96,28 +99,28 @@ def named(text: str) -> str:
 
 
 def current(data: Path) -> str | None:
-    """The published generation, or None."""
-    known = published(data)
-    return known.generation if known else None
+    """The name of the published generation, or None."""
+    pointer = read(data)
+    return pointer.generation if pointer else None
 
 
 def point_to(data: Path, generation: str, behind: Sequence[str] = ()) -> Pointer:
-    """Make `generation` the published one, in one step.
+    """Publish `generation`, by one rename.
 
     Args:
-        behind: what is kept behind it, the previous one first; itself is left out.
+        behind: the generations to keep, the previous one first; `generation` itself is left out.
     """
     others = tuple(dict.fromkeys(name for name in behind if name != generation))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    known = Pointer(generation, others[0] if others else None, now, others[1:])
-    _write(data, known)
-    return known
+    pointer = Pointer(generation, others[0] if others else None, now, others[1:])
+    _write(data, pointer)
+    return pointer
 
 
-def forget(data: Path, known: Pointer, kept: Collection[str]) -> None:
-    """Leave the generations out that are no longer kept."""
-    _write(data, replace(known, older=tuple(name for name in known.older if name in kept)))
+def forget(data: Path, pointer: Pointer, kept: Collection[str]) -> None:
+    """Remove the older generations from CURRENT that are not in `kept`."""
+    _write(data, replace(pointer, older=tuple(name for name in pointer.older if name in kept)))
 
 
-def _write(data: Path, known: Pointer) -> None:
-    atomic_files.write(data / CURRENT, orjson.dumps(asdict(known)) + b"\n")
+def _write(data: Path, pointer: Pointer) -> None:
+    atomic_files.write(data / CURRENT, orjson.dumps(asdict(pointer)) + b"\n")

@@ -1,8 +1,7 @@
-"""The lists of a generation: countries, sectors, sub-sectors, and how many companies each has.
+"""The reference lists of a generation: countries, sectors, sub-sectors, and the companies in each of them.
 
-They are written by the build from `seeds/` and read by the server, so that what is served always
-fits the shards beside it. Kept as one JSON file, `reference.json`; codes inside are NACE divisions
-and groups, labels are what callers see and send.
+The build writes them from `seeds/` into `reference.json`, and the server reads them there, so the lists always fit the
+shards beside them. Codes are NACE divisions and groups; labels are what callers see and send.
 """
 
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-# Country codes of the outside world that mean a code of ours (§1, contract B1).
+# Country codes in common use, with the code that this project uses for the same country (§1, contract B1).
 SPELLINGS: Final = {"GB": "UK"}
 
 
@@ -49,7 +48,7 @@ class SousSecteur:
 
 @dataclass(frozen=True, slots=True)
 class CellCount:
-    """How many companies a sub-sector of a sector has in one country; None is "without"."""
+    """The number of companies of a sub-sector of a sector in one country; None means without."""
 
     secteur: str | None
     sous_secteur: str | None
@@ -58,7 +57,7 @@ class CellCount:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The lists, in the order in which they are shown, and the counts by country."""
+    """The lists, in the order in which the API returns them, and the counts by country."""
 
     pays: tuple[Pays, ...]
     secteurs: tuple[Secteur, ...]
@@ -66,22 +65,22 @@ class Reference:
     counts: Mapping[str, tuple[CellCount, ...]]
 
     def societes(self, iso2: str) -> int:
-        """How many companies a country has."""
+        """The number of companies of a country."""
         return sum(cell.n for cell in self.counts[iso2])
 
     @property
     def total(self) -> int:
-        """How many companies there are."""
+        """The number of companies of all countries."""
         return sum(self.societes(pays.iso2) for pays in self.pays)
 
 
 def dump(reference: Reference) -> bytes:
-    """The bytes of `reference.json`: the same reference, the same bytes."""
+    """The bytes of `reference.json`; equal references give equal bytes."""
     return orjson.dumps(asdict(reference), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
 
 
 def load(packed: bytes) -> Reference:
-    """The reference whose bytes these are."""
+    """The reference lists that these bytes encode."""
     document: dict[str, Any] = orjson.loads(packed)
     return Reference(
         pays=tuple(Pays(**entry) for entry in document["pays"]),

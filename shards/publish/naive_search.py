@@ -1,8 +1,7 @@
-"""The slow answer to a search: contract B, company by company, over records that are read whole.
+"""A search without indexes: contract B, company by company, over decoded records.
 
-It is what the gates of a publication compare the fast answer with (smoke_test.py), on a scope that is
-small enough. It looks at no index: only at what a record says, at the cell in which a row lies, and
-at the share capital in euros, which no record has.
+`smoke_test` compares the answers of the real search with it, on small scopes. It reads the records, the cell of each
+row, and the key of the share capital in euros, which no record has.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,14 @@ from shards.search.reader import Shard
 
 @dataclass(frozen=True, slots=True)
 class KnownCompany:
-    """A company as it is searched: its fields, its codes, its folded name and identifier."""
+    """A company as it is searched.
+
+    Attributes:
+        company: the fields of §2.1.
+        secteur, sous_secteur: NACE division and group.
+        capital: the share capital in euros.
+        nom, identifiant: the folded name and identifier.
+    """
 
     row: int
     company: dict[str, Any]
@@ -30,7 +36,7 @@ class KnownCompany:
 
 
 def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
-    """These rows of a shard."""
+    """The companies at these rows of a shard."""
     keys = shard.keys("capital_desc", np.array(rows, dtype=np.uint32)).tolist()
     found = []
     for row, key in zip(rows, keys, strict=True):
@@ -44,13 +50,14 @@ def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
     return found
 
 
-def search(known: Sequence[KnownCompany], query: Query) -> list[int]:
-    """The rows that match, in order. The companies are of one country, which `pays` names."""
-    found = sorted((one for one in known if matches(one, query)), key=lambda c: place(c, query.tri))
-    return [one.row for one in found]
+def search(companies: Sequence[KnownCompany], query: Query) -> list[int]:
+    """The rows that match, in order; all companies must be of one country."""
+    matching = [company for company in companies if matches(company, query)]
+    return [company.row for company in sorted(matching, key=lambda c: place(c, query.tri))]
 
 
 def matches(known: KnownCompany, query: Query) -> bool:
+    """Whether a company passes every filter of `query`."""
     company = known.company
     groups = query.sous_secteurs
     return (
@@ -66,13 +73,13 @@ def matches(known: KnownCompany, query: Query) -> bool:
 
 
 def place(known: KnownCompany, tri: str) -> tuple[Any, ...]:
-    """What an order compares (B27 to B32), within one country."""
+    """The sort key of a company in the order `tri` (contract B27 to B32), within one country."""
     company, identifier = known.company, known.company["id"].encode()
     if tri == "nom":
         return (known.nom, company["nom"], identifier)
     if tri == "recent":
         date = company["date_creation"]
-        # A year alone comes after all its days, and later dates come first.
+        # Descending: later dates first, and a year without month and day after all its days.
         return (date is None, [-ord(char) for char in (date or "").ljust(10, "\0")], identifier)
     value, sign = {
         "ca_desc": (company["ca_eur"], -1),
@@ -85,7 +92,7 @@ def place(known: KnownCompany, tri: str) -> tuple[Any, ...]:
 
 
 def _named(known: KnownCompany, q: str) -> bool:
-    """B15, B16: the folded name contains the folded q, or the identifier begins with it."""
+    """Whether the folded name contains the folded `q`, or the identifier begins with it (contract B15, B16)."""
     folded, prefix = fold(q), fold_id(q)
     if not folded:
         return False
@@ -93,7 +100,7 @@ def _named(known: KnownCompany, q: str) -> bool:
 
 
 def _within(value: float | None, least: float | None, most: float | None) -> bool:
-    """B22: bounds are inclusive, and a null passes none."""
+    """Whether a value is within inclusive bounds; a null passes none (contract B22)."""
     if least is None and most is None:
         return True
     if value is None:

@@ -1,16 +1,13 @@
-"""How a generation becomes the published one, and how the one before it becomes so again.
+"""Publication of a new generation, and rollback to an older one.
 
-It grows in a folder of its own (`staging`), is held to the gates, gets its name by one rename, and
-is pointed to by another. Whatever ends this in between, what was published stays, and the next
-build takes away what is left. What is published is read without any lock; who publishes holds one
-(`locks.writing`).
+A generation is assembled in a folder of its own (`staging`), checked by the gates, renamed to its name, and then named
+by CURRENT. If the process dies in between, the published generation is unchanged, and the next build removes the
+remains. Callers of `publish` and `adopt` hold `locks.write_lock`; readers of a published generation need no lock.
 """
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -29,37 +26,38 @@ from shards.generations.pointer import Pointer
 from shards.generations.reference import Reference
 from shards.publish import smoke_test
 
-# A country that lost more than 2 % of its companies overnight is a broken download, not a crisis.
+# A country that loses more than 2 % of its companies between two builds is taken for an incomplete download.
 LEAST_SHARE: Final = 0.98
 
-# The published generation and the one before it.
+# The number of generations that are kept by default: the published one and the one before it.
 KEPT: Final = 2
 
-EVERYWHERE: Final = ""  # in `Gates.minimums`: all countries together
+EVERYWHERE: Final = ""  # the key of all countries together in `Gates.minimums`
 
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What is asked of a new generation beside being whole and answering rightly.
+    """The requirements on the counts of a new generation.
 
     Attributes:
-        force: let the counts pass; the manifest says so.
-        minimums: companies at least, by country, or of EVERYWHERE.
+        force: publish in spite of closed gates; the manifest records them.
+        minimums: the least number of companies, by country or for EVERYWHERE.
     """
 
     force: bool = False
     minimums: Mapping[str, int] = field(default_factory=dict)
 
     def closed(self, before: Mapping[str, int] | None, counts: Mapping[str, int]) -> list[str]:
-        """Which of them are closed to a generation of `counts` after one of `before`.
+        """The gates that a generation with `counts` does not pass, as messages.
 
-        `before` is None where it cannot be read: nobody can say then that nothing was lost.
+        Args:
+            before: the counts of the published generation; None if they cannot be read, which closes a gate.
         """
-        known = {**counts, EVERYWHERE: sum(counts.values())}
+        totals = {**counts, EVERYWHERE: sum(counts.values())}
         return _losses(before, counts) + [
-            f"{iso2 or 'the whole'} has {known.get(iso2, 0)} companies, {number} are the minimum"
+            f"{iso2 or 'the whole'} has {totals.get(iso2, 0)} companies, {number} are the minimum"
             for iso2, number in sorted(self.minimums.items())
-            if known.get(iso2, 0) < number
+            if totals.get(iso2, 0) < number
         ]
 
 
@@ -77,7 +75,7 @@ _GATES: Final = Gates()
 
 
 def staging(data: Path) -> Path:
-    """A fresh folder for the files of a generation to be; those of dead builds are removed."""
+    """Make a folder for the files of a new generation; folders of dead builds are removed."""
     data.mkdir(parents=True, exist_ok=True)
     for dead in data.glob(f"{atomic_files.STAGED}*"):
         shutil.rmtree(dead)
@@ -85,10 +83,14 @@ def staging(data: Path) -> Path:
 
 
 def compare(countries: Iterable[Shards], folder: Path) -> dict[str, ChangeCounts]:
-    """What is different in these countries, one after the other, in this process."""
-    found = {c.iso2: comparison.compare(c.old, c.new, c.iso2, folder / f"{c.iso2}{SUFFIX}")
-             for c in countries}  # fmt: skip
-    return {iso2: counts for iso2, counts in found.items() if any(counts)}
+    """Compare these countries one after the other, in this process."""
+    compared = {
+        country.iso2: comparison.compare(
+            country.old, country.new, country.iso2, folder / f"{country.iso2}{SUFFIX}"
+        )
+        for country in countries
+    }
+    return {iso2: counts for iso2, counts in compared.items() if any(counts)}
 
 
 def publish(
@@ -101,22 +103,22 @@ def publish(
     keep: int = KEPT,
     compare: Compare = compare,
 ) -> str:
-    """Check the files in `staged`, make them a generation and the published one; return its name.
+    """Check the files in `staged`, make them a generation, and publish it; return its name.
 
-    Every file is read again and compared with the digest that its maker took; every shard opens and
-    holds what `reference.json` counts; a sample of searches is answered rightly (smoke_test.py); and
-    the `gates` are open. A file that the published generation has too becomes that very file.
-    Publishing what is published already changes nothing.
+    Every file is read again and compared with its digest; every shard is opened and must have the counts of
+    `reference.json`; a sample of searches must be answered correctly (`smoke_test`); and the `gates` must be passed. A
+    file that the published generation has as well becomes a hard link to it. If the generation is published already,
+    nothing changes.
 
     Args:
-        known: the digests of files whose maker has just taken them.
-        keep: how many generations stay, this one included; at least 2.
-        compare: writes what is different from the published generation.
+        known: the digests of files that the caller has just computed.
+        keep: the number of generations to keep, including this one; at least 2.
+        compare: the function that writes the changes since the published generation.
 
     Raises:
-        ShardError: if a gate is closed. What was published stays so.
+        ShardError: a check failed or a gate is closed; the published generation is unchanged.
     """
-    before = pointer.published(data)
+    before = pointer.read(data)
     reference = references.load((staged / REFERENCE).read_bytes())
     counts = {pays.iso2: reference.societes(pays.iso2) for pays in reference.pays}
     closed = gates.closed(counts_of(data, before), counts)
@@ -143,12 +145,12 @@ def publish(
 def adopt(
     data: Path, staged: Path, manifest: Manifest, *, keep: int = KEPT, compare: Compare = compare
 ) -> None:
-    """Make the files in `staged`, which have been checked, the published generation.
+    """Publish the files in `staged`, which the caller has checked.
 
     Args:
         keep, compare: as in `publish`.
     """
-    before = pointer.published(data)
+    before = pointer.read(data)
     old = _whole(data, before)
     if before and old and before.generation != manifest.generation:
         folder = data / before.generation
@@ -160,40 +162,40 @@ def adopt(
         behind = [
             other
             for other in (before.kept if before else ())
-            if other != name and _counts(data / other) is not None  # nobody can go back to it
+            if other != name and _counts(data / other) is not None  # else no rollback is possible
         ]
         pointer.point_to(data, name, behind[: keep - 1])
     _prune(data, keep)
 
 
 def rollback(data: Path, to: str | None = None) -> Pointer:
-    """Publish a kept generation again, the previous one unless `to` names another.
+    """Publish a kept generation again: the previous one, or `to`.
 
     Raises:
-        GenerationError: there is none, or `to` is no name of one; or a build is under way.
-        CorruptError: it does not verify. What was published stays so.
+        GenerationError: there is no such generation, `to` is no name of one, or a build is running.
+        CorruptError: a file of the generation differs from its digest; the published generation is unchanged.
     """
     if not data.is_dir():
         raise GenerationError(f"{data} is no folder of generations")
-    with locks.writing(data):
+    with locks.write_lock(data):
         try:
-            known = pointer.published(data)
+            current = pointer.read(data)
         except ShardError:
-            if to is None:  # a CURRENT that makes no sense is cured by saying what it should say
+            if to is None:  # an explicit target repairs a CURRENT that cannot be parsed
                 raise
-            known = None
-        wanted = (known.previous if known else None) if to is None else pointer.named(to)
+            current = None
+        wanted = (current.previous if current else None) if to is None else pointer.check_name(to)
         if wanted is None:
             raise GenerationError(f"{data} has no previous generation to go back to; build one")
         folder = data / wanted
         generation_files.verify_digests(folder, generation_files.read_manifest(folder))
-        return pointer.point_to(data, wanted, known.kept if known else ())
+        return pointer.point_to(data, wanted, current.kept if current else ())
 
 
 def counts_of(data: Path, before: Pointer | None) -> dict[str, int] | None:
-    """The companies by country of the published generation, whatever its format.
+    """The companies by country of the published generation, of any format version.
 
-    None where there is one that cannot be read; empty where there is none.
+    Empty if nothing is published; None if the manifest cannot be read.
     """
     return _counts(data / before.generation) if before else {}
 
@@ -206,9 +208,9 @@ def _counts(folder: Path) -> dict[str, int] | None:
 
 
 def _whole(data: Path, before: Pointer | None) -> Manifest | None:
-    """The manifest of the published generation, if it is of our format and not damaged.
+    """The manifest of the published generation; None if it is damaged or has another format version.
 
-    One that cannot be compared with is no reason not to replace it.
+    Such a generation can be replaced, but not compared or linked with.
     """
     if before is None:
         return None
@@ -222,19 +224,16 @@ def _whole(data: Path, before: Pointer | None) -> Manifest | None:
 
 
 def _share(folder: Path, old: Manifest, staged: Path, manifest: Manifest) -> None:
-    """Let every file that is the same as in `folder` be the same file."""
+    """Replace every file that is also in `folder` by a hard link to it."""
     for name, file in manifest.files.items():
         path = staged / name
         if old.files.get(name) != file or path.samefile(folder / name):
             continue
-        partial = path.with_name(name + atomic_files.PARTIAL)
-        with suppress(OSError):  # a file system without hard links keeps two copies
-            os.link(folder / name, partial)
-            partial.replace(path)
+        atomic_files.relink(folder / name, path)
 
 
 def by_sector(reference: Reference) -> dict[str, int]:
-    """Companies by NACE division, `-` for none: `secteurs` of a manifest."""
+    """The companies by NACE division, `-` for none, as in `secteurs` of a manifest."""
     found: dict[str, int] = {}
     for cells in reference.counts.values():
         for cell in cells:
@@ -243,11 +242,14 @@ def by_sector(reference: Reference) -> dict[str, int]:
 
 
 def _settle(staged: Path, folder: Path) -> None:
-    """Give a finished generation its name; if it has one already, the new copy replaces it."""
+    """Rename a finished generation to its name.
+
+    If the generation exists already, it stays, unless it is damaged: then the new copy replaces it.
+    """
     if folder.exists():
         try:
             generation_files.verify_digests(folder, generation_files.read_manifest(folder))
-        except (ShardError, OSError):  # damaged: what was built now takes its place
+        except (ShardError, OSError):
             folder.rename(staged.with_name(staged.name + "-damaged"))
         else:
             shutil.rmtree(staged)
@@ -256,16 +258,16 @@ def _settle(staged: Path, folder: Path) -> None:
 
 
 def _prune(data: Path, keep: int) -> None:
-    """Remove every generation behind the first `keep`, but one that somebody still reads."""
-    known = pointer.published(data)
-    assert known is not None
-    kept = known.kept[:keep]
-    if kept != known.kept:
-        pointer.forget(data, known, kept)
+    """Remove all generations after the first `keep`, except those that a process still reads."""
+    current = pointer.read(data)
+    assert current is not None
+    kept = current.kept[:keep]
+    if kept != current.kept:
+        pointer.forget(data, current, kept)
     for path in data.iterdir():
         if (path / MANIFEST).exists() and path.name not in kept:
-            with locks.removing(path) as free:
+            with locks.removal_lock(path) as free:
                 if free:
-                    # Gone at once for whoever looks, whatever happens next.
+                    # The rename removes it for all readers at once, even if the deletion is interrupted.
                     shutil.rmtree(path.rename(data / f"{atomic_files.STAGED}{path.name}"))
-    change_steps.prune(data, known.generation)
+    change_steps.prune(data, current.generation)

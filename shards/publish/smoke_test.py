@@ -1,11 +1,12 @@
-"""A sample of searches that a new generation must answer rightly before it is published.
+"""A sample of searches that a new generation must answer correctly before it is published.
 
-Two kinds. The counts of every country, sector and order are those of `reference.json`. And in each
-country some companies are taken, and searches made up for which they are an answer: by pieces of
-the name, the identifier, bounds, flags, in every order. On a scope of at most LARGEST companies
-(a whole country, or a sub-sector of a large one) the answer must be, row by row, that of the slow
-way (naive_search.py); on the whole country each row that is shown must match, and stand in order.
-`verify` is the thorough check; this one stops a generation that opens, counts and answers wrongly.
+There are two kinds. First, the counts of every country, sector and order must be those of `reference.json`. Second,
+some companies of each country are picked, and queries are made that match them: by parts of the name, by identifier,
+by bounds and flags, in every order. On a scope of at most LARGEST companies (a whole country, or a sub-sector of a
+large one) the answer must equal that of `naive_search`, row by row; on a whole country every row of the page must match
+and be in order.
+
+`verify` is the thorough check. This one stops a generation that can be opened but answers wrongly.
 """
 
 from collections.abc import Iterator
@@ -23,14 +24,18 @@ from shards.search.search import Base, search
 
 LARGEST: Final = 500
 _PAGE: Final = 50
-_SCOPES: Final = 2  # of a large country
-_TOLD: Final = 5
+_SCOPES: Final = 2  # sub-sectors that are checked in a large country
+_REPORTED: Final = 5
 
 
 def check(shards: Base, reference: Reference) -> None:
-    """Raise GenerationError, naming each search that answers wrongly, if one does."""
+    """Run the sample.
+
+    Raises:
+        GenerationError: names the first searches with a wrong answer.
+    """
     try:
-        faults = list(islice(_faults(shards, reference), _TOLD))
+        faults = list(islice(_faults(shards, reference), _REPORTED))
     except CorruptError as error:
         faults = [str(error)]
     if faults:
@@ -47,10 +52,11 @@ def _faults(shards: Base, reference: Reference) -> Iterator[str]:
             continue
         yield from _identifier_faults(shard)
         for scope, rows in _scopes(shard):
-            known = naive_search.read(shard, rows)
-            for query in _questions(scope, known):
-                yield from _page_faults(shards, query, naive_search.search(known, query), iso2)
-        for query in _questions(Query(pays=(iso2,)), naive_search.read(shard, _picked(shard.rows))):
+            companies = naive_search.read(shard, rows)
+            for query in _queries(scope, companies):
+                expected = naive_search.search(companies, query)
+                yield from _page_faults(shards, query, expected, iso2)
+        for query in _queries(Query(pays=(iso2,)), naive_search.read(shard, _picked(shard.rows))):
             yield from _row_faults(shards, query, shard)
 
 
@@ -79,31 +85,30 @@ def _identifier_faults(shard: Shard) -> Iterator[str]:
 
 
 def _page_faults(shards: Base, query: Query, expected: list[int], iso2: str) -> Iterator[str]:
-    """The total and the first page are those of the slow way."""
+    """Check that the total and the first page are the expected ones."""
     page = search(shards, query, offset=0, limit=_PAGE)
     if page.total != len(expected):
-        yield f"{_shown(query)} finds {page.total} of {len(expected)} companies"
+        yield f"{_text(query)} finds {page.total} of {len(expected)} companies"
     elif page.rows != tuple((iso2, row) for row in expected[:_PAGE]):
-        yield f"{_shown(query)} shows other companies than it should, or in another order"
+        yield f"{_text(query)} shows other companies than it should, or in another order"
 
 
 def _row_faults(shards: Base, query: Query, shard: Shard) -> Iterator[str]:
-    """Something is found, all that is shown matches, and it stands in order."""
+    """Check that the first page has rows, and that they match and are in order."""
     page = search(shards, query, offset=0, limit=_PAGE)
     if not page.rows:
-        yield f"{_shown(query)} finds nothing"
+        yield f"{_text(query)} finds nothing"
         return
-    known = naive_search.read(shard, [row for _, row in page.rows])
-    if not all(naive_search.matches(one, query) for one in known):
-        yield f"{_shown(query)} shows a company that does not match"
-    places = [naive_search.place(one, query.tri) for one in known]
+    shown = naive_search.read(shard, [row for _, row in page.rows])
+    if not all(naive_search.matches(company, query) for company in shown):
+        yield f"{_text(query)} shows a company that does not match"
+    places = [naive_search.place(company, query.tri) for company in shown]
     if places != sorted(places):
-        yield f"{_shown(query)} is not in order"
+        yield f"{_text(query)} is not in order"
 
 
 def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
-    """Parts of a country that are small enough to be looked through: all of it, or its largest
-    sub-sectors that are."""
+    """The parts of a country for the naive search: the whole country, or its largest sub-sectors within LARGEST."""
     pays = (shard.iso2,)
     if shard.rows <= LARGEST:
         yield Query(pays=pays), range(shard.rows)
@@ -116,10 +121,10 @@ def _scopes(shard: Shard) -> Iterator[tuple[Query, range]]:
         yield query, range(cell.start, cell.stop)
 
 
-def _questions(scope: Query, known: list[KnownCompany]) -> Iterator[Query]:
-    """Searches within a scope that some of its companies answer, each in every order."""
-    for place in _picked(len(known)):
-        for query in _about(scope, known[place]):
+def _queries(scope: Query, companies: list[KnownCompany]) -> Iterator[Query]:
+    """Queries within a scope that some of its companies match, each in every order."""
+    for place in _picked(len(companies)):
+        for query in _about(scope, companies[place]):
             yield from (replace(query, tri=tri) for tri in ORDERS)
 
 
@@ -144,11 +149,11 @@ def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
 
 
 def _picked(count: int) -> list[int]:
-    """Some of `count` places: the first, the last, and two between."""
+    """Some of `count` places: the first, the last, and two in between."""
     return sorted({0, count // 3, 2 * count // 3, count - 1})
 
 
-def _shown(query: Query) -> str:
-    """A search as it may be repeated by hand: what it asks, without what it does not."""
-    asked = {name: getattr(query, name) for name in Query.__slots__}
-    return " ".join(f"{name}={value!r}" for name, value in asked.items() if value)
+def _text(query: Query) -> str:
+    """The filters of a query as text, so that a person can repeat it."""
+    filters = {name: getattr(query, name) for name in Query.__slots__}
+    return " ".join(f"{name}={value!r}" for name, value in filters.items() if value)

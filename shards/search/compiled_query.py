@@ -1,4 +1,7 @@
-"""A query as every shard is asked it: folded, split and turned into keys once for all."""
+"""A query in the form that every shard takes: folded, split into parts, bounds turned into keys.
+
+`compile_query` does once what does not depend on the shard; `predicates.bind` does the rest for each shard.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,18 +13,20 @@ from shards.codec.sparse_index import Probe, probe
 from shards.format import SUFFIX_BYTES
 from shards.query import Query
 
-# Headcounts are stored in 32 bits, negated; the greatest number there is stands for null.
-_LEAST: Final = -(2**31) + 2
-_GREATEST: Final = 2**31
+# Headcounts are stored in 32 bits, negated; the greatest 32-bit number is the key of null.
+_LEAST_HEADCOUNT: Final = -(2**31) + 2
+_GREATEST_HEADCOUNT: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class NameTerm:
-    """What `q` asks (contract B15).
+    """The text of `q`, folded (contract B15).
 
-    `parts` are the words of the folded text: a name holds them side by side, the first ending a
-    word, the last beginning one. `only` is the one part there is, cut to what suffixes are sorted
-    by. `prefix` begins an identifier; None where `q` has no letter or digit for one.
+    Attributes:
+        parts: the words of the folded text. They must be neighbours in a name; the first part ends a word of the
+            name, the last part begins one.
+        only: the single part, cut to the length by which suffixes are sorted; None if there are several parts.
+        prefix: the beginning of an identifier; None if `q` has no letter or digit.
     """
 
     parts: tuple[bytes, ...]
@@ -31,45 +36,45 @@ class NameTerm:
 
 @dataclass(frozen=True, slots=True)
 class CompiledQuery:
-    """A query that something may match.
+    """A query that can have matches; a filter that is absent is None.
 
     Attributes:
-        turnover: least and greatest key of `ca_desc`; both infinite where any turnover will do.
+        turnover: least and greatest key of `ca_desc`; both infinite if any known turnover passes.
         headcount: least and greatest key of `effectif_desc`.
     """
 
     tri: str
     secteurs: tuple[str, ...]
     sous_secteurs: tuple[str, ...] | None
-    named: NameTerm | None
+    q: NameTerm | None
     turnover: tuple[float, float] | None
     headcount: tuple[np.int32, np.int32] | None
     site_web: bool
 
     @property
     def has_scope(self) -> bool:
-        """Whether sectors or sub-sectors are asked."""
+        """Whether the query filters by sector or sub-sector."""
         return bool(self.secteurs) or self.sous_secteurs is not None
 
     @property
     def has_bounds(self) -> bool:
-        """Whether anything is asked of turnover, headcount or website."""
+        """Whether the query filters by turnover, headcount or website."""
         return self.turnover is not None or self.headcount is not None or self.site_web
 
     @property
     def is_open(self) -> bool:
         """Whether every company matches."""
-        return self.named is None and not self.has_scope and not self.has_bounds
+        return self.q is None and not self.has_scope and not self.has_bounds
 
 
 def compile_query(query: Query) -> CompiledQuery | None:
-    """The question of `query`; None where nothing can match (B9, B16, crossed bounds)."""
-    named = None if query.q is None else _named(query.q)
+    """Compile `query`; None if nothing can match (contract B9, B16, crossed bounds)."""
+    q = None if query.q is None else _name_term(query.q)
     turnover = _turnover(query)
     headcount = _headcount(query)
     if (
         query.sous_secteurs == ()
-        or (named is not None and not named.parts)
+        or (q is not None and not q.parts)
         or (turnover is not None and turnover[0] > turnover[1])
         or (headcount is not None and headcount[0] > headcount[1])
     ):
@@ -78,14 +83,14 @@ def compile_query(query: Query) -> CompiledQuery | None:
         tri=query.tri,
         secteurs=tuple(sorted(set(query.secteurs))),
         sous_secteurs=query.sous_secteurs,
-        named=named,
+        q=q,
         turnover=turnover,
         headcount=None if headcount is None else (np.int32(headcount[0]), np.int32(headcount[1])),
         site_web=query.site_web,
     )
 
 
-def _named(q: str) -> NameTerm:
+def _name_term(q: str) -> NameTerm:
     parts = tuple(part.encode() for part in fold(q).split())
     prefix = fold_id(q).encode()
     return NameTerm(
@@ -105,9 +110,10 @@ def _turnover(query: Query) -> tuple[float, float] | None:
 
 
 def _headcount(query: Query) -> tuple[int, int] | None:
+    """The bounds as keys; crossed if no 32-bit headcount is within them."""
     least, most = query.effectif_min, query.effectif_max
     if least is None and most is None:
         return None
-    low = _LEAST if least is None else max(_LEAST, least)
-    high = _GREATEST if most is None else min(_GREATEST, most)
-    return (-high, -low) if low <= _GREATEST and high >= _LEAST else (1, 0)
+    low = _LEAST_HEADCOUNT if least is None else max(_LEAST_HEADCOUNT, least)
+    high = _GREATEST_HEADCOUNT if most is None else min(_GREATEST_HEADCOUNT, most)
+    return (-high, -low) if low <= _GREATEST_HEADCOUNT and high >= _LEAST_HEADCOUNT else (1, 0)

@@ -1,8 +1,8 @@
-"""A whole search: how many companies match in each country and sector, and the first of them.
+"""A whole search by country and sector: exact counts, and rows deeper than any page.
 
-A page is never deeper than `query.DEEPEST`; here the rows go as deep as they are asked for, and the
-counts are exact whatever the filters. Without filters a count is a sum over cells; with some, every
-matching row is looked at: milliseconds to tenths of a second, so this is not for a page.
+A page ends at `query.DEEPEST`; here the rows go as deep as the caller wants. Without filters a count is a sum over
+cells. With filters every matching row is counted, which takes up to tenths of a second: too long for a page, right
+for an export.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from shards.search.search import Base
 
 
 class FacetRow(NamedTuple):
-    """A sector (NACE division, None: none) of a country."""
+    """A country and one of its sectors (NACE division; None: companies without a sector)."""
 
     iso2: str
     secteur: str | None
@@ -24,14 +24,19 @@ class FacetRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FacetCount:
-    """The companies that match by place, where there are any, and the first of them in order."""
+    """A whole search.
+
+    Attributes:
+        counts: the number of matches by country and sector, where there are any.
+        rows: the first matches, in order.
+    """
 
     counts: Mapping[FacetRow, int]
     rows: tuple[MergedRow, ...]
 
     @property
     def total(self) -> int:
-        """How many match in the whole base (§8.2 rule 3)."""
+        """The number of matches in the whole base (§8.2 rule 3)."""
         return sum(self.counts.values())
 
 

@@ -1,13 +1,13 @@
-"""`q` in names: from a part of a word to the rows that hold it, exactly and without a scan.
+"""The substring index of names: from `q` without a blank to the rows whose name contains it.
 
-Names repeat few words, so the index is of the distinct words: their texts, for each the rows whose
-name holds it, and all their suffixes, sorted. A `q` without a blank occurs in a word exactly where
-it begins one of its suffixes: a binary search gives an interval of suffixes, hence words, hence
-rows. Where the words of an interval are too frequent to unite during a search, the build has
-united them: `heavy` holds one set for each such interval, whatever the `q` that leads to it.
+Names repeat few words, so the index is over the distinct words: their texts, the rows of each word, and all suffixes
+of the words, sorted. A text without a blank occurs in a word exactly where it begins one of the suffixes. A binary
+search gives an interval of suffixes, these give words, and words give rows. Where the words of an interval have too
+many rows to unite during a search, the build has stored the union: the table `heavy` has one row set per such
+interval, whichever `q` leads to it.
 
-Useful for: any substring, of any length, with an exact count; one with blanks is found by
-`phrase_lookup.py`. Not useful for: typing errors, or words in another order.
+Useful for: any substring of any length, with an exact count. A `q` with blanks is the task of `phrase_lookup`. Not
+useful for: typing errors, or words in another order.
 """
 
 from collections.abc import Callable
@@ -18,26 +18,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows, distinct, ranges, where
-from shards.codec.row_sets import NONE, Counted, Listed, Lookup, Packed, RowSet, to_open
+from shards.codec.row_sets import NO_LOOKUP, Counted, Listed, Lookup, Packed, RowSet, lazy_lookup
 from shards.codec.sparse_index import Probe, SparseIndex
-from shards.codec.strings import Interval, Texts
+from shards.codec.strings import END, Interval, Texts
 from shards.format import OWNED, SUFFIX_BYTES
 
 Numbers = NDArray[np.uint32]
 
-# Nanoseconds of uniting: whatever is united, and each suffix, with the few rows of its word.
+# Nanoseconds of a union: once, and per suffix with the few rows of its word.
 _LOOKUP: Final = 20_000
 _UNITING: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class NameLookup:
-    """The index of one shard.
+    """The index of one shard (FORMAT.md §8).
 
-    The rows of word i are postings[starts[i] : starts[i + 1]], ascending. The folded name of row i
-    is the words tokens[token_starts[i] : token_starts[i + 1]]. Byte 16 × i of the words belongs to
-    word owners[i]. `heavy`, `junction` and `phrase` look up what the build has united: an interval
-    of suffixes (or counted), a pair of characters around a blank, a text with blanks.
+    Attributes:
+        words: the distinct words, sorted.
+        owners: the number of the word to which byte 16 × i of the words belongs.
+        suffixes: the places in the words where a character begins, sorted by the bytes from there on.
+        starts, postings: the rows of word i are postings[starts[i] : starts[i + 1]], ascending.
+        tokens, token_starts: the folded name of row i is the words tokens[token_starts[i] : token_starts[i + 1]].
+        heavy: the stored union of an interval of suffixes, or its size and heads; None if there is neither.
+        junction: the stored rows of a pair of characters around a blank.
+        phrase: the stored rows of a text with blanks.
     """
 
     words: Texts
@@ -52,29 +57,31 @@ class NameLookup:
     phrase: Callable[[bytes], Packed | None]
 
 
-def containing(index: NameLookup, part: bytes, what: Probe) -> Lookup:
-    """The rows with a word that contains `part`; `what` is its first SUFFIX_BYTES, looked up."""
-    interval = index.suffixes.beginning_with(what)
+def rows_containing(index: NameLookup, part: bytes, head: Probe) -> Lookup:
+    """The rows with a word that contains `part`; `head` is the probe of its first SUFFIX_BYTES."""
+    interval = index.suffixes.beginning_with(head)
     if interval.first == interval.end:
-        return NONE
-    known = index.heavy(interval) if len(part) <= SUFFIX_BYTES else None
-    if known is not None and not isinstance(known, Counted):
-        return to_open(known)
+        return NO_LOOKUP
+    stored = index.heavy(interval) if len(part) <= SUFFIX_BYTES else None
+    if stored is not None and not isinstance(stored, Counted):
+        return lazy_lookup(stored)
     cost = _LOOKUP + _UNITING * (interval.end - interval.first)
-    return Lookup(cost, lambda: _united(index, part, interval), known)
+    return Lookup(cost, lambda: _unite(index, part, interval), stored)
 
 
-def _united(index: NameLookup, part: bytes, interval: Interval) -> RowSet:
-    owners = owners_of(index, interval)
+def _unite(index: NameLookup, part: bytes, interval: Interval) -> RowSet:
+    """The rows of the words in which these suffixes lie, if the words contain all of `part`."""
+    owners = words_of_suffixes(index, interval)
     if len(part) > SUFFIX_BYTES:
-        held = [part in index.words[owner] for owner in owners.tolist()]
-        owners = owners[np.array(held, dtype=bool)]
-    return Listed(united_rows(index, owners))
+        contains = [part in index.words[owner] for owner in owners.tolist()]
+        owners = owners[np.array(contains, dtype=bool)]
+    return Listed(rows_of_words(index, owners))
 
 
-def owners_of(index: NameLookup, interval: Interval) -> Numbers:
-    """The words in which these suffixes lie, ascending."""
+def words_of_suffixes(index: NameLookup, interval: Interval) -> Numbers:
+    """The numbers of the words in which these suffixes lie, ascending."""
     places = np.sort(np.asarray(index.suffixes.places[interval.first : interval.end]))
+    # The owner of the sampled byte before a place; words may end in between, so step on until they do not.
     found = index.owners.take(places // np.uint32(OWNED))
     ends = index.words.starts[1:]
     late = where(ends.take(found) <= places)
@@ -84,8 +91,8 @@ def owners_of(index: NameLookup, interval: Interval) -> Numbers:
     return distinct(found)
 
 
-def united_rows(index: NameLookup, owners: Numbers) -> Rows:
-    """The rows of all these words, ascending, each once."""
+def rows_of_words(index: NameLookup, owners: Numbers) -> Rows:
+    """The rows of any of these words, ascending, each once."""
     if len(owners) == 1:
         only = int(owners[0])
         return index.postings[index.starts[only] : index.starts[only + 1]]
@@ -101,24 +108,30 @@ def folded_names(index: NameLookup, rows: Rows) -> list[bytes]:
     numbers = index.tokens.take(ranges(first, count))
     data, starts = index.words.data, index.words.starts
     begins, ends = starts.take(numbers).tolist(), starts.take(numbers + 1).tolist()
-    held = [bytes(data[begin : end - 1]) for begin, end in zip(begins, ends, strict=True)]
+    words = [bytes(data[begin : end - 1]) for begin, end in zip(begins, ends, strict=True)]
     names: list[bytes] = []
     at = 0
     for number in count.tolist():
-        names.append(b" ".join(held[at : at + number]))
+        names.append(b" ".join(words[at : at + number]))
         at += number
     return names
 
 
-def beginning_with(index: NameLookup, prefix: bytes) -> Interval:
-    """The words that begin with `prefix`."""
+def words_beginning_with(index: NameLookup, prefix: bytes) -> Interval:
+    """The interval of words that begin with `prefix`."""
     words = index.words
     first = _below(words, prefix)
     return Interval(first, _below(words, prefix + b"\xff"))
 
 
+def word_number(index: NameLookup, word: bytes) -> int | None:
+    """The number of `word`, None if no name has it."""
+    first, end = words_beginning_with(index, word + END)
+    return first if first < end else None
+
+
 def _below(words: Texts, text: bytes) -> int:
-    """How many words come before `text`."""
+    """The number of words that sort before `text`."""
     low, high = 0, len(words)
     data, starts, length = words.data, words.starts, len(text)
     while low < high:
@@ -129,9 +142,3 @@ def _below(words: Texts, text: bytes) -> int:
         else:
             high = middle
     return low
-
-
-def exactly(index: NameLookup, word: bytes) -> int | None:
-    """The number of `word`, if there is such a word."""
-    first, end = beginning_with(index, word + b"\n")
-    return first if first < end else None

@@ -1,12 +1,11 @@
-"""Reads one shard. Open once, share between threads, never write.
+"""The reader of one shard: open it once, share it between threads, never write to it.
 
-Columns, orders and indexes are views of the file: the reader copies nothing, the page cache is the
-only cache. They live as long as the read transaction below, which lasts as long as the shard is
-open; that is safe because a published shard never changes. After `close` no view may be used.
-What costs nothing until asked for: nothing is read at open but the header.
+Columns, orders and indexes are views of the memory-mapped file: nothing is copied, and the page cache of the system is
+the only cache. Only the header is read at opening; a view is made at its first use. Views live as long as the
+read transaction of the shard, which lasts until `close`; that is safe because a published shard never changes. No view
+may be used after `close`.
 
-A read transaction serves one thread at a time, so every access to it is under a lock; a view, once
-given, needs none.
+A read transaction serves one thread at a time, so every use of it is under a lock. Views need none.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,15 +27,15 @@ from shards.codec.cells import Layout
 from shards.codec.folding import fold_id
 from shards.codec.row_sets import Counted, Packed
 from shards.codec.sort_keys import KeyRuns, Keys
-from shards.codec.sparse_index import Even, SparseIndex
+from shards.codec.sparse_index import EvenPlaces, SparseIndex
 from shards.codec.strings import Interval, Texts
 from shards.errors import CorruptError, WrongFormatError
 from shards.search import id_lookup
 from shards.search.id_lookup import IdLookup
 from shards.search.name_lookup import NameLookup
 
-# What is made once and kept until `close`.
-_KEPT: Final = (
+# Cached properties, dropped at `close`.
+_CACHED: Final = (
     "layout", "cell_of", "facts", "turnover_facts", "website_turnover", "website_headcount",
     "words", "idents",
 )  # fmt: skip
@@ -47,9 +46,9 @@ _View = TypeVar("_View")
 
 
 class _Views(dict[_Name, _View]):
-    """Views by name, each asked of the file once: LMDB touches every page of what it gives.
+    """Views by name, each fetched from the file once, because LMDB touches every page of a value that it returns.
 
-    That something is not there is not kept: callers may ask for any name.
+    Absence is not remembered: callers may ask for any name, and the memo would grow without bound.
     """
 
     def __init__(self, load: Callable[[_Name], _View]) -> None:
@@ -63,7 +62,7 @@ class _Views(dict[_Name, _View]):
 
 
 class Shard:
-    """One open shard: the companies of a country, numbered 0, 1, … in layout order.
+    """One open shard: the companies of one country, numbered 0, 1, … in layout order (FORMAT.md §3).
 
     >>> with Shard(path) as shard:  # doctest: +SKIP
     ...     shard.record(0, coordonnees=False)
@@ -76,7 +75,7 @@ class Shard:
         """Open the shard at `path`.
 
         Raises:
-            WrongFormatError: if it is no shard, or one of another format version.
+            WrongFormatError: the file is no shard, or a shard of another format version.
         """
         self.path = path
         self._lock = Lock()
@@ -90,7 +89,7 @@ class Shard:
                 max_dbs=len(format.TABLES),
             )
             self._txn = self._env.begin(buffers=True)
-            # The table that every version has: the version is told before another is missed.
+            # Every format version has this table, so a wrong version is reported before a missing table.
             self._tables = {format.META: self._table(format.META)}
             self.iso2, self.rows = format.unpack_header(self._value(format.META, format.HEADER))
             self._tables |= {name: self._table(name) for name in format.TABLES}
@@ -116,7 +115,7 @@ class Shard:
     # -- companies -----------------------------------------------------------------
 
     def record(self, row: int, *, coordonnees: bool) -> bytes:
-        """The JSON object of a company; its contact fields are null without `coordonnees`."""
+        """The JSON object of a company, UTF-8; without `coordonnees` its contact fields are null."""
         return self.records([row], coordonnees=coordonnees)[0]
 
     def records(self, rows: Sequence[int], *, coordonnees: bool) -> list[bytes]:
@@ -124,24 +123,24 @@ class Shard:
         return [record.decode(stored, coordonnees=coordonnees) for stored in self._stored(rows)]
 
     def company(self, row: int) -> dict[str, Any]:
-        """A company as a dict of the fields of §2.1, contacts included: for people and checks."""
+        """A company as a dict of the fields of §2.1, contacts included; for display and checks."""
         company: dict[str, Any] = orjson.loads(self.record(row, coordonnees=True))
         return company
 
     def names(self, rows: Sequence[int]) -> list[str]:
-        """The names of several companies, as they are shown."""
-        return [orjson.loads(known)["nom"] for known in self.records(rows, coordonnees=False)]
+        """The names of several companies, as registered."""
+        return [orjson.loads(company)["nom"] for company in self.records(rows, coordonnees=False)]
 
     def comptes(self, row: int) -> bytes | None:
-        """The JSON array of a company's statement lines (contract E5), or None if it has none."""
+        """The JSON array of a company's statement lines (contract E5), None if it has none."""
         with self._lock:
             packed = self._txn.get(format.row_key(row), db=self._tables[format.COMPTES])
             return None if packed is None else bytes(self._comptes.decompress(packed))
 
     def find(self, identifier: str) -> int | None:
-        """The row of `identifier`: exactly, else by letters and digits if that is unique (E2)."""
+        """The row of `identifier`: the exact match, else the only match by letters and digits (contract E2)."""
         folded = fold_id(identifier)
-        alike = id_lookup.equal_to(self.idents, folded).tolist()
+        alike = id_lookup.rows_equal_to(self.idents, folded).tolist()
         for row in alike:
             if self.company(row)["id"] == identifier:
                 return int(row)
@@ -151,7 +150,7 @@ class Shard:
 
     @cached_property
     def layout(self) -> Layout:
-        """The cells, and where sectors and sub-sectors are among them."""
+        """The cells, with the ranges of sectors and sub-sectors."""
         return cells.layout(cells.load(self._value(format.META, format.CELLS)))
 
     @cached_property
@@ -161,12 +160,12 @@ class Shard:
 
     @cached_property
     def facts(self) -> NDArray[Any]:
-        """Code of the headcount and website bit of each row (FORMAT.md §7)."""
+        """The headcount code and the website bit of each row (FORMAT.md §7)."""
         return self._array(format.COLUMN, "facts", self._facts_type)
 
     @cached_property
     def turnover_facts(self) -> NDArray[Any]:
-        """The facts along `ca_desc`, as far as there are turnovers."""
+        """The facts of the rows with a turnover, in the order `ca_desc`."""
         return self._array(format.SORTED, "facts", self._facts_type)
 
     @cached_property
@@ -180,27 +179,28 @@ class Shard:
         return self._array(format.WEBSITE, "effectif_desc", format.U4)
 
     def steps(self, tri: str) -> KeyRuns:
-        """The values along an order of `format.KEYS`."""
+        """The distinct keys of an order of `format.KEYS`, with the places where each begins."""
         return self._steps[tri]
 
     def keys(self, tri: str, rows: Rows) -> Keys:
-        """What `tri` compares (any order but `nom`), for these rows."""
+        """The keys of these rows in the order `tri`, any order except `nom`."""
         stored, sign = sort_keys.KEY_OF[tri]
         keys = self.steps(stored).key_at(self._ranks[stored].take(rows))
         return keys if sign > 0 else -keys
 
     def order(self, tri: str) -> Rows:
-        """The rows in the order `tri`; of those that are null in it, the first TOP_ROWS only."""
+        """The rows in the order `tri`; of the rows that are null in it, only the first TOP_ROWS."""
         return self._orders[tri]
 
     def rank(self, tri: str) -> Rows:
-        """The place of each row in the order `tri`, which is any but `ca_asc`."""
+        """The place of each row in the order `tri`, any order except `ca_asc`."""
         return self._ranks[tri]
 
     def top(self, place: str, tri: str) -> Rows:
         """The first rows of a sector (`62`) or a cell (`62/62.0`) in the order `tri`.
 
-        Only of those with TOP_LEAST rows and more.
+        Raises:
+            CorruptError: there is no such list; only places of TOP_LEAST rows or more have one.
         """
         return np.frombuffer(self._view(format.TOP, format.top_key(place, tri)), dtype=format.U4)
 
@@ -237,35 +237,35 @@ class Shard:
         data = self._view(format.IDENT, b"data")
         starts = self._array(format.IDENT, "starts", format.U4)
         keys = self._array(format.IDENT, "keys", format.U8)
-        same = len(starts) == 2  # the first text, and hence each of them, ends there
+        same_length = len(starts) == 2  # only the end of the first text is stored
         return IdLookup(
-            SparseIndex(data, Even(int(starts[1]), self.rows), keys)
-            if same
+            SparseIndex(data, EvenPlaces(int(starts[1]), self.rows), keys)
+            if same_length
             else SparseIndex(data, starts[:-1], keys),
             self._array(format.IDENT, "rows", format.U4),
             format.heavy_size(self.rows),
             lambda prefix: self._sets[format.PREFIX, prefix],
-            *id_lookup.ends(data),
+            *id_lookup.first_and_last(data),
         )
 
     def heavy(self, interval: Interval) -> Packed | Counted | None:
-        """What is known of an interval of suffixes that is heavy to unite during a search."""
+        """The stored union of an interval of suffixes, or its size and heads; None if there is neither."""
         return self._unions[interval]
 
     # -- the file ----------------------------------------------------------------------
 
     def entries(self, table: bytes) -> int:
-        """How many entries a table has."""
+        """The number of entries of a table."""
         return int(self._txn.stat(self._tables[table])["entries"])
 
     def size(self, table: bytes) -> int:
-        """Bytes of the pages that a table takes in the file."""
+        """The size of a table in bytes, by whole pages of the file."""
         stat = self._txn.stat(self._tables[table])
         pages = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
         return int(pages * stat["psize"])
 
     def items(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """All entries of a table, in their order in the file; for one thread alone."""
+        """All entries of a table by ascending key; not safe for several threads."""
         with self._txn.cursor(db=self._tables[table]) as cursor:
             for key, value in cursor:
                 yield bytes(key), bytes(value)
@@ -277,10 +277,10 @@ class Shard:
                 yield bytes(key), value
 
     def close(self) -> None:
-        """Give the file back; nothing that this shard has lent may be used afterwards."""
+        """Close the file; no view of this shard may be used afterwards."""
         for views in (self._orders, self._ranks, self._steps, self._sets, self._unions):
             views.clear()
-        for name in _KEPT:
+        for name in _CACHED:
             self.__dict__.pop(name, None)
         self._txn.abort()
         self._env.close()
@@ -292,12 +292,14 @@ class Shard:
         self.close()
 
     def _stored(self, rows: Sequence[int]) -> list[bytes]:
-        """The records of `rows`: found at once, opened one by one (at once took longer)."""
+        """The records of `rows`: fetched in one call, decompressed one by one (zstd's bulk call took longer)."""
         decompress = self._records.decompress
         keys = [format.row_key(row) for row in rows]
         with self._lock, self._txn.cursor(db=self._tables[format.RECORD]) as cursor:
             found = cursor.getmulti(keys)
-            if len(found) < len(keys):  # it leaves out what is not there
+            if len(found) < len(
+                keys
+            ):  # getmulti leaves out absent keys; `_get` names the first of them
                 for key in keys:
                     self._get(format.RECORD, key)
             return [decompress(format.ZSTD_MAGIC + packed) for _, packed in found]

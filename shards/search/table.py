@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shards import format
 from shards.codec.cells import Cell, CellRange
 from shards.codec.sort_keys import KEY_OF
-from shards.codec.sparse_index import Even, probe
+from shards.codec.sparse_index import EvenPlaces, probe
 from shards.errors import CorruptError
 from shards.format import BITS, COUNTED, GAPS, HEADED
 from shards.kernel import memory, types
@@ -251,7 +251,7 @@ def _set_words(made: types.ShardArrays, shard: Shard) -> None:
 
 def _set_ids(made: types.ShardArrays, shard: Shard) -> None:
     folded = shard.idents.folded
-    even = isinstance(folded.places, Even)
+    even = isinstance(folded.places, EvenPlaces)
     made.ids, made.ids_size = memoryview(folded.data), len(folded.data)
     made.id_width = (folded.places[1] if shard.rows > 1 else 1) if even else 0
     made.id_starts = view(np.empty(0, np.uint32) if even else np.asarray(folded.places))

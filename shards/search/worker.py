@@ -170,10 +170,10 @@ class SearchWorker:
         self._chosen[:chosen] = list(pays)
         scope, codes = self._scope(asked)
         self._codes[: len(codes)] = codes
-        text, endings, prefix = self._write_name(asked.named)
+        text, endings, prefix = self._write_name(asked.q)
         low, high = asked.turnover or (0.0, 0.0)
         least, most = asked.headcount or (0, 0)
-        words = 0 if asked.named is None else len(asked.named.parts)
+        words = 0 if asked.q is None else len(asked.q.parts)
         self._question.write(
             ORDERS.index(asked.tri), offset, limit, chosen, scope, len(codes), asked.site_web,
             asked.turnover is not None, low == -np.inf and high == np.inf, low, high,

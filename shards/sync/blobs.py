@@ -1,11 +1,10 @@
-"""The files of one generation, gathered under their digests, whatever they are called.
+"""The files of the generation that is being mirrored, stored by digest.
 
-    DATA/.mirror/<digest>.part     a file that is on its way
-    DATA/.mirror/<digest>          a file that has come, compared and on the disk
+    DATA/.mirror/<digest>.part     a file that is being downloaded
+    DATA/.mirror/<digest>          a complete file, verified and synced
 
-A file that a generation here holds already is linked, after its bytes were compared: a disk that
-has lost one must not hand it on. What is fetched is kept until the generation stands, so a round
-that ends too soon costs nothing but its last pieces.
+A file that a local generation already has is linked instead, after its digest was verified, so that disk errors do not
+spread. Files stay here until the generation is published, so an interrupted round loses nothing but its last pieces.
 """
 
 from collections.abc import Mapping
@@ -22,9 +21,15 @@ from shards.sync.download import PART, Downloader
 
 @dataclass(slots=True)
 class BlobStore:
-    """The files of a generation, gathered under their digests."""
+    """The files of one generation, by digest.
 
-    fetcher: Downloader
+    Attributes:
+        folder: DATA/.mirror.
+        held: the local files by digest, from `local_files`.
+        fetched, linked: the number of files that were downloaded, that were linked.
+    """
+
+    downloader: Downloader
     generation: str
     folder: Path
     held: Mapping[str, list[Path]]
@@ -32,27 +37,27 @@ class BlobStore:
     linked: int = 0
 
     def blob(self, file: File) -> Path:
-        """Where that file is once it is here."""
+        """The path of a complete file."""
         return self.folder / file.blake3
 
-    def have(self, name: str, file: File) -> Path:
-        """Link what is here, fetch what is not."""
+    def obtain(self, name: str, file: File) -> Path:
+        """Link or download a file, and return its path."""
         self.folder.mkdir(exist_ok=True)
         blob = self.blob(file)
         if blob.exists():
             return blob
         for path in self.held.get(file.blake3, ()):
             with suppress(FileNotFoundError):
-                if path.stat().st_size == file.size and manifests.is_file(path, file):
+                if path.stat().st_size == file.size and manifests.has_digest(path, file):
                     atomic_files.link(path, blob)
                     self.linked += 1
                     return blob
-        self.fetcher.fetch(f"{self.generation}/{name}", file, blob)
+        self.downloader.fetch(f"{self.generation}/{name}", file, blob)
         self.fetched += 1
         return blob
 
     def clear(self, files: Mapping[str, File]) -> None:
-        """Remove what is of use to none of these."""
+        """Remove everything that belongs to none of `files`."""
         wanted = {file.blake3 for file in files.values()}
         self.folder.mkdir(exist_ok=True)
         for path in self.folder.iterdir():
@@ -60,7 +65,7 @@ class BlobStore:
                 path.unlink()
 
     def missing(self, files: Mapping[str, File]) -> int:
-        """Bytes of the files that are to be fetched."""
+        """The size in bytes of the files that have to be downloaded."""
         absent = {
             file.blake3: file.size
             for file in files.values()
@@ -69,12 +74,12 @@ class BlobStore:
         return sum(absent.values())
 
     def begun(self) -> int:
-        """Bytes that have come of files that are not complete."""
+        """The size in bytes of the parts of incomplete files."""
         return sum(path.stat().st_size for path in self.folder.glob(f"*{PART}"))
 
 
-def held(data: Path) -> dict[str, list[Path]]:
-    """Where the files of the generations here are, by the digest that they ought to have."""
+def local_files(data: Path) -> dict[str, list[Path]]:
+    """The files of all generations in `data`, by the digest in their manifests."""
     found: dict[str, list[Path]] = {}
     for folder in data.iterdir():
         with suppress(ShardError, OSError):

@@ -1,8 +1,8 @@
-"""A source that is a bucket of S3, or of what speaks as S3: `s3://bucket/prefix`.
+"""A mirror source in a bucket of S3, or of a compatible service: `s3://bucket/prefix`.
 
-Keys, region and endpoint are those of the environment that every S3 tool reads (`AWS_*`; a bucket
-without keys: AWS_SKIP_SIGNATURE=true). obstore is an extra: `pip install 'societes[s3]'`. Its own
-repetitions are off, for the mirror has its own, which knows how far it got.
+Keys, region and endpoint come from the usual environment variables (`AWS_*`; for a public bucket
+AWS_SKIP_SIGNATURE=true). obstore is an extra: `pip install 'societes[s3]'`. Its own retries are off, because the mirror
+has its own, which resume.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig
 
 _SILENCE: Final = timedelta(seconds=30)
-_WHOLE: Final = timedelta(hours=12)  # of one request: a shard is large
+_WHOLE: Final = timedelta(hours=12)  # the longest duration of one request: a shard is large
 _PIECE: Final = 1 << 18
 _LONGEST_MESSAGE: Final = 300
 
@@ -27,9 +27,10 @@ class Bucket:
     """The folder DATA below a prefix of a bucket."""
 
     def __init__(self, url: str, environment: Mapping[str, str]) -> None:
-        """
+        """Configure the bucket; nothing is sent.
+
         Raises:
-            SyncError: obstore is not installed, or the URL or a setting is not one.
+            SyncError: obstore is not installed, or the URL or a setting is invalid.
         """
         try:
             from obstore.exceptions import BaseError
@@ -86,5 +87,5 @@ def _pieces(found: "GetResult", where: str) -> Iterator[bytes]:
 
 
 def _line(error: BaseException) -> str:
-    """What a library says in many lines, in one."""
+    """The message of a library error, in one line."""
     return " ".join(str(error).split("Debug source")[0].split())[:_LONGEST_MESSAGE]

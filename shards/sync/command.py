@@ -28,7 +28,7 @@ _MIB: Final = 1 << 20
 
 
 class _StoppedError(BaseException):
-    """SIGTERM or SIGINT: raised wherever the process is, for a mirror may be cut anywhere."""
+    """SIGTERM or SIGINT; raised at any point, because a mirror may be interrupted anywhere."""
 
 
 def _arguments_of_sync(parser: argparse.ArgumentParser) -> None:
@@ -61,21 +61,21 @@ def _arguments_of_sign(parser: argparse.ArgumentParser) -> None:
 
 
 def sync(options: argparse.Namespace) -> None:
-    """Mirror once, or until told to stop.
+    """Run the command `sync`: one round, or rounds until SIGTERM with --follow.
 
     Raises:
-        ShardError, OSError: it failed (without --follow), or was stopped before it was done.
+        ShardError, OSError: without --follow, the round failed or was stopped.
     """
     if isinstance(options.source, Folder) and options.source.is_at(options.data):
         options.wrong(f"{options.data} and the source are one folder")
-    wish = MirrorOptions(options.pays, options.public_key, options.keep)
+    wanted = MirrorOptions(options.pays, options.public_key, options.keep)
     rate = RateLimit(options.limit_rate)
     quiet = options.follow is not None
-    once = partial(_once, options.source, options.data, wish, rate, quiet=quiet)
+    once = partial(_once, options.source, options.data, wanted, rate, quiet=quiet)
     try:
         with _stoppable():
             if options.follow:
-                follow(once, options.follow, _complain)
+                follow(once, options.follow, _report)
             else:
                 once()
     except _StoppedError as stopped:
@@ -86,21 +86,24 @@ def sync(options: argparse.Namespace) -> None:
 
 
 def keygen(options: argparse.Namespace) -> None:
+    """Run the command `keygen`."""
     public = signature.keygen(options.key)
     print(f"{options.key} signs (`python -m shards sign`), {public} checks (--public-key)")
 
 
 def sign(options: argparse.Namespace) -> None:
+    """Run the command `sign`."""
     print(f"signed {signature.sign(options.data, options.key)}")
 
 
 def _once(
-    source: MirrorSource, data: Path, wish: MirrorOptions, rate: RateLimit, *, quiet: bool
+    source: MirrorSource, data: Path, wanted: MirrorOptions, rate: RateLimit, *, quiet: bool
 ) -> None:
+    """Run one round and print its outcome."""
     since = time.monotonic()
     with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
-        fetcher = Downloader(source, Backoff(_complain), rate, came=bar.update)
-        outcome = mirror(fetcher, data, wish, begun=partial(_total, bar))
+        downloader = Downloader(source, Backoff(_report), rate, came=bar.update)
+        outcome = mirror(downloader, data, wanted, begun=partial(_total, bar))
     if not outcome.changed:
         if not quiet:
             print(f"{outcome.generation} is published already")
@@ -108,15 +111,15 @@ def _once(
     seconds = time.monotonic() - since
     print(
         f"published {outcome.generation}: {outcome.fetched} of {outcome.fetched + outcome.linked} "
-        f"files fetched, {fetcher.read / _MIB:.1f} MiB in {seconds:.1f} s"
-        + (f", {fetcher.resumed / _MIB:.1f} MiB resumed" if fetcher.resumed else "")
-        + (f", {fetcher.wrong} damaged on the way" if fetcher.wrong else ""),
+        f"files fetched, {downloader.read / _MIB:.1f} MiB in {seconds:.1f} s"
+        + (f", {downloader.resumed / _MIB:.1f} MiB resumed" if downloader.resumed else "")
+        + (f", {downloader.wrong} damaged on the way" if downloader.wrong else ""),
         flush=True,
     )
 
 
-def _complain(said: str) -> None:
-    tqdm.write(f"shards: {said}", file=sys.stderr)
+def _report(message: str) -> None:
+    tqdm.write(f"shards: {message}", file=sys.stderr)
     sys.stderr.flush()
 
 
@@ -184,7 +187,7 @@ def _two(text: str) -> int:
 
 COMMANDS: Final = {
     "sync": (
-        _arguments_of_sync, sync, "mirror the published generation of another place",
+        _arguments_of_sync, sync, "fetch the published generation of another host and publish it here",
         "python -m shards sync https://example.org/data data --follow 60",
     ),
     "keygen": (

@@ -1,10 +1,9 @@
-"""One file of a source: resumed where it stopped, bounded, compared, and only then named.
+"""The download of one file: resumed, bounded in size, verified, and only then renamed.
 
-It grows as `<digest>.part` and becomes `<digest>` by a rename, after it was compared and synced. As
-the name is the digest of what it will be, a part is of use to any later round, whatever happened in
-between, and no If-Range is needed. Bytes are appended only at the place where they belong; a source
-that begins anew is begun anew with; one that sends a wrong file is asked for all of it again, but
-not for ever.
+The file grows as `<digest>.part` and is renamed to `<digest>` after it was verified and synced. Since the name is the
+digest of the complete file, a part is valid for any later round, and no If-Range is needed. Bytes are appended only at
+their own position; if the source ignores the range, the part starts again at zero. A file whose digest is wrong is
+fetched again in full, a limited number of times.
 """
 
 import time
@@ -22,36 +21,43 @@ from shards.sync.source import MirrorSource
 
 PART: Final = ".part"
 
-# How often a file may come whole and wrong: a line that flips bits now and then, or a bad source?
+# The number of times that a complete file may have a wrong digest before the source is given up.
 _WRONG: Final = 5
 
-# A body that brings less in a window is one that does not come: the next try may do better.
+# A body that brings fewer bytes in a window is aborted and retried.
 _WINDOW_SECONDS: Final = 30.0
 _LEAST_BYTES: Final = 30 << 10
 
-# As many new bytes, or the end of the file, are progress; a byte at a time is not.
+# So many new bytes, or the end of the file, count as progress and reset the retries.
 _PROGRESS_BYTES: Final = 1 << 16
 
 
 @dataclass(slots=True)
 class Downloader:
-    """How files are fetched, and what it came to."""
+    """The settings of downloads, and their statistics.
+
+    Attributes:
+        came: called with the number of bytes received, for a progress bar; negative if bytes are discarded.
+        read: bytes that were received, including discarded ones.
+        resumed: bytes that an interrupted round had left.
+        wrong: complete files with a wrong digest.
+    """
 
     source: MirrorSource
-    patience: Backoff = field(default_factory=Backoff)
+    backoff: Backoff = field(default_factory=Backoff)
     rate: RateLimit = field(default_factory=lambda: RateLimit(None))
-    came: Callable[[int], object] = lambda _: None  # told bytes, for a bar; negative: in vain
+    came: Callable[[int], object] = lambda _: None
     clock: Callable[[], float] = time.monotonic
-    read: int = 0  # bytes that were sent, those in vain too
-    resumed: int = 0  # bytes that an interrupted round had left
-    wrong: int = 0  # files that came whole and were others
+    read: int = 0
+    resumed: int = 0
+    wrong: int = 0
 
     def fetch(self, path: str, file: File, blob: Path) -> None:
-        """Have the file at `path` of the source, which must be `file`, as `blob`.
+        """Download the file at `path` of the source to `blob`; its content must be that of `file`.
 
         Raises:
-            FaultError: the source failed too often. What came stays for the next time.
-            SyncError: it cannot be had.
+            FaultError: the source failed too often; the part stays for the next round.
+            SyncError: the source refuses the file or does not have it.
         """
         part = blob.with_name(blob.name + PART)
         had = part.stat().st_size if part.exists() else 0
@@ -59,9 +65,9 @@ class Downloader:
         self.came(had)
         for _ in range(_WRONG):
             self._complete(path, file, part)
-            if manifests.is_file(part, file):
+            if manifests.has_digest(part, file):
                 atomic_files.appear(part, blob)
-                self.patience.progress()
+                self.backoff.progress()
                 return
             self.wrong += 1
             self.came(-file.size)
@@ -72,7 +78,7 @@ class Downloader:
         )
 
     def _complete(self, path: str, file: File, part: Path) -> None:
-        """Bring `part` to the size of `file`, however often the source must be asked."""
+        """Bring `part` to the size of `file`, with retries."""
         reached = 0
         while True:
             try:
@@ -82,14 +88,14 @@ class Downloader:
             except FaultError as fault:
                 if (size := part.stat().st_size) >= reached + _PROGRESS_BYTES:
                     reached = size
-                    self.patience.progress()
-                self.patience.wait(fault)
+                    self.backoff.progress()
+                self.backoff.wait(fault)
 
     def _append(self, path: str, file: File, out: IO[bytes]) -> None:
-        """Read on where `out` ends, until it has the size of `file`.
+        """Append to `out` from its end on, until it has the size of `file`.
 
         Raises:
-            FaultError: it has not.
+            FaultError: the body ended too early or late, or came too slowly.
         """
         at = out.tell() if out.tell() <= file.size else self._again(out, out.tell())
         if at == file.size:
@@ -116,7 +122,7 @@ class Downloader:
             raise FaultError(f"{where} ends at byte {at} of {file.size}")
 
     def _again(self, out: IO[bytes], at: int) -> int:
-        """Forget what is in `out`."""
+        """Discard the content of `out`."""
         self.came(-at)
         out.truncate(0)
         return 0

@@ -1,20 +1,21 @@
-"""What can go wrong between a source and here. Each message says what to do about it."""
+"""The errors of a mirror. Each message says what to do about it."""
 
 from shards.errors import ShardError
 
 
 class SyncError(ShardError):
-    """The mirror cannot go on; what is published here stays so."""
+    """The mirror cannot continue; the published generation is unchanged."""
 
 
 class AbsentError(SyncError):
-    """The source does not have this file (now: it may just be publishing)."""
+    """The source does not have this file, maybe because it is publishing another generation."""
 
 
 class FaultError(SyncError):
-    """The source failed in a way that may pass.
+    """The source failed in a way that may be temporary.
 
-    `after`: seconds that it asked to be left alone for, or None.
+    Attributes:
+        after: the seconds that the source asks to wait (Retry-After), or None.
     """
 
     def __init__(self, message: str, after: float | None = None) -> None:

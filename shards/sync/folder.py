@@ -1,4 +1,4 @@
-"""A source that is a folder of this machine: a mounted disk, a share, another DATA."""
+"""A mirror source in a folder of this machine: a mounted disk, a network share, another DATA."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ class Folder:
         return str(self._root)
 
     def is_at(self, folder: Path) -> bool:
-        """Is it that folder?"""
+        """Whether this source is that folder."""
         return self._root.resolve() == folder.resolve()
 
     @contextmanager
@@ -48,5 +48,5 @@ def _pieces(file: IO[bytes], where: Path) -> Iterator[bytes]:
 
 
 def _fault(where: Path, error: OSError) -> FaultError:
-    """A share that is away, a disk that fails, a folder that is not for us."""
+    """The error for a share that is away, a disk that fails, or missing permissions."""
     return FaultError(f"{where} cannot be read: {error.strerror or error}")

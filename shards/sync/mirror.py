@@ -1,11 +1,13 @@
-"""One round of a mirror: from the pointer of a source to the pointer here.
+"""The rounds of a mirror: each brings the published generation of a source into DATA and publishes it there.
 
-What the source has published is looked up, its manifest read and, if that is wanted, its signature
-checked; its files are gathered (blobs.py), and what they make is published as a build publishes
-(publication.py). The lock is that of a build: one round at a time, and none beside a build.
+A round reads CURRENT and the manifest of the source, checks the signature if a key is given, obtains the files
+(`blobs`), and publishes the generation as a build does (`publish.publication`). It holds the lock of a build, so a
+round excludes other rounds, builds and rollbacks in DATA.
 """
 
+import random
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,39 +20,40 @@ from shards.generations import manifest as manifests
 from shards.generations.generation_files import MANIFEST, REFERENCE
 from shards.generations.manifest import Manifest
 from shards.publish import publication
-from shards.sync import blobs as stocks
-from shards.sync import signature, source_check, subset
+from shards.sync import blobs, signature, source_check, subset
 from shards.sync.blobs import BlobStore
 from shards.sync.download import Downloader
 from shards.sync.errors import AbsentError, FaultError, SyncError
-from shards.sync.source import whole
+from shards.sync.source import read_small
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-
-import random
-import time
 
 T = TypeVar("T")
 
 BLOBS: Final = ".mirror"
 
-# How often the source may publish another generation while one of it is fetched.
+# The number of times that the source may publish another generation during one round.
 _MOVES: Final = 5
 
-# Of a disk, this part stays free: a source that announces too much must not stop the host.
+# The share of the disk that stays free, so that a source with too large files does not stop the host.
 _SPARE: Final = 0.02
+
+# Each wait is up to a tenth longer or shorter, so that mirrors that start together drift apart.
+_SPREAD: Final = 0.1
+
+# The longest wait between rounds that a source may ask for (Retry-After).
+_LONGEST_SECONDS: Final = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorOptions:
-    """What a mirror is to hold.
+    """The options of a mirror.
 
     Attributes:
-        pays: countries, all if none is named.
-        key: whose signature a generation must have, if it must have one.
-        keep: how many generations stay here, the published one included.
+        pays: the countries to mirror; empty means all.
+        key: the public key that generations must be signed with; None if signatures are not required.
+        keep: the number of generations to keep in DATA, including the published one.
     """
 
     pays: tuple[str, ...] = ()
@@ -60,8 +63,13 @@ class MirrorOptions:
 
 @dataclass(frozen=True, slots=True)
 class MirrorOutcome:
-    """What a round came to: the generation published here, how many of its files were fetched, how
-    many a generation here had. None and none: it was published already."""
+    """The result of a round.
+
+    Attributes:
+        generation: the generation that is now published in DATA.
+        fetched: the number of its files that were downloaded.
+        linked: the number of its files that another generation in DATA had.
+    """
 
     generation: str
     fetched: int = 0
@@ -69,143 +77,183 @@ class MirrorOutcome:
 
     @property
     def changed(self) -> bool:
+        """Whether the round published anything; False if the generation was published before."""
         return self.fetched + self.linked > 0
 
 
 def mirror(
-    fetcher: Downloader,
+    downloader: Downloader,
     data: Path,
-    wish: MirrorOptions,
+    wanted: MirrorOptions,
     begun: Callable[[int], object] = lambda _: None,
 ) -> MirrorOutcome:
-    """Have what the source has published, published in `data`.
+    """Publish in `data` the generation that the source has published.
 
     Args:
-        begun: told how many bytes are to come, as soon as that is known.
+        begun: called once with the number of bytes to download.
 
     Raises:
-        ShardError: the source failed, or cannot be mirrored. What was published here stays so.
+        ShardError: the source failed or cannot be mirrored; the generation published in `data` is unchanged.
         OSError: the disk failed.
     """
-    with locks.writing(data):
-        generation = _pointed(fetcher)
+    with locks.write_lock(data):
+        generation = _pointed(downloader)
         for _ in range(_MOVES):
             try:
-                return _round(fetcher, data, wish, generation, begun)
+                return _round(downloader, data, wanted, generation, begun)
             except AbsentError as error:
-                # It removes what it does not publish any more; then it publishes another.
-                absent, before, generation = error, generation, _pointed(fetcher)
+                # A source that publishes another generation may remove files of the one being mirrored.
+                absent, before, generation = error, generation, _pointed(downloader)
                 if generation == before:
                     break
         raise SyncError(f"{absent}, though {generation} is published there; try again later")
 
 
+def follow(
+    once: Callable[[], None],
+    seconds: float,
+    report: Callable[[str], None],
+    chance: Callable[[], float] = random.random,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Call `once` every so many seconds, until it raises anything but ShardError or OSError.
+
+    The cause of an error may be gone in the next round: the source is back, the disk has room again.
+
+    Args:
+        report: called with the message of an error, unless the round before failed with the same message.
+    """
+    reported = ""
+    while True:
+        wait = seconds
+        try:
+            once()
+            reported = ""
+        except (ShardError, OSError) as error:
+            if str(error) != reported:
+                reported = str(error)
+                report(reported)
+            if isinstance(error, FaultError):
+                wait = max(seconds, min(_LONGEST_SECONDS, error.after or 0.0))
+        sleep(wait * (1 + _SPREAD * (2 * chance() - 1)))
+
+
 def _round(
-    fetcher: Downloader,
+    downloader: Downloader,
     data: Path,
-    wish: MirrorOptions,
+    wanted: MirrorOptions,
     generation: str,
     begun: Callable[[int], object],
 ) -> MirrorOutcome:
-    here = _here(data, generation, wish)
-    packed, manifest = here or _manifest(fetcher, generation)
-    # What was published yesterday may have been signed today.
-    has_it = here and (wish.pays or (data / signature.path_of(generation)).exists())
-    signed = None if has_it and not wish.key else _signature(fetcher, generation)
-    if wish.key:
-        signature.check(wish.key, generation, packed, signed)
+    """One round for the generation that CURRENT of the source names."""
+    here = _here(data, generation, wanted)
+    packed, manifest = here or _manifest(downloader, generation)
+    # A generation may be signed after it was published and mirrored.
+    has_it = here and (wanted.pays or (data / signature.path_of(generation)).exists())
+    signed = None if has_it and not wanted.key else _signature(downloader, generation)
+    if wanted.key:
+        signature.check(wanted.key, generation, packed, signed)
     if here:
-        if signed and not wish.pays:
+        if signed and not wanted.pays:
             signature.keep(data, generation, signed)
-        shutil.rmtree(data / BLOBS, ignore_errors=True)  # of a round that ended after CURRENT
+        shutil.rmtree(
+            data / BLOBS, ignore_errors=True
+        )  # left by a round that died after publication
         return MirrorOutcome(pointer.current(data) or generation)
-    stock = BlobStore(fetcher, generation, data / BLOBS, stocks.held(data))
+    store = BlobStore(downloader, generation, data / BLOBS, blobs.local_files(data))
     own: Mapping[str, bytes] = {MANIFEST: packed}
-    if wish.pays:
-        subset.check(manifest, wish.pays)
-        lists = stock.have(REFERENCE, manifest.files[REFERENCE]).read_bytes()
+    if wanted.pays:
+        subset.check(manifest, wanted.pays)
+        lists = store.obtain(REFERENCE, manifest.files[REFERENCE]).read_bytes()
         with _understood(generation):
-            manifest, own = subset.make(manifest, packed, lists, wish.pays)
+            manifest, own = subset.make(manifest, packed, lists, wanted.pays)
     files = {name: file for name, file in manifest.files.items() if name not in own}
-    stock.clear(files)
-    missing = stock.missing(files)
-    _room(data, missing - stock.begun())
+    store.clear(files)
+    missing = store.missing(files)
+    _check_room(data, missing - store.begun())
     begun(missing)
     for name, file in files.items():
-        stock.have(name, file)
-    _publish(data, manifest, own, {name: stock.blob(file) for name, file in files.items()}, wish)
-    if signed and not wish.pays:
+        store.obtain(name, file)
+    _publish(data, manifest, own, {name: store.blob(file) for name, file in files.items()}, wanted)
+    if signed and not wanted.pays:
         signature.keep(data, generation, signed)
     shutil.rmtree(data / BLOBS)
-    return MirrorOutcome(manifest.generation, stock.fetched, stock.linked)
+    return MirrorOutcome(manifest.generation, store.fetched, store.linked)
 
 
-# -- what the source says ----------------------------------------------------------
+# -- documents of the source -------------------------------------------------------
 
 
-def _pointed(fetcher: Downloader) -> str:
-    where = f"{fetcher.source.name}/{pointer.CURRENT}"
+def _pointed(downloader: Downloader) -> str:
+    """The generation that CURRENT of the source names."""
+    where = f"{downloader.source.name}/{pointer.CURRENT}"
     try:
         return _small(
-            fetcher, pointer.CURRENT, source_check.MOST_POINTER,
+            downloader, pointer.CURRENT, source_check.MOST_POINTER,
             lambda packed: source_check.pointer(packed, where),
         )  # fmt: skip
     except AbsentError as error:
         raise SyncError(f"{error}: nothing is published there, or it is another place") from error
 
 
-def _manifest(fetcher: Downloader, generation: str) -> tuple[bytes, Manifest]:
+def _manifest(downloader: Downloader, generation: str) -> tuple[bytes, Manifest]:
+    """The manifest of a generation of the source, as bytes and as a value."""
     path = f"{generation}/{MANIFEST}"
-    where = f"{fetcher.source.name}/{path}"
+    where = f"{downloader.source.name}/{path}"
     return _small(
-        fetcher, path, source_check.MOST_MANIFEST,
+        downloader, path, source_check.MOST_MANIFEST,
         lambda packed: (packed, source_check.manifest(packed, generation, where)),
     )  # fmt: skip
 
 
-def _signature(fetcher: Downloader, generation: str) -> bytes | None:
+def _signature(downloader: Downloader, generation: str) -> bytes | None:
     """The signature of a generation, None if the source has none."""
     try:
-        return _small(fetcher, signature.path_of(generation), signature.MOST_BYTES, bytes)
+        return _small(downloader, signature.path_of(generation), signature.MOST_BYTES, bytes)
     except AbsentError:
         return None
 
 
-def _small(fetcher: Downloader, path: str, most: int, read: Callable[[bytes], T]) -> T:
-    """What `read` makes of a small file, which is asked for again if it came damaged."""
+def _small(downloader: Downloader, path: str, most: int, read: Callable[[bytes], T]) -> T:
+    """A small file of the source, parsed by `read`; it is fetched again if it arrives damaged."""
     while True:
         try:
-            found = read(whole(fetcher.source, path, most))
+            found = read(read_small(downloader.source, path, most))
         except FaultError as fault:
-            fetcher.patience.wait(fault)
+            downloader.backoff.wait(fault)
         else:
-            fetcher.patience.progress()
+            downloader.backoff.progress()
             return found
 
 
-# -- what is here ------------------------------------------------------------------
+# -- the state of DATA -------------------------------------------------------------
 
 
-def _here(data: Path, generation: str, wish: MirrorOptions) -> tuple[bytes, Manifest] | None:
-    """The manifest of the source's generation, if what is wanted of it is published and whole."""
+def _here(data: Path, generation: str, wanted: MirrorOptions) -> tuple[bytes, Manifest] | None:
+    """The manifest of the source's generation, if the wanted part of it is published and complete in DATA."""
     name = pointer.current(data)
-    if name is None or (name != generation and not wish.pays):
+    if name is None or (name != generation and not wanted.pays):
         return None
     folder = data / name
     try:
         manifest = generation_files.read_manifest(folder)
-        manifests.same_sizes(folder, manifest.files)
-    except ShardError:  # it is replaced
+        manifests.check_sizes(folder, manifest.files)
+    except ShardError:  # a damaged generation is replaced
         return None
-    if not wish.pays:
+    if not wanted.pays:
         return (folder / MANIFEST).read_bytes(), manifest
     origin = subset.origin(folder)
-    if origin is None or origin[1].generation != generation or {*manifest.counts} != {*wish.pays}:
+    if origin is None or origin[1].generation != generation or {*manifest.counts} != {*wanted.pays}:
         return None
     return origin
 
 
-def _room(data: Path, missing: int) -> None:
+def _check_room(data: Path, missing: int) -> None:
+    """Check that the disk has room for so many bytes.
+
+    Raises:
+        SyncError: it has not.
+    """
     disk = shutil.disk_usage(data)
     room = max(0, disk.free - int(_SPARE * disk.total))
     if missing > room:
@@ -223,65 +271,26 @@ def _publish(
     manifest: Manifest,
     own: Mapping[str, bytes],
     blobs: Mapping[str, Path],
-    wish: MirrorOptions,
+    wanted: MirrorOptions,
 ) -> None:
+    """Assemble the generation, check that this code can open it, and publish it."""
     staged = publication.staging(data)
     for name, blob in blobs.items():
         atomic_files.link(blob, staged / name)
     for name, content in own.items():
         atomic_files.write(staged / name, content)
-    # Can this code read it, and is it what it says? Else the server would find out.
+    # Without this, a server would be the first to find a shard that cannot be opened.
     with _understood(manifest.generation):
         generation_files.open_folder(staged, manifest).close()
-    publication.adopt(data, staged, manifest, keep=wish.keep)
+    publication.adopt(data, staged, manifest, keep=wanted.keep)
 
 
 @contextmanager
 def _understood(generation: str) -> Iterator[None]:
-    """What is rightly signed and digested can still be nonsense."""
+    """Translate the errors of documents whose digests are right but whose content is malformed."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise SyncError(
             f"the lists of generation {generation} cannot be understood ({error!r}); build it again"
         ) from error
-
-
-# MERGED shards/sync/follow.py
-# Round after round, until told to stop.
-#
-# Whatever a round fails of, the next one may not: the source is away, the disk is full, somebody
-# rolls back. So an error is said once, and again when it has become another one.
-
-# Each wait is up to a tenth longer or shorter, so that mirrors started together do not stay so.
-_SPREAD: Final = 0.1
-
-# What a source may ask for (Retry-After) and get.
-_LONGEST_SECONDS: Final = 3_600.0
-
-
-def follow(
-    once: Callable[[], None],
-    seconds: float,
-    complain: Callable[[str], None],
-    chance: Callable[[], float] = random.random,
-    sleep: Callable[[float], None] = time.sleep,
-) -> None:
-    """Call `once` every so many seconds; whoever wants it to end raises through it.
-
-    Args:
-        complain: told each error that is not the one of the round before.
-    """
-    said = ""
-    while True:
-        wait = seconds
-        try:
-            once()
-            said = ""
-        except (ShardError, OSError) as error:
-            if str(error) != said:
-                said = str(error)
-                complain(said)
-            if isinstance(error, FaultError):
-                wait = max(seconds, min(_LONGEST_SECONDS, error.after or 0.0))
-        sleep(wait * (1 + _SPREAD * (2 * chance() - 1)))

@@ -1,8 +1,10 @@
-"""When to try again: later each time, at a moment that nobody else has chosen.
+"""The pace of a mirror: exponential backoff between retries, and a rate limit for downloads.
 
-Waits double from a tenth of a second to half a minute, and a random part of each is waited ("full
-jitter"), so that a hundred mirrors do not come back together to a server that has just recovered.
-What the server asks for (Retry-After, RFC 9110 §10.2.3) is the least that is waited.
+The limit of the wait doubles from a tenth of a second to half a minute, and the wait is a random part of the limit
+("full jitter"), so that a hundred mirrors do not return together to a server that has just recovered. The wait is at
+least what the server asks for (Retry-After, RFC 9110 §10.2.3). The rate limit is a token bucket of one second.
+
+Clock, sleep and chance are parameters, so that tests need no time.
 """
 
 import random
@@ -12,43 +14,47 @@ from typing import Final
 
 from shards.sync.errors import FaultError
 
-TRIES: Final = 10  # in a row, without a byte that was of use
+TRIES: Final = 10  # in a row, without progress
 _FIRST_SECONDS: Final = 0.1
 _LONGEST_SECONDS: Final = 30.0
 
-# Who asks for more is not waited for within a round: it ends, and the next one may find it well.
+# If the source asks for a longer wait, the round ends; the next one may succeed.
 MOST_ASKED_SECONDS: Final = 300.0
 
-# Who waits longer is told why.
+_MIB: Final = 1 << 20
+
+# Longer waits are reported.
 _NOTICED_SECONDS: Final = 1.0
 
 
 class Backoff:
-    """Of one round; `chance` and `sleep` are given, so that it can be tested.
+    """The retries of one round.
 
-    `told` hears of each wait that somebody would notice.
+    Args:
+        report: called with a message before each wait of a second or more.
+        chance: returns a random number in [0, 1).
     """
 
     def __init__(
         self,
-        told: Callable[[str], object] = lambda _: None,
+        report: Callable[[str], object] = lambda _: None,
         chance: Callable[[], float] = random.random,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._told = told
+        self._report = report
         self._chance = chance
         self._sleep = sleep
         self._failed = 0
 
     def progress(self) -> None:
-        """Something came: the count begins anew."""
+        """Reset the count of failures."""
         self._failed = 0
 
     def wait(self, fault: FaultError) -> None:
         """Wait before the next try.
 
         Raises:
-            FaultError: `fault`, if it was the last try or asks for too long a wait.
+            FaultError: `fault` itself, if it was the last try or asks for too long a wait.
         """
         self._failed += 1
         asked = fault.after or 0.0
@@ -57,20 +63,12 @@ class Backoff:
         longest = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** (self._failed - 1))
         seconds = max(asked, self._chance() * longest)
         if seconds >= _NOTICED_SECONDS:
-            self._told(f"{fault}; trying again in {seconds:.0f} s")
+            self._report(f"{fault}; trying again in {seconds:.0f} s")
         self._sleep(seconds)
 
 
-# MERGED shards/sync/rate.py
-# How fast a mirror may read: a token bucket of one second.
-#
-# Pure but for the clock and the sleep it is given, so that an hour can be tested in no time.
-
-_MIB: Final = 1 << 20
-
-
 class RateLimit:
-    """At most `mib` MiB a second, None for as fast as it comes."""
+    """A limit of `mib` MiB per second; None means no limit."""
 
     def __init__(
         self,
@@ -81,14 +79,14 @@ class RateLimit:
         self._bytes = mib * _MIB if mib else None
         self._clock = clock
         self._sleep = sleep
-        self._free_at = clock()  # when all that was taken has been paid for
+        self._free_at = clock()  # the time at which the bytes taken so far are within the rate
 
     def take(self, size: int) -> None:
         """Wait until `size` more bytes may have been read."""
         if self._bytes is None:
             return
         now = self._clock()
-        # What was not used is kept for a second: a pause is not a debt of the network.
+        # Unused rate of the last second may be caught up.
         self._free_at = max(self._free_at, now - 1.0) + size / self._bytes
         if self._free_at > now:
             self._sleep(self._free_at - now)

@@ -1,12 +1,11 @@
-"""Who made a generation: an Ed25519 signature of its manifest (RFC 8032).
+"""Signatures of generations: Ed25519 over the manifest (RFC 8032).
 
     DATA/signatures/<generation>.json   {"generation": …, "algorithm": "ed25519", "signature": …}
 
-The manifest holds the digest of every file, so its signature is one of all of them. It stands
-beside the generation, not in it: who signs is another matter than what was built, and the name of a
-generation must not depend on it. A signature says who made a generation, not that it is the newest
-one: a source may go on showing an old one. Keys are PEM, as `openssl genpkey -algorithm ed25519`
-makes them. `cryptography` is an extra: `pip install 'societes[sign]'`.
+The manifest has the digest of every file, so a signature of the manifest covers all files. The signature is stored
+beside the generation, not in it, because the name of a generation must not depend on the signer. It proves who made the
+generation, not that it is the newest one: a source may go on publishing an old one. Keys are PEM, as
+`openssl genpkey -algorithm ed25519` makes them. `cryptography` is an extra: `pip install 'societes[sign]'`.
 """
 
 import os
@@ -31,20 +30,20 @@ PUBLIC: Final = ".pub"
 MOST_BYTES: Final = 1 << 12
 _ALGORITHM: Final = "ed25519"
 
-# Before the manifest in what is signed: a signature of ours is of nothing else.
+# Precedes the manifest in the signed bytes, so that the signature is valid for nothing but a manifest.
 _DOMAIN: Final = b"societes generation 1\n"
 
 
 def path_of(generation: str) -> str:
-    """Where the signature of a generation is, below DATA."""
+    """The path of the signature of a generation, relative to DATA."""
     return f"{FOLDER}/{generation}.json"
 
 
 def keygen(key: Path) -> Path:
-    """Write a new private key, for its owner alone, and return where its public key is.
+    """Write a new private key, readable by its owner only, and its public key; return the path of the latter.
 
     Raises:
-        SyncError: there is a file already, or `cryptography` is not installed.
+        SyncError: one of the files exists, or `cryptography` is not installed.
     """
     _installed()
     from cryptography.hazmat.primitives import serialization as forms
@@ -72,7 +71,7 @@ def sign(data: Path, key: Path) -> str:
     """Sign the published generation of `data`; return its name.
 
     Raises:
-        ShardError: nothing is published, or the key cannot be used.
+        ShardError: nothing is published, or the key is unusable.
     """
     private = _private(key)
     generation = pointer.current(data)
@@ -92,9 +91,13 @@ def sign(data: Path, key: Path) -> str:
 def check(
     public: "Ed25519PublicKey", generation: str, manifest: bytes, signed: bytes | None
 ) -> None:
-    """
+    """Check the signature of a manifest.
+
+    Args:
+        signed: the signature document, None if there is none.
+
     Raises:
-        SyncError: `signed` is no signature of these bytes by the owner of `public`.
+        SyncError: `signed` is no signature of these bytes with the private key of `public`.
     """
     from cryptography.exceptions import InvalidSignature
 
@@ -117,20 +120,21 @@ def check(
 
 
 def keep(data: Path, generation: str, signed: bytes) -> None:
-    """Have the signature of a generation in `data`; those of what is not kept any more go."""
+    """Store the signature of a generation in `data`, and remove those of generations that are not kept."""
     (data / FOLDER).mkdir(exist_ok=True)
     atomic_files.write(data / path_of(generation), signed)
-    known = pointer.published(data)
-    wanted = {generation, *(known.kept if known else ())}
+    current = pointer.read(data)
+    wanted = {generation, *(current.kept if current else ())}
     for path in (data / FOLDER).glob("*.json"):
         if path.stem not in wanted:
             path.unlink()
 
 
 def public_key(path: Path) -> "Ed25519PublicKey":
-    """
+    """Read a public key.
+
     Raises:
-        SyncError: the file is none, or `cryptography` is not installed.
+        SyncError: the file is no Ed25519 public key, or `cryptography` is not installed.
     """
     _installed()
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -163,7 +167,7 @@ def _private(path: Path) -> "Ed25519PrivateKey":
 
 def _installed() -> None:
     try:
-        import cryptography  # noqa: F401 - asked for before any part of it
+        import cryptography  # noqa: F401 - only to see whether the extra is installed
     except ImportError as error:
         raise SyncError(
             "signatures need cryptography, which is not installed; pip install 'societes[sign]'"

@@ -1,7 +1,7 @@
-"""What a source is: somewhere that a folder DATA can be read from, file by file.
+"""The interface of a mirror source: a place from which the files of a folder DATA can be read.
 
-A source only reads bytes. What they mean, whether they are right, and when to ask again is decided
-by its callers, the same for all kinds of sources.
+A source only reads bytes. Their meaning, their validity and retries are the task of its callers, so they are the same
+for all kinds of sources.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from shards.sync.errors import FaultError
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The bytes of a file from `start` on, in pieces as they come; they may end too soon."""
+    """The bytes of a file from `start` on, in pieces as they arrive; they may end too early."""
 
     start: int
     pieces: Iterator[bytes]
@@ -25,27 +25,28 @@ class MirrorSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it: never with a password in it."""
+        """The name for messages; it never contains a password."""
         ...
 
     def open(self, path: str, start: int = 0) -> AbstractContextManager[Body]:
-        """The file at `path`, which is relative and has no part `..`, from the byte `start`.
+        """Open the file at `path`, which is relative and has no part `..`, at the byte `start`.
 
-        A source that cannot begin there gives the whole file: `Body.start` says so.
+        A source that cannot begin there returns the whole file, with `Body.start` 0.
 
         Raises:
             AbsentError: there is no such file.
-            FaultError: it may be there the next time.
-            SyncError: it is not to be had.
+            FaultError: the source failed in a way that may be temporary.
+            SyncError: the source refuses the file.
         """
         ...
 
 
-def whole(source: MirrorSource, path: str, most: int) -> bytes:
-    """A small file.
+def read_small(source: MirrorSource, path: str, most: int) -> bytes:
+    """The content of a small file.
 
     Raises:
-        FaultError: it has more than `most` bytes, and is not read further; or as `Source.open`.
+        FaultError: the file has more than `most` bytes, of which the rest is not read.
+        SyncError: as `MirrorSource.open`.
     """
     found = bytearray()
     with source.open(path) as body:

@@ -1,7 +1,7 @@
-"""What a source says, checked before anything is done with it.
+"""Validation of the documents that a source sends, before they are used.
 
-From here on names are names of files in one folder, digests are digests and sizes are sizes; so
-nothing that a source sends makes a path, and nothing is read that was not announced.
+After this, names are file names without a folder, digests are digests and sizes are sizes. So no text of a source
+becomes a path, and no file is larger than its manifest says.
 """
 
 import re
@@ -17,7 +17,7 @@ from shards.generations.manifest import Manifest
 from shards.generations.pointer import is_name
 from shards.sync.errors import FaultError, SyncError
 
-# Bytes: a pointer is a line; a manifest names some 30 files here, and the files it was built from.
+# Limits in bytes: a pointer is one line; a manifest lists about 30 files, and the input files of its build.
 MOST_POINTER: Final = 1 << 16
 MOST_MANIFEST: Final = 1 << 24
 
@@ -26,10 +26,10 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def pointer(packed: bytes, where: str) -> str:
-    """The generation that the CURRENT of a source names.
+    """The generation that CURRENT of a source names.
 
     Raises:
-        FaultError: it names none.
+        FaultError: the bytes are no CURRENT.
     """
     try:
         name: object = orjson.loads(packed)["generation"]
@@ -41,11 +41,11 @@ def pointer(packed: bytes, where: str) -> str:
 
 
 def manifest(packed: bytes, generation: str, where: str) -> Manifest:
-    """The manifest of `generation`, if these bytes are that.
+    """The manifest of `generation` that these bytes encode.
 
     Raises:
-        FaultError: they are not; they may have come damaged.
-        SyncError: they are, and name a file that cannot be one.
+        FaultError: the bytes are another manifest or none; they may have been damaged on the way.
+        SyncError: the manifest is authentic, but has an invalid file name, size or digest, or lacks a file.
     """
     try:
         found = manifests.load(packed, Path(where))
@@ -54,7 +54,7 @@ def manifest(packed: bytes, generation: str, where: str) -> Manifest:
     if found.generation != generation:
         raise FaultError(f"{where} is the manifest of {found.generation}, not of {generation}")
     for name, file in found.files.items():
-        # Who can make a manifest can name it rightly: what it says is looked at as well.
+        # Anyone can make a manifest with a correct name, so its content is checked as well.
         if name == MANIFEST or not _NAME.fullmatch(name) or not _is_file(file.size, file.blake3):
             raise SyncError(f"{where} names a file {name!r} ({file}), which cannot be one")
     needed = {REFERENCE, *(shard_name(iso2) for iso2 in found.counts)}

@@ -1,4 +1,4 @@
-"""Which kind of source a text names."""
+"""The kinds of mirror sources, chosen by the form of their address."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,10 +11,10 @@ from shards.sync.web import Web
 
 
 def find(text: str, environment: Mapping[str, str]) -> MirrorSource:
-    """The source that `text` names: a URL of the web or of a bucket, else a folder.
+    """The source at the address `text`: a URL of a web server or a bucket, otherwise a folder.
 
     Raises:
-        SyncError: it is of no kind that is known, or cannot be used.
+        SyncError: the address is of no known kind, or invalid.
     """
     scheme, found, _ = text.partition("://")
     if not found:

@@ -1,9 +1,8 @@
-"""A generation of some countries, made of one of all.
+"""Generations of some countries, derived from a whole generation.
 
-It is a generation like any other: its lists name its countries alone, its manifest counts them
-alone, and its name is its own. So a server of it needs to know nothing, and says of another country
-that there is none. What it is a part of, `origin.json` says: the manifest of the whole, byte for
-byte as it came, in which the digests of the shards and the name that may be signed are found.
+Such a generation is complete by itself: its lists and its manifest have only its countries, and it has its own name. A
+server treats it like any other, and another country is unknown there. `origin.json` is the manifest of the whole
+generation, byte for byte; it has the digests of the shards and the name that a signature refers to.
 """
 
 from collections.abc import Sequence
@@ -27,9 +26,10 @@ ORIGIN: Final = "origin.json"
 
 
 def check(whole: Manifest, pays: Sequence[str]) -> None:
-    """
+    """Check that `whole` has all these countries.
+
     Raises:
-        SyncError: `whole` does not have all these countries.
+        SyncError: names the countries that are missing.
     """
     if absent := [iso2 for iso2 in pays if iso2 not in whole.counts]:
         raise SyncError(
@@ -41,16 +41,16 @@ def check(whole: Manifest, pays: Sequence[str]) -> None:
 def make(
     whole: Manifest, packed: bytes, lists: bytes, pays: Sequence[str]
 ) -> tuple[Manifest, dict[str, bytes]]:
-    """The manifest of the part of `whole` that has these countries, and the files of its own.
+    """The manifest of the part of `whole` with these countries, and the files that only this part has.
 
     Args:
-        packed: the manifest of the whole, as it came.
-        lists: its `reference.json`.
+        packed: the bytes of the manifest of the whole.
+        lists: the bytes of its `reference.json`.
     """
     reference = references.load(lists)
     reference = replace(
         reference,
-        pays=tuple(one for one in reference.pays if one.iso2 in pays),
+        pays=tuple(country for country in reference.pays if country.iso2 in pays),
         counts={iso2: reference.counts[iso2] for iso2 in sorted(pays)},
     )
     own = {REFERENCE: references.dump(reference), ORIGIN: packed}
@@ -67,7 +67,7 @@ def make(
 
 
 def origin(folder: Path) -> tuple[bytes, Manifest] | None:
-    """The manifest of the whole of which `folder` holds a part, None if it holds no part."""
+    """The manifest of the whole generation, as bytes and as a value, if `folder` is a part of one; else None."""
     path = folder / ORIGIN
     try:
         packed = path.read_bytes()

@@ -1,10 +1,9 @@
-"""A source that is a web server: any that gives out files, over http or https.
+"""A mirror source on a web server that serves files, over http or https.
 
-The standard library's client is enough, and an API host needs nothing more to be a mirror: a mirror
-reads a few large files one after the other. Proxies and certificates are those of the environment
-(`https_proxy`, `SSL_CERT_FILE`). Redirects are followed on the same host only, and never from https
-to http: whoever can write a redirect must not choose where a mirror reads, or see its password.
-Conditional requests are not used: a digest says more, and some servers ignore them.
+A mirror reads a few large files one after the other, so the client of the standard library is enough. Proxies and
+certificates are configured by the environment (`https_proxy`, `SSL_CERT_FILE`). Redirects are followed on the same host
+only, and never from https to http: a redirect must not choose another source, or see the password. Conditional requests
+are not used: digests are more reliable, and some servers ignore the conditions.
 """
 
 import base64
@@ -25,12 +24,12 @@ from shards.sync.source import Body
 TOKEN: Final = "MIRROR_TOKEN"
 PASSWORD: Final = "MIRROR_PASSWORD"
 
-_SILENCE_SECONDS: Final = 30.0  # how long a server may say nothing
+_SILENCE_SECONDS: Final = 30.0  # the longest time without a byte
 _PIECE: Final = 1 << 18
 _FAILURES: Final = (OSError, http.client.HTTPException, ValueError)
 _RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(?:\d+|\*)")
 
-# Answers that may be others in a moment (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
+# Status codes of temporary failures (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509})
 
 
@@ -38,9 +37,10 @@ class Web:
     """The folder DATA at a URL."""
 
     def __init__(self, url: str, environment: Mapping[str, str]) -> None:
-        """
+        """Configure the source; nothing is sent.
+
         Raises:
-            SyncError: the URL has a password in it, or the environment two ways to give one.
+            SyncError: the URL has a user, password, query or fragment, or the environment has invalid credentials.
         """
         parts = urllib.parse.urlsplit(url)
         if not parts.hostname or parts.username or parts.password or parts.query or parts.fragment:
@@ -74,7 +74,7 @@ class Web:
 
 
 class _SameHost(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect that stays on its host; every other is an error."""
+    """A handler that follows redirects on the same host; all others are errors."""
 
     def redirect_request(
         self,
@@ -86,7 +86,7 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
         newurl: str,
     ) -> urllib.request.Request | None:
         old, new = urllib.parse.urlsplit(req.full_url), urllib.parse.urlsplit(newurl)
-        # From http to https, or to where it was.
+        # The scheme may stay as it is, or change from http to https.
         if new.hostname != old.hostname or new.scheme not in (old.scheme, "https"):
             fp.close()
             raise SyncError(
@@ -112,9 +112,9 @@ def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _begin(response: Any, url: str, start: int) -> int:
-    """The byte of the file at which the body begins."""
+    """The position in the file at which the body begins."""
     if response.status == 200:
-        return 0  # the whole file, whatever was asked for (RFC 9110 §14.2)
+        return 0  # the whole file: a server may ignore the range (RFC 9110 §14.2)
     found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
     if response.status != 206 or not found:
         raise FaultError(f"{url} answers {response.status} without a range that can be understood")
@@ -125,7 +125,7 @@ def _begin(response: Any, url: str, start: int) -> int:
 
 def _pieces(response: Any, url: str) -> Iterator[bytes]:
     try:
-        # read1: what has come, not what is asked for; a slow body is written down as it comes.
+        # `read1` returns the bytes that have arrived, so that a slow body is stored as it comes.
         while piece := response.read1(_PIECE):
             yield piece
     except _FAILURES as error:
@@ -133,9 +133,9 @@ def _pieces(response: Any, url: str) -> Iterator[bytes]:
 
 
 def _fault(url: str, error: BaseException) -> FaultError:
-    # `reason` of a URLError is what really happened: a name without address, a time-out.
-    said = getattr(error, "reason", None) or error
-    return FaultError(f"{url} cannot be read: {said or type(error).__name__}")
+    # The cause of a URLError is in its `reason`: a failed name lookup, a time-out.
+    reason = getattr(error, "reason", None) or error
+    return FaultError(f"{url} cannot be read: {reason or type(error).__name__}")
 
 
 def _refusal(error: urllib.error.HTTPError, url: str) -> SyncError:
@@ -151,12 +151,12 @@ def _refusal(error: urllib.error.HTTPError, url: str) -> SyncError:
 
 
 def _seconds(retry_after: str) -> float | None:
-    """What Retry-After says, as seconds from now: a number, or a date; None if neither."""
+    """The seconds that Retry-After asks to wait, given as a number or a date; None if it is neither."""
     if retry_after.isascii() and retry_after.isdigit():
         return float(retry_after[:9])
     try:
         until = parsedate_to_datetime(retry_after)
         left = until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)
-    except (ArithmeticError, LookupError, TypeError, ValueError):  # a header says anything
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # the header may contain anything
         return None
     return max(0.0, left.total_seconds())

@@ -1,4 +1,4 @@
-"""All companies of a shard, decompressed and decoded: what verification holds the indexes to."""
+"""All companies of a shard, decoded into columns, for the comparison with its indexes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from shards.codec.record import FIELDS
 from shards.codec.strings import Texts
 from shards.search.reader import Shard
 
-# Companies that are Python objects at a time.
+# Companies that are decoded in one batch, to bound the number of Python objects.
 BATCH: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """One entry a row; nulls as `Columns` of the writer has them.
+    """The columns of a shard according to its records, one entry per row; nulls as in `writer.Columns`.
 
     Attributes:
-        faults: what no row may be, with the row.
+        faults: messages about records that are malformed by themselves.
     """
 
     ids: NDArray[np.bytes_]
@@ -37,17 +37,17 @@ class Contents:
 
 
 def batches(count: int) -> Iterator[range]:
-    """The rows 0 … count - 1, some at a time."""
+    """The rows 0 … count - 1 in batches."""
     for start in range(0, count, BATCH):
         yield range(start, min(start + BATCH, count))
 
 
 def read(shard: Shard) -> Contents:
-    """Everything that `shard` says of its companies."""
+    """Decode all records of `shard`."""
     ids: list[bytes] = []
     noms, faults, values = [], [], []
     for rows in batches(shard.rows):
-        found = [orjson.loads(known) for known in shard.records(rows, coordonnees=True)]
+        found = [orjson.loads(company) for company in shard.records(rows, coordonnees=True)]
         ids += [company["id"].encode() for company in found]
         noms.append(strings.pack(company["nom"] for company in found))
         values.append(_values(found))

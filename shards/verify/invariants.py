@@ -1,9 +1,8 @@
-"""Holds an open shard to every invariant of FORMAT.md §9, the slow and sure way.
+"""Verification of shards against every invariant of FORMAT.md §9.
 
-A digest says that a file is the one that was built; this says that it was built right: everything
-is compared with the records, or with what follows from them. Run by `python -m shards verify` and
-by tests, never on the way of a request. Nine minutes and 5 GiB for 18.7 million companies in one
-process; several shards may be checked at a time.
+A digest shows that a file is the one that was built; this shows that it was built correctly. Everything is compared
+with the records, or with what follows from them. `python -m shards verify` and tests run it, a request never does. It
+takes nine minutes and 5 GiB for 18.7 million companies in one process; several shards may be checked in parallel.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,9 +27,9 @@ from shards.search.reader import Shard
 from shards.verify import contents, names
 from shards.verify.contents import Contents
 
-# Keys of orders that a record says, and the field of `Contents` that does; shares of capital are
-# converted by the build, so that no record has them.
-_SAID: Final = {
+# The orders whose keys follow from records, with the field of `Contents` and its null. Share capital is converted to
+# euros by the build, so no record has that key.
+_FROM_RECORDS: Final = {
     "ca_desc": ("ca_eur", None),
     "effectif_desc": ("effectif", format.EFFECTIF_NULL),
     "recent": ("dates", format.DATE_NULL),
@@ -45,15 +44,15 @@ def verify(
     jobs: int = 1,
     done: Callable[[], object] = lambda: None,
 ) -> None:
-    """Check every shard of `generation`, and the counts of `reference.json` against them.
+    """Check every shard of `generation`, and the counts of `reference.json`.
 
     Args:
-        checked: files that are left out, since another generation has them too; these are added.
-        jobs: shards that are checked at the same time, each in a process.
-        done: is called after each of `generation.shards`.
+        checked: files that were checked already as part of another generation; the files checked now are added.
+        jobs: the number of processes, each of which checks one shard at a time.
+        done: called after each of `generation.shards`.
 
     Raises:
-        CorruptError: naming the file and what is wrong with it.
+        CorruptError: names the file and the broken invariant.
         GenerationError: a process died.
     """
     checked = set() if checked is None else checked
@@ -68,8 +67,8 @@ def verify(
             (cell.secteur, cell.sous_secteur): cell.n for cell in generation.reference.counts[iso2]
         }
         cells = shard.layout.cells
-        held = {(cell.secteur, cell.sous_secteur): cell.stop - cell.start for cell in cells}
-        if counted != held:
+        stored = {(cell.secteur, cell.sous_secteur): cell.stop - cell.start for cell in cells}
+        if counted != stored:
             raise CorruptError(
                 f"{shard.path}: its cells are not those that reference.json counts; "
                 "build or fetch the generation again"
@@ -106,7 +105,7 @@ def check(shard: Shard) -> None:
     """Check one shard by itself.
 
     Raises:
-        CorruptError: naming the first thing that is wrong with it.
+        CorruptError: names the first broken invariant.
     """
     for fault in _faults(shard):
         raise CorruptError(f"{shard.path}: {fault}; build or fetch the generation again")
@@ -114,24 +113,24 @@ def check(shard: Shard) -> None:
 
 def _faults(shard: Shard) -> Iterator[str]:
     yield from _table_faults(shard)
-    held = contents.read(shard)
-    yield from held.faults
-    yield from _cell_faults(shard, held)
-    yield from _value_faults(shard, held)
+    decoded = contents.read(shard)
+    yield from decoded.faults
+    yield from _cell_faults(shard, decoded)
+    yield from _value_faults(shard, decoded)
     wholes = []
     for tri in ORDERS:
-        whole = _whole_order(shard, tri, held)
+        whole = _whole_order(shard, tri, decoded)
         if whole is None:
             yield f"rank {tri} does not hold each place once"
             return
-        yield from _order_faults(shard, tri, whole, held)
+        yield from _order_faults(shard, tri, whole, decoded)
         wholes.append(whole)
     yield from _bound_faults(shard)
-    yield from names.faults(shard, held, Packing(shard.rows, wholes))
+    yield from names.faults(shard, decoded, Packing(shard.rows, wholes))
 
 
 def _table_faults(shard: Shard) -> Iterator[str]:
-    """What is said by row is said of each row, and of no other."""
+    """Check that every array by row has one value per row, and no entry is of another row."""
     by_row: dict[str, NDArray[Any]] = {"cell": shard.cell_of, "facts": shard.facts}
     by_row |= {f"rank {tri}": shard.rank(tri) for tri in sorted(RANKED)}
     by_row |= {"name": shard.words.token_starts[1:], "identifiers": shard.idents.rows}
@@ -144,10 +143,10 @@ def _table_faults(shard: Shard) -> Iterator[str]:
         yield "there are statements of a row that does not exist"
 
 
-def _cell_faults(shard: Shard, held: Contents) -> Iterator[str]:
-    """Cells follow each other from row 0 to the last; in each turnover descends, ids ascend."""
+def _cell_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
+    """Check that cells are consecutive and cover all rows, and that rows are in layout order in each cell."""
     end, places = 0, []
-    key = sort_keys.descending(held.ca_eur, format.KEYS["ca_desc"])
+    key = sort_keys.descending(decoded.ca_eur, format.KEYS["ca_desc"])
     for index, cell in enumerate(shard.layout.cells):
         places.append(tuple((c is None, c or "") for c in (cell.secteur, cell.sous_secteur)))
         part = slice(cell.start, cell.stop)
@@ -155,11 +154,11 @@ def _cell_faults(shard: Shard, held: Contents) -> Iterator[str]:
             yield f"cell {cell.place} covers rows {cell.start} to {cell.stop}, {end} was next"
         if (shard.cell_of[part] != index).any():
             yield f"a row of cell {cell.place} says that it is in another one"
-        if not _follow(key[part], held.ids[part]).all():
+        if not _follow(key[part], decoded.ids[part]).all():
             yield f"turnovers of cell {cell.place} do not descend"
         if np.count_nonzero(~np.isnan(key[part])) != cell.with_ca - cell.start:
             yield f"cell {cell.place} has other turnovers than up to row {cell.with_ca}"
-        if np.count_nonzero(held.site_web[part]) != cell.with_site:
+        if np.count_nonzero(decoded.site_web[part]) != cell.with_site:
             yield f"cell {cell.place} has not {cell.with_site} websites"
         end = cell.stop
     if end != shard.rows:
@@ -168,31 +167,31 @@ def _cell_faults(shard: Shard, held: Contents) -> Iterator[str]:
         yield "the cells are not in order, each once"
 
 
-def _value_faults(shard: Shard, held: Contents) -> Iterator[str]:
-    """Steps and facts say what the records say."""
+def _value_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
+    """Check that keys, steps and facts agree with the records."""
     every = np.arange(shard.rows, dtype=np.uint32)
     for tri in format.KEYS:
         steps = shard.steps(tri)
         if len(steps.places) != len(steps.keys) + 1 or not _ascend(steps.keys, steps.places):
             yield f"the steps of {tri} do not ascend"
-        elif tri in _SAID:
-            field, null = _SAID[tri]
-            said = sort_keys.descending(getattr(held, field), format.KEYS[tri], null)
-            if not _same(shard.keys(tri, every), said):
+        elif tri in _FROM_RECORDS:
+            field, null = _FROM_RECORDS[tri]
+            expected = sort_keys.descending(getattr(decoded, field), format.KEYS[tri], null)
+            if not _same(shard.keys(tri, every), expected):
                 yield f"the steps of {tri} have other values than the records"
     headcounts = -shard.steps("effectif_desc").keys[::-1]
     bit = format.website_bit(shard.facts.dtype.str)
     codes = (shard.facts & (bit - 1)).astype(np.int64)
     known = np.concatenate(([format.EFFECTIF_NULL], headcounts)).astype(np.int32)
-    if (codes >= len(known)).any() or not np.array_equal(known[codes], held.effectif):
+    if (codes >= len(known)).any() or not np.array_equal(known[codes], decoded.effectif):
         yield "facts have other headcounts than the records"
-    if not np.array_equal(shard.facts >= bit, held.site_web):
+    if not np.array_equal(shard.facts >= bit, decoded.site_web):
         yield "facts have other websites than the records"
 
 
-def _order_faults(shard: Shard, tri: str, whole: Rows, held: Contents) -> Iterator[str]:
-    """An order ascends in its key, ties by identifier; lists are its heads, rank its inverse."""
-    if tri in KEY_OF and not _follow(shard.keys(tri, whole), held.ids[whole]).all():
+def _order_faults(shard: Shard, tri: str, whole: Rows, decoded: Contents) -> Iterator[str]:
+    """Check that an order ascends in its key, ties by identifier, and that `order` and `top` agree with it."""
+    if tri in KEY_OF and not _follow(shard.keys(tri, whole), decoded.ids[whole]).all():
         yield f"rank {tri} does not follow its key and the identifiers"
     stored, _ = KEY_OF.get(tri, (None, 1))
     kept = shard.steps(stored).known + format.TOP_ROWS if stored else shard.rows
@@ -205,15 +204,15 @@ def _order_faults(shard: Shard, tri: str, whole: Rows, held: Contents) -> Iterat
             yield f"the list of {place} in order {tri} is not the head of that order"
 
 
-def _whole_order(shard: Shard, tri: str, held: Contents) -> Rows | None:
-    """All rows in an order, None if its rank is no permutation; `ca_asc` has none and is sorted."""
+def _whole_order(shard: Shard, tri: str, decoded: Contents) -> Rows | None:
+    """All rows in an order, from its rank; None if the rank is no permutation. `ca_asc` has no rank and is sorted."""
     if tri in RANKED:
         rank, every = shard.rank(tri), np.arange(shard.rows, dtype=np.uint32)
         if not np.array_equal(np.sort(rank), every):
             return None
         return sort_keys.ranks(rank)
-    by_id = np.argsort(held.ids, kind="stable").astype(np.uint32)
-    return sort_keys.by_number(shard.keys(tri, np.arange(shard.rows, dtype=np.uint32)), by_id)
+    by_id = np.argsort(decoded.ids, kind="stable").astype(np.uint32)
+    return sort_keys.sort_by_key(shard.keys(tri, np.arange(shard.rows, dtype=np.uint32)), by_id)
 
 
 def _places(shard: Shard) -> Iterator[tuple[str, slice]]:
@@ -223,7 +222,7 @@ def _places(shard: Shard) -> Iterator[tuple[str, slice]]:
 
 
 def _bound_faults(shard: Shard) -> Iterator[str]:
-    """What lies along an order says what its rows say."""
+    """Check that `sorted` and `website` agree with the facts of the rows."""
     by_ca, by_effectif = (_known(shard, tri) for tri in ("ca_desc", "effectif_desc"))
     if not np.array_equal(shard.turnover_facts, shard.facts[by_ca]):
         yield "the facts along ca_desc are not those of the rows"
@@ -237,7 +236,7 @@ def _bound_faults(shard: Shard) -> Iterator[str]:
 
 
 def _known(shard: Shard, tri: str) -> Rows:
-    """The rows whose key is not null, in their order."""
+    """The rows whose key is not null, in the order `tri`."""
     return shard.order(tri)[: shard.steps(tri).known]
 
 
@@ -246,7 +245,7 @@ def _ascend(keys: Keys, places: Rows) -> bool:
 
 
 def _follow(keys: Keys, ids: NDArray[np.bytes_]) -> NDArray[np.bool_]:
-    """Whether each pair of neighbours ascends: by key, NaN last, then by identifier."""
+    """A mask of the pairs of neighbours that ascend: by key with NaN last, then by identifier."""
     if keys.dtype.kind == "f":
         keys = np.where(np.isnan(keys), np.inf, keys)
     later: NDArray[np.bool_] = keys[1:] > keys[:-1]

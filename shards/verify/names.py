@@ -1,4 +1,4 @@
-"""Holds the indexes of names and identifiers of a shard to its records (FORMAT.md §9)."""
+"""Verification of the indexes of names and identifiers against the records (FORMAT.md §9, invariants 3, 5 and 6)."""
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -21,63 +21,66 @@ from shards.verify.contents import Contents
 _WINDOWS: Final = range(0, format.SUFFIX_BYTES, sorting.CHUNK)
 
 
-def faults(shard: Shard, held: Contents, packing: Packing) -> Iterator[str]:
-    """What is wrong with the indexes, as far as it can be told before something else is."""
-    wrong = list(_name_faults(shard, held)) + list(_word_faults(shard))
+def faults(shard: Shard, decoded: Contents, packing: Packing) -> Iterator[str]:
+    """Messages about faults of the indexes.
+
+    The later checks compute from the words of each name, so they run only if these are correct.
+    """
+    wrong = list(_name_faults(shard, decoded)) + list(_word_faults(shard))
     yield from wrong
-    if not wrong:  # the rest is computed from the words of each name
-        yield from _order_faults(shard, held)
+    if not wrong:
+        yield from _order_faults(shard, decoded)
         yield from _suffix_faults(shard)
         yield from _set_faults(shard, packing)
-        yield from _ident_faults(shard, held, packing)
+        yield from _ident_faults(shard, decoded, packing)
 
 
-def _name_faults(shard: Shard, held: Contents) -> Iterator[str]:
-    """The words of a row are those of its name."""
+def _name_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
+    """Check that the words of each row are those of its name."""
     index = shard.words
     if len(index.tokens) and int(index.tokens.max()) >= len(index.words):
         yield "a name has a word that does not exist"
         return
     for rows in contents.batches(shard.rows):
         folded = name_lookup.folded_names(index, np.array(rows, dtype=np.uint32))
-        for row, known in zip(rows, folded, strict=True):
-            if known != fold(held.noms[row].decode()).encode():
-                yield f"the folded name of row {row} is not that of {held.noms[row].decode()!r}"
+        for row, name in zip(rows, folded, strict=True):
+            if name != fold(decoded.noms[row].decode()).encode():
+                yield f"the folded name of row {row} is not that of {decoded.noms[row].decode()!r}"
 
 
 def _word_faults(shard: Shard) -> Iterator[str]:
-    """Words ascend, and the postings are exactly the words of each name."""
+    """Check that words ascend, and that the postings are exactly the words of each name."""
     index = shard.words
-    known = bytes(index.words.data).split(END)[:-1]
-    if any(one >= other for one, other in pairwise(known)):
+    words = bytes(index.words.data).split(END)[:-1]
+    if any(one >= other for one, other in pairwise(words)):
         yield "the words are not sorted, each once"
-    made = name_index.postings(_names(shard))
+    made = name_index.make_postings(_names(shard))
     if not np.array_equal(made.rows, index.postings):
         yield "the postings are not the rows of the words"
-    if not np.array_equal(name_index.owners(index.words), index.owners):
+    if not np.array_equal(name_index.word_owners(index.words), index.owners):
         yield "the owners are not the words of their bytes"
     if not np.array_equal(made.starts, index.starts):
         yield "the starts of the postings are not those of their words"
 
 
-def _order_faults(shard: Shard, held: Contents) -> Iterator[str]:
-    """Names ascend in the order `nom`: folded, as they are, then by identifier."""
+def _order_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
+    """Check that names ascend in the order `nom`: by folded name, raw name, identifier."""
     order = shard.order("nom")
     before: tuple[bytes, ...] = ()
     for places in contents.batches(shard.rows):
         rows = order[places.start : places.stop]
         folded = name_lookup.folded_names(shard.words, rows)
-        for row, known in zip(rows.tolist(), folded, strict=True):
-            key = (known, held.noms[row], bytes(held.ids[row]))
+        for row, name in zip(rows.tolist(), folded, strict=True):
+            key = (name, decoded.noms[row], bytes(decoded.ids[row]))
             if key <= before:
                 yield f"order nom does not follow the names of the records at row {row}"
             before = key
 
 
 def _suffix_faults(shard: Shard) -> Iterator[str]:
-    """The suffixes are all places of characters, in the order of the bytes there."""
+    """Check that the suffixes are all places of characters, sorted by the bytes there."""
     found = shard.words.suffixes
-    data = sorting.padded(found.data, format.SUFFIX_BYTES)
+    data = sorting.pad(found.data, format.SUFFIX_BYTES)
     text = data[: len(found.data)]
     if not np.array_equal(
         np.sort(found.places), np.flatnonzero((text != END[0]) & (text & 0xC0 != 0x80))
@@ -85,7 +88,7 @@ def _suffix_faults(shard: Shard) -> Iterator[str]:
         yield "the suffixes are not the characters of the words"
         return
     places = found.places.astype(np.int64)
-    keys = [sorting.heads(data, places + window) for window in _WINDOWS]
+    keys = [sorting.prefix_keys(data, places + window) for window in _WINDOWS]
     if not np.array_equal(found.keys, keys[0][:: format.SAMPLED]):
         yield "the keys of the suffixes are not their first bytes"
     later = places[1:] > places[:-1]
@@ -96,19 +99,19 @@ def _suffix_faults(shard: Shard) -> Iterator[str]:
 
 
 def _set_faults(shard: Shard, packing: Packing) -> Iterator[str]:
-    """What the build unites beforehand is what it must unite, and is united rightly."""
+    """Check that the stored row sets are complete and correct."""
     index, names = shard.words, _names(shard)
-    held = Postings(index.postings, index.starts)
-    heavy = name_index.heavy(index.words, index.suffixes.places, held, packing)
+    postings = Postings(index.postings, index.starts)
+    heavy = name_index.heavy_sets(index.words, index.suffixes.places, postings, packing)
     yield from _differing(
         shard, format.HEAVY, ((format.interval_key(*part), packed) for part, packed in heavy)
     )
-    yield from _differing(shard, format.JUNCTION, name_index.junctions(names, packing))
-    yield from _differing(shard, format.PHRASE, phrase_index.phrases(names, packing))
+    yield from _differing(shard, format.JUNCTION, name_index.junction_sets(names, packing))
+    yield from _differing(shard, format.PHRASE, phrase_index.phrase_sets(names, packing))
 
 
-def _ident_faults(shard: Shard, held: Contents, packing: Packing) -> Iterator[str]:
-    """The folded identifiers of all rows ascend, ties by row."""
+def _ident_faults(shard: Shard, decoded: Contents, packing: Packing) -> Iterator[str]:
+    """Check that the folded identifiers are those of the records, sorted, ties by row."""
     index = shard.idents
     folded = _folded(shard)
     if not np.array_equal(np.sort(index.rows), np.arange(shard.rows)):
@@ -117,20 +120,22 @@ def _ident_faults(shard: Shard, held: Contents, packing: Packing) -> Iterator[st
     before: tuple[bytes, int] = (b"", -1)
     for place, row in enumerate(index.rows.tolist()):
         key = (folded[place], row)
-        if key <= before or key[0] != fold_id(held.ids[row].decode()).encode():
+        if key <= before or key[0] != fold_id(decoded.ids[row].decode()).encode():
             yield f"the identifiers are not those of the records, sorted, at row {row}"
             return
         before = key
-    if not np.array_equal(name_index.sampled(folded.data, folded.starts[:-1]), index.folded.keys):
+    if not np.array_equal(
+        name_index.sample_keys(folded.data, folded.starts[:-1]), index.folded.keys
+    ):
         yield "the keys of the identifiers are not their first bytes"
-    sets = name_index.prefixes(folded, index.rows, packing)
+    sets = name_index.prefix_sets(folded, index.rows, packing)
     yield from _differing(shard, format.PREFIX, sets)
 
 
 def _differing(
     shard: Shard, table: bytes, expected: Iterable[tuple[bytes, bytes]]
 ) -> Iterator[str]:
-    """What makes a table another one than the expected."""
+    """Compare all entries of a table with the expected ones."""
     left = dict(shard.items(table))
     for key, packed in expected:
         if left.pop(key, None) != packed:
@@ -147,6 +152,6 @@ def _names(shard: Shard) -> FoldedNames:
 def _folded(shard: Shard) -> Texts:
     index = shard.idents
     places = index.folded.places
-    known = places if isinstance(places, np.ndarray) else places.array()
-    starts = np.append(known, np.uint32(len(index.folded.data)))
+    starts = places if isinstance(places, np.ndarray) else places.array()
+    starts = np.append(starts, np.uint32(len(index.folded.data)))
     return Texts(index.folded.data, starts)

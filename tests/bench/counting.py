@@ -21,8 +21,8 @@ from typing import Final
 import lmdb
 
 from quota.edge.edge_store import EdgeStore
+from quota.ledger.purchase import Purchase
 from quota.plans import load
-from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.store.interface import Store
 from quota.store.ledger_store import LedgerStore

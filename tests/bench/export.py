@@ -82,7 +82,7 @@ def _speed(data: Path, folder: Path) -> None:
 
 
 def _asked(data: Path, query: Query) -> ExportRequest:
-    known = pointer.published(data)
+    known = pointer.read(data)
     assert known is not None
     plan, now = load()["integral"], datetime.now(UTC)
     published = datetime.fromisoformat(known.published)

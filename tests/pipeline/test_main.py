@@ -212,7 +212,7 @@ def test_a_minimum_and_what_is_kept_are_options(
     for word in ("É", "Œ", "Ü"):
         assert main([*command, str(two_countries(tmp_path / word, word)), "--keep", "3"]) == 0
     assert "unchanged, taken from the published generation: EE" in capsys.readouterr().out
-    known = pointer.published(data)
+    known = pointer.read(data)
     assert known is not None
     assert len(known.kept) == 3
     for wrong in (["--minimum", "beaucoup"], ["--keep", "1"]):

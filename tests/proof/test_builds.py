@@ -62,7 +62,7 @@ def _holder(data: Path) -> str:
 
 def check(data: Path) -> str:
     """Verify the published generations and their changes; return the name of the current one."""
-    known = pointer.published(data)
+    known = pointer.read(data)
     assert known is not None
     for name in (known.generation, *([known.previous] if known.previous else [])):
         folder = data / name
@@ -103,7 +103,7 @@ def test_a_build_that_is_killed_at_any_moment_leaves_what_is_published(tmp_path:
 
 def _was_published(data: Path, before: str) -> bool:
     """True for a build killed after the last rename: the new generation precedes `before`."""
-    known = pointer.published(data)
+    known = pointer.read(data)
     return known is not None and known.previous == before
 
 

@@ -14,13 +14,14 @@ import orjson
 import pytest
 
 from serve.process import handover
+from serve.process import port as ports
 from tests.proof.reading import Readers, Response
 from tests.proof.tools import next_line
 from tests.serve import world
 from tests.serve.processes import ROOT, ask, eventually
 
 REQUESTS = int(os.environ.get("PROOF_HANDOVER", "5000"))
-HANDOVERS = 2
+HANDOVERS = int(os.environ.get("PROOF_HANDOVERS", "2"))
 START_S = 60.0
 CONNECTIONS = 6
 GENEROUS = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\nlistes = 100000000\n"
@@ -50,16 +51,16 @@ def fault_of(response: Response) -> str | None:
     return f"{response.status}: {response.body[:200]!r}"
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(("before", "workers"), [("1", "1"), ("2", "2"), ("1", "3"), ("3", "2")])
 def test_no_request_is_lost_when_a_server_takes_the_place_of_another(
-    tmp_path: Path, workers: str
+    tmp_path: Path, before: str, workers: str
 ) -> None:
     """Over kept and new connections, all the time"""
     world.publish(tmp_path / "data")
     (tmp_path / "serve.toml").write_text(GENEROUS)
 
     async def scenario() -> None:
-        with server(tmp_path, 0, "--workers", workers) as first:
+        with server(tmp_path, 0, "--workers", before) as first:
             address = next_line(first, START_S).strip()
             readers = Readers(address, PATHS, fault_of)
             reading = asyncio.create_task(readers.run(CONNECTIONS))
@@ -157,7 +158,6 @@ def test_the_port_of_a_server_with_another_state_is_not_taken(tmp_path: Path, wo
             assert second.stdout.read() == ""
         said = f"port {port} is served, but not with STATE {state}; give the --state of that"
         assert said in (tmp_path / "log").read_text()
-        assert handover.listening(port) == 1
         assert orjson.loads(ask(address, "/readyz")[1])["pid"] == first.pid
         first.terminate()
         assert first.wait(START_S) == 0
@@ -179,21 +179,52 @@ def test_a_server_that_is_killed_as_it_is_relieved_is_nobody_to_be_relieved(
             assert second.wait(START_S) == 0
 
 
-def test_who_listens_without_its_place_is_looked_at_again(tmp_path: Path) -> None:
-    """A server without the lock is stopping, or has just started"""
-    listener = _listener(0)
-    lock = handover.PortLock(tmp_path, listener.getsockname()[1])
-    other = handover.PortLock(tmp_path, lock.port)
-    leaving, beginning = Timer(0.3, listener.close), Timer(0.3, other.take)
+def test_a_server_that_is_stopped_before_it_is_proven_does_not_stop_the_old_one(
+    tmp_path: Path,
+) -> None:
+    world.publish(tmp_path / "data")
+    (tmp_path / "serve.toml").write_text(GENEROUS)
+    with server(tmp_path, 0) as first:
+        address = next_line(first, START_S).strip()
+        found = handover.find_predecessor(
+            tmp_path / "state", "127.0.0.1", int(address.rsplit(":", 1)[1])
+        )
+        assert found
+        for listener in found.listeners:
+            listener.close()  # the first that a server does when it is stopped
+
+        relieved = found.relieve(address, lambda: {first.pid})
+        found.connection.close()
+
+        assert not relieved
+        assert ask(address, "/readyz")[0] == 200
+        first.terminate()
+        assert first.wait(START_S) == 0
+
+
+def test_who_listens_without_offering_its_sockets_is_looked_at_again(tmp_path: Path) -> None:
+    """It stops, or has only begun"""
+    listener = _listener()
+    port = listener.getsockname()[1]
+    beginning = Timer(0.3, handover.offer, (tmp_path, port, [listener]))
 
     beginning.start()
-    found = handover.to_relieve(lock)
-    os.close(other._descriptor)
-    leaving.start()
-    left = handover.to_relieve(lock)
+    found = handover.find_predecessor(tmp_path, "127.0.0.1", port)
+    Timer(0.3, listener.close).start()
+    left = handover.find_predecessor(tmp_path / "autre", "127.0.0.1", _only(found, port))
 
-    assert (found, left) == (1, 0)
-    assert lock.take()
+    assert found
+    assert found.pid == os.getpid()
+    assert left is None
+
+
+def _only(found: handover.Predecessor | None, port: int) -> int:
+    """The port, once no socket but the first one listens on it."""
+    assert found
+    found.connection.close()
+    for listener in found.listeners:
+        listener.close()
+    return port
 
 
 def test_where_nobody_has_the_port_there_is_nobody_to_relieve(tmp_path: Path) -> None:
@@ -205,47 +236,41 @@ def test_where_nobody_has_the_port_there_is_nobody_to_relieve(tmp_path: Path) ->
         assert only.wait(START_S) == 0
 
 
-def test_new_connections_go_to_who_listens_last_as_long_as_they_are_steered() -> None:
-    if sys.platform != "linux":
-        pytest.skip("only Linux steers connections")
-    old, new = _listener(0), None
-    try:
-        port = old.getsockname()[1]
-        assert handover.listening(port) == 1
-        new = _listener(port)
-        assert handover.steer(new, 1)
+def test_connections_that_wait_when_the_old_server_closes_its_socket_are_accepted(
+    tmp_path: Path,
+) -> None:
+    """Also from a STATE whose path is longer than the address of a Unix socket"""
+    state = tmp_path / ("état" * 30)
+    state.mkdir()
+    listener = _listener()
+    port = listener.getsockname()[1]
+    handover.offer(state, port, [listener])
+    found = handover.find_predecessor(state, "127.0.0.1", port)
+    assert found
 
-        assert _accepted(old, new, port) == (0, 200)
-        handover.steer_no_more(new)
-        before, after = _accepted(old, new, port)
-        assert min(before, after) > 0
-    finally:
-        for listener in (old, new):
-            if listener is not None:
-                listener.close()
+    clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+    listener.close()
+    served = [found.listeners[0].accept()[0] for _ in clients]
+    for connection in served:
+        connection.sendall(b"served")
+
+    assert [client.recv(16) for client in clients] == [b"served"] * 100
+    for opened in (*clients, *served, *found.listeners, found.connection):
+        opened.close()
 
 
-def _listener(port: int) -> socket.socket:
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    listener.bind(("127.0.0.1", port))
+def test_the_sockets_of_another_address_are_not_taken(tmp_path: Path) -> None:
+    listener = _listener()
+    port = listener.getsockname()[1]
+    handover.offer(tmp_path, port, [listener])
+
+    with pytest.raises(handover.HandoverError, match=f"listens on http://127.0.0.1:{port}; give"):
+        handover.find_predecessor(tmp_path, "0.0.0.0", port)
+
+    listener.close()
+
+
+def _listener() -> socket.socket:
+    listener = ports.bind("127.0.0.1", 0, shared=True)
     listener.listen(512)
-    listener.setblocking(False)
     return listener
-
-
-def _accepted(old: socket.socket, new: socket.socket, port: int) -> tuple[int, int]:
-    """How many of 200 connections each of two sockets accepts."""
-    clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
-    counts = []
-    for listener in (old, new):
-        counts.append(0)
-        while True:
-            try:
-                listener.accept()[0].close()
-            except BlockingIOError:
-                break
-            counts[-1] += 1
-    for client in clients:
-        client.close()
-    return counts[0], counts[1]

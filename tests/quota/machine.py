@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from quota.errors import NotAllowedError
 from quota.ledger import row_format
+from quota.ledger.purchase import Purchase
 from quota.periods import months_before
-from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.results import Refusal, Reservation
 from quota.store.lmdb_store import LmdbStore

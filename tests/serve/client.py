@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,9 +26,9 @@ from quota.bursts.limiter import BurstLimiter as Limiter
 from quota.results import Usage
 from quota.store.interface import Store
 from quota.store.lmdb_store import LmdbStore
-from serve.access.context import Clock, ServerContext, make_context
+from serve.access.context import Clock, ServerContext, make_context, utc_now
 from serve.access.store_holder import StoreHolder
-from serve.config import BurstLimits, Network
+from serve.config import BurstLimits, Config, Network
 from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import WorkerPool
 from serve.http.app import make_handler
@@ -87,19 +86,19 @@ class Served:
     """A running server and its counters."""
 
     port: int
-    site: ServerContext
+    context: ServerContext
     lines: list[bytes]  # what it logged of each request
 
     @property
     def store(self) -> LmdbStore:
-        store = self.site.counters.store
+        store = self.context.holder.store
         assert isinstance(store, LmdbStore)
         return store
 
     def customer(self, plan: str = "free", *, api_tool: bool | None = None) -> Customer:
         """A new account with a key; with the API tool where that is an option, unless told so."""
         tool = PLANS[plan].outil_api == "option" if api_tool is None else api_tool
-        now = self.site.now()
+        now = self.context.now()
         account: Account = self.store.accounts.create(plan, PLANS, now, api_tool=tool).result(10)
         _, key = self.store.accounts.create_key(account.id, PLANS, now).result(10)
         return Customer(account.id, key)
@@ -124,7 +123,7 @@ class Served:
 
     def usage(self, customer: Customer) -> Usage:
         account = self.store.accounts.get(customer.account).result()
-        return self.store.usage(account.id, effective(account, PLANS), self.site.now()).result()
+        return self.store.usage(account.id, effective(account, PLANS), self.context.now()).result()
 
     def used(self, customer: Customer) -> int:
         """The calls that an account has made today."""
@@ -169,7 +168,7 @@ def serving(
     state: Path | None = None,
     debit: BurstLimits = GENEROUS,
     trusted: Sequence[Network] = (),
-    now: Clock = lambda: datetime.now(UTC),
+    now: Clock = utc_now,
     opener: Callable[[Path], Store] = LmdbStore,
     makers: int = 2,
 ) -> Iterator[Served]:
@@ -188,15 +187,13 @@ def serving(
     thread.start()
     try:
         limiter = Limiter(folder, memory=folder)
-        site = make_context(
-            published, counters, limiter, PLANS,
-            debit=debit, base_url=base_url, trusted=trusted, now=now,
-            makers=WorkerPool(folder / "exports", makers),
-        )  # fmt: skip
-        desk = make_page_context(site, signing.load(folder), limiter, debit)
+        config = Config(debit=debit, base_url=base_url, trusted_proxies=tuple(trusted))
+        pool = WorkerPool(folder / "exports", makers)
+        context = make_context(config, published, counters, limiter, pool, now)
+        pages = make_page_context(context, signing.load(folder), limiter)
         lines: list[bytes] = []
-        server = asyncio.run_coroutine_threadsafe(_start(site, desk, lines.append), loop).result(20)
-        yield Served(server.port, site, lines)
+        server = asyncio.run_coroutine_threadsafe(_start(pages, lines.append), loop).result(20)
+        yield Served(server.port, context, lines)
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:
         loop.call_soon_threadsafe(loop.stop)
@@ -206,7 +203,7 @@ def serving(
 
 @dataclass(frozen=True)
 class _Server:
-    site: ServerContext
+    context: ServerContext
     runner: web.ServerRunner
     tasks: "list[asyncio.Task[None]]"
     port: int
@@ -216,23 +213,24 @@ class _Server:
             task.cancel()
         await asyncio.wait(self.tasks)
         await self.runner.cleanup()
-        assert self.site.exporter
-        await self.site.exporter.makers.close()
-        self.site.published.close()
-        self.site.counters.close()
+        assert self.context.exporter
+        await self.context.exporter.makers.close()
+        self.context.published.close()
+        self.context.holder.close()
         await asyncio.get_running_loop().shutdown_default_executor()
 
 
-async def _start(site: ServerContext, desk: PageContext, write: Callable[[bytes], None]) -> _Server:
-    site.published.start()
-    site.counters.start()
-    server = make_server(make_handler(site, desk), site.metrics, write)
+async def _start(pages: PageContext, write: Callable[[bytes], None]) -> _Server:
+    context = pages.server
+    context.published.start()
+    context.holder.start()
+    server = make_server(make_handler(pages), context.metrics, write)
     runner = web.ServerRunner(server, shutdown_timeout=5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     port: int = runner.addresses[0][1]
     tasks = [
-        asyncio.create_task(site.published.follow()),
-        asyncio.create_task(site.counters.keep_open()),
+        asyncio.create_task(context.published.follow()),
+        asyncio.create_task(context.holder.keep_open()),
     ]
-    return _Server(site, runner, tasks, port)
+    return _Server(context, runner, tasks, port)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from serve.data import edition
-from serve.data.edition import OpenGeneration
+from serve.data import open_generation
+from serve.data.open_generation import OpenGeneration
 from tests.serve import world
 from tests.serve.client import Served, serving
 
@@ -41,6 +41,6 @@ def open_edition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenGener
     Published once more, because LMDB opens no file twice in one process.
     """
     folder = tmp_path_factory.mktemp("edition")
-    opened = edition.load(folder, world.publish(folder))
+    opened = open_generation.load(folder, world.publish(folder))
     yield opened
     opened.close()

@@ -1,12 +1,14 @@
 """Settings: flags, environment, file, defaults; nothing unknown (D7)."""
 
 import tomllib
+from dataclasses import fields
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 
-from serve.config import BurstLimits, Config, ConfigError, read, to_toml
+from serve import config as configs
+from serve.config import SETTINGS, BurstLimits, Config, ConfigError, read, to_toml
 
 
 def written(tmp_path: Path, text: str) -> dict[str, str]:
@@ -160,3 +162,11 @@ def test_the_password_of_a_centre_is_not_printed() -> None:
     assert config.quota == "rediss://quota:geheim@10.0.0.7:6380/1"
     assert 'quota = "rediss://…@10.0.0.7:6380/1"' in printed
     assert "lease = true" in printed
+
+
+def test_the_manual_has_every_setting_and_every_limit() -> None:
+    manual = Path(configs.__file__).with_name("README.md").read_text(encoding="utf-8")
+    section = manual.split("## Settings")[1].split("## ")[0]
+
+    assert [name for name in SETTINGS if f"`--{name.replace('_', '-')}`" not in section] == []
+    assert [limit.name for limit in fields(BurstLimits) if f"`{limit.name}`" not in section] == []

@@ -1,14 +1,24 @@
-"""Format 5, entry by entry: keys and values of a small shard as they were when it was promised."""
+"""Golden shards: every entry of a small shard, in this format version and in each older one.
 
+A golden of an older version is never removed: the reader must refuse it with a message that helps.
+"""
+
+import re
 from pathlib import Path
 
+import lmdb
+import orjson
+import pytest
 import zstandard
 
 from shards import format
+from shards.__main__ import main
+from shards.errors import WrongFormatError
+from shards.generations import manifest
 from shards.search.reader import Shard
 from tests import golden
-from tests.shards.test_shard import LINES
-from tests.world import company, write_shard
+from tests.shards.search.test_reader import LINES
+from tests.world import company, in_layout, write_shard
 
 FOUND = [
     company("EE", "10000018", "Ännchen & Söhne «OÜ»", division="62", groupe="62.0", ca_eur=1e6,
@@ -18,6 +28,10 @@ FOUND = [
     company("EE", "10000127", "Łódź", division="62", date_creation="1999"),
     company("EE", "80000497", "«»", score=5),
 ]  # fmt: skip
+
+OLDER = range(1, format.FORMAT_VERSION)
+# A line of a golden: table, key (in `top` with a blank inside), and the value in hex.
+LINE = re.compile(r"(?P<table>\w+) (?P<key>(?<=top )\S+ \w+|\S+) (?P<value>[0-9a-f ]*)")
 
 
 def test_every_entry_of_a_shard_is_as_in_format_5(tmp_path: Path) -> None:
@@ -31,6 +45,89 @@ def test_every_entry_of_a_shard_is_as_in_format_5(tmp_path: Path) -> None:
         ]
 
     golden.check(f"shard-{format.FORMAT_VERSION}.txt", "\n".join(lines) + "\n")
+
+
+def test_a_shard_with_the_golden_entries_is_read(tmp_path: Path) -> None:
+    """The reader against the promised bytes, without the writer"""
+    path = write_golden(tmp_path / "EE.shard", format.FORMAT_VERSION)
+
+    with Shard(path) as shard:
+        found = [shard.company(row) for row in range(shard.rows)]
+        statements = shard.comptes(1)
+        row = shard.find("80000497")
+
+    expected = [{field: one[field] for field in found[0]} for one in in_layout(FOUND)]
+    assert found == expected
+    assert orjson.loads(statements or b"") == LINES
+    assert row == 3
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_a_shard_of_an_older_format_is_refused_with_both_numbers_and_the_remedy(
+    tmp_path: Path, version: int
+) -> None:
+    """FORMAT.md §4"""
+    path = write_golden(tmp_path / "EE.shard", version)
+
+    with pytest.raises(WrongFormatError) as refused:
+        Shard(path)
+
+    assert str(refused.value) == (
+        f"the shard has format {version}, this code reads {format.FORMAT_VERSION}; rebuild it"
+    )
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_inspecting_a_shard_of_an_older_format_fails_in_one_line(
+    tmp_path: Path, version: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_golden(tmp_path / "EE.shard", version)
+
+    assert main(["inspect", str(path)]) == 1
+    assert capsys.readouterr().err == (
+        f"shards: the shard has format {version}, this code reads {format.FORMAT_VERSION}; "
+        "rebuild it\n"
+    )
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_a_manifest_of_an_older_format_is_refused_with_both_numbers_and_the_remedy(
+    version: int,
+) -> None:
+    """FORMAT.md §2"""
+    with pytest.raises(
+        WrongFormatError, match=rf"has format {version}, this code reads 5; rebuild"
+    ):
+        manifest.load(orjson.dumps({"format": version}), Path("manifest.json"))
+
+
+def write_golden(path: Path, version: int) -> Path:
+    """Write a shard with the entries of the golden of a format version, by LMDB alone."""
+    lines = (golden.FOLDER / f"shard-{version}.txt").read_text().splitlines()
+    tables: dict[str, dict[bytes, bytes]] = {}
+    for line in lines:
+        parts = LINE.fullmatch(line)
+        assert parts, line
+        table, value = parts["table"], bytes.fromhex(parts["value"])
+        if table in ("record", "comptes"):
+            key = bytes.fromhex(parts["key"])
+            frame = zstandard.ZstdCompressor(write_dict_id=False).compress(value)
+            omitted = table == "record" and version >= 5
+            value = frame.removeprefix(format.ZSTD_MAGIC) if omitted else frame
+        else:
+            key = parts["key"].encode()
+        tables.setdefault(table, {})[key] = value
+    if version == format.FORMAT_VERSION:  # the tables without an entry here
+        tables |= {name.decode(): tables.get(name.decode(), {}) for name in format.TABLES}
+    with (
+        lmdb.open(str(path), subdir=False, lock=False, sync=False, max_dbs=len(tables)) as env,
+        env.begin(write=True) as txn,
+    ):
+        for name, entries in tables.items():
+            database = env.open_db(name.encode(), txn=txn)
+            for key, value in entries.items():
+                assert txn.put(key, value, db=database)
+    return path
 
 
 def _key(table: bytes, key: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The answers of an operation: the one it is asked for, and those that say why not. Pure."""
+"""The answers of an operation: success, 304 and errors. Pure."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from serve.docs.openapi.schema import Schema, either, moment, ref, shape, text, 
 
 JSON: Final = "application/json"
 
-# Whose payload stands beside `erreur` in a 401 (§5 rule 4), by the operation's path.
+# Routes whose 401 has the visitor's payload beside `erreur` (§5 rule 4), with its schema.
 _REFUSED: Final = {"societes": "RechercheRefusee", "societe": "FicheRefusee"}
 
 # The keys that may stand beside `erreur` (G6).
@@ -56,7 +56,7 @@ STATUSES: Final = (400, 401, 402, 404, 409, 413, 414, 415, 429, 500, 503)
 def answer(
     description: str, schema: Schema, names: tuple[str, ...], *examples: str, kind: str = JSON
 ) -> Schema:
-    """A 200 with that body and these headers; `examples` are names of serve/docs/openapi/examples.py."""
+    """A 200 with a body and headers; `examples` are names of serve/docs/openapi/examples.py."""
     content: Schema = {"schema": schema}
     if examples:
         content["examples"] = {name: ref(name, "examples") for name in examples}
@@ -68,10 +68,10 @@ def answer(
 
 
 def linked(made: Schema, **links: tuple[str, Mapping[str, str]]) -> Schema:
-    """The same, and what may be asked next with what it says (OpenAPI §4.8.20).
+    """Add links to operations that can be called with values of this answer (OpenAPI §4.8.20).
 
     Args:
-        links: by name, the operation and its parameters: each where in the answer it stands.
+        links: by name, the operation and its parameters, each with its place in this answer.
     """
     made["links"] = {
         name: {"operationId": operation, "parameters": dict(given)}
@@ -81,7 +81,7 @@ def linked(made: Schema, **links: tuple[str, Mapping[str, str]]) -> Schema:
 
 
 def not_modified(*names: str) -> Schema:
-    """A 304, which costs nothing and has no body."""
+    """A 304, which has no body and is not counted."""
     return {
         "description": "The caller has this answer already (`If-None-Match`); it costs nothing.",
         "headers": headers.of(*headers.TAGGED, *names),
@@ -89,6 +89,7 @@ def not_modified(*names: str) -> Schema:
 
 
 def workbook() -> Schema:
+    """The 200 of an export."""
     names = ("Content-Disposition", "Cache-Control", "Vary", "X-Donnees-Version")
     return answer(
         "An Excel workbook: Intro, Périmètre, Par pays, Par secteur, Liste, Contacts, a sheet of "
@@ -100,12 +101,12 @@ def workbook() -> Schema:
 
 
 def refusals(*statuses: int, route: str = "") -> dict[str, Schema]:
-    """The errors of an operation; every one may be asked with too long a line, or meet a fault."""
+    """The errors of an operation; each may also answer 414 (a long request line) and 500."""
     found = {str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})}
     if route in _REFUSED:
         found["401"] = _error_answer(401, either(ref(_REFUSED[route]), ref("Erreur401")), route)
     if route == "societe":
-        # What cannot be counted is not charged: the public identity is served (contract D10, G9).
+        # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
         found["503"] = _error_answer(503, either(ref("FicheIndisponible"), ref("Erreur503")))
         found["503"]["headers"] |= headers.of("Content-Location")
     return found
@@ -127,7 +128,7 @@ def _error(status: int) -> Schema:
     codes = of_status(status)
     keys = {key for code in codes for key in CODES[code].extra}
     if status == 401:
-        # What else is wrong with a call is told beside its key (contract A1).
+        # A 401 also has the other faults of a call (contract A1).
         keys |= {key for code in of_status(400) for key in CODES[code].extra}
     erreur = shape(
         "What went wrong; `code` is for programs, `message` for people, in French.",
@@ -157,10 +158,10 @@ def _error_answer(status: int, schema: Schema, route: str = "") -> Schema:
 
 
 def _place(example: Example) -> str:
-    """The route whose own answer it is an example of; "": of one that many have."""
+    """The route of an example of an answer that only this route has; "" for a common answer."""
     return example.route if example.status == 401 and example.route in _REFUSED else ""
 
 
 def _meanings(status: int) -> str:
-    told = "; ".join(f"`{code}`: {CODES[code].meaning}" for code in of_status(status))
-    return f"{HTTPStatus(status).phrase}. {told}."
+    meanings = "; ".join(f"`{code}`: {CODES[code].meaning}" for code in of_status(status))
+    return f"{HTTPStatus(status).phrase}. {meanings}."

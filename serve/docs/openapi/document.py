@@ -1,4 +1,4 @@
-"""The whole document, put together once when a server starts."""
+"""The OpenAPI document, put together once when a server starts."""
 
 from typing import Any, Final
 
@@ -21,16 +21,15 @@ from serve.docs.openapi.shapes import SHAPES
 OPENAPI: Final = "3.1.0"
 VERSION: Final = "1.0.0"  # §9: of the API, not of this program
 
-
 _DEFAULT_DEBIT: Final = BurstLimits()
 
 
 def page(base_url: str, debit: BurstLimits) -> StaticPage:
-    """The document as it is served.
+    """The document as a page.
 
     Args:
-        base_url: where the service is, as its callers write it; "": where the document was found.
-        debit: the limits that this server keeps.
+        base_url: the address of the service as callers write it; "" for that of the document.
+        debit: the burst limits of this server.
     """
     return static_pages.page(
         orjson.dumps(document(base_url, debit)), "application/json; charset=utf-8"
@@ -38,7 +37,7 @@ def page(base_url: str, debit: BurstLimits) -> StaticPage:
 
 
 def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[str, Any]:
-    """The document; servers and their limits differ, all else is the same."""
+    """The document; only the address and the burst limits depend on the server."""
     words = parameters.words()
     error_schemas, error_responses = answers.components()
     return {
@@ -81,7 +80,7 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
 
 
 def template(path: routes.Route) -> str:
-    """The path with its variable parts named: `/api/v1/societes/{iso}/{id}`."""
+    """The path with names for its variable parts: `/api/v1/societes/{iso}/{id}`."""
     named = iter(variables(path.name))
     return "/" + "/".join(part or f"{{{next(named)}}}" for part in path.segments)
 
@@ -89,11 +88,13 @@ def template(path: routes.Route) -> str:
 def _paths() -> dict[str, Any]:
     described = operations()
     # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
-    return {template(path): described[path.name] for path in routes.PATHS if not path.mcp}
+    return {
+        template(path): described[path.name] for path in routes.ROUTES if path is not routes.MCP
+    }
 
 
 def _parameters(words: SeedWords) -> dict[str, Schema]:
-    """Every parameter by the name under which operations refer to it."""
+    """Every parameter by the name with which operations refer to it."""
     found = {one.name: _parameter(one, words) for one in parameters.SEARCH}
     found["lang"] = _parameter(parameters.LANG, words)
     found["limit-export"] = _parameter(parameters.EXPORT_LIMIT, words)
@@ -122,6 +123,6 @@ def _parameter(parameter: Parameter, words: SeedWords) -> Schema:
         "name": parameter.name,
         "in": "query",
         "description": parameter.description,
-        # Here and not beside the schema, whence a viewer would fill all fields of its form at once.
+        # Examples beside the schema would make a viewer fill in every field of its form.
         "schema": {**parameter.schema(words), "examples": [parameter.example]},
     }

@@ -1,7 +1,7 @@
-"""The examples of the document: answers that the bundled data gave, letter by letter.
+"""The examples of the document: recorded answers of a server with the bundled data.
 
-`make golden` asks for them again (tests/serve/openapi/test_examples.py) and writes them beside this
-file, so none is invented and none goes stale.
+`make golden` records them again (tests/serve/docs/openapi/test_examples.py) in examples.json, so none is
+invented and none goes stale.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ FILE: Final = Path(__file__).with_name("examples.json")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An answer of a route (a name of serve/api/routes.py), and what was asked."""
+    """A recorded answer of a route (a name of serve/api/routes.py); `summary` describes the request."""
 
     route: str
     status: int
@@ -24,7 +24,7 @@ class Example:
 
 
 def read() -> dict[str, Example]:
-    """The examples by name."""
+    """Read the examples, by name."""
     return {name: Example(**entry) for name, entry in orjson.loads(FILE.read_bytes()).items()}
 
 

@@ -1,4 +1,4 @@
-"""The headers of answers (§2.2, §4.6, contract D3, D11, F7, G7 to G10), as components. Pure."""
+"""The response headers (§2.2, §4.6, contract D3, D11, F7, G7 to G10), as components. Pure."""
 
 from typing import Any, Final
 
@@ -47,7 +47,7 @@ HEADERS: Final[dict[str, Schema]] = {
     ),
 }
 
-# Which of them go together.
+# Headers that go together.
 METER: Final = (
     "X-Quota-Limit", "X-Quota-Used", "X-Quota-Reset", "RateLimit-Policy", "RateLimit",
 )  # fmt: skip
@@ -58,5 +58,5 @@ EXPORT: Final = tuple(name for name in HEADERS if name.startswith("X-Export-"))
 
 
 def of(*names: str) -> dict[str, Any]:
-    """The headers of an answer, by reference; every answer has an id."""
+    """References to the headers of an answer; every answer also has `X-Request-Id`."""
     return {name: ref(name, "headers") for name in ("X-Request-Id", *names)}

@@ -1,4 +1,4 @@
-"""`Societe` (§2.1): one company, with its forty fields, and a line of its statements (E5). Pure."""
+"""The schemas of companies (§2.1), statement lines (E5), accounts (D15) and changes. Pure."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
 
 _CONTACT: Final = "Null without the contact right (`coordonnees`); never approximated."
 
-# In the order in which they are served (shards/codec/record.py); null where the register is silent.
+# In the order in which they are served (shards/codec/record.py); null if the register has no value.
 FIELDS: Final[dict[str, Schema]] = {
     "iso2": text("Country (pays): ISO 3166-1 alpha-2, `UK` for the United Kingdom."),
     "id": text("National identifier, such as a number of the register."),
@@ -97,8 +97,7 @@ LIGNE: Final = shape(
 )
 
 
-# MERGED serve/openapi/account.py
-# The shape of GET /api/v1/compte (contract D15). Pure.
+# -- GET /api/v1/compte (contract D15) ---------------------------------------------------
 
 _LIMITS: Final = shape(
     "What the plan allows.",
@@ -152,8 +151,7 @@ COMPTE: Final = shape(
 )
 
 
-# MERGED serve/openapi/changes.py
-# The shapes of what changed since a generation (serve/modifications.py). Pure.
+# -- GET /api/v1/modifications: changes since a generation --------------------------------
 
 _GENERATION: Final = "Name of data (generation), as in `X-Donnees-Version`: "
 

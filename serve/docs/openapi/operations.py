@@ -1,6 +1,6 @@
-"""The operations: for every path of serve/api/routes.py what may be asked there, and what is answered.
+"""The operations: parameters and answers of every path of serve/api/routes.py.
 
-HEAD and OPTIONS are on every path and are told once, in the description of the whole. Pure.
+Every path also has HEAD and OPTIONS, which the description of the whole document mentions once. Pure.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from serve.docs.openapi.answers import answer, linked, not_modified, refusals, w
 from serve.docs.openapi.schema import Schema, ref
 from serve.docs.viewer import FILES
 
-# Without a key or with one; only with one; without any.
+# With or without a key; only with a key; only without.
 _EITHER: Final[list[Schema]] = [{}, {"cle": []}]
 _KEY: Final[list[Schema]] = [{"cle": []}]
 _PUBLIC: Final[list[Schema]] = []
@@ -22,7 +22,7 @@ Operation = dict[str, Any]
 
 
 def operations() -> Mapping[str, Mapping[str, Operation]]:
-    """By the name of a path, its operations by method."""
+    """The operations by the name of their path, then by method."""
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
         "societes": _societes, "societe": _societe, "modifications": _modifications,
@@ -41,19 +41,19 @@ def variables(name: str) -> tuple[str, ...]:
 def _get(
     operation: str,
     tag: str,
-    told: tuple[str, str],
+    text: tuple[str, str],
     responses: Mapping[str, Schema],
     *given: Schema,
     security: list[Schema] = _PUBLIC,
 ) -> dict[str, Operation]:
-    """`told`: summary and description."""
-    return {"get": _operation(operation, tag, told, responses, given, security)}
+    """A path with GET only; `text` is summary and description."""
+    return {"get": _operation(operation, tag, text, responses, given, security)}
 
 
 def _operation(
     operation: str,
     tag: str,
-    told: tuple[str, str],
+    text: tuple[str, str],
     responses: Mapping[str, Schema],
     given: tuple[Schema, ...],
     security: list[Schema],
@@ -61,8 +61,8 @@ def _operation(
     return {
         "operationId": operation,
         "tags": [tag],
-        "summary": told[0],
-        "description": told[1],
+        "summary": text[0],
+        "description": text[1],
         "security": security,
         "parameters": list(given),
         "responses": dict(sorted(responses.items())),
@@ -83,18 +83,18 @@ _IF_NONE_MATCH: Final = ref("If-None-Match", "parameters")
 
 def _list(
     operation: str,
-    told: tuple[str, str],
+    text: tuple[str, str],
     shape: str,
     example: str,
     *given: Schema,
     **links: tuple[str, Mapping[str, str]],
 ) -> Mapping[str, Operation]:
     responses = {
-        "200": linked(answer(f"{told[0]}.", ref(shape), headers.TAGGED, example), **links),
+        "200": linked(answer(f"{text[0]}.", ref(shape), headers.TAGGED, example), **links),
         "304": not_modified(),
         **refusals(400, 429, 503),
     }
-    return _get(operation, "Lists", told, responses, *given, _IF_NONE_MATCH)
+    return _get(operation, "Lists", text, responses, *given, _IF_NONE_MATCH)
 
 
 def _pays() -> Mapping[str, Operation]:
@@ -168,8 +168,8 @@ def _modifications() -> Mapping[str, Operation]:
         **refusals(400, 401, 409, 429, 503),
     }
     given = (*in_query(*parameters.MODIFICATIONS), _IF_NONE_MATCH)
-    told = prose.MODIFICATIONS
-    return _get("listChanges", "Companies", told, responses, *given, security=_KEY)
+    text = prose.MODIFICATIONS
+    return _get("listChanges", "Companies", text, responses, *given, security=_KEY)
 
 
 def _export() -> Mapping[str, Operation]:
@@ -209,11 +209,12 @@ def request_body(words: SeedWords) -> Schema:
 
 
 def _member(parameter: Parameter, words: SeedWords) -> Schema:
-    """A member of a body; its default is told, for generated clients demand what has one."""
+    """A member of a body. Its default is only described: generated clients require what has one."""
     schema = parameter.schema(words)
     default = schema.pop("default", None)
-    told = f" By default `{default}`." if default is not None else ""
-    text = parameter.description + told
+    text = parameter.description
+    if default is not None:
+        text += f" By default `{default}`."
     return {**schema, "description": text, "examples": [parameter.example]}
 
 
@@ -232,18 +233,18 @@ _TEXT: Final[Schema] = {"type": "string"}
 
 def _document(
     operation: str,
-    told: tuple[str, str],
+    text: tuple[str, str],
     kinds: Mapping[str, Schema],
     *given: Schema,
     names: tuple[str, ...] = _PAGE,
 ) -> Mapping[str, Operation]:
-    """`kinds`: the schema of each media type; `names`: of the headers."""
-    made = answer(f"{told[0]}.", {}, names)
+    """A document: `kinds` has the schema of each media type, `names` are those of its headers."""
+    made = answer(f"{text[0]}.", {}, names)
     made["content"] = {kind: {"schema": schema} for kind, schema in kinds.items()}
     unchanged = {"description": "The caller has it already.", "headers": headers.of(*names)}
     refused = refusals(400, *((404,) if given else ()))
     responses = {"200": made, "304": unchanged, **refused}
-    return _get(operation, "Documents", told, responses, *given, _IF_NONE_MATCH)
+    return _get(operation, "Documents", text, responses, *given, _IF_NONE_MATCH)
 
 
 def _openapi() -> Mapping[str, Operation]:

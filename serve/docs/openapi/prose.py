@@ -1,6 +1,6 @@
-"""The sentences of the document: what each operation is for, and what holds for all. Pure.
+"""The sentences of the document: the summary of each operation, and the description of all. Pure.
 
-Figures are those of the plans and of the running server's limits; none is written here.
+Figures come from the plans and from the limits of the running server; none is written here.
 """
 
 from collections.abc import Mapping
@@ -11,67 +11,67 @@ from serve.access.rights import apercu
 from serve.config import BurstLimits
 from serve.contract.error_codes import CODES
 
-Told = tuple[str, str]  # summary, description
+OperationText = tuple[str, str]  # summary, description
 
-PAYS: Final[Told] = (
+PAYS: Final[OperationText] = (
     "List the countries",
     "The countries (pays) with the number of companies of each. Public: a key changes nothing.",
 )
-SECTEURS: Final[Told] = (
+SECTEURS: Final[OperationText] = (
     "List the sectors",
     "The sectors (secteurs) with the number of companies of each in the scope, also those without "
     "one. Public: a key changes nothing.",
 )
-SOUS_SECTEURS: Final[Told] = (
+SOUS_SECTEURS: Final[OperationText] = (
     "List the sub-sectors of sectors",
     "The sub-sectors (sous-secteurs) that have a company in the scope, with their numbers. Public: "
     "a key changes nothing.",
 )
-SOCIETES: Final[Told] = (
+SOCIETES: Final[OperationText] = (
     "Search companies",
     "Companies (sociétés) that match, in the order of `tri`, with the exact `total`. Costs a call "
     "of the day and no credits; without a key two companies are shown. With a key that is not "
     "valid the status is 401 and the body that of a visitor, with `erreur` beside it.",
 )
-SOCIETE: Final[Told] = (
+SOCIETE: Final[OperationText] = (
     "Read a company",
     "The record (fiche) of a company, with its financial statements (comptes) for a caller with a "
     "key. A full record costs a call of the day and 5 credits, once a calendar month for the same "
     "company. Without credits the status is 402 and the public identity is served.",
 )
-MODIFICATIONS: Final[Told] = (
+MODIFICATIONS: Final[OperationText] = (
     "List what changed",
     "Companies that are gone, new or changed since the generation `depuis`, with the names of the "
     "fields that differ. Costs a call of the day and no credits. One step is told at a time: go on "
     "with `depuis` = `jusque` until that is `generation`.",
 )
-EXPORT: Final[Told] = (
+EXPORT: Final[OperationText] = (
     "Export companies to Excel",
     "An Excel workbook of a search: figures, list, contacts where the plan has them, statements. "
     "Costs one of the month's exports when it is complete; nothing found or failed costs nothing.",
 )
-EXPORT_POST: Final[Told] = (
+EXPORT_POST: Final[OperationText] = (
     "Export companies to Excel, with parameters in a JSON body",
     f"{EXPORT[1]} The parameters are those of GET, as members of a JSON object.",
 )
-COMPTE: Final[Told] = (
+COMPTE: Final[OperationText] = (
     "Read the account behind the key",
     "Plan, limits, counters, credits and keys of the organisation. Free and not metered.",
 )
-OPENAPI: Final[Told] = ("This description", "OpenAPI 3.1 of the whole service.")
-DOCS: Final[Told] = ("This description, to be read and tried", "A page for people.")
-DOCS_MARKDOWN: Final[Told] = (
+OPENAPI: Final[OperationText] = ("This description", "OpenAPI 3.1 of the whole service.")
+DOCS: Final[OperationText] = ("This description, to be read and tried", "A page for people.")
+DOCS_MARKDOWN: Final[OperationText] = (
     "This description in Markdown",
     "Plans, errors, parameters, operations and tools; `/docs` too, with `Accept: text/markdown`.",
 )
-LLMS: Final[Told] = ("The service in plain words", "For programs that read: llmstxt.org.")
-LLMS_FULL: Final[Told] = ("All of it in plain words", "The text of `/docs.md`.")
-DOCS_FILE: Final[Told] = ("A file of the page", "Scripts, styles and pictures of `/docs`.")
-HEALTHZ: Final[Told] = ("Is the process alive?", "For whoever supervises the process.")
-READYZ: Final[Told] = (
+LLMS: Final[OperationText] = ("The service in plain words", "For programs that read: llmstxt.org.")
+LLMS_FULL: Final[OperationText] = ("All of it in plain words", "The text of `/docs.md`.")
+DOCS_FILE: Final[OperationText] = ("A file of the page", "Scripts, styles and pictures of `/docs`.")
+HEALTHZ: Final[OperationText] = ("Is the process alive?", "For whoever supervises the process.")
+READYZ: Final[OperationText] = (
     "Can the process answer?", "503 while no data are loaded. For load balancers."
 )  # fmt: skip
-METRICS: Final[Told] = ("Figures of the process", "For Prometheus.")
+METRICS: Final[OperationText] = ("Figures of the process", "For Prometheus.")
 
 TAGS: Final = {
     "Companies": "Search, read and export companies.",
@@ -134,7 +134,7 @@ answers, and by `deprecated` here. It is removed only in `/api/v2`.
 
 
 def description(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
-    """The description of the whole, in Markdown."""
+    """The description of the whole API, in Markdown."""
     return _DESCRIPTION.format(
         plans=_plans(plans, debit),
         lists=debit.listes,
@@ -159,7 +159,7 @@ def _plans(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
 
 
 def _calls_a_day(plan: Plan, debit: BurstLimits) -> str:
-    """A visitor's are not counted as those of a plan, but limited by address (A10, D7)."""
+    """The daily calls of a plan; a visitor's are limited by address instead (A10, D7)."""
     return f"{debit.visiteur_jour} an address" if apercu(plan) else str(plan.appels_api_par_jour)
 
 

@@ -1,4 +1,4 @@
-"""JSON Schema (2020-12) in few words: what the shapes of the API are written with. Pure."""
+"""Short functions for JSON Schema (2020-12), with which the shapes of the API are written. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,12 +23,12 @@ def truth(description: str, **more: Any) -> Schema:
 
 
 def moment(description: str) -> Schema:
-    """A moment in UTC, as serve/access/quota_headers.py writes it."""
+    """A time in UTC, as serve/access/quota_headers.py writes it."""
     return text(f"{description} (UTC, ISO 8601).", format="date-time")
 
 
 def nullable(schema: Schema) -> Schema:
-    """The same, or null.
+    """`schema`, or null.
 
     >>> nullable(whole("Headcount."))
     {'type': ['integer', 'null'], 'description': 'Headcount.'}
@@ -55,9 +55,9 @@ def either(*schemas: Schema) -> Schema:
 def shape(
     description: str, properties: Mapping[str, Schema], optional: tuple[str, ...] = ()
 ) -> Schema:
-    """An object all of whose properties are there, but for the `optional` ones.
+    """An object with these properties, of which all but the `optional` ones are required.
 
-    Others may be added to it one day (README.md, change policy), so it is not closed.
+    It is not closed: later versions may add properties (README.md, change policy).
     """
     required = [name for name in properties if name not in optional]
     schema: Schema = {"type": "object", "description": description, "properties": dict(properties)}

@@ -1,4 +1,4 @@
-"""The shapes of the answers (§2), as component schemas. Pure."""
+"""The schemas of the answers (§2), as components. Pure."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ _TOTAL: Final = whole("Entries in the list.", minimum=0)
 _N: Final = whole("Companies.", minimum=0)
 _NEXT: Final = either(ref("Offre"), {"type": "null"})
 
-# Where a key lacks the API tool, the plan paid for stands beside the one served (contract A7).
+# If the plan of a key lacks the API tool, answers have it beside the plan served (contract A7).
 _TOOL: Final[dict[str, Schema]] = {
     "plan_souscrit": ref("CodePlan"),
     "outil_api": truth("False where the API tool (outil API) is missing to the plan paid for."),

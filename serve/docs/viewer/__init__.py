@@ -1,8 +1,8 @@
-"""/docs: the description of the API to be read and tried, in swagger-ui.
+"""The page /docs: the description of the API in swagger-ui, to be read and tried.
 
-The viewer is kept here as its makers publish it (`vendor/`, with its licence; `make viewer` fetches
-it again and `vendor/SHA256SUMS` says what it must be), so that the page asks nobody else. Names
-hold the version, and are kept for ever by a browser; the page and its few lines of script are ours.
+`vendor/` has the viewer as it was published, with its licence, so that the page loads nothing from
+other hosts. `make viewer` downloads it again, and `vendor/SHA256SUMS` has the digests. The names of
+its files contain the version, so browsers may cache them for ever. The page and its script are ours.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _FOLDER: Final = Path(__file__).parent
 VENDORED: Final = _FOLDER / "vendor"
 VERSION: Final = "5.35.0"  # of swagger-ui-dist; the Makefile reads it here
 
-# The name in the address -> the file, its type.
+# Name in the URL -> file, media type.
 FILES: Final[Mapping[str, tuple[Path, str]]] = {
     f"swagger-ui-{VERSION}.js": (VENDORED / "swagger-ui-bundle.js", "text/javascript"),
     f"swagger-ui-{VERSION}.css": (VENDORED / "swagger-ui.css", "text/css"),
@@ -29,7 +29,7 @@ def viewer(base_url: str) -> Mapping[str, StaticPage]:
     """The page and its files, by path.
 
     Args:
-        base_url: where the page may send what is tried there, besides where it came from.
+        base_url: the address to which the page may send requests, besides its own origin.
     """
     html = (_FOLDER / "index.html").read_text().replace("VERSION", VERSION)
     policy = (

@@ -1,1 +1,7 @@
-"""The workbook of an export (§4.6): from what was asked for to a file, without HTTP or counters."""
+"""The workbook of an export: its data, its sheets and the process that writes it.
+
+Start at `export_request` (input and result) and `book` (the sheets in order), then `export_data`, which
+is read before a cell is written. Each `*_sheet` file writes one sheet or a few, with the texts of
+`labels`. `sheet`, `styles`, `cell_values` and `chart_table` write cells; `list_columns` and `row_xml`
+write the long lists as XML. `worker` runs all of it in a process of the pool.
+"""

@@ -1,7 +1,7 @@
-"""Sums over the companies of a scope and the rows of a file: pure functions.
+"""Counts, sums and medians over the scope of an export and the rows of its file. Pure.
 
-Counts are of the whole scope and of the file; amounts are of the rows in the file only, since only
-these were read. A median of nothing is None, and so is a sum: a column of them is left out.
+Counts cover the whole scope and the file; amounts cover the rows in the file only, since only these
+were read. The sum and the median of no amounts are None, and a column of None is left out.
 """
 
 from bisect import bisect_right
@@ -14,13 +14,13 @@ from typing import Final, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
-# Bounds in euros between the bands of turnover of the sheet Périmètre.
+# The bounds in euros between the turnover bands of the sheet Périmètre.
 BOUNDS: Final = (0.0, 1e5, 1e6, 1e7, 5e7, 2.5e8)
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Companies of a part: in the scope, in the file; and the turnovers in the file, in euros."""
+    """Companies of a part, in the scope and in the file, with the turnovers in the file in euros."""
 
     scope: int
     file: int
@@ -29,7 +29,7 @@ class Share:
 
 
 def share(scope: int, turnovers: Sequence[float | None]) -> Share:
-    """The figures of `turnovers`, one a row of the file, None where there is none.
+    """The figures of a part; `turnovers` has one value per row of the file, None if unknown.
 
     >>> share(9, [3.0, None, 1.0])
     Share(scope=9, file=3, sum=4.0, median=2.0)
@@ -43,7 +43,7 @@ def share(scope: int, turnovers: Sequence[float | None]) -> Share:
 def by(
     key: Iterable[K], turnovers: Iterable[float | None], scope: Mapping[K, int]
 ) -> dict[K, Share]:
-    """The figures of each part, the largest in the scope first.
+    """The figures of each part, the largest in the scope first; ties are sorted by name, None last.
 
     Args:
         key: the part of each row of the file; every one is in `scope`.
@@ -51,13 +51,12 @@ def by(
     held: defaultdict[K, list[float | None]] = defaultdict(list)
     for part, amount in zip(key, turnovers, strict=True):
         held[part].append(amount)
-    # Ties go by name, none last, so that equal input gives equal output.
     parts = sorted(scope, key=lambda part: (-scope[part], part is None, str(part)))
     return {part: share(scope[part], held[part]) for part in parts}
 
 
 def bands(turnovers: Sequence[float | None]) -> list[Share]:
-    """The rows without a turnover, then those of each band between BOUNDS, from the lowest.
+    """The figures of the rows without a turnover, then of each band, from the lowest.
 
     >>> [band.file for band in bands([None, -1.0, 0.0, 1e5, 3e8])]
     [1, 1, 1, 1, 0, 0, 0, 1]

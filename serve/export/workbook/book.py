@@ -1,7 +1,7 @@
-"""Makes a workbook: reads what is asked for, writes its sheets in their order (F8).
+"""A workbook: its data are read, then its sheets are written in their order (F8).
 
-Intro · Périmètre, Par pays, Par secteur · Liste, Contacts · one a company · Méthodologie,
-Journal
+Intro · Périmètre, Par pays, Par secteur · Liste, Contacts · one sheet per company with statements ·
+Méthodologie, Journal
 """
 
 from collections.abc import Callable
@@ -11,59 +11,69 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
-from serve.export.workbook import companies, content, intro, resources, scope, statements
-from serve.export.workbook.content import Content
+from serve.export.workbook import (
+    company_sheets,
+    export_data,
+    intro_sheet,
+    reference_sheets,
+    scope_sheets,
+    statement_sheet,
+)
+from serve.export.workbook.export_data import ExportData
 from serve.export.workbook.export_request import ExportRequest, ExportResult
 from serve.export.workbook.labels import Labels
 from serve.export.workbook.sheet import Book, Sheet, naive
 from shards.generations.generation_files import Generation
 
-# The sheets around those of the companies, by the names of their words.
+# The sheets before and after those of the companies, by the names of their labels.
 FIXED: Final = ("intro", "scope", "countries", "sectors", "list", "contacts", "method", "log")
 
-# The colours of tabs: what it is about, the scope, the companies, their statements, the rest.
+# The colours of tabs, by the group of the sheet.
 _TABS: Final = {"intro": "#1F3A5F", "scope": "#2E75B6", "list": "#548235", "comptes": "#BF9000",
                 "resources": "#7F7F7F"}  # fmt: skip
 
 
 @dataclass(slots=True)
 class _Watch:
-    """How long each step took: for the Journal, and for nothing else."""
+    """A stopwatch for the steps; only the sheet Journal shows its figures."""
 
     since: float = field(default_factory=perf_counter)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def note(self, step: str) -> None:
+        """Record the time since the last step."""
         now = perf_counter()
         self.seconds[step], self.since = now - self.since, now
 
 
-def make(asked: ExportRequest, generation: Generation, path: Path, temporary: Path) -> ExportResult:
-    """Write the workbook of `asked` to `path`.
+def make(
+    request: ExportRequest, generation: Generation, path: Path, temporary: Path
+) -> ExportResult:
+    """Write the workbook of `request` to `path`.
 
     Args:
-        generation: the one that is asked for, open.
-        temporary: a folder for what is written before it is put together; emptied again.
+        generation: the generation of the request, open.
+        temporary: a folder for the parts of the file; it is empty again afterwards.
 
     Raises:
-        OSError: there is no room for it.
+        OSError: the disk is full.
         ShardError: the generation is damaged.
     """
     watch = _Watch()
-    found = content.find(generation, asked)
+    facets = export_data.find(generation, request)
     watch.note("searching")
-    known = content.read(generation, asked, found)
+    data = export_data.read(generation, request, facets)
     watch.note("reading")
-    words = Labels(asked.lang)
-    with Book(path, temporary, _properties(asked, words)) as book:
-        _write(book, known, words, watch)
+    labels = Labels(request.lang)
+    with Book(path, temporary, _properties(request, labels)) as book:
+        _write(book, data, labels, watch)
         book.close()
-    return ExportResult(len(known.rows), known.census.total, len(known.comptes))
+    return ExportResult(len(data.rows), data.facets.total, len(data.comptes))
 
 
-def _write(book: Book, known: Content, words: Labels, watch: _Watch) -> None:
-    comptes = known.sheets_of(words(name) for name in FIXED)
-    footer = f"{words('title')} · {words('version')} {known.asked.folder.name}"
+def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
+    comptes = data.sheets_of(labels(name) for name in FIXED)
+    footer = f"{labels('title')} · {labels('version')} {data.request.folder.name}"
 
     def sheet(name: str, tab: str, write: Callable[[Sheet], None], across: int = 1) -> None:
         made = book.sheet(name, _TABS[tab])
@@ -71,26 +81,32 @@ def _write(book: Book, known: Content, words: Labels, watch: _Watch) -> None:
         down = 1 if tab == "intro" else 0
         made.on_paper(footer, landscape=tab != "comptes", across=across, down=down)
 
-    sheet(words("intro"), "intro", lambda s: intro.write(s, known, words, comptes))
-    sheet(words("scope"), "scope", lambda s: scope.scope(s, known, words))
-    sheet(words("countries"), "scope", lambda s: scope.by_country(s, known, words))
-    sheet(words("sectors"), "scope", lambda s: scope.by_sector(s, known, words))
-    sheet(words("list"), "list", lambda s: companies.liste(s, known, words, comptes), across=4)
-    sheet(words("contacts"), "list", lambda s: companies.contacts(s, known, words))
+    sheet(labels("intro"), "intro", lambda s: intro_sheet.write(s, data, labels, comptes))
+    sheet(labels("scope"), "scope", lambda s: scope_sheets.scope(s, data, labels))
+    sheet(labels("countries"), "scope", lambda s: scope_sheets.by_country(s, data, labels))
+    sheet(labels("sectors"), "scope", lambda s: scope_sheets.by_sector(s, data, labels))
+    sheet(
+        labels("list"), "list", lambda s: company_sheets.liste(s, data, labels, comptes), across=4
+    )
+    sheet(labels("contacts"), "list", lambda s: company_sheets.contacts(s, data, labels))
     for row, name in comptes.items():
-        sheet(name, "comptes", partial(statements.write, content=known, row=row, words=words))
-    sheet(words("method"), "resources", lambda s: resources.methodology(s, known, words))
+        sheet(name, "comptes", partial(statement_sheet.write, data=data, row=row, labels=labels))
+    sheet(labels("method"), "resources", lambda s: reference_sheets.methodology(s, data, labels))
     watch.note("writing")
-    sheet(words("log"), "resources", lambda s: resources.journal(s, known, words, watch.seconds))
+    sheet(
+        labels("log"),
+        "resources",
+        lambda s: reference_sheets.journal(s, data, labels, watch.seconds),
+    )
 
 
-def _properties(asked: ExportRequest, words: Labels) -> dict[str, object]:
-    """The document properties; its date is that of the data, so that it stays the same file."""
+def _properties(request: ExportRequest, labels: Labels) -> dict[str, object]:
+    """The document properties; the date is that of the data, so that equal requests give equal files."""
     return {
-        "title": words("title"),
-        "subject": words("subject"),
+        "title": labels("title"),
+        "subject": labels("subject"),
         "author": "societes",
-        "keywords": words("keywords"),
-        "comments": f"{words('version')} {asked.folder.name}",
-        "created": naive(asked.published),
+        "keywords": labels("keywords"),
+        "comments": f"{labels('version')} {request.folder.name}",
+        "created": naive(request.published),
     }

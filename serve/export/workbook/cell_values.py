@@ -1,7 +1,8 @@
-"""Text as a cell or the name of a sheet may hold it (contract F8, F9): pure functions.
+"""The values that Excel accepts: texts of cells, names of sheets, days, targets of links. Pure.
 
-A cell holds 32 767 UTF-16 units and what XML 1.0 can say. xlsxwriter cuts what is longer and
-escapes the rest as `_x0001_`, which only Excel reads back; so both are settled here, and told.
+A cell holds at most 32 767 UTF-16 units of XML 1.0 characters (contract F8, F9). xlsxwriter cuts a
+longer text and escapes other characters as `_x0001_`, which only Excel reads back; so texts are cut
+and cleaned here, where the changes can be counted.
 """
 
 import re
@@ -12,33 +13,44 @@ from typing import Final
 LONGEST_CELL: Final = 32_767  # UTF-16 units
 LONGEST_NAME: Final = 31  # UTF-16 units of a sheet's name
 
-# What XML 1.0 has no character for, and the controls that mean nothing in a cell. Tab and line
-# feed stay; a carriage return would be read back as a line feed, so it becomes one.
+# Characters that XML 1.0 lacks, and controls without a meaning in a cell. Tab and line feed stay; a
+# carriage return would be read back as a line feed, so it becomes one.
 _CONTROLS: Final = re.compile(r"\r\n?|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
-# Text that a program could take for a formula once somebody edits the cell (F9).
+# The beginnings of texts that a program could take for a formula when the cell is edited (F9).
 _ACTIVE: Final = ("=", "+", "-", "@", "\t", "\n", "\r")
 _NOT_IN_A_NAME: Final = re.compile(r"[\[\]:*?/\\\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 
+# Day 0 as a Python ordinal. Excel counts a 29 February 1900, which never was: earlier days have other
+# numbers, and stay text like those before 1900.
+_EPOCH: Final = date(1899, 12, 30).toordinal()
+FIRST: Final = date(1900, 3, 1)
+
+# Excel's own limits: links per sheet, characters per target.
+MOST: Final = 65_530
+LONGEST: Final = 2_079
+
+_PAGE: Final = re.compile(r"https?://[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
+
 
 def clean(text: str) -> str:
-    """`text` as a cell can hold it; the same object if there is nothing to change.
+    """`text` as a cell can hold it; the same object if nothing has to change.
 
     >>> clean("a\\x00b\\r\\nc"), len(clean("x" * 40_000))
     ('a b\\nc', 32767)
     """
     if not text.isprintable():
         text = _CONTROLS.sub(lambda found: "\n" if found[0][0] == "\r" else " ", text)
-    # xlsxwriter would take such a text for markup of its own and write it as it is.
+    # xlsxwriter would take such a text for its own markup and write it unescaped.
     if text.startswith("<r>") and text.endswith("</r>"):
         text += " "
-    # No character takes more than two units, so nearly every text is known to fit at once.
+    # A character takes at most two units, so this test decides nearly every text.
     if 2 * len(text) > LONGEST_CELL:
         text = cut(text, LONGEST_CELL)
     return text
 
 
 def is_active(text: str) -> bool:
-    """Might a program make a formula of it? Such a cell is marked as text.
+    """Could a program take `text` for a formula? Such a cell is marked as text.
 
     >>> is_active("=1+1"), is_active("A=1")
     (True, False)
@@ -47,7 +59,7 @@ def is_active(text: str) -> bool:
 
 
 def cut(text: str, units: int) -> str:
-    """`text` within so many UTF-16 units; an ellipsis tells that there was more.
+    """`text` within so many UTF-16 units; an ellipsis marks a text that was cut.
 
     >>> cut("Orléans", 4), cut("🚀🚀", 3), cut("Ψ", 1)
     ('Orl…', '🚀…', 'Ψ')
@@ -60,7 +72,7 @@ def cut(text: str, units: int) -> str:
 
 
 def sheet_names(wanted: Iterable[str], taken: Iterable[str] = ()) -> Iterator[str]:
-    """Names of sheets, near those wanted: allowed in Excel, each unlike all others in any case.
+    """Names of sheets close to those wanted: valid in Excel, and different regardless of case.
 
     >>> list(sheet_names(["FR a/b", "FR A:B", "'x'"], taken=["Intro"]))
     ['FR a_b', 'FR A_B~2', '_x_']
@@ -68,7 +80,7 @@ def sheet_names(wanted: Iterable[str], taken: Iterable[str] = ()) -> Iterator[st
     known = {name.casefold() for name in taken}
     for text in wanted:
         plain = _NOT_IN_A_NAME.sub("_", text)
-        # An apostrophe may stand inside a name only.
+        # Excel allows an apostrophe inside a name, not at its ends.
         plain = re.sub(r"^'|'$", "_", plain).strip() or "_"
         name, number = cut(plain, LONGEST_NAME), 1
         while name.casefold() in known:
@@ -79,17 +91,8 @@ def sheet_names(wanted: Iterable[str], taken: Iterable[str] = ()) -> Iterator[st
         yield name
 
 
-# MERGED serve/workbook/days.py
-# Days as Excel counts them.
-
-# Day 0 as a Python ordinal. Excel counts a 29 February 1900, so its days before the next one are
-# others; these few, like all before, stay text.
-_EPOCH: Final = date(1899, 12, 30).toordinal()
-FIRST: Final = date(1900, 3, 1)
-
-
 def serial(value: str) -> int | None:
-    """The number that Excel has for a day, or None where it has none (C8: `2015`, `2015-06`).
+    """Excel's number of a day, or None if it has none (C8: `2015`, `2015-06`).
 
     >>> serial("2026-11-21"), serial("1864-05-04"), serial("2015")
     (46347, None, None)
@@ -98,20 +101,10 @@ def serial(value: str) -> int | None:
         day = date.fromisoformat(value)
     except ValueError:
         return None
-    # `fromisoformat` reads other spellings too, such as weeks, which are no day of contract C8.
+    # `fromisoformat` also reads other spellings, such as weeks, which contract C8 does not have.
     if day < FIRST or value[7:8] != "-":
         return None
     return day.toordinal() - _EPOCH
-
-
-# MERGED serve/workbook/links.py
-# Where a cell may lead: a cell of the workbook, or a page of the web. Pure functions.
-
-# Excel's own limits: links of a sheet, and characters of the target of one.
-MOST: Final = 65_530
-LONGEST: Final = 2_079
-
-_PAGE: Final = re.compile(r"https?://[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
 
 
 def within(name: str, cell: str = "A1") -> str:
@@ -125,7 +118,7 @@ def within(name: str, cell: str = "A1") -> str:
 
 
 def is_page(url: str) -> bool:
-    """Can `url` be the target of a link: http or https, spelt as RFC 3986 has it, short enough?
+    """Can `url` be a link: http or https, in the characters of RFC 3986, short enough?
 
     >>> is_page("https://ariregister.rik.ee/est/company/10000018"), is_page("http://a b")
     (True, False)

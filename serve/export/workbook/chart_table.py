@@ -1,6 +1,6 @@
-"""A small table with a row of totals, and a chart of bars beside it.
+"""A small table with a row of totals, and a bar chart beside it.
 
-Only for sheets of at most some hundred rows; the list of companies is written by companies.py.
+For sheets of up to a few hundred rows; company_sheets.py writes the long lists.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from xlsxwriter.format import Format
 from serve.export.workbook import styles
 from serve.export.workbook.sheet import Sheet
 
-# A chart shows so many bars at most: more cannot be read.
+# More bars in one chart cannot be read.
 MOST_BARS: Final = 12
 _CHART_WIDTH: Final = 620
 _BAR_HEIGHT: Final = 26
@@ -22,7 +22,7 @@ Kind = Literal["text", "whole", "share"]
 
 @dataclass(frozen=True, slots=True)
 class ChartColumn:
-    """A column of a table: a value each row (None: an empty cell), and its total."""
+    """A column of a table: one value per row (None: an empty cell), and its total."""
 
     title: str
     kind: Kind
@@ -32,7 +32,7 @@ class ChartColumn:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a table stands: its first row of values, the row after its last one, its columns."""
+    """The place of a table: its first row of values, the row after the last, its columns."""
 
     first: int
     end: int
@@ -40,7 +40,7 @@ class Placed:
 
 
 def write(sheet: Sheet, top: int, columns: Sequence[ChartColumn]) -> Placed:
-    """Write a table with its header in row `top`; a column without any value is left out."""
+    """Write a table with its header in row `top`; a column without a value is left out."""
     shown = [one for one in columns if any(value is not None for value in one.values)]
     look = sheet.styles
     for col, one in enumerate(shown):
@@ -66,7 +66,7 @@ def bars(
     label: ChartColumn,
     value: ChartColumn,
 ) -> None:
-    """A chart of the first rows of a table, the first one on top."""
+    """Insert a chart of the first rows of a table, the first row on top."""
     rows = min(MOST_BARS, placed.end - placed.first)
     if not rows or value.title not in placed.columns:
         return
@@ -81,7 +81,7 @@ def bars(
             "name": value.title,
             "categories": ranged(label),
             "values": ranged(value),
-            # Rows already written are not kept, so what previews show is given here.
+            # Rows already written are not kept, so the values for previews are passed here.
             "categories_data": list(label.values[:rows]),
             "values_data": list(value.values[:rows]),
             "fill": {"color": styles.ACCENT},

@@ -1,7 +1,7 @@
-"""What a workbook is made of, and what came of it: the two values that cross to a worker process.
+"""The request and the result of an export: the two values that cross the pipe of a worker process.
 
-The same `ExportRequest` gives the same bytes but for the sheet Journal, which alone holds `now` and
-`request_id` (and how long things took). So nothing else in this package may look at a clock.
+The same `ExportRequest` gives the same bytes except for the sheet Journal, which alone has `now`,
+`request_id` and timings. Therefore no other code of this package reads a clock.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from shards.query import Query
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """An export that has been understood.
+    """An export whose parameters were read and allowed.
 
     Attributes:
-        folder: of the generation, DATA/<generation>.
+        folder: the folder of the generation, DATA/<generation>.
         published: when the generation was published (UTC).
         limit: rows at most, the plan's cap applied (F1).
         lang: fr or en (F11).
-        given: the parameters as they came, for the Journal.
+        given: the parameters as the caller wrote them, for the Journal.
     """
 
     folder: Path
@@ -37,7 +37,7 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """What is in the file: rows, companies in the whole scope, statements sheets."""
+    """The counts of a file: rows, companies in the whole scope, statement sheets."""
 
     lignes: int
     total: int

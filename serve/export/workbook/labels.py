@@ -1,6 +1,6 @@
-"""The words of a workbook in French and English, and how numbers and days are written in them.
+"""The texts of a workbook in French and English, and its notation of numbers and days.
 
-Data stay as they are, French (F11): these are names of sheets, headings and explanations.
+They are names of sheets, headings and explanations; the data stay French (F11).
 """
 
 from collections.abc import Mapping

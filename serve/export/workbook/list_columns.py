@@ -1,4 +1,4 @@
-"""The columns of a long list: what makes the XML of each cell, chosen once a column by its kind."""
+"""The columns of a long list: per column, one function that makes the XML of its cells."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -11,17 +11,17 @@ from serve.export.workbook.cell_values import is_active, is_page, serial, within
 from serve.export.workbook.row_xml import index, inline
 from serve.export.workbook.sheet import Sheet
 
-# The XML of a cell, of its row (0, 1, …) and its value, which is not None.
+# A function from a row (0, 1, …) and a value that is not None to the XML of the cell.
 Cell = Callable[[int, Any], str]
 
 
 def column(sheet: Sheet, col: int, genre: str) -> Cell:
-    """What writes the cells of a column of that kind."""
+    """The function for a column of values of the kind `genre` (serve/contract/seed_tables.py)."""
     return _BY_KIND[genre](sheet, col)
 
 
 def named(sheet: Sheet, col: int, targets: Mapping[int, str]) -> Cell:
-    """Text, which leads to the sheet in `targets` in those rows that are there."""
+    """The function for names, which link to the sheet that `targets` has for their row."""
     plain = _text(sheet, col)
     linked = _strings(sheet, col, sheet.styles.list_link)
 
@@ -50,7 +50,7 @@ def _text(sheet: Sheet, col: int) -> Cell:
 
 def _numbers(sheet: Sheet, col: int, style: Format) -> Cell:
     letter, number = xl_col_to_name(col), index(style)
-    # `repr` has every digit; Excel reads as many as it keeps.
+    # `repr` has every digit; Excel rounds to the digits that it stores.
     return lambda row, value: f'<c r="{letter}{row + 1}" s="{number}"><v>{value!r}</v></c>'
 
 
@@ -63,7 +63,7 @@ def _year(sheet: Sheet, col: int) -> Cell:
 
 
 def _date(sheet: Sheet, col: int) -> Cell:
-    """Real dates where Excel has that day, else the text as it is."""
+    """Real dates if Excel has that day, else the text."""
     day, text = _numbers(sheet, col, sheet.styles.list_date), _text(sheet, col)
 
     def cell(row: int, value: str) -> str:
@@ -74,7 +74,7 @@ def _date(sheet: Sheet, col: int) -> Cell:
 
 
 def _page(sheet: Sheet, col: int) -> Cell:
-    """A page of the web, as a link if it can be one."""
+    """Web addresses, as links if they are valid."""
     plain, linked = _text(sheet, col), _strings(sheet, col, sheet.styles.list_link)
 
     def cell(row: int, value: str) -> str:

@@ -1,12 +1,12 @@
-"""Rows of the long lists, written as the XML that they are.
+"""Rows of the long lists, written directly as XML.
 
-xlsxwriter keeps, checks and escapes cell by cell: ten calls a cell, most of the time of an export.
-The lists know what each column holds, so there a cell is one function and one string (list_columns.py),
-and a row goes to the file where xlsxwriter keeps its own rows (`constant_memory`); it writes all
-else of a sheet.
+xlsxwriter stores, checks and escapes cell by cell, with ten calls per cell: most of the time of an
+export. The lists know the type of each column, so a cell is one call and one string (list_columns.py),
+and a row is appended to the temporary file in which xlsxwriter keeps its own rows (`constant_memory`).
+xlsxwriter writes the rest of the sheet.
 
-Its documentation offers subclassing, but not what is used of the parent: the version is pinned, and
-the tests have every value of a list read back by other programs.
+Its documentation offers subclassing, but the methods used here are private. So pyproject.toml pins
+the version, and the tests let other programs read back every value of a list.
 """
 
 import re
@@ -18,15 +18,15 @@ from typing import Final
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-# What Excel would read as a character; the escape of its first one is read as that one.
+# Text that Excel would read as an escaped character; escaping its underscore prevents that.
 _ESCAPED: Final = re.compile("(_x[0-9a-fA-F]{4}_)")
 
 
-class RowWorksheet(Worksheet):  # type: ignore[misc]  # it comes without types
-    """A worksheet to which whole rows, and links without a text, can be added."""
+class RowWorksheet(Worksheet):  # type: ignore[misc]  # xlsxwriter has no types
+    """A worksheet that takes whole rows, and links without a text."""
 
     def add_row(self, row: int, cells: Iterable[str]) -> None:
-        """Write the cells of a row (0, 1, …) below all others, in the order of their columns."""
+        """Append a row (0, 1, …) below all others, with its cells in the order of the columns."""
         if row > self.previous_row:
             self._write_single_row(row)
         self._write_row(row, None)
@@ -35,19 +35,19 @@ class RowWorksheet(Worksheet):  # type: ignore[misc]  # it comes without types
         self.dim_rowmax = row
 
     def drop_rows(self) -> None:
-        """Let go of the file of the rows; once the workbook is closed, nothing happens."""
-        with suppress(OSError):  # what was to be written yet finds no room either
+        """Remove the temporary file of the rows; after `close` of the workbook, do nothing."""
+        with suppress(OSError):  # its buffer cannot be written to a full disk either
             self._opt_close()
 
     def add_link(self, row: int, col: int, target: str) -> None:
-        """Let a cell lead to `target`; what it shows is written apart."""
+        """Link a cell to `target`; the text of the cell is written separately."""
         self.ignore_write_string = True
         self.write_url(row, col, target)
         self.ignore_write_string = False
 
 
 def inline(value: str) -> str:
-    """A text that is clean, as the content of a cell of type `inlineStr`.
+    """The content of a cell of type `inlineStr`, for a text that `cell_values.clean` returned.
 
     >>> inline("A & B "), inline("_x0041_")
     ('<is><t xml:space="preserve">A &amp; B </t></is>', '<is><t>_x005F_x0041_</t></is>')
@@ -61,6 +61,6 @@ def inline(value: str) -> str:
 
 
 def index(style: Format) -> int:
-    """The number by which cells name a format."""
+    """The number by which cells refer to a format."""
     number: int = style._get_xf_index()
     return number

@@ -1,9 +1,9 @@
-"""The workbook while it is written: sheets whose cells hold what they are given and nothing else.
+"""A workbook and its sheets while they are written, on top of xlsxwriter.
 
-Text is text, never a formula, a number or a link by accident (F9): xlsxwriter is told so, and the
-writing functions choose the type of a cell, not its value. Rows of a sheet are written from top to
-bottom and kept no longer than that (`constant_memory`): memory does not grow with the rows, and a
-cell above the last one written is lost.
+A text never becomes a formula, a number or a link by accident (F9): xlsxwriter's conversions are off,
+and the function that writes a cell decides its type, not the value. Rows are written from top to
+bottom and not kept (`constant_memory`): memory does not grow with the rows, and a cell above the last
+row written is lost.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ _A4: Final = 9
 
 # Column widths are in digits of the default font, row heights in points.
 _WIDTH: Final = 8.43
-_CHARACTER: Final = 0.88  # the mean width of a letter of prose
+_CHARACTER: Final = 0.88  # mean width of a letter in running text
 _LINE_HEIGHT: Final = 13.5
 _ROW_HEIGHT: Final = 16
 _TITLE_HEIGHT: Final = 32
@@ -39,20 +39,20 @@ _TALLEST: Final = 400.0
 
 @dataclass(slots=True)
 class Altered:
-    """What could not be written as it is: texts that were cut or cleaned, links that are text."""
+    """Counts of changed values: texts that were cut or cleaned, links that became text."""
 
     texts: int = 0
     links: int = 0
 
 
 class Book:
-    """A workbook that is being written; nothing is in the file before `close`."""
+    """A workbook that is being written; the file is complete after `close`."""
 
     def __init__(self, path: Path, temporary: Path, properties: Mapping[str, Any]) -> None:
         """
         Args:
-            temporary: a folder for the rows of each sheet; it holds nothing after `close`.
-            properties: of the document; `created` is a naive datetime.
+            temporary: a folder for the rows of each sheet; empty after `close`.
+            properties: document properties; `created` is a naive datetime.
         """
         self._workbook = Workbook(str(path), {**_OPTIONS, "tmpdir": str(temporary)})
         self._workbook.set_properties(dict(properties))
@@ -63,7 +63,7 @@ class Book:
         self._rows: list[RowWorksheet] = []
 
     def sheet(self, name: str, tab: str) -> "Sheet":
-        """A new sheet after all others; `tab` is the colour of its tab."""
+        """Add a sheet after all others; `tab` is the colour of its tab."""
         raw = self._workbook.add_worksheet(name, RowWorksheet)
         self._rows.append(raw)
         sheet = Sheet(self, name, raw)
@@ -73,14 +73,14 @@ class Book:
         return sheet
 
     def chart(self) -> Chart:
-        """A chart of horizontal bars, to be inserted into a sheet."""
+        """Add a chart of horizontal bars, to be inserted into a sheet."""
         return self._workbook.add_chart({"type": "bar"})
 
     def close(self) -> None:
         """Write the file.
 
         Raises:
-            OSError: there is no room for it.
+            OSError: the disk is full.
         """
         try:
             self._workbook.close()
@@ -91,13 +91,13 @@ class Book:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Where it was not closed: the files of the rows, which nobody needs any more.
+        # Without `close`, the temporary files of the rows are still there.
         for raw in self._rows:
             raw.drop_rows()
 
 
 class Sheet:
-    """One sheet. `raw` is xlsxwriter's own, for what holds no text of a company."""
+    """One sheet. `raw` is xlsxwriter's worksheet, for everything but the texts of companies."""
 
     def __init__(self, book: Book, name: str, raw: Any) -> None:
         self.book = book
@@ -111,7 +111,7 @@ class Sheet:
         return self.book.styles
 
     def fit(self, value: str) -> str:
-        """`value` as a cell can hold it; what is altered is counted."""
+        """`value` as a cell can hold it; a change is counted."""
         fit = cell_values.clean(value)
         if fit is not value:
             self.book.altered.texts += 1
@@ -125,7 +125,7 @@ class Sheet:
         self.raw.write_string(row, col, fit, style)
 
     def leads(self, row: int, col: int, target: str) -> bool:
-        """Let a cell lead to `target` (cell_values.py); False where the sheet has all it may have."""
+        """Link a cell to `target` (cell_values.py); False if the sheet has no link left."""
         if self._links == cell_values.MOST:
             self.book.altered.links += 1
             return False
@@ -134,18 +134,18 @@ class Sheet:
         return True
 
     def link(self, row: int, col: int, target: str, shown: str, style: Format) -> None:
-        """A text that leads to `target`."""
+        """A text that links to `target`."""
         if not self.leads(row, col, target):
             style = self.styles.text
         self.text(row, col, shown, style)
 
     def title(self, row: int, value: str) -> None:
-        """What the sheet is about, in a row as high as that needs."""
+        """The title of the sheet, in a higher row."""
         self.raw.set_row(row, _TITLE_HEIGHT)
         self.text(row, 0, value, self.styles.title)
 
     def section(self, row: int, value: str, last: int = 0) -> None:
-        """The head of a part of the sheet, ruled from the first column to the `last` one."""
+        """The heading of a section, with a rule from the first column to the `last` one."""
         self.text(row, 0, value, self.styles.section)
         for col in range(1, last + 1):
             self.raw.write_blank(row, col, None, self.styles.section)
@@ -156,7 +156,7 @@ class Sheet:
             self.text(row, col, value, style)
 
     def across(self, row: int, first: int, last: int, value: str, style: Format) -> None:
-        """A text over the columns [first, last] of a row, as high as its lines need."""
+        """A text over the columns `first` to `last`, in a row as high as its lines need."""
         room = sum(self._widths.get(col, _WIDTH) for col in range(first, last + 1))
         lines = sum(1 + int(len(part) * _CHARACTER / room) for part in value.split("\n"))
         self.raw.set_row(row, min(_TALLEST, _LINE_HEIGHT * lines + 2.5))
@@ -165,7 +165,7 @@ class Sheet:
         self.text(row, first, value, style)
 
     def widths(self, *characters: float, first: int = 0) -> None:
-        """The widths of the columns from `first` on."""
+        """Set the widths of the columns from `first` on."""
         for col, width in enumerate(characters, first):
             self._widths[col] = width
             self.raw.set_column(col, col, width)
@@ -173,7 +173,7 @@ class Sheet:
     def on_paper(
         self, footer: str, *, landscape: bool = True, across: int = 1, down: int = 0
     ) -> None:
-        """A4, so many pages wide and long (0: as needed); `footer` stands on the left of each."""
+        """Set A4, the pages `across` and `down` (0: as needed), and a footer on the left."""
         raw = self.raw
         raw.set_paper(_A4)
         if landscape:
@@ -184,5 +184,5 @@ class Sheet:
 
 
 def naive(moment: datetime) -> datetime:
-    """`moment` without its zone, to the second, as document properties are written."""
+    """`moment` without its zone, to the second, as Excel stores it."""
     return moment.replace(tzinfo=None, microsecond=0)

@@ -1,7 +1,7 @@
-"""How cells look: every format of the workbook, made once for each set of properties.
+"""The formats of cells, made once per set of properties.
 
-One family: dark blue headings, a hairline under each row, blue links, numbers that no locale can
-misread because they are numbers. Dates and numbers show in the reader's own notation.
+Headings are dark blue, each row has a hairline below it, links are blue. Numbers and dates are stored
+as numbers, so every reader sees them in the notation of their locale.
 """
 
 from dataclasses import dataclass
@@ -24,17 +24,16 @@ DATE_FORMAT: Final = "yyyy-mm-dd"
 SHARE_FORMAT: Final = "0.0%"
 _MOMENT_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
 
-# Under every cell of a table.
+# The rule below every cell of a table.
 _LINE: Final = {"bottom": 1, "bottom_color": _RULE, "valign": "vcenter"}
 _BOLD: Final = {"bold": True, "bg_color": PALE, "valign": "vcenter"}
 
 
 @dataclass(frozen=True, slots=True)
 class Styles:
-    """The formats by what they are for: `bold_` totals and aggregates, `list_` the long lists.
+    """The formats by purpose: `bold_` for totals and aggregates, `list_` for the long lists.
 
-    The long lists have the grid instead of rules: a rule would have to be written into every empty
-    cell.
+    The long lists show the grid instead of rules, which would have to be written into empty cells too.
     """
 
     palette: "Palette"
@@ -69,7 +68,7 @@ class Styles:
 
 
 class Palette:
-    """Formats of one workbook by their properties, and the twin of each for text that is active."""
+    """The formats of one workbook by their properties, each with a variant for active text (F9)."""
 
     def __init__(self, workbook: Workbook) -> None:
         self._workbook = workbook
@@ -87,7 +86,7 @@ class Palette:
         return self._made[key]
 
     def quoted(self, style: Format) -> Format:
-        """`style`, under which Excel keeps a text a text also when it is edited (F9)."""
+        """A variant of `style` with which a text stays a text when it is edited in Excel (F9)."""
         if style not in self._quoted:
             properties = {**self._properties[style], "quote_prefix": True}
             self._quoted[style] = self.make(**properties)
@@ -95,7 +94,7 @@ class Palette:
 
 
 def make(workbook: Workbook) -> Styles:
-    """All formats, added to `workbook`."""
+    """Add all formats to `workbook`."""
     palette = Palette(workbook)
     of = palette.make
     header = {"bold": True, "font_color": "#FFFFFF", "bg_color": DARK, "text_wrap": True,

@@ -1,8 +1,8 @@
-"""The life of a worker process: it makes the workbooks that come through its pipe, one by one.
+"""The main function of a worker process, which makes the workbooks ordered through its pipe.
 
-Spawned by serve/export/worker_pool.py. It yields to the server that answers searches (`nice`), and leaves when
-the other end of its pipe is closed, by whatever. What it cannot do for want of room or data it
-says; any other error ends it with its traceback, and the server starts another.
+serve/export/worker_pool.py spawns it. It has a lower priority than the serving processes (`nice`) and
+exits when the other end of its pipe is closed. A full disk or damaged data are reported as `Failed`;
+any other error ends the process with a traceback, and the pool starts another one.
 """
 
 import os
@@ -21,37 +21,37 @@ from shards.generations.generation_files import Generation
 
 NICENESS: Final = 10
 
-# After that without an order a generation is closed: it may have been removed meanwhile.
+# A generation is closed after so long without an order: it may have been removed meanwhile.
 IDLE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A workbook to be made: where it is to be, and a folder for what is needed meanwhile."""
+    """A workbook to make: its request, its path, and a folder for temporary files."""
 
-    asked: ExportRequest
+    request: ExportRequest
     path: Path
     temporary: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why there is none."""
+    """The reason why there is no workbook, for the log."""
 
     why: str
 
 
 class Data:
-    """The generation that was asked for last, open: what was read of it need not be read again."""
+    """The generation of the last order, kept open for the next one."""
 
     def __init__(self) -> None:
         self._open: Generation | None = None
 
     def of(self, folder: Path) -> Generation:
-        """The generation in `folder`.
+        """Open the generation in `folder`, unless it is open already.
 
         Raises:
-            ShardError: it is gone, or damaged.
+            ShardError: it was removed, or is damaged.
         """
         if self._open is None or self._open.id != folder.name:
             self.close()
@@ -59,14 +59,15 @@ class Data:
         return self._open
 
     def close(self) -> None:
+        """Close the generation, if one is open."""
         if self._open is not None:
             self._open.close()
             self._open = None
 
 
 def run(pipe: Connection) -> None:
-    """Answer each Order with Made or Failed, until the pipe is closed."""
-    # Ctrl-C goes to the whole group: the server decides when its workers end.
+    """Answer each Order with an ExportResult or Failed, until the pipe is closed."""
+    # Ctrl-C reaches the whole process group: the server decides when its workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
     data = Data()
@@ -79,9 +80,9 @@ def run(pipe: Connection) -> None:
 
 
 def answer(order: Order, data: Data) -> ExportResult | Failed:
-    """Make the workbook, or say why it could not be made."""
+    """Make a workbook; Failed if the disk is full or the data are gone or damaged."""
     try:
-        generation = data.of(order.asked.folder)
-        return book.make(order.asked, generation, order.path, order.temporary)
+        generation = data.of(order.request.folder)
+        return book.make(order.request, generation, order.path, order.temporary)
     except (OSError, ShardError) as error:
         return Failed(f"{type(error).__name__}: {error}")

@@ -1,133 +1,138 @@
-"""/compte: what an organisation may do and has done, its keys, its people's password.
+"""/compte: the plan of an organisation, its usage, its keys, and the password of the person.
 
-A key is shown in the answer that made it, and never again (A11). Sending that form once more makes
-no second key: it says how many keys there were when it was drawn.
+A key is shown in the response that made it, and never again (A11). Reloading that page makes no second
+key: the form contains the number of keys at the time it was drawn.
 """
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Final
 
 from quota.accounts import Key, effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger import passwords
 from serve.access.result import Response
 from serve.website import page_errors, sessions
-from serve.website.page_request import PageContext, PageRequest, Session
+from serve.website.page_request import PageRequest, Session
 from serve.website.render import page, see_other
 
-_LONGEST_LABEL = 60
+_LONGEST_LABEL: Final = 60
 
 
-async def show(desk: PageContext, visit: PageRequest) -> Response:
+@dataclass(frozen=True, slots=True)
+class _Notice:
+    """The outcome of a form, shown above the account.
+
+    Attributes:
+        news: its name in the template.
+        made: the key that was made, and `text`, its full text.
+        cookie: a Set-Cookie header.
+    """
+
+    news: str = ""
+    status: int = 200
+    made: Key | None = None
+    text: str = ""
+    cookie: str | None = None
+
+
+async def show(request: PageRequest) -> Response:
     """The account.
 
     Raises:
         StoreUnavailable
     """
-    return await _page(desk, visit, _session(visit))
+    return await _page(request, _session(request), _Notice())
 
 
-async def create_key(desk: PageContext, visit: PageRequest) -> Response:
-    """One more key, where the plan allows it (§5 rule 6)."""
-    session = _session(visit)
-    if visit.form.get("connues") != str(len(await desk.store.keys_of(session.account.id))):
-        return await _page(desk, visit, session, status=409, news="already")
-    return await new_key(desk, visit, visit.form.get("libelle", "").strip()[:_LONGEST_LABEL])
+async def create_key(request: PageRequest) -> Response:
+    """Make one more key, if the plan allows it (§5 rule 6)."""
+    session = _session(request)
+    keys = await request.store.keys_of(session.account.id)
+    if request.form.get("connues") != str(len(keys)):
+        return await _page(request, session, _Notice("already", 409))
+    return await new_key(request, request.form.get("libelle", "").strip()[:_LONGEST_LABEL])
 
 
-async def new_key(
-    desk: PageContext, visit: PageRequest, label: str, *, cookie: str | None = None
-) -> Response:
-    """Make a key and show it; `cookie` goes with the answer."""
-    session = _session(visit)
+async def new_key(request: PageRequest, label: str, *, cookie: str | None = None) -> Response:
+    """Make a key and show it; `cookie` is set by the same response."""
+    session = _session(request)
     try:
-        key, text = await desk.accounts.create_key(
-            session.account.id, desk.site.plans, visit.now, label=label
+        key, text = await request.accounts.create_key(
+            session.account.id, request.server.plans, request.now, label=label
         )
     except NotAllowedError:
-        return await _page(desk, visit, session, status=409, news="too_many")
-    return await _page(desk, visit, session, news="made", made=key, text=text, cookie=cookie)
+        return await _page(request, session, _Notice("too_many", 409))
+    return await _page(request, session, _Notice("made", made=key, text=text, cookie=cookie))
 
 
-async def revoke_key(desk: PageContext, visit: PageRequest) -> Response:
-    """End a key of this organisation.
+async def revoke_key(request: PageRequest) -> Response:
+    """Revoke a key of this organisation.
 
     Raises:
-        ApiError: 404: it is nobody's, or somebody else's.
+        ApiError: 404: the key does not exist, or belongs to another organisation.
     """
-    session = _session(visit)
-    wanted = visit.form.get("cle", "")
-    if wanted not in {key.id for key in await desk.store.keys_of(session.account.id)}:
+    session = _session(request)
+    wanted = request.form.get("cle", "")
+    if wanted not in {key.id for key in await request.store.keys_of(session.account.id)}:
         raise page_errors.cle_introuvable()
-    await desk.accounts.revoke_key(wanted, visit.now)
-    return see_other(desk, visit, "/compte#cles")
+    await request.accounts.revoke_key(wanted, request.now)
+    return see_other("/compte#cles")
 
 
-async def change_password(desk: PageContext, visit: PageRequest) -> Response:
-    """Another password: all sessions end, and a new one begins here.
+async def change_password(request: PageRequest) -> Response:
+    """Change the password: all sessions end, and a new one begins here.
 
     Raises:
         ApiError: 429, 503.
     """
-    session = _session(visit)
-    desk.guard.log_in(visit.trace.address, session.person.email, visit.now)
-    if not await desk.guard.is_right(visit.form.get("actuel", ""), session.person.password):
-        return await _page(desk, visit, session, status=403, news="wrong_password")
-    new = visit.form.get("nouveau", "")
-    if wrong_password(visit, new):
-        return await _page(desk, visit, session, status=422, news="bad_password")
-    hashed = await desk.guard.hashed(new)
-    person = await desk.accounts.set_password(session.person.id, hashed)
-    session, cookie = await sessions.opened(desk, person, visit.now)
-    return await _page(desk, visit, session, news="password_changed", cookie=cookie)
+    session, throttle = _session(request), request.context.throttle
+    throttle.log_in(request.trace.address, session.person.email, request.now)
+    if not await throttle.is_right(request.form.get("actuel", ""), session.person.password):
+        return await _page(request, session, _Notice("wrong_password", 403))
+    new = request.form.get("nouveau", "")
+    if wrong_password(request, new):
+        return await _page(request, session, _Notice("bad_password", 422))
+    hashed = await throttle.hashed(new)
+    person = await request.accounts.set_password(session.person.id, hashed)
+    session, cookie = await sessions.opened(request.context, person, request.now)
+    return await _page(request, session, _Notice("password_changed", cookie=cookie))
 
 
-def wrong_password(visit: PageRequest, password: str) -> str | None:
-    """Why this cannot be a password, or None."""
+def wrong_password(request: PageRequest, password: str) -> str | None:
+    """The reason why this cannot be a password, or None."""
     if passwords.is_allowed(password):
         return None
-    return visit.t(
+    return request.t(
         f"{passwords.SHORTEST} caractères au moins, pas toujours les mêmes. Une phrase convient.",
         f"At least {passwords.SHORTEST} characters, not always the same. A phrase will do.",
     )
 
 
-async def _page(
-    desk: PageContext,
-    visit: PageRequest,
-    session: Session,
-    *,
-    status: int = 200,
-    news: str = "",
-    made: Key | None = None,
-    text: str = "",
-    cookie: str | None = None,
-) -> Response:
-    plans = desk.site.plans
-    plan = subscribed_plan(session.account, plans)
+async def _page(request: PageRequest, session: Session, notice: _Notice) -> Response:
+    plans, account = request.server.plans, session.account
+    plan = subscribed_plan(account, plans)
     keys = sorted(
-        await desk.store.keys_of(session.account.id), key=lambda key: key.created, reverse=True
+        await request.store.keys_of(account.id), key=lambda key: key.created, reverse=True
     )
-    active = sum(key.revoked is None for key in keys)
-    values: dict[str, Any] = {
-        "account": session.account,
-        "person": session.person,
-        "plan": plan,
-        "key_plan": effective(session.account, plans),
-        "has_tool": has_tool(session.account, plans),
-        "usage": await desk.store.usage(session.account.id, plan, visit.now),
-        "keys": keys,
-        "active": active,
-        "last_used": await desk.accounts.last_used([key.id for key in keys]),
-        "news": news,
-        "made": made,
-        "text": text,
-    }
-    headers = {"Set-Cookie": cookie} if cookie else {}
-    inside = replace(visit, session=session)
-    return page(desk, inside, "account.html", status=status, headers=headers, **values)
+    return page(
+        replace(request, session=session), "account.html",
+        status=notice.status,
+        headers={"Set-Cookie": notice.cookie} if notice.cookie else {},
+        account=account,
+        person=session.person,
+        plan=plan,
+        key_plan=effective(account, plans),
+        has_tool=has_tool(account, plans),
+        usage=await request.store.usage(account.id, plan, request.now),
+        keys=keys,
+        active=sum(key.revoked is None for key in keys),
+        last_used=await request.accounts.last_used([key.id for key in keys]),
+        news=notice.news,
+        made=notice.made,
+        text=notice.text,
+    )  # fmt: skip
 
 
-def _session(visit: PageRequest) -> Session:
-    assert visit.session  # serve/website/routes.py: nobody else gets here
-    return visit.session
+def _session(request: PageRequest) -> Session:
+    assert request.session  # the routes of these pages are `personal`
+    return request.session

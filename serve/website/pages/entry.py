@@ -1,126 +1,125 @@
-"""/inscription, /connexion, /deconnexion: how a person gets in and out.
+"""/inscription, /connexion, /deconnexion: sign-up, log-in and log-out.
 
-Nothing tells whether an address is known. A sign-up answers alike in both cases, after a hash and a
-commit in both: log in with your password. So the first key is made at the first log-in, and shown
-there. A log-in that fails says the same, and takes as long, for a wrong password and for nobody.
+No response reveals whether an e-mail address is known. A sign-up looks the same in both cases, after a
+hash and a commit in both: "log in with your password". So the first key is made at the first log-in,
+and shown there. A failed log-in says the same, and takes as long, for a wrong password and an unknown
+address.
 """
 
 import re
 from dataclasses import replace
 from typing import Final
 
-from quota.accounts import Account
 from quota.ledger.people import is_email
 from serve.access.result import Response
 from serve.website import sessions
-from serve.website.page_request import PageContext, PageRequest, last
+from serve.website.page_request import PageRequest, last
 from serve.website.pages import account
 from serve.website.render import page, see_other
 
 _LONGEST_NAME: Final = 120
 _ACCOUNT: Final = "/compte"
-_INSIDE: Final = re.compile(r"/(?![/\\])[!-\[\]-~]*")
+# A path of this server: not `//host` or `/\\host`, which browsers take for another server.
+_OWN_PATH: Final = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 
 
-async def sign_up_form(desk: PageContext, visit: PageRequest) -> Response:
-    """
+async def sign_up_form(request: PageRequest) -> Response:
+    """The form of a sign-up.
+
     Raises:
-        ApiError: 503: there are no accounts here.
+        ApiError: 503: this server has no accounts.
         StoreUnavailable
     """
-    _ = desk.store
-    if visit.session:
-        return see_other(desk, visit, _ACCOUNT)
-    return page(desk, visit, "sign_up.html", wrong={}, given={}, free=desk.site.plans["free"])
+    _ = request.accounts
+    if request.session:
+        return see_other(_ACCOUNT)
+    free = request.server.plans["free"]
+    return page(request, "sign_up.html", wrong={}, given={}, free=free)
 
 
-async def sign_up(desk: PageContext, visit: PageRequest) -> Response:
-    """A free organisation and its first person, if the address is new; the answer does not tell.
+async def sign_up(request: PageRequest) -> Response:
+    """Create a free organisation and its first person, if the address is new.
 
     Raises:
         ApiError: 429, 503.
         StoreUnavailable
     """
-    given = {name: visit.form.get(name, "").strip() for name in ("organisation", "email")}
-    password = visit.form.get("mot_de_passe", "")
-    if wrong := _wrong(visit, given, password):
-        free = desk.site.plans["free"]
-        return page(desk, visit, "sign_up.html", status=422, wrong=wrong, given=given, free=free)
-    desk.guard.sign_up(visit.trace.address, visit.now)
-    hashed = await desk.guard.hashed(password)
-    await desk.accounts.sign_up(
-        given["organisation"], given["email"], hashed, desk.site.plans, visit.now
+    plans, throttle = request.server.plans, request.context.throttle
+    given = {name: request.form.get(name, "").strip() for name in ("organisation", "email")}
+    password = request.form.get("mot_de_passe", "")
+    if wrong := _wrong_fields(request, given, password):
+        free = plans["free"]
+        return page(request, "sign_up.html", status=422, wrong=wrong, given=given, free=free)
+    throttle.sign_up(request.trace.address, request.now)
+    hashed = await throttle.hashed(password)
+    await request.accounts.sign_up(
+        given["organisation"], given["email"], hashed, plans, request.now
     )
-    return page(desk, visit, "log_in.html", news="signed_up", email=given["email"], suite="")
+    return page(request, "log_in.html", news="signed_up", email=given["email"], suite="")
 
 
-async def log_in_form(desk: PageContext, visit: PageRequest) -> Response:
-    """
+async def log_in_form(request: PageRequest) -> Response:
+    """The form of a log-in.
+
     Raises:
-        ApiError: 503: there are no accounts here.
+        ApiError: 503: this server has no accounts.
         StoreUnavailable
     """
-    _ = desk.store
-    suite = last(visit.pairs, "suite") or ""
-    if visit.session:
-        return see_other(desk, visit, _inside(suite))
-    return page(desk, visit, "log_in.html", news="", email="", suite=suite)
+    _ = request.accounts
+    suite = last(request.pairs, "suite") or ""
+    if request.session:
+        return see_other(_own_path(suite))
+    return page(request, "log_in.html", news="", email="", suite=suite)
 
 
-async def log_in(desk: PageContext, visit: PageRequest) -> Response:
-    """A session for who knows the password, and the first key of an organisation that has none.
+async def log_in(request: PageRequest) -> Response:
+    """Open a session for a right password, and make the first key of an organisation without keys.
 
     Raises:
         ApiError: 429, 503.
         StoreUnavailable
     """
-    email, password = visit.form.get("email", "").strip(), visit.form.get("mot_de_passe", "")
-    suite = visit.form.get("suite", "")
-    desk.guard.log_in(visit.trace.address, email, visit.now)
-    person = await desk.accounts.person_by_email(email)
-    right = await desk.guard.is_right(password, person.password if person else None)
-    if person is None or not right:
-        return page(
-            desk, visit, "log_in.html", status=403, news="refused", email=email, suite=suite
-        )
-    session, cookie = await sessions.opened(desk, person, visit.now)
-    inside = replace(visit, session=session)
-    if await _may_have_a_first_key(desk, session.account):
-        label = visit.t("Première clé", "First key")
-        return await account.new_key(desk, inside, label, cookie=cookie)
-    return see_other(desk, visit, _inside(suite), cookie)
+    form, throttle = request.form, request.context.throttle
+    email, password = form.get("email", "").strip(), form.get("mot_de_passe", "")
+    suite = form.get("suite", "")
+    throttle.log_in(request.trace.address, email, request.now)
+    person = await request.accounts.person_by_email(email)
+    is_right = await throttle.is_right(password, person.password if person else None)
+    if person is None or not is_right:
+        return page(request, "log_in.html", status=403, news="refused", email=email, suite=suite)
+    session, cookie = await sessions.opened(request.context, person, request.now)
+    if not await request.store.keys_of(session.account.id):
+        label = request.t("Première clé", "First key")
+        return await account.new_key(replace(request, session=session), label, cookie=cookie)
+    return see_other(_own_path(suite), cookie)
 
 
-async def log_out(desk: PageContext, visit: PageRequest) -> Response:
-    """The end of the session, here and in every process."""
-    if visit.session is None:
-        return see_other(desk, visit, "/")
-    return see_other(desk, visit, "/", await sessions.closed(desk, visit.session))
+async def log_out(request: PageRequest) -> Response:
+    """End the session, in every process."""
+    if request.session is None:
+        return see_other("/")
+    return see_other("/", await sessions.closed(request.context, request.session))
 
 
-async def _may_have_a_first_key(desk: PageContext, organisation: Account) -> bool:
-    return not await desk.store.keys_of(organisation.id)
+def _own_path(suite: str) -> str:
+    """`suite` if it is a path of this server, or else the account: no link leads elsewhere."""
+    return suite if _OWN_PATH.fullmatch(suite) else _ACCOUNT
 
 
-def _inside(suite: str) -> str:
-    """A path of this site, or else the account: a link of somebody else leads nowhere else."""
-    return suite if _INSIDE.fullmatch(suite) else _ACCOUNT
-
-
-def _wrong(visit: PageRequest, given: dict[str, str], password: str) -> dict[str, str]:
-    """What cannot be taken, by field."""
+def _wrong_fields(request: PageRequest, given: dict[str, str], password: str) -> dict[str, str]:
+    """The message for each field that is invalid."""
     wrong = {}
     organisation = given["organisation"]
     if not 1 <= len(organisation) <= _LONGEST_NAME or not organisation.isprintable():
-        wrong["organisation"] = visit.t(
+        wrong["organisation"] = request.t(
             f"Indiquez le nom de votre organisation, {_LONGEST_NAME} caractères au plus.",
             f"Give the name of your organisation, at most {_LONGEST_NAME} characters.",
         )
     if not is_email(given["email"]):
-        wrong["email"] = visit.t(
+        wrong["email"] = request.t(
             "Cette adresse n’est pas une adresse e-mail : nom@exemple.fr.",
             "This is not an e-mail address: name@example.com.",
         )
-    if told := account.wrong_password(visit, password):
-        wrong["mot_de_passe"] = told
+    if message := account.wrong_password(request, password):
+        wrong["mot_de_passe"] = message
     return wrong

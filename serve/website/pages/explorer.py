@@ -1,27 +1,25 @@
 """/ and /chiffres: the explorer, and the figures of its search.
 
-The address holds the search, with the parameters of the API (§4.4). A page of results is the answer
-of the API, by the same functions: the same rights, the same meters (decision 044). Without any
-parameter nothing is searched, so that the front page counts for nobody.
+The address contains the search, with the parameters of the API (§4.4). A page of results shows a
+result of the API, with the same rights and the same meters (decision 044). Without parameters nothing
+is searched, so the front page counts for nobody.
 """
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-import orjson
-
-from serve.access import admission
+from serve.access import admission, next_plan
 from serve.access.admission import Call
-from serve.access.result import Response
+from serve.access.envelope import SearchResult
+from serve.access.result import CallResult, Response
 from serve.api.societes import societes
 from serve.contract.errors import ApiError
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.request.scalars import parse_decimal
-from serve.website import error_pages, facet_bars, filter_options, result_table
-from serve.website import search_form as searches
+from serve.website import error_pages, facet_bars, filter_options, result_table, search_form
 from serve.website.facet_bars import Bars
 from serve.website.formatting import Formatting
-from serve.website.page_request import PageContext, PageRequest, without
+from serve.website.page_request import PageRequest, without
 from serve.website.render import page
 from serve.website.result_table import ORDER_NAMES
 from serve.website.search_form import SearchForm
@@ -33,108 +31,113 @@ _FRONT_BARS: Final = 12
 _SEARCH: Final = "/api/v1/societes"
 
 
-async def explorer(desk: PageContext, visit: PageRequest) -> Response:
-    """The explorer, with the results of its search where there is one.
+async def explorer(request: PageRequest) -> Response:
+    """The explorer, with the results of its search if there is one.
 
     Raises:
-        ApiError: 429 or 503. What is wrong with the search itself is shown beside its form.
+        ApiError: 429 or 503. An error in the search itself is shown beside the form.
         StoreUnavailable: nothing was counted.
     """
-    with desk.site.published.lease() as edition:
-        visit.trace.generation = edition.id
-        asked = searches.read(visit.pairs, edition.names, edition.reference)
+    with request.server.published.lease() as generation:
+        request.trace.generation = generation.id
+        form = search_form.read(request.pairs, generation.names, generation.reference)
         values: dict[str, Any] = {"found": None, "error": None, "bars": None, "status": 200}
-        if visit.pairs:
-            values |= await _results(desk, visit, edition, asked)
+        if request.pairs:
+            values |= await _results(request, generation, form)
         else:
-            desk.site.gate.lists(visit.trace.address, visit.now)
-            values["bars"] = _known_bars(desk, visit, edition, asked, Query(), _FRONT_BARS)
-        return page(desk, visit, "explorer.html", **values, **_around(desk, visit, edition, asked))
+            request.server.gate.lists(request.trace.address, request.now)
+            values["bars"] = _known_bars(request, generation, form, Query(), _FRONT_BARS)
+        return page(request, "explorer.html", **values, **_around(request, generation, form))
 
 
-async def _results(
-    desk: PageContext, visit: PageRequest, edition: OpenGeneration, asked: SearchForm
-) -> dict[str, Any]:
-    """What the template draws of the answer of the API to this search, or of what is wrong."""
-    try:
-        answer = await _search(desk, visit)
-        query = edition.search(visit.pairs).query
-    except ApiError as error:
-        if error.status != 400:
-            raise
-        return {"error": error_pages.told(visit, error), "status": 400}
-    found = orjson.loads(answer.body)
-    return {
-        "outcome": answer.outcome,
-        "found": found,
-        "used": answer.headers.get("X-Quota-Used"),
-        "limit": answer.headers.get("X-Quota-Limit"),
-        "bars": _known_bars(desk, visit, edition, asked, query) if found["total"] else None,
-    }
-
-
-async def figures(desk: PageContext, visit: PageRequest) -> Response:
-    """The bars of a search, on a page of their own; a script puts them into the explorer.
+async def figures(request: PageRequest) -> Response:
+    """The bars of a search on a page of their own, which a script inserts into the explorer.
 
     Raises:
         ApiError: 400, 429, 503.
     """
-    desk.site.gate.lists(visit.trace.address, visit.now)
-    with desk.site.published.lease() as edition:
-        visit.trace.generation = edition.id
-        query = edition.search(visit.pairs).query
-        counts = await desk.figures.of(edition, query)
-        asked = searches.read(visit.pairs, edition.names, edition.reference)
-        drawn = facet_bars.of_counts(visit, asked, edition.reference, counts)
-        return page(desk, visit, "figures.html", bars=drawn, back=asked.href())
+    request.server.gate.lists(request.trace.address, request.now)
+    with request.server.published.lease() as generation:
+        request.trace.generation = generation.id
+        query = generation.search(request.pairs).query
+        counts = await request.context.facets.of(generation, query)
+        form = search_form.read(request.pairs, generation.names, generation.reference)
+        bars = facet_bars.of_counts(request, form, generation.reference, counts)
+        return page(request, "figures.html", bars=bars, back=form.href())
 
 
-async def _search(desk: PageContext, visit: PageRequest) -> Response:
-    """The answer of the API to this search, a page of it."""
-    given = (*without(visit.pairs, ["limit"]), ("limit", str(ROWS)))
-    call = Call(_SEARCH, (), lambda: given, head=visit.head)
-    return await admission.worked(desk.site, societes, call, visit.caller, visit.trace)
+async def _results(
+    request: PageRequest, generation: OpenGeneration, form: SearchForm
+) -> dict[str, Any]:
+    """The values of the template for the result of the search, or for its error."""
+    try:
+        result = await _search(request)
+        query = generation.search(request.pairs).query
+    except ApiError as error:
+        if error.status != 400:
+            raise
+        return {"error": error_pages.text_of(request, error), "status": 400}
+    found = result.content
+    assert found is not None  # without If-None-Match there is no 304
+    return {
+        "outcome": result.outcome,
+        "found": found,
+        "societes": found.companies(),
+        "offre": next_plan.offer(request.caller.plan, request.server.plans),
+        "used": result.headers.get("X-Quota-Used"),
+        "limit": result.headers.get("X-Quota-Limit"),
+        "bars": _known_bars(request, generation, form, query) if found.total else None,
+    }
+
+
+async def _search(request: PageRequest) -> CallResult[SearchResult]:
+    """A page of results, as the API gives it."""
+    server, trace = request.server, request.trace
+    pairs = (*without(request.pairs, ["limit"]), ("limit", str(ROWS)))
+    call = Call(_SEARCH, (), lambda: pairs, head=request.head)
+    admitted = await admission.admit_caller(server, request.caller, trace)
+    return await admission.perform(server, admitted, societes, call, trace)
 
 
 def _known_bars(
-    desk: PageContext,
-    visit: PageRequest,
-    edition: OpenGeneration,
-    asked: SearchForm,
+    request: PageRequest,
+    generation: OpenGeneration,
+    form: SearchForm,
     query: Query,
     drawn: int = facet_bars.DRAWN,
 ) -> Bars | None:
-    counts = desk.figures.known(edition, query)
-    return facet_bars.of_counts(visit, asked, edition.reference, counts, drawn) if counts else None
+    """The bars, if their counts cost nothing."""
+    counts = request.context.facets.known(generation, query)
+    if counts is None:
+        return None
+    return facet_bars.of_counts(request, form, generation.reference, counts, drawn)
 
 
-def _around(
-    desk: PageContext, visit: PageRequest, edition: OpenGeneration, asked: SearchForm
-) -> dict[str, Any]:
-    """What surrounds the results: the form, the chips, the links, the call of the API."""
+def _around(request: PageRequest, generation: OpenGeneration, form: SearchForm) -> dict[str, Any]:
+    """The values of the template around the results: the form, the chips, the call of the API."""
     return {
-        "asked": asked,
-        "names": facet_bars.labels(visit, edition.reference),
+        "form": form,
+        "names": facet_bars.labels(request, generation.reference),
         "rows": ROWS,
-        "pickers": filter_options.of_search(desk, visit, edition, asked),
-        "chips": _chips(visit, edition, asked),
-        "heads": result_table.heads(visit, asked),
-        "orders": {tri: visit.t(*names) for tri, names in ORDER_NAMES.items()},
-        "total": sum(shard.rows for shard in edition.shards.values()),
-        "call": f"{_SEARCH}?{searches.query_string([*asked.pairs(), ('limit', str(ROWS))])}",
+        "pickers": filter_options.of_search(request, generation, form),
+        "chips": _chips(request, generation, form),
+        "heads": result_table.heads(request, form),
+        "orders": {tri: request.t(*names) for tri, names in ORDER_NAMES.items()},
+        "total": sum(shard.rows for shard in generation.shards.values()),
+        "call": f"{_SEARCH}?{search_form.query_string([*form.pairs(), ('limit', str(ROWS))])}",
     }
 
 
 def _chips(
-    visit: PageRequest, edition: OpenGeneration, asked: SearchForm
+    request: PageRequest, generation: OpenGeneration, form: SearchForm
 ) -> Sequence[tuple[str, str]]:
-    """What the search is restricted to, and the address without each restriction."""
-    t = visit.t
-    countries = {one.iso2: facet_bars.country_name(visit, one) for one in edition.reference.pays}
-    sectors = {one.slug: facet_bars.sector_name(visit, one) for one in edition.reference.secteurs}
-    chips = [(countries[code], asked.without("pays", code)) for code in asked.pays]
-    chips += [(sectors[slug], asked.without("secteur", slug)) for slug in asked.secteurs]
-    chips += [(one, asked.without("sous_secteur", one)) for one in asked.sous_secteurs]
+    """Each restriction of the search, and the address without it."""
+    t, reference = request.t, generation.reference
+    countries = {one.iso2: facet_bars.country_name(request, one) for one in reference.pays}
+    sectors = {one.slug: facet_bars.sector_name(request, one) for one in reference.secteurs}
+    chips = [(countries[code], form.without("pays", code)) for code in form.pays]
+    chips += [(sectors[slug], form.without("secteur", slug)) for slug in form.secteurs]
+    chips += [(one, form.without("sous_secteur", one)) for one in form.sous_secteurs]
     for name, fr, en in (
         ("q", "Nom ou identifiant : {}", "Name or identifier: {}"),
         ("ca_min", "CA ≥ {} €", "Turnover ≥ €{}"),
@@ -144,15 +147,15 @@ def _chips(
         ("site_web", "Avec site web", "With a website"),
         ("avec_ca", "CA publié", "Turnover published"),
     ):
-        if value := asked.value(name):
-            told = t(fr, en).format(value if name == "q" else _readable(visit, value))
-            chips.append((told, asked.href(**{name: ""})))
+        if value := form.value(name):
+            label = t(fr, en).format(value if name == "q" else _readable(request, value))
+            chips.append((label, form.href(**{name: ""})))
     return chips
 
 
-def _readable(visit: PageRequest, value: str) -> str:
-    """A bound with its thousands apart; one that is no number as it was written."""
+def _readable(request: PageRequest, value: str) -> str:
+    """A bound with separated thousands; text that is no number is returned as it is."""
     try:
-        return Formatting(visit.lang).number(parse_decimal(value))
+        return Formatting(request.lang).number(parse_decimal(value))
     except ValueError:
         return value

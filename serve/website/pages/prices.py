@@ -1,7 +1,7 @@
-"""/tarifs: the grid of §8.1, from the plans file, with both prices; and buying, which is not open.
+"""/tarifs: the grid of §8.1 with monthly and annual prices, and buying, which is not open.
 
-No payment provider can be configured yet, so that buying answers 503 `config` (§7), before it looks
-at anything: nothing can happen, so nothing needs to be guarded.
+No payment provider can be configured yet, so buying answers 503 `config` (§7) before it reads
+anything: nothing can happen, so the form needs no token.
 """
 
 from serve.access.billing import RECORD_CREDITS
@@ -9,23 +9,24 @@ from serve.access.next_plan import monthly
 from serve.access.result import Response
 from serve.access.rights import apercu
 from serve.website import page_errors
-from serve.website.page_request import PageContext, PageRequest
+from serve.website.page_request import PageRequest
 from serve.website.render import page
 
 
-async def prices(desk: PageContext, visit: PageRequest) -> Response:
+async def prices(request: PageRequest) -> Response:
     """The plans side by side."""
-    plans = [plan for plan in desk.site.plans.values() if not apercu(plan)]
+    all_plans = request.server.plans.values()
+    plans = [plan for plan in all_plans if not apercu(plan)]
     return page(
-        desk, visit, "prices.html",
+        request, "prices.html",
         plans=plans,
-        visitor=next(plan for plan in desk.site.plans.values() if apercu(plan)),
+        visitor=next(plan for plan in all_plans if apercu(plan)),
         monthly={plan.slug: monthly(plan) for plan in plans},
-        mine=visit.session.account.plan if visit.session else None,
+        mine=request.session.account.plan if request.session else None,
         cost=RECORD_CREDITS,
     )  # fmt: skip
 
 
-async def buy(desk: PageContext, visit: PageRequest) -> Response:
-    """A plan or a pack of credits. Raises ApiError 503, always."""
+async def buy(_request: PageRequest) -> Response:
+    """Buy a plan or a pack of credits. Raises ApiError 503, always."""
     raise page_errors.paiement_ferme()

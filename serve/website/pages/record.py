@@ -1,108 +1,94 @@
 """/societes/{iso}/{id}: one company, as far as the visitor may see it (§4.5).
 
-Somebody who is logged in sees first what everybody sees, for nothing, with the price of the rest: a
-full record costs 5 credits, so it is asked for by a form and never by a link. In the month in which
-it was paid for it comes at once (D9), and costs a call like any other.
+A person who is logged in first sees the public preview, for nothing, with the price of the rest: a
+full record costs 5 credits, so only a form requests it, never a link. If the record was paid for this
+month, it comes at once (D9), and costs a call like any other.
 """
 
-from typing import Any, Final
-from urllib.parse import unquote
+from typing import Any
 
-import orjson
-
-from serve.access import admission, billing
+from serve.access import admission, billing, next_plan
 from serve.access.admission import Call
 from serve.access.caller import Caller
-from serve.access.result import PreparedCall, Response
+from serve.access.envelope import Record
+from serve.access.result import CallResult, PreparedCall, Request, Response
 from serve.access.rights import VISITOR
-from serve.api.societe import societe
-from serve.data.edition import OpenGeneration
+from serve.api.societe import path_of, societe
+from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
-from serve.request.params import Pairs
 from serve.website import chart, facet_bars
-from serve.website.page_request import PageContext, PageRequest
+from serve.website.page_request import PageRequest
 from serve.website.render import page
 
-_RECORD: Final = "/api/v1/societes"
 
-
-async def record(desk: PageContext, visit: PageRequest) -> Response:
-    """The company; in full where nothing is charged for it any more.
+async def record(request: PageRequest) -> Response:
+    """The company; in full if it was paid for this month.
 
     Raises:
         ApiError: 400, 404, 429, 503.
         StoreUnavailable: nothing was counted.
     """
-    return await _record(desk, visit, paid=False)
+    return await _record(request, paid=False)
 
 
-async def full_record(desk: PageContext, visit: PageRequest) -> Response:
-    """The company in full, charged: what the form of the preview asks for."""
-    return await _record(desk, visit, paid=True)
+async def full_record(request: PageRequest) -> Response:
+    """The company in full, charged: what the form of the preview requests."""
+    return await _record(request, paid=True)
 
 
-async def _record(desk: PageContext, visit: PageRequest, *, paid: bool) -> Response:
-    site = desk.site
-    left = await admission.passed(site, visit.caller, visit.trace, visit.now)
-    visitor = Caller(site.plans[VISITOR])
-    with site.published.lease() as edition:
-        visit.trace.generation = edition.id
-        preview = _work(desk, visit, edition, visitor)
-        company = _company(preview)
-        counted = admission.counting(site, visit.caller, left, visit.now)
-        if counted and company and (paid or await _is_charged(desk, visit, company)):
-            work = _work(desk, visit, edition, visit.caller)
-            ask = admission.ask(site, _call(visit), visit.caller)
-            answer = await billing.identified(work, ask, counted)
-        else:
-            ask = admission.ask(site, _call(visit), visitor)
-            answer = await billing.unmetered(preview, ask, {})
-        body = orjson.loads(answer.body)
+async def _record(request: PageRequest, *, paid: bool) -> Response:
+    server = request.server
+    counting = (await admission.admit_caller(server, request.caller, request.trace)).counting
+    with server.published.lease() as generation:
+        request.trace.generation = generation.id
+        prepared, call = _prepared(request, generation, Caller(server.plans[VISITOR]))
+        company = prepared.company
+        full = counting and company and (paid or await _is_charged(request, company))
+        if full:
+            prepared, call = _prepared(request, generation, request.caller)
+        result = await billing.run(prepared, call, counting if full else None, {})
+        assert company  # a visitor's call to an absent company raises 404
         return page(
-            desk, visit, "record.html",
-            status=answer.status,
-            outcome=answer.outcome,
+            request, "record.html",
+            status=result.status,
+            outcome=result.outcome,
             cost=billing.RECORD_CREDITS,
-            call=preview.headers["Content-Location"],
-            credits=answer.headers.get("X-Credits-Restants"),
-            debited=answer.headers.get("X-Credits-Debites"),
-            **_shown(visit, edition, body),
+            call=path_of(company),
+            credits=result.headers.get("X-Credits-Restants"),
+            debited=result.headers.get("X-Credits-Debites"),
+            **_shown(request, generation, result),
         )  # fmt: skip
 
 
-def _work(
-    desk: PageContext, visit: PageRequest, edition: OpenGeneration, caller: Caller
-) -> PreparedCall:
-    return societe(admission.ask(desk.site, _call(visit), caller), edition)
+def _prepared(
+    request: PageRequest, generation: OpenGeneration, caller: Caller
+) -> tuple[PreparedCall[Record], Request]:
+    """The record for `caller`, and the request of the API that it answers."""
+    call = Call("/api/v1/societes", request.segments, lambda: request.pairs, head=request.head)
+    api_request = admission.read(request.server, call, caller)
+    return societe(api_request, generation), api_request
 
 
-def _call(visit: PageRequest) -> Call:
-    given: Pairs = visit.pairs
-    return Call(_RECORD, visit.segments, lambda: given, head=visit.head)
+async def _is_charged(request: PageRequest, company: str) -> bool:
+    assert request.session
+    return await request.store.is_charged(request.session.account.id, company, request.now)
 
 
-def _company(work: PreparedCall) -> str | None:
-    """`EE/10000018`, as it is charged; None where there is no company."""
-    located = work.headers.get("Content-Location")
-    return unquote(located.removeprefix(f"{_RECORD}/")) if located else None
-
-
-async def _is_charged(desk: PageContext, visit: PageRequest, company: str) -> bool:
-    assert visit.session
-    return await desk.store.is_charged(visit.session.account.id, company, visit.now)
-
-
-def _shown(visit: PageRequest, edition: OpenGeneration, body: dict[str, Any]) -> dict[str, Any]:
-    """What the template draws of an answer of the API, full, preview or refused (402)."""
-    lines = body.get("comptes") or []
+def _shown(
+    request: PageRequest, generation: OpenGeneration, result: CallResult[Record]
+) -> dict[str, Any]:
+    """The values of the template for a record: full, preview or refused (402)."""
+    found = result.content
+    assert found is not None  # without If-None-Match there is no 304
+    lines = found.comptes()
     sections = arranged(lines)
     return {
-        "societe": body["societe"],
-        "droits": body["droits"],
-        "offre": body["offre_suivante"],
-        "refused": body.get("erreur"),
-        "full": "comptes" in body,
-        "names": facet_bars.labels(visit, edition.reference),
+        "societe": found.societe(),
+        "contacts": found.contacts,
+        "offre": next_plan.offer(found.caller.plan, request.server.plans),
+        "refused": result.error,
+        "full": found.statements is not None,
+        "names": facet_bars.labels(request, generation.reference),
         "sections": {name: rows for name, rows in sections.items() if rows},
         "years": sorted({line["exercice"] for line in lines}, reverse=True),
         "currencies": currencies_of(lines),

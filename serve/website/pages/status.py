@@ -1,4 +1,4 @@
-"""/statut: what is served, how old it is, how it was built, how long this process has run."""
+"""/statut: the generation served, its age, its build, and the uptime of this process."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,46 +6,43 @@ from typing import Any
 import orjson
 
 from serve.access.result import Response
-from serve.data.edition import OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.website import facet_bars
-from serve.website.page_request import PageContext, PageRequest
+from serve.website.page_request import PageRequest
 from serve.website.render import page
 from shards.generations import generation_files
 
 
-async def status(desk: PageContext, visit: PageRequest) -> Response:
+async def status(request: PageRequest) -> Response:
     """The state of the service.
 
     Raises:
         ApiError: 503: there is no generation.
     """
-    published = desk.site.published
-    with published.lease() as edition:
-        visit.trace.generation = edition.id
+    published = request.server.published
+    with published.lease() as generation:
+        request.trace.generation = generation.id
         since = published.standing.since
         assert since  # something is published, for it is leased
-        reference = edition.reference
+        reference = generation.reference
         counts = {one.iso2: reference.societes(one.iso2) for one in reference.pays}
-        report = orjson.loads(edition.document("quality", lambda: _report(desk, edition)) or b"{}")
         return page(
-            desk, visit, "status.html",
-            generation=edition.id,
+            request, "status.html",
+            generation=generation.id,
             since=since,
-            age=int((visit.now - since).total_seconds()),
-            uptime=int((visit.now - desk.started).total_seconds()),
+            age=int((request.now - since).total_seconds()),
+            uptime=int((request.now - request.context.started).total_seconds()),
             total=reference.total,
             pays=sorted(reference.pays, key=lambda one: -counts[one.iso2]),
             counts=counts,
-            names=facet_bars.labels(visit, reference),
-            quality=_by_country(report),
+            names=facet_bars.labels(request, reference),
+            quality=generation.document("quality", lambda: _quality(request, generation)),
         )  # fmt: skip
 
 
-def _report(desk: PageContext, edition: OpenGeneration) -> bytes:
-    path = desk.site.published.data / edition.id / generation_files.QUALITY
-    return path.read_bytes() if path.exists() else b""
-
-
-def _by_country(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = report.get("pays", report)
-    return found if isinstance(found, dict) else {}
+def _quality(request: PageRequest, generation: OpenGeneration) -> Mapping[str, Any]:
+    """The quality report of the build, by country; empty if there is none."""
+    path = request.server.published.data / generation.id / generation_files.QUALITY
+    report = orjson.loads(path.read_bytes()) if path.exists() else {}
+    by_country = report.get("pays", report)
+    return by_country if isinstance(by_country, dict) else {}

@@ -357,7 +357,7 @@ def test_a_build_that_fails_leaves_what_is_published_and_no_folder(tmp_path: Pat
 
 
 def test_a_country_that_lost_companies_is_not_published_unless_forced(tmp_path: Path) -> None:
-    """design.md §4: at least 98 % of the previous generation."""
+    """A country with less than 98 % of its previous companies stops the build."""
     many = write(tmp_path / "many", [company("EE", str(i), "Ä") for i in range(100)])
     few = write(tmp_path / "few", [company("EE", str(i), "Ä") for i in range(97)])
     run(tmp_path, many)

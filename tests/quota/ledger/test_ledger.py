@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 
 from quota.errors import NotAllowedError, UnknownError
-from quota.purchase import Purchase
+from quota.ledger.purchase import Purchase
 from quota.results import Refusal, Reservation
 from tests.quota.dict_store import DictStore
 from tests.quota.machine import StoreAgainstModel

@@ -8,8 +8,8 @@ from quota.accounts import Account
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import passwords, people
 from quota.ledger.people import Person
+from quota.ledger.purchase import Purchase
 from quota.plans import load
-from quota.purchase import Purchase
 from quota.redis.store import RedisStore
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command

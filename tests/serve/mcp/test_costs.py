@@ -1,4 +1,4 @@
-"""A call of a tool has the rights and the price of its route (D1), whatever comes back."""
+"""Costs of tools: a call has the rights and the price of its route (D1)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from quota.errors import StoreUnavailable
-from quota.purchase import Purchase
+from quota.ledger.purchase import Purchase
 from quota.store.lmdb_store import LmdbStore
 from serve.config import BurstLimits
 from tests.serve import world
@@ -269,6 +269,6 @@ def spent(served: Served) -> Customer:
     customer = served.customer("data")
     grant = PLANS["data"].credits_par_mois
     served.store.take_and_charge(
-        Purchase(customer.account, 10_000, "FR/depense", grant, grant), served.site.now()
+        Purchase(customer.account, 10_000, "FR/depense", grant, grant), served.context.now()
     ).result(10)
     return customer

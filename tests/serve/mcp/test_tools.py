@@ -1,4 +1,4 @@
-"""What the tools say of themselves, and what they show."""
+"""The definitions of the tools, and their results."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +52,7 @@ def customer(served: Served) -> Customer:
 @pytest.mark.parametrize("tool", tools().values(), ids=lambda tool: tool.name)
 def test_a_tool_describes_itself(tool: Any) -> None:
     """server/tools, "Tool\""""
-    told = orjson.loads(orjson.dumps(tool.told))
+    told = orjson.loads(orjson.dumps(tool.definition))
 
     for schema in (told["inputSchema"], told["outputSchema"]):
         Draft202012Validator.check_schema(schema)
@@ -81,7 +81,7 @@ def test_arguments_are_the_parameters_of_the_routes() -> None:
     assert known["list_subsectors"] == parameters.names(parameters.SUB_SECTORS)
     assert {*known["count_companies"]} == {*route} - {"tri", "limit", "offset"}
     limits = {one.name: one for one in parameters.SEARCH}
-    searched = tools()["search_companies"].told["inputSchema"]["properties"]
+    searched = tools()["search_companies"].definition["inputSchema"]["properties"]
     assert searched["q"]["maxLength"] == limits["q"].longest
     assert searched["tri"]["enum"] == list(limits["tri"].enum)
     assert (searched["limit"]["maximum"], searched["site_web"]["type"]) == (50, "boolean")
@@ -90,7 +90,7 @@ def test_arguments_are_the_parameters_of_the_routes() -> None:
 
 def test_a_required_argument_is_not_said_to_be_optional() -> None:
     for tool in tools().values():
-        schema = tool.told["inputSchema"]
+        schema = tool.definition["inputSchema"]
         for name in schema.get("required", []):
             assert "Without it" not in schema["properties"][name]["description"]
 
@@ -98,7 +98,7 @@ def test_a_required_argument_is_not_said_to_be_optional() -> None:
 def test_descriptions_speak_of_tools_and_not_of_routes() -> None:
     """Every substitution still finds what it replaces."""
     said = " ".join(one.description for one in parameters.SEARCH)
-    text = orjson.dumps([tool.told for tool in tools().values()]).decode()
+    text = orjson.dumps([tool.definition for tool in tools().values()]).decode()
 
     assert not [old for old in arguments._INSTEAD if old not in said]
     assert "/api/v1" not in text and "separated by" not in text and "`|`" not in text
@@ -398,7 +398,7 @@ def test_arguments_become_parameters(given: dict[str, Any], pairs: Pairs) -> Non
 
 
 def test_contacts_are_among_the_rows_of_who_may_see_them(served: Served) -> None:
-    """§8.1; that they are nowhere else: tests/serve/test_contacts.py"""
+    """§8.1; that they are nowhere else: tests/serve/access/test_contacts.py"""
     free, data = (served.customer(plan).headers for plan in ("free", "data"))
     site = "https://www.fuite-sgo.eu"
 

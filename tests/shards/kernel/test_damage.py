@@ -19,7 +19,8 @@ from shards.errors import ShardError
 from shards.query import ORDERS, Query
 from shards.search import search
 from shards.search.reader import Shard
-from tests.shards.test_search import INTERPRETED, tuned
+from tests.shards.search.open_shards import INTERPRETED
+from tests.shards.search.test_search import tuned
 from tests.world import company, write_shard
 
 FOUND: Final = [

@@ -6,7 +6,7 @@ from shards.query import Query
 from shards.search.compiled_query import compile_query
 from shards.search.reader import Shard
 from shards.search.result_page import ResultPage
-from tests.shards.second_engine.merge import MergeSource, page
+from tests.shards.second_engine.merge import MergeSource, merge_page
 from tests.shards.second_engine.planner import plans
 
 
@@ -21,4 +21,4 @@ def search(shards: Mapping[str, Shard], query: Query, *, offset: int, limit: int
     if not limit or offset >= total:
         return ResultPage(total, ())
     sources = [MergeSource(shard, held.total, held.first) for shard, held in matches if held.total]
-    return ResultPage(total, page(sources, query.tri, offset=offset, limit=limit))
+    return ResultPage(total, merge_page(sources, query.tri, offset=offset, limit=limit))

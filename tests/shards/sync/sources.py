@@ -1,4 +1,4 @@
-"""Sources in memory, that do as they are told."""
+"""Sources in memory with scripted answers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""`python -m shards sync`, `keygen`, `sign`: exit codes, errors of one line, ends of following."""
+"""The commands `sync`, `keygen` and `sign`: exit codes, errors in one line, the end of --follow."""
 
 import os
 import re
@@ -109,9 +109,11 @@ def test_a_key_is_made_signs_and_is_asked_for(
     assert capsys.readouterr().out.startswith(f"signed {pointer.current(source)}\n")
 
 
-def test_the_commands_of_the_readme_are_commands(here: None) -> None:
+def test_the_commands_of_the_manual_are_commands(here: None) -> None:
     commands = re.findall(
-        r"^python -m shards ((?:sync|keygen|sign) [^#\n]+)", (ROOT / "README.md").read_text(), re.M
+        r"^python -m shards ((?:sync|keygen|sign) [^#\n]+)",
+        (ROOT / "shards" / "README.md").read_text(),
+        re.M,
     )
     main(["keygen", "--key", "societes.key"])
 
@@ -177,7 +179,7 @@ def _held(data: Path) -> Iterator[None]:
     with ExitStack() as stack:
         while True:
             try:
-                stack.enter_context(locks.writing(data))
+                stack.enter_context(locks.write_lock(data))
                 break
             except GenerationError:
                 time.sleep(0.001)

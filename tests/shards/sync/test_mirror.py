@@ -1,4 +1,4 @@
-"""A round of a mirror: what it brings, what it leaves, what it refuses."""
+"""Rounds of a mirror: files fetched and linked, countries chosen, sources refused."""
 
 import shutil
 from dataclasses import replace
@@ -87,7 +87,7 @@ def test_only_what_changed_is_fetched_and_the_rest_is_the_same_file(
     assert (outcome.fetched, outcome.linked) == (2, 3)
     assert (after / "EE.shard").samefile(before / "EE.shard")
     assert not (after / "FR.shard").samefile(before / "FR.shard")
-    known = pointer.published(data)
+    known = pointer.read(data)
     assert known
     assert known.previous == before.name
 
@@ -148,7 +148,7 @@ def test_generations_stay_as_long_as_they_are_kept(source: Path, data: Path) -> 
         publish(source, [*FOUND, company("FR", f"1{number}", "Ç")])
         _mirror(source, data, keep=3)
 
-    known = pointer.published(data)
+    known = pointer.read(data)
     assert known
     assert len(known.kept) == 3
     assert {path.parent.name for path in data.glob("*/manifest.json")} == {*known.kept}
@@ -180,7 +180,7 @@ def test_what_a_round_that_was_killed_at_its_end_left_is_cleared_away(
 
 
 def test_one_round_at_a_time(source: Path, data: Path) -> None:
-    with locks.writing(data), pytest.raises(GenerationError, match="by process"):
+    with locks.write_lock(data), pytest.raises(GenerationError, match="by process"):
         _mirror(source, data)
 
 

@@ -1,4 +1,4 @@
-"""Who made a generation: what is not signed, or not by that key, is refused before any data."""
+"""Signatures: a generation without a valid one is refused before any of its data is fetched."""
 
 import shutil
 import subprocess

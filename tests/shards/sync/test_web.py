@@ -1,4 +1,4 @@
-"""The web as a source: ranges, refusals, redirects, passwords."""
+"""Web servers as sources: ranges, refusals, redirects, passwords."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shards.sync import source_url
 from shards.sync.errors import AbsentError, FaultError, SyncError
 from shards.sync.folder import Folder
-from shards.sync.source import whole
+from shards.sync.source import read_small
 from shards.sync.web import Web, _seconds
 
 CONTENT = "Société Générale, Orléans".encode() * 1_000
@@ -165,7 +165,7 @@ def test_a_server_that_is_not_there_is_a_fault_in_one_line() -> None:
 
 def test_a_small_file_that_is_not_small_is_not_read_to_its_end() -> None:
     with answering(200, body=b"x" * 1_000_000) as (url, _), pytest.raises(FaultError):
-        whole(Web(url, {}), "CURRENT", 1_000)
+        read_small(Web(url, {}), "CURRENT", 1_000)
 
 
 @pytest.mark.parametrize(

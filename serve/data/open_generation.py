@@ -1,0 +1,198 @@
+"""An open generation: its shards, the words that callers may use for them, and its caches.
+
+The caches hold values that depend on the generation alone, and are closed with it: parsed searches,
+the bodies of the public lists, open files of changes. Its threads read its shards.
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from serve.contract import errors
+from serve.request import params, place_names
+from serve.request.params import Pairs, Search
+from serve.request.place_names import PlaceNames
+from shards.changes import change_steps
+from shards.changes.change_file import ChangeFile
+from shards.changes.change_steps import ChangeStep
+from shards.generations import generation_files
+from shards.generations.generation_files import Generation
+from shards.generations.reference import Reference
+from shards.search.search import Base
+
+T = TypeVar("T")
+
+# Parsed searches that are remembered, if their values are short: a few megabytes at most.
+_REMEMBERED: Final = 1_024
+_LONGEST: Final = 200
+
+# Bodies of public lists that are remembered: the common scopes, some 15 kB each.
+_DOCUMENTS: Final = 64
+
+# A search that may take longer runs in a thread, so that other requests do not wait for it. More
+# threads would only share Python's lock among more of them.
+EXPENSIVE_MICROSECONDS: Final = 2_000.0
+THREADS: Final = 2
+
+# The switch interval while such a search runs: about half a cheap search. At a fifth of that,
+# switching would cost more than waiting.
+SHORT_INTERVAL_SECONDS: Final = 50e-6
+
+
+class SwitchInterval:
+    """Python's switch interval while some threads of the process run expensive work.
+
+    A thread that wants Python's lock waits for this interval, 5 ms by default. An expensive search in
+    a thread gives the lock up at each large array, some hundred times, and would wait 5 ms each time
+    while the event loop is busy: it would hardly advance beside cheap searches. The interval is short
+    only while such work runs: the writer of the counters also needs the lock often, and each switch
+    has a cost (tests/bench/RESULTS.md). Used on the event loop only.
+    """
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._usual = 0.0
+
+    @contextmanager
+    def short(self) -> Iterator[None]:
+        """Shorten the interval within the block; overlapping blocks end with the last one."""
+        if not self._running:
+            self._usual = sys.getswitchinterval()
+            sys.setswitchinterval(SHORT_INTERVAL_SECONDS)
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+            if not self._running:
+                sys.setswitchinterval(self._usual)
+
+
+# The interval is one per process, whatever the number of generations.
+_SWITCH_INTERVAL: Final = SwitchInterval()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenGeneration:
+    """Everything that changes when a new generation is published; a request uses one of them.
+
+    Attributes:
+        names: the words that callers may send for its countries and sectors.
+        steps: the known changes from one generation to another (`/modifications`), by the first.
+    """
+
+    generation: Generation
+    names: PlaceNames
+    _read: Callable[[tuple[tuple[str, str], ...]], Search]
+    steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
+    _documents: dict[Hashable, Any] = field(default_factory=dict)
+    _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
+    _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
+    _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
+
+    @property
+    def id(self) -> str:
+        return self.generation.id
+
+    @property
+    def reference(self) -> Reference:
+        return self.generation.reference
+
+    @property
+    def shards(self) -> Base:
+        return self.generation.shards
+
+    def of(self, version: str | None) -> "OpenGeneration":
+        """The generation that a request names (G10): this one, or the previous one.
+
+        Raises:
+            ApiError: 409 `version_expiree`: the named one is not open any more.
+        """
+        if version is None or version == self.id:
+            return self
+        previous = self._previous.get(version)
+        if previous is None:
+            raise errors.version_expiree(version, [self.id, *self._previous])
+        return previous
+
+    def set_previous(self, previous: "OpenGeneration | None") -> None:
+        """Let requests name `previous`, which stays open as long as this one is leased."""
+        self._previous.clear()
+        if previous is not None:
+            self._previous[previous.id] = previous
+
+    def changes(self, step: ChangeStep, iso2: str) -> ChangeFile:
+        """The open file of what a step changed in a country.
+
+        Raises:
+            ShardError: the file is damaged.
+            FileNotFoundError: the step was removed.
+        """
+        place = (step.folder, f"{iso2} {step.backwards}")
+        found = self._changes.get(place)
+        if found is None:
+            found = self._changes[place] = step.changes(iso2)
+        return found
+
+    def search(self, pairs: Pairs) -> Search:
+        """`params.search` with a memo: a 304 would spend most of its time parsing parameters.
+
+        Raises:
+            ApiError: 400.
+        """
+        if len(pairs) > len(params.SEARCH) or any(len(value) > _LONGEST for _, value in pairs):
+            return params.search(pairs, self.names)
+        return self._read(tuple(pairs))
+
+    def document(self, what: Hashable, make: Callable[[], T]) -> T:
+        """The value that `what` determines, made once and kept while there is room."""
+        found: T | None = self._documents.get(what)
+        if found is None:
+            found = make()
+            if len(self._documents) < _DOCUMENTS:
+                self._documents[what] = found
+        return found
+
+    async def aside(self, cost: float, make: Callable[[], T]) -> T:
+        """Run `make`, in a thread if its `cost` in microseconds is high.
+
+        A cancelled caller still waits for the thread, which cannot be stopped: the lease of the caller
+        must not end while the thread reads.
+        """
+        if cost < EXPENSIVE_MICROSECONDS:
+            return make()
+        with _SWITCH_INTERVAL.short():
+            made = asyncio.get_running_loop().run_in_executor(self._threads, make)
+            try:
+                return await asyncio.shield(made)
+            finally:
+                while not made.done():
+                    try:
+                        await asyncio.wait([made])
+                    except asyncio.CancelledError:
+                        continue
+
+    def close(self) -> None:
+        """Wait for the threads, then close every file."""
+        self._threads.shutdown()
+        for changes in self._changes.values():
+            changes.close()
+        self.generation.close()
+
+
+def load(data: Path, generation: str) -> OpenGeneration:
+    """Open a generation of `data`.
+
+    Raises:
+        ShardError: the generation is absent, not whole, or of another format.
+    """
+    opened = generation_files.load(data, generation)
+    known = place_names.read(opened.reference)
+    read = lru_cache(_REMEMBERED)(lambda pairs: params.search(pairs, known))
+    return OpenGeneration(opened, known, read, change_steps.steps(data))

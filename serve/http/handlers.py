@@ -1,0 +1,112 @@
+"""The handler of each route of the API.
+
+A handler is one of a few ways to serve a route, bound to the function that makes its result: a public
+list, a keyed call, a static page, a check. Each encodes a result as JSON.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from serve.access import admission
+from serve.access.result import (
+    NO_STORE,
+    Check,
+    Content,
+    Prepare,
+    PreparedCall,
+    PublicList,
+    Request,
+    Response,
+)
+from serve.api import health, lists, static_pages
+from serve.api.compte import compte
+from serve.api.modifications import modifications
+from serve.api.societe import societe
+from serve.api.societes import societes
+from serve.data.open_generation import OpenGeneration
+from serve.docs.documents import documents
+from serve.http import export_route, mcp_route
+from serve.http.http_request import HttpRequest
+from serve.observe.metrics import CONTENT_TYPE
+from serve.request import params
+
+RouteHandler = Callable[[HttpRequest], Awaitable[Response]]
+
+
+def _public_list(route: PublicList[Content]) -> RouteHandler:
+    async def handle(request: HttpRequest) -> Response:
+        result = admission.public_list(request.context, route, request.call(), request.trace)
+        return result.response()
+
+    return handle
+
+
+def _keyed(prepare: Prepare[Content]) -> RouteHandler:
+    """A search or a record, which depends on the caller and is counted."""
+
+    def prepare_encoded(request: Request, generation: OpenGeneration) -> PreparedCall[Content]:
+        return prepare(request, generation).encoded()
+
+    async def handle(request: HttpRequest) -> Response:
+        context, trace = request.context, request.trace
+        admitted = await admission.admit(context, request.authorization, trace)
+        result = await admission.perform(context, admitted, prepare_encoded, request.call(), trace)
+        return result.response()
+
+    return handle
+
+
+async def _account(request: HttpRequest) -> Response:
+    context = request.context
+    admitted = await admission.admit(context, request.authorization, request.trace)
+    counting = admission.require_account(admitted)
+    result = await compte(admission.read(context, request.call(), admitted.caller), counting)
+    return result.response()
+
+
+async def _static_page(request: HttpRequest) -> Response:
+    target, config = request.target, request.context.config
+    assert target.route
+    path = "/".join(part or target.segments[0] for part in target.route.segments)
+    pages = documents(config.base_url, config.debit)
+    accept = request.message.headers.get("Accept", "")
+    if static_pages.wants_markdown(accept) and f"{path}.md" in pages:
+        path = f"{path}.md"
+    pairs = params.pairs(target.query)
+    return static_pages.response(pages, path, pairs, request.header("If-None-Match"))
+
+
+def _check(check: Check) -> RouteHandler:
+    async def handle(request: HttpRequest) -> Response:
+        return check(request.context.published.standing)
+
+    return handle
+
+
+async def _metrics(request: HttpRequest) -> Response:
+    context = request.context
+    text = context.metrics.text(context.published.standing, context.now())
+    return Response(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
+
+
+# By the name of a route (serve/api/routes.py).
+HANDLERS: Final[Mapping[str, RouteHandler]] = {
+    "pays": _public_list(lists.pays),
+    "secteurs": _public_list(lists.secteurs),
+    "sous-secteurs": _public_list(lists.sous_secteurs),
+    "societes": _keyed(societes),
+    "modifications": _keyed(modifications),
+    "societe": _keyed(societe),
+    "export": export_route.respond,
+    "compte": _account,
+    "mcp": mcp_route.respond,
+    "openapi": _static_page,
+    "docs": _static_page,
+    "docs-markdown": _static_page,
+    "llms": _static_page,
+    "llms-full": _static_page,
+    "docs-file": _static_page,
+    "healthz": _check(health.healthz),
+    "readyz": _check(health.readyz),
+    "metrics": _metrics,
+}

@@ -1,0 +1,47 @@
+"""The request that a handler gets."""
+
+from functools import partial
+from typing import NamedTuple
+
+from aiohttp import web
+
+from serve.access.admission import Call
+from serve.access.context import ServerContext
+from serve.api.routes import RequestTarget
+from serve.observe.request_trace import RequestTrace
+from serve.request import params
+from serve.request.params import Pairs
+from serve.website.page_request import PageContext
+
+
+class HttpRequest(NamedTuple):
+    """A request of aiohttp, with its parsed target, its trace, and the contexts to answer it from."""
+
+    message: web.BaseRequest
+    target: RequestTarget
+    trace: RequestTrace
+    context: ServerContext
+    pages: PageContext
+
+    @property
+    def authorization(self) -> list[str]:
+        return self.message.headers.getall("Authorization", [])
+
+    def header(self, name: str) -> str | None:
+        """A header; one that was sent twice means both lines (RFC 9110 §5.3)."""
+        return ", ".join(self.message.headers.getall(name, [])) or None
+
+    def call(self) -> Call:
+        """The call of a route of the API."""
+        return Call(
+            self.target.path,
+            self.target.segments,
+            partial(_pairs, self.target, self.trace),
+            self.header("If-None-Match"),
+            self.message.method == "HEAD",
+        )
+
+
+def _pairs(target: RequestTarget, trace: RequestTrace) -> Pairs:
+    trace.pairs = params.pairs(target.query)
+    return trace.pairs

@@ -1,0 +1,28 @@
+"""The Accept headers of a request: items with a quality (RFC 9110 §12.4.2)."""
+
+
+def qualities(header: str | None) -> list[tuple[str, float]]:
+    """The items of such a header in lower case, each with its quality, in the order they were sent.
+
+    An unreadable quality is 0: the item is not wanted.
+
+    >>> qualities("text/html, */*;q=0.8, a;q=x")
+    [('text/html', 1.0), ('*/*', 0.8), ('a', 0.0)]
+    """
+    items = []
+    for item in (header or "").lower().split(","):
+        word, _, parameters = item.partition(";")
+        if word.strip():
+            items.append((word.strip(), _quality(parameters)))
+    return items
+
+
+def _quality(parameters: str) -> float:
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0

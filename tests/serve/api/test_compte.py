@@ -1,0 +1,110 @@
+"""GET /api/v1/compte (D15)."""
+
+import pytest
+
+from tests.serve.client import PLANS, Served
+
+COMPTE = "/api/v1/compte"
+
+
+def test_an_account_sees_its_plan_its_counters_and_its_keys(served: Served) -> None:
+    """D15"""
+    customer = served.customer("data")
+    served.store.accounts.add_credits(customer.account, 40).result(10)
+    (first,) = served.store.keys_of(customer.account).result()
+    second, _ = served.store.accounts.create_key(
+        customer.account, PLANS, served.context.now(), label="Atelier d'été"
+    ).result(10)
+    served.store.accounts.revoke_key(second.id, served.context.now()).result(10)
+    served.ask("/api/v1/societes/FR/552100554", headers=customer.headers)
+    served.ask("/api/v1/societes", headers=customer.headers)
+
+    reply = served.ask(COMPTE, headers=customer.headers)
+
+    body = reply.json
+    assert (reply.status, reply.headers["Cache-Control"]) == (200, "no-store")
+    assert (body["plan"], body["plan_souscrit"], body["outil_api"]) == ("data", "data", True)
+    assert body["compte"]["id"] == customer.account
+    assert body["limites"] == {
+        "resultats_par_recherche": 200, "lignes_par_appel": 200,
+        "appels_api_par_minute": 1_000_000, "appels_api_par_jour": 1_000,
+        "exports_par_mois": 40, "lignes_par_export": 2_500,
+        "societes_avec_comptes_par_export": 100, "credits_par_mois": 5_000, "cles_actives": 3,
+        "coordonnees": True, "etats_financiers": True,
+    }  # fmt: skip
+    calls, exports = body["compteurs"]["appels_jour"], body["compteurs"]["exports_mois"]
+    assert (calls["limite"], calls["utilise"], calls["restant"]) == (1_000, 2, 998)
+    assert (exports["limite"], exports["utilise"], exports["restant"]) == (40, 0, 40)
+    assert calls["reinitialisation"].endswith("T00:00:00Z")
+    assert exports["reinitialisation"].endswith("-01T00:00:00Z")
+    credits = body["credits"]
+    assert credits.pop("reinitialisation") == exports["reinitialisation"]
+    assert credits == {"dotation": 5_000, "utilises": 5, "packs": 40, "restants": 5_035}
+    assert body["offre_suivante"]["plan"] == "corporate"
+    keys = {key["id"]: key for key in body["cles"]}
+    assert set(keys) == {first.id, second.id}
+    assert keys[first.id]["fin"] == customer.key[-4:]
+    assert keys[first.id]["revocation"] is None
+    assert keys[second.id]["revocation"]
+    assert keys[second.id]["libelle"] == "Atelier d'été"
+    assert customer.key.encode() not in reply.body
+
+
+def test_without_the_tool_the_level_and_the_plan_differ(served: Served) -> None:
+    """A7, D15"""
+    customer = served.customer("corporate", api_tool=False)
+
+    body = served.ask(COMPTE, headers=customer.headers).json
+
+    assert (body["plan"], body["plan_souscrit"], body["outil_api"]) == ("free", "corporate", False)
+    assert body["limites"]["appels_api_par_jour"] == 50
+    assert body["limites"]["cles_actives"] == 10
+    assert body["credits"]["dotation"] == 250
+
+
+def test_asking_is_free(served: Served) -> None:
+    """D15, D1"""
+    customer = served.customer("free")
+
+    replies = [served.ask(COMPTE, headers=customer.headers) for _ in range(3)]
+
+    assert {reply.headers["X-Quota-Used"] for reply in replies} == {"0"}
+    assert served.used(customer) == 0
+
+
+@pytest.mark.parametrize(
+    ("headers", "challenge"),
+    [
+        ({}, "Bearer"),
+        ({"Authorization": "Bearer soc_live_x"}, 'Bearer error="invalid_token"'),
+        ({"Authorization": "Basic dTpw"}, 'Bearer error="invalid_token"'),
+    ],
+)
+def test_without_a_valid_key_there_is_no_account(
+    served: Served, headers: dict[str, str], challenge: str
+) -> None:
+    """A3's manner, §7"""
+    reply = served.ask(COMPTE, headers=headers)
+
+    assert (reply.status, reply.code) == (401, "compte_requis")
+    assert reply.headers["WWW-Authenticate"] == challenge
+    assert reply.headers["Cache-Control"] == "no-store"
+
+
+def test_it_has_no_parameters(served: Served) -> None:
+    """B6"""
+    customer = served.customer("free")
+
+    reply = served.ask(f"{COMPTE}?x=1", headers=customer.headers)
+
+    assert (reply.status, reply.code) == (400, "parametre_inconnu")
+
+
+def test_no_cache_keeps_it_and_browsers_may_read_it(served: Served) -> None:
+    """G2"""
+    customer = served.customer("free")
+
+    headers = served.ask(COMPTE, headers=customer.headers).headers
+
+    assert headers["Access-Control-Allow-Origin"] == "*"
+    assert "ETag" not in headers

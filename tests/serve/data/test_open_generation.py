@@ -1,0 +1,124 @@
+"""The memos of an open generation, and searches in its threads."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from serve.data import open_generation
+from serve.data.current_generation import CurrentGeneration
+from serve.data.open_generation import OpenGeneration
+from tests.serve import world
+from tests.serve.client import Served, serving
+
+DEAR = open_generation.EXPENSIVE_MICROSECONDS
+
+
+def test_a_cheap_search_stays_on_its_thread_and_a_dear_one_leaves_it(
+    open_edition: OpenGeneration,
+) -> None:
+    async def threads() -> list[int]:
+        return [await open_edition.aside(cost, threading.get_ident) for cost in (DEAR - 1, DEAR)]
+
+    cheap, dear = asyncio.run(threads())
+
+    assert cheap == threading.get_ident()
+    assert dear != threading.get_ident()
+
+
+def test_the_error_of_a_dear_search_is_raised_where_it_is_awaited(
+    open_edition: OpenGeneration,
+) -> None:
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(open_edition.aside(DEAR, lambda: 1 // 0))
+
+
+def test_the_loop_answers_others_while_a_dear_search_is_made(open_edition: OpenGeneration) -> None:
+    async def scenario() -> str:
+        held = threading.Event()
+        dear = asyncio.create_task(open_edition.aside(DEAR, lambda: held.wait(20)))
+        await asyncio.sleep(0)
+        cheap = await open_edition.aside(1.0, lambda: "cheap")
+        held.set()
+        assert await dear
+        return cheap
+
+    assert asyncio.run(scenario()) == "cheap"
+
+
+def test_a_generation_outlives_a_search_that_was_cancelled(tmp_path: Path) -> None:
+    """G9: a thread that reads a closed file would end the process"""
+
+    async def scenario() -> None:
+        published = CurrentGeneration(tmp_path)
+        world.publish(tmp_path)
+        published.start()
+        begun, held = threading.Event(), threading.Event()
+
+        def search() -> int:
+            begun.set()
+            held.wait(20)
+            return shard.rows + len(shard.record(0, coordonnees=False))
+
+        with published.lease() as generation:
+            shard = generation.shards["FR"]
+
+        async def request() -> None:
+            with published.lease() as generation:
+                await generation.aside(DEAR, search)
+
+        asked = asyncio.create_task(request())
+        await asyncio.to_thread(begun.wait, 20)
+        published.close()
+        for _ in range(2):
+            asked.cancel()
+            await asyncio.sleep(0)
+        assert not asked.done()
+        assert shard.record(0, coordonnees=False)
+        held.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("plan", ["visiteur", "integral"])
+def test_a_dear_search_answers_and_counts_as_a_cheap_one(
+    data_of_its_own: Path, monkeypatch: pytest.MonkeyPatch, plan: str
+) -> None:
+    """§8.2, D1"""
+    with serving(data_of_its_own) as served:
+        customer = served.customer("integral")
+        headers = customer.headers if plan == "integral" else {}
+
+        def bodies() -> list[bytes]:
+            paths = ("?q=a", "?pays=FR&tri=nom", "?q=a&offset=2&limit=3")
+            return [served.ask(f"/api/v1/societes{path}", headers=headers).body for path in paths]
+
+        cheap = bodies()
+        monkeypatch.setattr(open_generation, "EXPENSIVE_MICROSECONDS", 0.0)
+        dear = bodies()
+
+        assert dear == cheap
+        assert served.used(customer) == (6 if headers else 0)
+
+
+def test_a_public_list_is_made_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/api/v1/secteurs?pays=EE,LV,SK"
+    first = served.ask(path)
+    monkeypatch.setattr("serve.api.lists.orjson", None)
+
+    assert served.ask(path).body == first.body
+    assert served.ask(path.replace("EE", "UK")).status == 500
+
+
+def test_no_more_lists_are_kept_than_there_is_room_for(
+    open_edition: OpenGeneration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_generation, "_DOCUMENTS", 1)
+    known = [open_edition.document(("x", number), lambda: b"first") for number in range(2)]
+    again = [open_edition.document(("x", number), lambda: b"again") for number in range(2)]
+
+    assert known == [b"first", b"first"]
+    assert again == [b"first", b"again"]

@@ -1,0 +1,259 @@
+"""The content of the sheets (§4.6, F7, F8, F11, F12), compared with the companies."""
+
+import re
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+from serve.contract import seed_tables
+from shards.codec.record import CONTACTS, FIELDS
+from shards.query import ORDERS, Query
+from tests import oracle
+from tests.serve import world
+from tests.serve.export.workbook.workbooks import DAY, PLANS, File, asked, make, of_world, rows
+from tests.serve.world import COMPANIES, CONTACT, LISTS, STATEMENTS
+from tests.world import company
+
+HEADINGS = {field.title["fr"]: field for field in seed_tables.fields()}
+IN_ORDER = oracle.search(COMPANIES, Query())
+
+
+def as_read(champ: str, value: Any) -> Any:
+    """A value as a reader must get it: days since 1900 as dates, all else as it is."""
+    if champ == "date_creation" and value is not None and len(value) == 10 and value >= "1900-03":
+        return datetime.fromisoformat(value)
+    return value
+
+
+# -- the sheets ------------------------------------------------------------------------
+
+
+def test_the_sheets_stand_in_the_order_of_the_contract(whole: File) -> None:
+    """F8"""
+    assert whole.sheets.sheetnames == [
+        "Intro", "Périmètre", "Par pays", "Par secteur", "Liste", "Contacts", "FR 552100554",
+        "Méthodologie", "Journal",
+    ]  # fmt: skip
+
+
+def test_in_english_sheets_headings_and_names_are_english_and_data_are_not(english: File) -> None:
+    """F11"""
+    sheets = english.sheets
+
+    assert sheets.sheetnames == [
+        "Intro", "Scope", "By country", "By sector", "List", "Contacts", "FR 552100554",
+        "Methodology", "Log",
+    ]  # fmt: skip
+    names = {one.nom_en for one in LISTS.pays}
+    assert {row["Country"] for row in rows(sheets["By country"], 4)} <= {*names, None}
+    sectors = {one.secteur_en for one in LISTS.secteurs} | {"Without a sector", "Total"}
+    assert {row["Sector"] for row in rows(sheets["By sector"], 4)} <= sectors
+    labels = {one.secteur for one in LISTS.secteurs}
+    assert {row["Sector"] for row in rows(sheets["List"])} <= {*labels, None}
+
+
+# -- the companies ----------------------------------------------------------------------
+
+
+def test_the_list_has_every_public_field_of_every_company_and_its_type(whole: File) -> None:
+    """§4.6, C8"""
+    found = rows(whole.sheets["Liste"])
+
+    assert len(found) == len(COMPANIES)
+    for row, known in zip(found, IN_ORDER, strict=True):
+        for title, value in row.items():
+            champ = HEADINGS[title].champ
+            expected = as_read(champ, known[champ])
+            assert (type(value), value) == (type(expected), expected) or (
+                isinstance(expected, float) and value == expected
+            ), champ
+
+
+def test_a_field_that_no_company_has_gets_no_column(whole: File) -> None:
+    shown = [HEADINGS[title].champ for title in rows(whole.sheets["Liste"])[0]]
+    filled = {name for name in FIELDS for one in COMPANIES if one[name] is not None}
+
+    assert shown == [name for name in FIELDS if name in filled and name not in CONTACTS]
+
+
+@pytest.mark.parametrize("tri", ORDERS)
+def test_rows_come_in_the_order_asked_for_and_no_more_than_asked(tmp_path: Path, tri: str) -> None:
+    """F1"""
+    data = tmp_path / "data"
+    query = Query(tri=tri, pays=("DE", "FR"))
+    file = make(asked(data, world.publish(data), query=query, limit=9), tmp_path)
+    expected = oracle.search(COMPANIES, query)
+
+    ids = [row["Identifiant"] for row in rows(file.sheets["Liste"])]
+
+    assert ids == [one["id"] for one in expected[:9]]
+    assert (file.made.lignes, file.made.total) == (9, len(expected))
+
+
+def test_contacts_are_there_for_who_pays(whole: File) -> None:
+    """§2.1, §4.6"""
+    found = rows(whole.sheets["Contacts"])
+
+    titles = {"Site web": "site_web", "Email": "email", "Téléphone": "telephone"}
+    for row, known in zip(found, IN_ORDER, strict=True):
+        assert {title: row[title] for title in titles} == {
+            title: known[name] for title, name in titles.items()
+        }
+
+
+def test_without_the_right_the_columns_of_contacts_are_empty_and_nothing_leaks(free: File) -> None:
+    """§4.6: not in a cell, a link, a comment, a chart or a property"""
+    sheet = free.sheets["Contacts"]
+    found = rows(sheet, 2)
+
+    assert "Données" in sheet["A1"].value
+    assert len(found) == PLANS["free"].lignes_par_export
+    assert {"Site web", "Domaine", "Email", "Téléphone"} <= set(found[0])
+    contacts = ("Site web", "Domaine", "Email", "Téléphone")
+    assert {row[title] for row in found for title in contacts} == {None}
+    assert CONTACT.encode() not in free.text
+
+
+def test_an_empty_scope_is_a_whole_workbook_that_says_so(tmp_path: Path) -> None:
+    file = of_world(tmp_path, query=Query(q="introuvable"))
+
+    assert (file.made.lignes, file.made.total, file.made.comptes) == (0, 0, 0)
+    assert "Aucune société" in file.sheets["Intro"]["A4"].value
+    assert rows(file.sheets["Liste"]) == []
+
+
+# -- the scope ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sheet", ["Par pays", "Par secteur"])
+def test_counts_are_of_the_whole_scope_and_amounts_of_the_file(tmp_path: Path, sheet: str) -> None:
+    """F12"""
+    query = Query(tri="ca_asc", effectif_min=0)
+    file = of_world(tmp_path, query=query, limit=6)
+    scope = oracle.search(COMPANIES, query)
+    part, title = {"Par pays": ("iso2", "Code"), "Par secteur": ("secteur", "Secteur")}[sheet]
+
+    *found, last = rows(file.sheets[sheet], 4)
+
+    counts = Counter(one[part] for one in scope)
+    in_file = Counter(one[part] for one in scope[:6])
+    assert {row[title]: row["Sociétés du périmètre"] for row in found} == {
+        key or "Sans secteur": number for key, number in counts.items()
+    }
+    for row in found:
+        key = None if row[title] == "Sans secteur" else row[title]
+        amounts = [one["ca_eur"] for one in scope[:6]
+                   if one[part] == key and one["ca_eur"] is not None]  # fmt: skip
+        assert row["Dans ce fichier"] == in_file[key]
+        assert row["Part du périmètre"] == pytest.approx(counts[key] / len(scope))
+        assert row["Part du fichier"] == pytest.approx(in_file[key] / 6)
+        assert row["Chiffre d'affaires cumulé (EUR)"] == (sum(amounts) if amounts else None)
+        assert row["Chiffre d'affaires médian (EUR)"] == (median(amounts) if amounts else None)
+    assert (last["Sociétés du périmètre"], last["Dans ce fichier"]) == (len(scope), 6)
+    assert [row["Sociétés du périmètre"] for row in found] == sorted(counts.values())[::-1]
+
+
+def test_the_scope_is_told_with_every_filter(tmp_path: Path) -> None:
+    query = Query(pays=("FR", "UK"), secteurs=("62",), q="a", ca_min=1e6, effectif_max=50,
+                  site_web=True, avec_ca=True, tri="recent")  # fmt: skip
+    sheet = of_world(tmp_path, query=query).sheets["Périmètre"]
+
+    told = {line[0]: line[1] for line in sheet.iter_rows(min_row=4, max_row=11, values_only=True)}
+
+    assert told == {
+        "Pays": "France, Royaume-Uni",
+        "Secteurs": world.IT,
+        "Nom ou identifiant": "« a »",
+        "Chiffre d'affaires (EUR)": "à partir de 1\u202f000\u202f000",
+        "Effectif": "jusqu'à 50",
+        "Site web": "déclaré",
+        "Chiffre d'affaires publié": "oui",
+        "Ordre": "création la plus récente",
+    }
+
+
+def test_three_sheets_have_a_native_chart_with_what_previews_show(whole: File) -> None:
+    """F12"""
+    charts = [body for name, body in whole.parts.items() if "/charts/chart" in name]
+
+    assert len(charts) == 3
+    for body in charts:
+        assert body.count(b"<c:barChart>") == 1
+        # Countries and sectors, their numbers: in the file, not only where they are to be found.
+        assert re.search(rb'<c:strCache><c:ptCount val="\d+"/><c:pt ', body)
+        assert re.search(rb"<c:numCache>.*?<c:v>\d+</c:v>", body)
+    sheets = [whole.sheets[name] for name in ("Périmètre", "Par pays", "Par secteur")]
+    assert [len(sheet._charts) for sheet in sheets] == [1, 1, 1]
+
+
+# -- the rest -----------------------------------------------------------------------------
+
+
+def test_a_file_that_is_not_the_whole_scope_says_so_and_why(free: File, tmp_path: Path) -> None:
+    """§8.2 rule 3"""
+    limited = of_world(tmp_path, limit=3)
+
+    assert free.sheets["Intro"]["A4"].value == (
+        "41 sociétés correspondent ; ce fichier contient les 25 premières "
+        "(limite de l'offre Découverte : 25 lignes par export)."
+    )
+    assert "3 premières (limite demandée)" in limited.sheets["Intro"]["A4"].value
+
+
+def test_the_method_names_sources_and_rates_that_were_used(tmp_path: Path) -> None:
+    found = [
+        company("UK", "1", "a", ca_eur=2.0, ca_last=1.7, ca_devise="GBP", ca_year=2024),
+        company("EE", "1", "b", ca_eur=2.0, ca_devise="EEK", ca_year=2008),
+        company("EE", "2", "c", ca_devise="SEK", ca_year=2008),
+    ]
+    sheet = of_world(tmp_path, found).sheets["Méthodologie"]
+    lines = [line[:3] for line in sheet.iter_rows(values_only=True)]
+
+    rates = {line[0]: line[1] for line in lines if line[0] in ("GBP 2024", "EEK 2008", "SEK 2008")}
+    assert rates == {
+        key: seed_tables.rates()[key[:3], int(key[4:])].taux for key in ("GBP 2024", "EEK 2008")
+    }
+    assert ("Royaume-Uni", "GBP", "Companies House") in lines
+    assert {line[1] for line in lines} >= set(FIELDS)
+
+
+def test_the_log_tells_what_was_asked_and_found(tmp_path: Path) -> None:
+    sheet = of_world(tmp_path, given=(("q", "=1+1"), ("pays", "FR"))).sheets["Journal"]
+    told = {line[0]: line[1] for line in sheet.iter_rows(values_only=True)}
+
+    assert (told["q"], told["pays"]) == ("=1+1", "FR")
+    assert told["Date de l'export (UTC)"] == DAY.replace(tzinfo=None)
+    assert (told["Sociétés dans le périmètre"], told["Sociétés dans ce fichier"]) == (41, 41)
+    assert (told["Identifiant de la requête"], told["Offre"]) == ("essai-1", "Intégrale")
+
+
+def test_lists_are_fit_to_be_worked_with_and_printed(whole: File) -> None:
+    for name, top in (("Liste", 1), ("Contacts", 1)):
+        sheet = whole.sheets[name]
+        assert sheet.freeze_panes == "D2"
+        assert sheet.auto_filter.ref.startswith("A1:")
+        assert sheet.auto_filter.ref.endswith(str(top + len(COMPANIES)))
+        assert sheet.print_title_rows == "$1:$1"
+    for sheet in whole.sheets.worksheets:
+        assert sheet.page_setup.paperSize == 9
+        assert sheet.sheet_properties.pageSetUpPr.fitToPage
+        assert "&P" in sheet.oddFooter.right.text
+    properties = whole.sheets.properties
+    assert (properties.title, properties.creator) == ("Sociétés européennes", "societes")
+    assert properties.created == DAY.replace(tzinfo=None)
+
+
+def test_the_statements_are_those_of_the_first_companies_that_have_some(tmp_path: Path) -> None:
+    """F7"""
+    with_some = [one for one in IN_ORDER if one["iso2"] == "DE"][3:9]
+    comptes = {("DE", one["id"]): STATEMENTS for one in with_some}
+    comptes[("DE", IN_ORDER[0]["id"])] = []
+
+    file = of_world(tmp_path, comptes=comptes, plan="free")
+
+    assert file.made.comptes == PLANS["free"].societes_avec_comptes_par_export == 3
+    assert file.sheets.sheetnames[6:-2] == [f"DE {one['id']}" for one in with_some[:3]]

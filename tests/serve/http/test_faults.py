@@ -1,0 +1,136 @@
+"""Faults: unreadable requests, missing data, errors of the server itself (F4, G7, G9)."""
+
+import json
+import socket
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from serve.observe.log import JsonLines
+from tests.serve.client import PATHS, Served, serving
+
+
+def test_84_labels_fit_into_a_request_line(served: Served) -> None:
+    """F4"""
+    labels = [one["secteur"] for one in served.ask("/api/v1/secteurs").json["secteurs"]]
+
+    assert served.search(secteur="|".join(labels))["total"] == 40
+
+
+def test_a_request_line_of_64_kib_is_read_and_a_longer_one_is_414(served: Served) -> None:
+    """F4, G7"""
+    assert served.ask("/api/v1/societes?q=" + "a" * 60_000).code == "parametre_invalide"
+    reply = served.ask("/api/v1/societes?q=" + "a" * 66_000)
+
+    assert (reply.status, reply.code) == (414, "uri_trop_longue")
+    assert reply.headers["X-Request-Id"]
+    assert reply.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /api/v1/pays HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost : a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 9_000 + b"\r\n\r\n",
+    ],
+)  # fmt: skip
+def test_what_is_not_http_gets_an_error_object_and_is_closed(served: Served, sent: bytes) -> None:
+    """§2.6, G7"""
+    head, _, body = raw(served, sent).partition(b"\r\n\r\n")
+
+    assert b" 400 " in head.splitlines()[0] or b" 414 " in head.splitlines()[0]
+    assert b"X-Request-Id: " in head
+    assert json.loads(body)["erreur"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "named", "remedy"),
+    [
+        ("GET /api/v1/societes?q=société HTTP/1.1\r\nHost: a\r\n\r\n", "requête", "%XX"),
+        (f"GET / HTTP/1.1\r\nHost: a\r\nX: {'a' * 9_000}\r\n\r\n", "en-tête", "8192 octets"),
+    ],
+)
+def test_what_is_almost_http_is_told_what_to_mend(
+    served: Served, sent: str, named: str, remedy: str
+) -> None:
+    _, _, body = raw(served, sent.encode()).partition(b"\r\n\r\n")
+
+    answer = json.loads(body)
+    assert (answer["erreur"]["code"], answer["parametre"]) == ("parametre_invalide", named)
+    assert remedy in answer["erreur"]["message"]
+
+
+def test_bytes_outside_ascii_in_a_request_line_never_break_the_server(served: Served) -> None:
+    for line in (
+        b"/api/v1/societes?q=\xff",
+        b"/api/v1/societes/FR/\xff\xfe",
+        b"/api/v1/societes/\xff/1",
+        b"/\xff",
+        b"/?\xff",
+    ):
+        sent = b"GET " + line + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        status = int(raw(served, sent).split(b" ", 2)[1])
+        assert status in (400, 404)
+
+
+def test_an_absolute_request_target_is_understood(served: Served) -> None:
+    """RFC 9112 §3.2.2: and the host in it is not believed"""
+    sent = b"GET http://ailleurs.example/healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+
+    answer = raw(served, sent)
+
+    assert b" 200 " in answer.splitlines()[0]
+    assert b"ailleurs" not in answer
+
+
+def test_a_fault_of_ours_is_500_with_an_id_and_a_logged_traceback(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """G7"""
+    monkeypatch.setattr("serve.api.societes.search_within", None)
+
+    reply = served.ask("/api/v1/societes", headers={"X-Request-Id": "panne-1"})
+
+    assert (reply.status, reply.code) == (500, "erreur_interne")
+    assert "panne-1" in reply.json["erreur"]["message"]
+    assert b"Traceback" not in reply.body
+    failed = next(record for record in caplog.records if record.exc_info)
+    assert json.loads(JsonLines().format(failed))["request_id"] == "panne-1"
+
+
+def test_without_a_generation_data_is_503_and_the_process_lives(tmp_path: Path) -> None:
+    """G9, G10"""
+    with serving(tmp_path) as served:
+        replies = [served.ask(path) for path in [*PATHS, "/readyz"]]
+        alive = served.ask("/healthz")
+        unknown = served.ask("/api/v1/inconnue")
+        refused = served.ask("/api/v1/societes", headers={"Authorization": "Bearer x"})
+
+    assert {(reply.status, reply.code) for reply in replies} == {(503, "indisponible")}
+    assert all(int(reply.headers["Retry-After"]) > 0 for reply in replies)
+    assert all(reply.headers["Cache-Control"] == "no-store" for reply in replies)
+    assert (alive.status, alive.json) == (200, {"statut": "vivant"})
+    assert (unknown.status, refused.status) == (404, 503)
+
+
+def test_a_server_that_has_stopped_listens_no_more(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        served.ask("/healthz")
+
+    with pytest.raises(ConnectionRefusedError):
+        served.ask("/healthz")
+
+
+def raw(served: Served, sent: bytes) -> bytes:
+    """Whatever the server says to these bytes, until it closes."""
+    with closing(socket.create_connection(("127.0.0.1", served.port), timeout=10)) as connection:
+        connection.sendall(sent)
+        connection.settimeout(10)
+        received = b""
+        while piece := connection.recv(65_536):
+            received += piece
+        return received

@@ -1,0 +1,66 @@
+"""Random requests: each response is one of the contract's, never a 500 (B, E1, G7)."""
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from serve.request.params import SEARCH
+from shards.query import ORDERS
+from tests.serve.access.test_envelope import ENVELOPE
+from tests.serve.client import Served
+from tests.serve.world import COUNTRIES, IT, TWO_SECTORS_LABEL
+
+# The server is one for all examples: nothing that is sent may change it.
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+numbers = st.integers(-10, 2_000).map(str) | st.floats().map(repr) | st.sampled_from(
+    ["1e308", "-1e308", "9" * 40, "-" + "9" * 40, "2147483648", "0.5", ""]
+)  # fmt: skip
+good: dict[str, st.SearchStrategy[str]] = {
+    "pays": st.lists(st.sampled_from([*COUNTRIES, "GB", "fr", ""])).map(",".join),
+    "secteur": st.lists(st.sampled_from([IT, "edition", "ASSURANCE"])).map("|".join),
+    "sous_secteur": st.sampled_from([TWO_SECTORS_LABEL, "Édition", ""]),
+    "q": st.text(max_size=130),
+    "tri": st.sampled_from(ORDERS),
+    "site_web": st.sampled_from(["", "1", "0"]),
+    "avec_ca": st.sampled_from(["", "1"]),
+}
+searches = st.fixed_dictionaries(
+    {}, optional={name: good.get(name, numbers) for name in SEARCH}
+) | st.dictionaries(st.sampled_from(SEARCH) | st.text(max_size=5), st.text(max_size=20))
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=70)
+
+
+@shared
+@given(params=searches)
+@example(params={"q": "\x00", "ca_min": "1e308", "effectif_min": "9" * 40, "offset": "9" * 40})
+def test_any_search_is_answered_or_refused(served: Served, params: dict[str, str]) -> None:
+    """B"""
+    reply = served.ask(f"/api/v1/societes?{urlencode(params, errors='replace')}")
+
+    assert reply.status in (200, 400)
+    assert list(reply.json) == ENVELOPE if reply.status == 200 else reply.code
+
+
+@shared
+@given(raw=st.binary(max_size=60))
+def test_any_bytes_in_a_query_string_are_answered_or_refused(served: Served, raw: bytes) -> None:
+    """B"""
+    assert served.ask(f"/api/v1/societes?{quote(raw, safe='=&%+')}").status in (200, 400)
+
+
+@shared
+@given(iso=text, identifier=text)
+@example(iso="FR", identifier="552100554")
+@example(iso="FR", identifier="..")
+@example(iso="\ufffd", identifier="\x00")
+def test_any_record_is_answered_or_refused(served: Served, iso: str, identifier: str) -> None:
+    """E1"""
+    path = f"/api/v1/societes/{quote(iso, safe='')}/{quote(identifier, safe='')}"
+    body: Any = served.ask(path)
+
+    assert body.status in (200, 400, 404)
+    assert orjson.loads(body.body)

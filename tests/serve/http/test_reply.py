@@ -1,0 +1,81 @@
+"""The bytes of a response: head, length, the end of the connection (RFC 9110, RFC 9112)."""
+
+import pytest
+
+from serve.http.headers import CORS, POLICY, first_lines, lines
+from tests.serve.client import Served
+
+
+@pytest.mark.parametrize("value", ["a\r\nSet-Cookie: b=c", "a\n", "a\rb"])
+def test_no_header_can_begin_another(value: str) -> None:
+    with pytest.raises(ValueError, match="line end"):
+        lines({"Link": value})
+
+
+def test_a_head_begins_with_what_all_of_its_kind_have() -> None:
+    closed = first_lines(304, "", POLICY, opened=False)
+    opened = first_lines(200, "text/plain", POLICY, opened=True)
+
+    assert closed.startswith("HTTP/1.1 304 Not Modified\r\nServer: societes\r\n")
+    assert "\nContent-Type" not in closed
+    assert opened.startswith("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n")
+    assert lines(CORS) in opened
+    assert lines(CORS) not in closed
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "told", "stays"),
+    [
+        ("1.1", "", None, True),
+        ("1.1", "Connection: close\r\n", "close", False),
+        ("1.0", "", "close", False),
+        ("1.0", "Connection: keep-alive\r\n", "keep-alive", True),
+    ],
+)
+def test_a_connection_stays_as_the_client_wants(
+    served: Served, version: str, asked: str, told: str | None, stays: bool
+) -> None:
+    """RFC 9112 §9.3"""
+    first = f"GET /healthz HTTP/{version}\r\nHost: a\r\n{asked}\r\n"
+    last = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+
+    received = served.raw(first + (last if stays else ""))
+
+    assert received.count(b'{"statut":"vivant"}') == 1 + stays
+    head = received.partition(b"\r\n\r\n")[0].decode()
+    assert (f"Connection: {told}" in head) == (told is not None)
+    assert ("Connection:" in head) == (told is not None)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "length"),
+    [
+        ("GET", "/healthz", "19"),
+        ("HEAD", "/healthz", "19"),
+        ("OPTIONS", "/api/v1/pays", None),
+        ("GET", "/nulle/part", "same"),
+    ],
+)
+def test_the_length_is_that_of_the_body_of_a_get(
+    served: Served, method: str, path: str, length: str | None
+) -> None:
+    """RFC 9110 §8.6"""
+    reply = served.ask(path, method)
+
+    expected = str(len(reply.body)) if length == "same" else length
+    assert reply.headers.get("Content-Length") == expected
+
+
+def test_a_304_has_no_length(served: Served) -> None:
+    """RFC 9110 §8.6"""
+    tag = served.ask("/api/v1/pays").headers["ETag"]
+
+    reply = served.ask("/api/v1/pays", headers={"If-None-Match": tag})
+
+    assert reply.status == 304
+    assert "Content-Length" not in reply.headers
+
+
+def test_every_answer_has_a_date(served: Served) -> None:
+    """RFC 9110 §6.6.1"""
+    assert served.ask("/healthz").headers["Date"].endswith(" GMT")

@@ -1,0 +1,115 @@
+"""The content of log lines (G11, A5)."""
+
+import asyncio
+import logging
+
+import orjson
+import pytest
+
+from serve.http.headers import request_id
+from serve.observe.log import JsonLines, LogQueue, query_fields, redact
+from serve.request.client_address import truncated
+
+KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"cle={KEY}&x=1",
+        f"Authorization: Bearer {KEY}",
+        f"/{KEY}/",
+        f'"{KEY}"',
+        f"SOC_LIVE_{KEY[9:]}",
+        f"bearer  {KEY[9:]}",
+    ],
+)
+def test_no_key_passes(text: str) -> None:
+    """G11"""
+    assert KEY[9:] not in redact(text)
+    assert "…" in redact(text)
+
+
+def test_an_unknown_parameter_is_logged_without_its_value() -> None:
+    """A5"""
+    fields = query_fields([("api_key", "secret"), ("q", "Orléans"), ("q", "Lyon")])
+
+    assert fields == {"api_key": [], "q": ["Orléans", "Lyon"]}
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("203.0.113.77", "203.0.113.0/24"),
+        ("2001:db8:aaaa:bbbb::1", "2001:db8:aaaa::/48"),
+        ("::ffff:203.0.113.77", "203.0.113.0/24"),
+        (None, None),
+        ("unix", None),
+    ],
+)
+def test_an_address_is_cut_to_its_network(address: str | None, network: str | None) -> None:
+    """G11"""
+    assert truncated(address) == network
+
+
+def test_a_line_is_json_even_of_bytes_that_are_not_text() -> None:
+    record = logging.LogRecord("serve", logging.INFO, "", 0, "request", None, None)
+    record.fields = {"path": "/\udcff", "query": {"q\udcff": ["\udcff", KEY]}, "status": 404}
+
+    line = orjson.loads(JsonLines().format(record))
+
+    assert (line["event"], line["level"], line["status"]) == ("request", "info", 404)
+    assert line["path"] == "/?"
+    assert line["query"] == {"q?": ["?", "soc_live_…"]}
+
+
+def test_a_traceback_is_part_of_its_line() -> None:
+    try:
+        raise ValueError(KEY)
+    except ValueError as error:
+        caught = (type(error), error, error.__traceback__)
+    record = logging.LogRecord("serve", logging.ERROR, "", 0, "failed", None, caught)
+
+    text = JsonLines().format(record)
+
+    assert "ValueError" in orjson.loads(text)["traceback"]
+    assert KEY not in text
+    assert "\n" not in text
+
+
+def test_the_lines_of_a_turn_are_written_in_order_a_page_at_most_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """G11"""
+    lines = [b"%d%s\n" % (number, b"x" * size) for number, size in enumerate((10, 4_080, 5_000, 9))]
+    pages: list[bytes] = []
+    monkeypatch.setattr("os.write", lambda _, page: pages.append(page))
+
+    async def turn() -> None:
+        gathered = LogQueue()
+        for line in lines[:3]:
+            gathered(line)
+        assert not pages
+        await asyncio.sleep(0)
+        gathered(lines[3])
+        await asyncio.sleep(0)
+
+    asyncio.run(turn())
+
+    assert pages == [lines[0] + lines[1], lines[2], lines[3]]
+
+
+@pytest.mark.parametrize("given", ["abc-123", "req:7/a=", "A" * 128])
+def test_a_fit_request_id_is_kept(given: str) -> None:
+    """G7"""
+    assert request_id(given) == given
+
+
+@pytest.mark.parametrize("given", [None, "", "A" * 129, "a b", 'a"b', "é", "a\n"])
+def test_any_other_request_id_is_replaced(given: str | None) -> None:
+    """G7"""
+    made = request_id(given)
+
+    assert made != given
+    assert request_id(made) == made
+    assert request_id(given) != made

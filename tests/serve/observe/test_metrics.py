@@ -1,0 +1,102 @@
+"""The metrics of /metrics (G10)."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.serve.client import Served, serving
+
+
+@pytest.fixture(scope="module")
+def own(data_of_its_own: Path) -> Iterator[Served]:
+    with serving(data_of_its_own) as server:
+        yield server
+
+
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def samples(served: Served) -> Samples:
+    text = served.ask("/metrics").body.decode()
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def eventually(served: Served, claim: Callable[[Samples], bool]) -> bool:
+    """A request is counted just after its answer has been sent."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        if claim(samples(served)):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def requests(route: str, plan: str, status: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    return "societes_requests_total", (("plan", plan), ("route", route), ("status", status))
+
+
+def test_requests_are_counted_by_route_plan_and_status(own: Served) -> None:
+    customer = own.customer("data")
+    for _ in range(3):
+        own.ask("/api/v1/societes", headers=customer.headers)
+    own.ask("/api/v1/societes?limit=0", headers=customer.headers)
+    own.ask("/api/v1/societes/FR/x")
+    own.ask("/api/v1/inconnue")
+    own.raw("nonsense\r\n\r\n")
+
+    wanted = {
+        requests("societes", "data", "2xx"): 3,
+        requests("societes", "data", "4xx"): 1,
+        requests("societe", "visiteur", "4xx"): 1,
+        requests("aucune", "aucun", "4xx"): 2,
+        ("societes_request_seconds_count", (("route", "societes"),)): 4,
+    }
+    assert eventually(own, lambda found: wanted.items() <= found.items()), samples(own)
+
+
+def test_refusals_are_counted_by_code(own: Served) -> None:
+    customer = own.customer("free")
+    for _ in range(52):
+        own.ask("/api/v1/societes", headers=customer.headers)
+
+    refused = ("societes_refusals_total", (("code", "quota_api"),))
+    assert eventually(own, lambda found: found[refused] == 2)
+
+
+def test_the_generation_is_told_with_its_age(own: Served) -> None:
+    found = samples(own)
+
+    generation = own.ask("/api/v1/pays").headers["X-Donnees-Version"]
+    assert found["societes_generation_info", (("generation", generation),)] == 1
+    assert 0 <= found["societes_generation_age_seconds", ()] < 300
+
+
+def test_it_is_text_for_prometheus_and_for_no_cache(own: Served) -> None:
+    reply = own.ask("/metrics")
+
+    assert reply.status == 200
+    assert reply.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    assert reply.headers["Cache-Control"] == "no-store"
+    assert "Access-Control-Allow-Origin" not in reply.headers
+
+
+def test_labels_are_few_and_none_is_what_a_caller_sent(own: Served) -> None:
+    customer = own.customer("data")
+    for path in ("/wp-login.php", "/api/v1/societes?q=Secret", "/api/v1/societes/FR/Secret"):
+        own.ask(path, headers={**customer.headers, "X-Request-Id": "Secret"})
+
+    text = own.ask("/metrics").body.decode()
+
+    for word in ("Secret", "wp-login", customer.key, customer.account, "127.0.0"):
+        assert word not in text
+    assert set(re.findall(r'(\w+)="', text)) <= {
+        "route", "plan", "status", "code", "le", "generation",
+    }  # fmt: skip

@@ -1,0 +1,154 @@
+"""The examples in serve/deploy/, judged by the programs that read them."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import dockerfile
+import pytest
+
+from shards.generations import pointer
+from tests.proof.tools import need
+from tests.serve.nginx import configured
+from tests.serve.processes import ROOT, ask, line_of
+from tests.world import company, publish
+
+DEPLOY = ROOT / "serve" / "deploy"
+UNITS = sorted(path.name for path in DEPLOY.glob("societes*"))
+HOME = "/opt/societes"
+PYTHON = f"{HOME}/.venv/bin/python"
+# 0 is locked up, 10 is free; a service that listens cannot be below 1 by this count.
+EXPOSED = "2.0"
+INSTRUCTIONS = {
+    "ARG", "FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL",
+    "HEALTHCHECK", "ENTRYPOINT", "CMD",
+}  # fmt: skip
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    publish(tmp_path / "source", [company("EE", "1", "Ännchen OÜ")])
+    return tmp_path / "source"
+
+
+def test_systemd_understands_the_units(tmp_path: Path) -> None:
+    analyze = need("systemd-analyze", "systemd")
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    for name in UNITS:
+        unit = (DEPLOY / name).read_text().replace(HOME, str(tmp_path))
+        (tmp_path / name).write_text(unit)
+
+    done = _run([analyze, "verify", "--man=no", *(str(tmp_path / name) for name in UNITS)])
+
+    assert UNITS == ["societes-mirror.service", "societes-refresh.service",
+                     "societes-refresh.timer", "societes.service"]  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", [name for name in UNITS if name.endswith(".service")])
+def test_a_service_may_do_little_beside_its_work(name: str) -> None:
+    analyze = need("systemd-analyze", "systemd")
+
+    done = _run([analyze, "security", "--offline=true", "--no-pager", str(DEPLOY / name)])
+
+    found = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+    assert found, done.stderr
+    assert float(found[1]) <= float(EXPOSED)
+
+
+def test_the_commands_of_the_units_are_commands(source: Path, tmp_path: Path) -> None:
+    serve = _started_by("societes.service", tmp_path)
+    assert _run([*serve, "--print-config"]).returncode == 0
+
+    sync = " ".join(_started_by("societes-mirror.service", tmp_path))
+    sync = sync.replace("$OPTIONS", "--keep 3").replace("${SOURCE}", str(source))
+    done = _run(shlex.split(sync))
+    assert done.returncode == 0, done.stderr
+    assert pointer.current(tmp_path / "data") == pointer.current(source)
+
+    build = _run(_started_by("societes-refresh.service", tmp_path))
+    assert build.returncode == 1
+    assert f"{tmp_path}/input" in build.stderr
+
+
+def test_nginx_understands_the_example(tmp_path: Path) -> None:
+    nginx = need("nginx", "nginx-light")
+
+    done = _run([nginx, "-t", "-c", str(configured(tmp_path, tmp_path / "data", 8080).file)])
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_containerfile_is_one() -> None:
+    commands = dockerfile.parse_file(str(DEPLOY / "Containerfile"))
+
+    assert {command.cmd for command in commands} == INSTRUCTIONS
+    assert [command.value for command in commands if command.cmd == "USER"] == [("10001:10001",)]
+    assert all(command.json for command in commands if command.cmd in ("ENTRYPOINT", "CMD"))
+
+
+def test_what_the_container_holds_is_enough_to_serve_and_to_mirror(
+    source: Path, tmp_path: Path
+) -> None:
+    """Without the batch job, from its folder, with its command."""
+    image, commands = tmp_path / "image", dockerfile.parse_file(str(DEPLOY / "Containerfile"))
+    image.mkdir()
+    for command in commands:
+        if command.cmd == "COPY" and not command.flags:
+            *paths, target = command.value
+            for path in paths:
+                copy = shutil.copytree if (ROOT / path).is_dir() else shutil.copy
+                copy(ROOT / path, image / target)
+    told = {command.cmd: [*command.value] for command in commands}
+    python = [sys.executable, *told["ENTRYPOINT"][1:]]
+    data, state = tmp_path / "data", tmp_path / "state"
+    served = [{"/data": str(data), "/state": str(state), "8080": "0"}.get(word, word)
+              for word in told["CMD"]]  # fmt: skip
+
+    mirrored = _run([*python, "shards", "sync", str(source), str(data)], cwd=image)
+    with subprocess.Popen(
+        [*python, *served], cwd=image, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        address = line_of(process).replace("0.0.0.0", "127.0.0.1")
+        status, _ = ask(address, "/readyz")
+        process.terminate()
+
+    assert mirrored.returncode == 0, mirrored.stderr
+    assert status == 200
+    assert {path.name for path in image.iterdir()} >= {"shards", "quota", "serve", "seeds"}
+    assert not (image / "pipeline").exists()
+
+
+def test_the_container_installs_the_versions_of_the_tests() -> None:
+    known = _versions("requirements.lock")
+    served = _versions("requirements-serve.lock")
+
+    assert served.items() <= known.items()
+    assert {"aiohttp", "lmdb", "numpy", "obstore", "redis", "cryptography"} <= served.keys()
+    assert not {"polars", "pyarrow"} & served.keys()
+
+
+def _started_by(name: str, folder: Path) -> list[str]:
+    """The command that a unit starts, with our interpreter and folders."""
+    found = re.search(r"^ExecStart=(.*)$", (DEPLOY / name).read_text(), re.MULTILINE)
+    assert found
+    line = found[1].replace(PYTHON, sys.executable).replace("/srv/societes", str(folder))
+    return line.replace("/var/lib/societes", str(folder / "state")).split()
+
+
+def _versions(name: str) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
+
+
+def _run(command: list[str], cwd: Path = ROOT) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command, cwd=cwd, env=_ENVIRONMENT, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+_ENVIRONMENT = {name: v for name, v in os.environ.items() if not name.startswith("SOCIETES_")}

@@ -1,0 +1,239 @@
+"""Countries, sectors, names and the text of a query string: contract B1 to B11.
+
+The other parameters are in test_scalars.py.
+"""
+
+import unicodedata
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from serve.contract.errors import ApiError
+from serve.request import params
+from tests.serve.asking import NAMES, invalid, query, refused
+from tests.serve.world import COUNTRIES, IT, RETAIL, TWO_SECTORS_LABEL
+
+# -- countries ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("FR,DE", ("DE", "FR")),
+        (" fr , de ", ("DE", "FR")),
+        ("FR,,FR,", ("FR",)),
+        ("gb", ("UK",)),
+        ("GB,UK", ("UK",)),
+        (",", ()),
+        ("  ", ()),
+    ],
+)
+def test_countries_are_trimmed_upper_cased_and_kept_once(text: str, codes: tuple[str, ...]) -> None:
+    """B1"""
+    assert query(pays=text).pays == codes
+
+
+@pytest.mark.parametrize(
+    ("word", "suggested"),
+    [("EL", []), ("FRA", ["FR"]), ("france", ["FR"]), ("Royaume-Uni", ["UK"]), ("germany", ["DE"]),
+     ("Alemagne", ["DE"]), ("tchequie", ["CZ"]), ("Deutschland", ["DE"]), ("england", ["UK"]),
+     ("españa", ["ES"]), ("fı", []), ("ﬁ", ["FI"])],
+)  # fmt: skip
+def test_an_unknown_country_is_named_with_suggestions(word: str, suggested: list[str]) -> None:
+    """B3"""
+    error = refused(("pays", f"FR,{word}"))
+
+    assert error.code == "pays_inconnu"
+    assert error.extra["pays_inconnus"] == [word]
+    assert error.extra["suggestions"][word][: len(suggested) or None] == suggested
+    assert word in error.message
+    assert "/api/v1/pays" in error.message
+
+
+def test_unknown_countries_and_sectors_are_told_together() -> None:
+    """B4"""
+    error = refused(("secteur", "Magie"), ("pays", "XX,ZZ"), ("sous_secteur", "Sorts"))
+
+    assert error.code == "pays_inconnu"
+    assert error.extra["pays_inconnus"] == ["XX", "ZZ"]
+    assert error.extra["secteurs_inconnus"] == ["Magie"]
+    assert error.extra["sous_secteurs_inconnus"] == ["Sorts"]
+
+
+def test_an_unknown_country_alone_brings_no_array_of_sectors() -> None:
+    """B4"""
+    assert "secteurs_inconnus" not in refused(("pays", "XX"), ("secteur", IT)).extra
+
+
+# -- repetition and names -------------------------------------------------------------
+
+
+def test_repeated_lists_merge() -> None:
+    """B5"""
+    pairs = [("pays", "FR"), ("pays", "de,FR"), ("secteur", IT), ("secteur", "edition")]
+
+    found = params.search(pairs, NAMES).query
+
+    assert (found.pays, found.secteurs) == (("DE", "FR"), ("58", "62"))
+
+
+def test_a_repeated_scalar_must_say_the_same() -> None:
+    """B5"""
+    same = params.search([("limit", "5"), ("limit", " 5 ")], NAMES)
+    error = refused(("limit", "5"), ("limit", "6"))
+
+    assert same.limit == 5
+    assert (error.code, error.extra["parametre"]) == ("parametre_invalide", "limit")
+    assert "'5'" in error.message
+    assert "'6'" in error.message
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("payss", "pays"), ("Pays", "pays"), ("page", None), ("ca_minimum", "ca_min"), ("sort", None)],
+)
+def test_an_unknown_parameter_is_named_with_the_allowed_ones(
+    name: str, nearest: str | None
+) -> None:
+    """B6"""
+    error = refused((name, "1"))
+
+    assert error.code == "parametre_inconnu"
+    assert error.extra["parametres_inconnus"] == [name]
+    assert error.extra["parametres_admis"] == params.SEARCH
+    assert nearest is None or error.extra["suggestions"][name][0] == nearest
+    assert name in error.message
+
+
+def test_the_value_of_an_unknown_parameter_is_not_repeated() -> None:
+    """A5"""
+    error = refused(("api_key", "soc_live_secret"), ("cle", "soc_live_secret"))
+
+    assert error.extra["parametres_inconnus"] == ["api_key", "cle"]
+    assert b"secret" not in error.body
+
+
+# -- sectors --------------------------------------------------------------------------
+
+
+def test_labels_hold_commas_and_are_separated_by_bars() -> None:
+    """§4.4"""
+    assert query(secteur=f"{IT} | {RETAIL}|").secteurs == ("47", "62")
+
+
+def test_a_label_is_exact_and_a_slug_is_in_any_case() -> None:
+    """B11"""
+    slug = "programmation-conseil-et-autres-activites-informatiques"
+
+    assert query(secteur=slug.upper()).secteurs == ("62",)
+    assert query(secteur=unicodedata.normalize("NFD", "Édition")).secteurs == ("58",)
+    assert refused(("secteur", IT.upper())).extra["secteurs_inconnus"] == [IT.upper()]
+    assert refused(("secteur", "Programmation")).code == "secteur_inconnu"
+
+
+def test_an_unknown_sector_is_named_with_slugs_that_may_be_meant() -> None:
+    error = refused(("secteur", "informatique|Edition|Sidérurgie"))
+
+    assert error.code == "secteur_inconnu"
+    assert error.extra["secteurs_inconnus"] == ["informatique", "Sidérurgie"]
+    assert (
+        "programmation-conseil-et-autres-activites-informatiques"
+        in error.extra["suggestions"]["informatique"]
+    )
+    assert "/api/v1/secteurs" in error.message
+
+
+def test_a_sub_sector_needs_a_sector() -> None:
+    """B7"""
+    error = invalid("sous_secteur", "Édition de logiciels")
+
+    assert "secteur=" in error.message
+    assert invalid("sous_secteur", "Inconnu").code == "parametre_invalide"
+
+
+def test_an_unknown_sub_sector_is_named() -> None:
+    """B8"""
+    error = refused(("secteur", "edition"), ("sous_secteur", "Edition|Sorcellerie"))
+
+    assert error.code == "secteur_inconnu"
+    assert error.extra["secteurs_inconnus"] == []
+    assert error.extra["sous_secteurs_inconnus"] == ["Edition", "Sorcellerie"]
+
+
+def test_a_sub_sector_of_another_sector_is_a_filter_that_nothing_passes() -> None:
+    """B9, B10"""
+    found = query(secteur="edition", sous_secteur="Intermédiation monétaire")
+
+    assert (found.secteurs, found.sous_secteurs) == (("58",), ())
+
+
+def test_a_label_of_two_sectors_means_those_of_the_chosen_ones() -> None:
+    """B10"""
+    wholesale = "commerce-de-gros-a-l-exception-des-automobiles-et-des-motocycles"
+
+    assert query(secteur=RETAIL, sous_secteur=TWO_SECTORS_LABEL).sous_secteurs == ("47.9",)
+    assert query(secteur=f"{RETAIL}|{wholesale}", sous_secteur=TWO_SECTORS_LABEL).sous_secteurs == (
+        "46.9",
+        "47.9",
+    )
+
+
+def test_an_empty_sub_sector_is_the_whole_sector() -> None:
+    """§4.4"""
+    assert query(secteur=IT, sous_secteur=" | ").sous_secteurs is None
+
+
+# -- the text of a query string -------------------------------------------------------
+
+
+def test_a_query_string_is_percent_decoded_utf_8() -> None:
+    assert params.pairs("q=Orl%C3%A9ans+fils&&pays=&x") == (
+        ("q", "Orléans fils"),
+        ("pays", ""),
+        ("x", ""),
+    )
+
+
+@pytest.mark.parametrize("raw", ["q=%FF", "%E9=1", "q=%ED%A0%80", "q=\udce9"])
+def test_a_query_string_that_is_not_utf_8_is_refused(raw: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        params.pairs(raw)
+
+    assert caught.value.code == "parametre_invalide"
+    assert b"UTF-8" in caught.value.body
+
+
+VALUES = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(["", "1", "0", "-1", "FR", "GB,fr", "edition|assurance", "ca_asc", "1e400",
+                     "9" * 40, "NaN", "\x00", "é", "|", ",", TWO_SECTORS_LABEL, IT]),
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from([*params.SEARCH, "x", ""]) | st.text(), VALUES)))
+@example([("offset", "9" * 60_000), ("limit", "1" * 60_000)])
+@example([("pays", ",".join(f"{n:03}" for n in range(5_000)))])
+def test_whatever_is_sent_it_is_understood_or_refused_with_400(given: Any) -> None:
+    try:
+        found = params.search(params.pairs(urlencode(given, errors="replace")), NAMES)
+    except ApiError as error:
+        assert error.status == 400
+        assert error.body
+        return
+
+    assert 1 <= found.limit <= 1_000
+    assert found.offset >= 0
+    assert set(found.query.pays) <= set(COUNTRIES)
+
+
+def test_ten_thousand_unknown_sectors_are_refused_in_time() -> None:
+    words = [f"Secteur inconnu numéro {number}" for number in range(10_000)]
+
+    error = refused(("secteur", "|".join(words)))
+
+    assert len(error.extra["secteurs_inconnus"]) == 10_000
+    assert len(error.extra["suggestions"]) <= 3
+    assert len(error.message) < 2_000

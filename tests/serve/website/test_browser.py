@@ -1,0 +1,238 @@
+"""The pages in Debian's Chromium, at the sizes of a computer and of a phone."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+from tests.serve import world
+from tests.serve.client import Served, serving
+from tests.serve.website import browser as browsers
+from tests.serve.website.browser import DESK, PHONE, window
+from tests.serve.website.visitor import PASSWORD, address
+
+OPEN = ["/", "/?q=a&pays=DE", "/?q=rien+du+tout", "/?ca_min=x", "/societes/FR/552100554",
+        "/tarifs", "/inscription", "/connexion", "/statut", "/chiffres?q=a", "/rien"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    data: Path = tmp_path_factory.mktemp("shop") / "data"
+    data.mkdir()
+    world.publish(data)
+    with serving(data) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browsers.browser() as started:
+        yield started
+
+
+def base(shop: Served) -> str:
+    return f"http://127.0.0.1:{shop.port}"
+
+
+def sign_up(opened: Any) -> str:
+    """A new account, logged in; its key."""
+    email, page = address(), opened.page
+    opened.open("/inscription")
+    page.get_by_label("Organisation").fill("Żabka & Cie")
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Mot de passe").fill(PASSWORD)
+    page.get_by_role("button", name="Créer le compte").click()
+    expect(page.get_by_label("E-mail")).to_have_value(email)
+    page.get_by_label("Mot de passe").fill(PASSWORD)
+    page.get_by_role("button", name="Se connecter").click()
+    return str(page.locator(".made code").first.inner_text())
+
+
+def test_a_search_in_place_keeps_its_address(shop: Served, chromium: Browser) -> None:
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.open("/")
+        page.evaluate("window.same = true")
+
+        page.get_by_placeholder("Nom ou identifiant").fill("bäckerei")
+        page.get_by_role("button", name="Chercher").click()
+        expect(page.locator("#total")).to_contain_text("26")
+        page.get_by_role("link", name="Société", exact=True).click()
+        expect(page.locator("th[aria-sort=ascending]")).to_be_visible()
+        page.locator("input[name=pays][value=FR]").check()
+        page.get_by_role("button", name="Appliquer").click()
+        expect(page.locator("#total")).to_contain_text("0")
+        assert page.url.endswith("/?q=b%C3%A4ckerei&pays=FR&tri=nom")
+        page.get_by_role("link", name=re.compile("^France")).click()
+        expect(page.locator("#total")).to_contain_text("26")
+        expect(page.locator("input[name=pays][value=FR]")).not_to_be_checked()
+        page.go_back()
+        expect(page.locator("#total")).to_contain_text("0")
+
+        assert page.evaluate("window.same")  # it was one page all along
+        assert opened.is_calm()
+
+
+def test_sub_sectors_follow_the_sectors_and_counts_the_countries(
+    shop: Served, chromium: Browser
+) -> None:
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.open("/")
+        sector = "programmation-conseil-et-autres-activites-informatiques"
+
+        page.get_by_label("Trouver : Secteur").fill("PROGRAMMATION, conseil")
+        box = page.locator(f"input[value={sector}]")
+        expect(page.locator("[data-list=secteur] li:visible")).to_have_count(1)
+        box.check()
+        expect(page.locator("[data-list=sous_secteur] li")).to_have_count(1)
+        before = page.locator(f"label:has([value={sector}]) b").inner_text()
+        page.locator("input[name=pays][value=EE]").check()
+        expect(page.locator(f"label:has([value={sector}]) b")).to_have_text("1")
+        page.locator("[name=sous_secteur]").check()
+        page.get_by_role("button", name="Appliquer").click()
+
+        expect(page.locator("#total")).to_contain_text("1 société")
+        assert before == "5"
+        assert opened.is_calm()
+
+
+def test_figures_come_after_the_rows_without_moving_them(shop: Served, chromium: Browser) -> None:
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.page
+        page.add_init_script(
+            "window.moved = 0; new PerformanceObserver(list => { for (const one of "
+            "list.getEntries()) window.moved += one.value; })"
+            ".observe({type: 'layout-shift', buffered: true});"
+        )
+
+        opened.open("/?q=o&ca_min=3")
+        expect(page.locator("#chiffres .bars").first).to_be_visible()
+        for path in ("/", "/?q=a", "/tarifs", "/statut"):
+            opened.open(path)
+            assert page.evaluate("window.moved") < 0.02
+
+        assert opened.is_calm()
+
+
+def test_from_sign_up_to_a_revoked_key(shop: Served, chromium: Browser) -> None:
+    """Sign up → key → a call with it → the meter moves → revoke → 401."""
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.page
+        key = sign_up(opened)
+        headers = {"Authorization": f"Bearer {key}"}
+        curl = page.locator(".made code").nth(1).inner_text()
+        assert curl == (
+            f"curl -H 'Authorization: Bearer {key}' '{base(shop)}/api/v1/societes?limit=3'"
+        )
+
+        answer = shop.ask("/api/v1/societes?limit=3", headers=headers)
+        opened.open("/compte")
+        expect(page.locator(".meter").first).to_contain_text("1 / 50")
+        expect(page.locator("#cles tbody tr")).not_to_contain_text("–")
+        page.get_by_role("button", name="Révoquer").click()
+        expect(page.locator("#cles tbody")).to_contain_text("révoquée le")
+        page.get_by_label("Nom de la clé").fill("Seconde")
+        page.get_by_role("button", name="Créer une clé").click()
+        second = page.locator(".made code").first.inner_text()
+        page.get_by_role("button", name="Se déconnecter").click()
+        expect(page.get_by_role("link", name="Connexion")).to_be_visible()
+
+        assert (answer.status, len(answer.json["societes"])) == (200, 3)
+        assert shop.ask("/api/v1/compte", headers=headers).status == 401
+        other = {"Authorization": f"Bearer {second}"}
+        assert shop.ask("/api/v1/compte", headers=other).status == 200
+        assert opened.is_calm()
+
+
+def test_a_record_says_its_price_and_is_paid_for_by_a_button(
+    shop: Served, chromium: Browser
+) -> None:
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.page
+        sign_up(opened)
+        opened.open("/?q=orleans")
+        page.get_by_role("link", name="Société Générale d'Orléans").click()
+        page.get_by_role("button", name="Afficher la fiche complète (5 crédits)").click()
+
+        expect(page.locator("table.statements")).to_contain_text("Total de l'actif")
+        expect(page.get_by_role("status")).to_contain_text("5 crédits débités")
+        assert opened.is_calm()
+
+
+def test_without_javascript_everything_is_there(shop: Served, chromium: Browser) -> None:
+    with window(chromium, base(shop), viewport=DESK, java_script_enabled=False) as opened:
+        page = opened.page
+        opened.open("/")
+        page.get_by_placeholder("Nom ou identifiant").fill("o")
+        page.locator("input[name=ca_min]").fill("7")  # what no other test has counted
+        page.get_by_role("button", name="Chercher").click()
+        expect(page.locator("#total")).to_be_visible()
+        page.get_by_role("link", name="Afficher les chiffres").click()
+        expect(page.locator("#chiffres .bars").first).to_be_visible()
+        page.get_by_role("link", name="Retour à la recherche").click()
+        sign_up(opened)
+        opened.open("/compte")
+        page.get_by_role("button", name="Révoquer").click()
+        expect(page.locator("#cles tbody")).to_contain_text("révoquée le")
+        expect(page.locator(".copy:visible")).to_have_count(0)
+
+    with window(chromium, base(shop), viewport=PHONE, java_script_enabled=False) as opened:
+        page = opened.open("/?q=a")
+        expect(page.locator("#filtres")).not_to_be_visible()
+        page.get_by_role("link", name="Filtres").click()
+        expect(page.locator("#filtres")).to_be_visible()
+
+
+def test_the_keyboard_is_enough(shop: Served, chromium: Browser) -> None:
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.open("/")
+
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name="Aller au contenu")).to_be_focused()
+        for _ in range(30):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.id") == "q":
+                break
+        page.keyboard.type("lab")
+        page.keyboard.press("Enter")
+
+        expect(page.locator("#total")).to_contain_text("2")
+        expect(page.locator("#total")).to_be_focused()
+        assert opened.is_calm()
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(DESK, "light"), (PHONE, "dark")], ids=["desk-light", "phone-dark"]
+)
+def test_nothing_is_in_the_way_of_anybody(
+    shop: Served, chromium: Browser, size: Any, scheme: Any
+) -> None:
+    """axe-core finds nothing serious, and no page is wider than its screen."""
+    with window(chromium, base(shop), viewport=size, color_scheme=scheme) as opened:
+        sign_up(opened)
+        inside = ["/compte", "/?q=a&tri=nom"]
+        serious = {}
+        for path in [*inside, *OPEN]:
+            page = opened.open(path)
+            for found in Axe().run(page).response["violations"]:
+                if found["impact"] in ("serious", "critical"):
+                    serious[path, found["id"]] = [one["target"] for one in found["nodes"]][:3]
+            if page.evaluate("document.documentElement.scrollWidth") > size["width"]:
+                serious[path, "wider than the screen"] = []
+        assert not serious
+        assert not opened.elsewhere
+
+
+def test_a_page_and_all_that_it_needs_are_small(shop: Served, chromium: Browser) -> None:
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        sizes: dict[str, int] = {}
+        opened.page.on("response", lambda answer: sizes.update({answer.url: len(answer.body())}))
+
+        opened.open("/?q=a&pays=DE,FR")
+
+        assert len(sizes) <= 5
+        assert max(sizes.values()) <= 60_000
+        assert sum(sizes.values()) <= 90_000

@@ -1,0 +1,238 @@
+"""/ and /chiffres: the explorer shows the search of the API."""
+
+import re
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.serve.client import Served
+from tests.serve.website.visitor import Seen, Visitor, member
+from tests.serve.world import COMPANIES, CONTACT
+
+
+def total(seen: Seen) -> int:
+    found = re.search(r'id="total"[^>]*><strong>([^<]+)', seen.html)
+    assert found, seen.text
+    return int(re.sub(r"\D", "", found[1]))
+
+
+def names(seen: Seen) -> list[str]:
+    found = re.findall(r'<th scope="row"><a [^>]+><bdi>([^<]*)', seen.html)
+    return [unescape(one) for one in found]
+
+
+def links(seen: Seen) -> list[str]:
+    return [unescape(one) for one in re.findall(r'href="([^"]*)"', seen.html)]
+
+
+@pytest.mark.parametrize(
+    "search",
+    ["tri=ca_desc", "q=lab",
+     "pays=FR&secteur=programmation-conseil-et-autres-activites-informatiques",
+     "ca_min=1000000&tri=nom", "effectif_max=10&tri=recent", "site_web=1", "avec_ca=1&tri=ca_asc",
+     "pays=FR&pays=DE", "q=%C5%93uvre", "pays=GB"],
+)  # fmt: skip
+def test_a_search_is_that_of_the_api(served: Served, search: str) -> None:
+    visitor, _ = member(served, "data")
+    headers = served.customer("data").headers
+    asked = served.ask(f"/api/v1/societes?{search}&limit=25", headers=headers).json
+
+    seen = visitor.get(f"/?{search}")
+
+    assert seen.status == 200
+    assert total(seen) == asked["total"]
+    assert names(seen) == [one["nom"] for one in asked["societes"]]
+
+
+def test_the_front_page_searches_nothing_and_counts_nothing(served: Served) -> None:
+    visitor, account = member(served)
+
+    seen = visitor.get("/")
+
+    assert 'id="total"' not in seen.html
+    assert f"{len(COMPANIES)} sociétés européennes" in seen.text
+    assert served.store.calls(account, 50, served.context.now()).result().used == 0
+
+
+def test_a_search_of_an_account_is_a_call_of_its_day(served: Served) -> None:
+    """D1, decision 044"""
+    visitor, account = member(served)
+
+    seen = [visitor.get("/?q=lab"), visitor.get("/?q=rien+du+tout"), visitor.get("/?x=1")]
+    visitor.get("/?q=lab", method="HEAD")
+
+    assert [one.status for one in seen] == [200, 200, 400]
+    assert "appel 1 / 50 aujourd’hui" in seen[0].text
+    assert served.store.calls(account, 50, served.context.now()).result().used == 3
+
+
+def test_a_day_that_is_used_up_is_a_page(served: Served) -> None:
+    visitor, account = member(served)
+    for _ in range(50):
+        served.store.take(account, 50, served.context.now()).result(10)
+
+    seen = visitor.get("/?q=lab")
+
+    assert seen.status == 429
+    assert "Limite atteinte" in seen.text
+    assert "50 appels par jour" in seen.text
+    assert seen.headers["Retry-After"]
+
+
+def test_a_visitor_sees_two_companies_and_what_an_account_would_show(served: Served) -> None:
+    """§5 rule 2"""
+    seen = Visitor(served).get("/?tri=nom&offset=25")
+
+    assert len(names(seen)) == 2
+    assert total(seen) == len(COMPANIES)
+    assert "Un compte gratuit en montre 5" in seen.text
+    assert "/inscription" in links(seen)
+    assert not [link for link in links(seen) if "offset" in link and "lang" not in link]
+
+
+def test_pages_follow_each_other_as_far_as_the_plan_goes(served: Served) -> None:
+    visitor, _ = member(served, "data")
+
+    first = visitor.get("/?tri=nom")
+    (following,) = [link for link in links(first) if "offset" in link]
+    second = visitor.get(following)
+    back = [link for link in links(second) if link == "/?tri=nom"]
+
+    assert (len(names(first)), len(names(second))) == (25, len(COMPANIES) - 25)
+    assert not set(names(first)) & set(names(second))
+    assert "26–41 sur 41" in second.text
+    assert back
+
+
+def test_a_click_on_a_head_sorts_and_a_second_one_turns_the_order(served: Served) -> None:
+    def sorting(seen: Seen) -> tuple[str, list[str]]:
+        (head,) = re.findall(r'aria-sort="(\w+)"', seen.html)
+        return head, [link for link in links(seen) if "tri=" in link or link == "/?q=a"]
+
+    visitor = Visitor(served)
+
+    assert sorting(visitor.get("/?q=a"))[0] == "descending"
+    assert "/?q=a&tri=ca_asc" in sorting(visitor.get("/?q=a"))[1]
+    assert sorting(visitor.get("/?q=a&tri=ca_asc"))[0] == "ascending"
+    assert "/?q=a&tri=ca_desc" in sorting(visitor.get("/?q=a&tri=ca_asc"))[1]
+    assert sorting(visitor.get("/?q=a&tri=nom"))[0] == "ascending"
+
+
+def test_each_chip_takes_its_filter_away(served: Served) -> None:
+    search = "/?pays=FR,DE&secteur=edition&q=a&ca_min=1&site_web=1"
+    seen = Visitor(served).get(search)
+
+    chips = re.findall(r'<li><a href="([^"]+)" data-live title', seen.html)
+    left = [set(parse_qs(urlsplit(unescape(chip)).query)) for chip in chips]
+
+    assert len(chips) == 6
+    assert [{"pays", "secteur", "q", "ca_min", "site_web"} - one for one in left[2:]] == [
+        {"secteur"}, {"q"}, {"ca_min"}, {"site_web"},
+    ]  # fmt: skip
+    assert unescape(chips[0]).startswith("/?pays=DE&")
+
+
+def test_without_its_last_sector_a_search_has_no_sub_sector(served: Served) -> None:
+    """B7"""
+    sector = "programmation-conseil-et-autres-activites-informatiques"
+    label = "Programmation%2C%20conseil%20et%20autres%20activit%C3%A9s%20informatiques"
+    seen = Visitor(served).get(f"/?secteur={sector}&sous_secteur={label}")
+
+    assert seen.status == 200
+    assert Visitor(served).get(links(seen)[links(seen).index("/?tri=ca_desc")]).status == 200
+
+
+def test_the_equivalent_call_gives_the_same(served: Served) -> None:
+    seen = Visitor(served).get("/?pays=FR&q=lab&ca_min=5")
+
+    call = re.search(r"<code>(/api/v1/[^<]+)</code>", seen.html)
+    curl = re.search(r"<code>(curl [^<]+)</code>", seen.html)
+    assert call
+    assert curl
+    assert served.ask(unescape(call[1])).json["total"] == total(seen)
+    assert f"http://127.0.0.1:{served.port}{call[1]}" in curl[1]
+
+
+@pytest.mark.parametrize(
+    ("search", "fr", "en"),
+    [
+        ("pays=XX", "Pays inconnu : XX", "Unknown country: XX"),
+        ("secteur=rien", "Secteur inconnu : rien", "Unknown sector: rien"),
+        ("ca_min=5&ca_max=1", "ca_min : 5 dépasse ca_max", "The value of “ca_min” cannot be used"),
+        ("cle=x", "Paramètre inconnu : cle", "Unknown parameter: cle"),
+        ("q=" + "x" * 121, "121 caractères", "The value of “q” cannot be used"),
+    ],
+)
+def test_what_is_wrong_is_told_beside_the_form(
+    served: Served, search: str, fr: str, en: str
+) -> None:
+    visitor = Visitor(served)
+
+    french, english = visitor.get(f"/?{search}"), visitor.get(f"/?{search}&lang=en")
+
+    assert (french.status, english.status) == (400, 400)
+    assert fr in french.text
+    assert en in english.text
+    assert 'id="recherche"' in french.html
+
+
+def test_nothing_found_is_a_page_that_helps(served: Served) -> None:
+    seen = Visitor(served).get("/?q=introuvable+partout")
+
+    assert (seen.status, total(seen)) == (200, 0)
+    assert "Aucune société ne correspond" in seen.text
+
+
+def test_the_figures_add_up_to_the_total_by_country_and_by_sector(served: Served) -> None:
+    """§8.2 rule 3"""
+    for search in ("tri=ca_desc", "q=a", "ca_min=0&q=o", "pays=FR,EE", "effectif_min=1"):
+        seen = Visitor(served).get(f"/chiffres?{search}")
+
+        sums = [
+            sum(int(re.sub(r"\D", "", one)) for one in re.findall(r'class="number">([^<]+)', part))
+            for part in seen.html.split("<h3>")[1:]
+        ]
+        found = served.search(**dict(pair.split("=") for pair in search.split("&")))["total"]
+        assert sums == [found, found], search
+
+
+def test_figures_that_cost_nothing_come_with_the_page_others_are_asked_for(
+    served: Served,
+) -> None:
+    visitor = Visitor(served)
+
+    assert 'id="chiffres"' in visitor.get("/?pays=FR").html
+    dear = visitor.get("/?q=bo&ca_min=17")
+    assert 'id="chiffres"' not in dear.html
+    (link,) = {one for one in links(dear) if one.startswith("/chiffres")}
+    assert 'id="chiffres"' in visitor.get(link).html
+    assert 'id="chiffres"' in visitor.get("/?q=bo&ca_min=17").html  # known by now
+
+
+def test_contacts_stay_where_they_are(served: Served) -> None:
+    """§2.1, on every page, for every plan"""
+    for visitor in (Visitor(served), member(served)[0], member(served, "data")[0]):
+        for path in ("/", "/?site_web=1", "/chiffres?site_web=1", "/?q=lab", "/statut"):
+            assert CONTACT not in visitor.get(path).html
+
+
+def test_the_language_is_that_of_the_browser_or_the_one_that_was_chosen(served: Served) -> None:
+    visitor = Visitor(served)
+
+    assert "Founded" in visitor.get("/?q=a", **{"Accept-Language": "en-GB, fr;q=0.5"}).text
+    assert "Création" in visitor.get("/?q=a").text
+    chosen = visitor.get("/?q=a&lang=en")
+    assert 'lang="en"' in chosen.html
+    assert "/?q=a&lang=fr" in ["/" + one for one in links(chosen) if "lang=" in one]
+    assert "Founded" in visitor.get("/?q=a").text
+    assert "visite" in visitor.cookies
+
+
+def test_a_page_is_small(served: Served) -> None:
+    visitor, _ = member(served, "integral")
+    search = "&".join(f"pays={code}" for code in ("FR", "UK", "DE", "EE"))
+
+    sizes = [len(visitor.get(path).html.encode()) for path in ("/", f"/?{search}&tri=nom")]
+
+    assert max(sizes) <= 60_000

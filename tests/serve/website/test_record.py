@@ -1,0 +1,144 @@
+"""/societes/{iso}/{id}: the public preview, the announced price, one charge a month."""
+
+import pytest
+
+from quota.ledger.purchase import Purchase
+from tests.serve.client import PLANS, Served
+from tests.serve.website.visitor import Visitor, member
+from tests.serve.world import CONTACT
+
+COMPANY = "/societes/FR/552100554"
+OTHER = "/societes/UK/08209948"
+
+
+def used(served: Served, account: str, plan: str = "free") -> tuple[int, int]:
+    """Calls and credits that were spent."""
+    usage = served.store.usage(account, PLANS[plan], served.context.now()).result()
+    return usage.calls.used, usage.credits.used
+
+
+def test_a_visitor_sees_the_public_identity_and_pays_nothing(served: Served) -> None:
+    """§4.5, D14"""
+    seen = Visitor(served).get(COMPANY)
+
+    assert seen.status == 200
+    for told in ("Société Générale d'Orléans", "552100554", "4 mai 1864", "3,25 Md€", "1200"):
+        assert told in seen.figures
+    assert "Total de l" in seen.text
+    assert "12,5" not in seen.text
+    assert CONTACT not in seen.html
+    assert "Créer un compte" in seen.text
+
+
+def test_an_account_sees_the_preview_and_the_price_before_it_pays(served: Served) -> None:
+    """Decision 045"""
+    visitor, account = member(served)
+
+    seen = visitor.get(COMPANY)
+
+    assert "Afficher la fiche complète (5 crédits)" in seen.text
+    assert used(served, account) == (0, 0)
+
+
+def test_a_record_is_charged_once_a_month_and_then_comes_at_once(served: Served) -> None:
+    """§4.5, D9"""
+    visitor, account = member(served)
+    visitor.get(COMPANY)
+
+    paid = visitor.send(COMPANY)
+    again, later = visitor.send(COMPANY), visitor.get(COMPANY)
+
+    assert "5 crédits débités · 245 restants" in paid.text
+    assert "Déjà débitée ce mois-ci · 245 restants" in again.text
+    assert all("12,5" in seen.text for seen in (paid, again, later))
+    assert used(served, account) == (3, 5)
+    assert "5 crédits" in visitor.get(OTHER).text
+
+
+def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served) -> None:
+    """A8"""
+    visitor, account = member(served)
+    now = served.context.now()
+    served.store.accounts.revoke_key(served.store.keys_of(account).result()[0].id, now).result(10)
+    _, key = served.store.accounts.create_key(account, PLANS, now).result(10)
+    headers = {"Authorization": f"Bearer {key}"}
+    served.ask(f"/api/v1{COMPANY}", headers=headers)
+
+    seen = visitor.get(COMPANY)
+
+    assert "Déjà débitée" in seen.text
+    assert used(served, account) == (2, 5)
+
+
+def test_a_link_never_charges(served: Served) -> None:
+    visitor, account = member(served)
+
+    for method in ("GET", "HEAD"):
+        visitor.get(COMPANY, method=method)
+        visitor.get(f"{COMPANY}/", method=method)
+
+    assert used(served, account)[1] == 0
+
+
+def test_without_credits_the_preview_is_served_and_says_so(served: Served) -> None:
+    """D10"""
+    visitor, account = member(served)
+    visitor.get(COMPANY)
+    served.store.take_and_charge(
+        Purchase(account, 50, "FR/autre", 250, 250), served.context.now()
+    ).result(10)
+
+    seen = visitor.send(COMPANY)
+
+    assert seen.status == 402
+    assert "Vos crédits du mois sont épuisés" in seen.text
+    assert "Société Générale" in seen.text
+    assert "12,5" not in seen.text
+    assert used(served, account) == (2, 250)
+
+
+def test_contacts_are_for_plans_that_have_them(served: Served) -> None:
+    """§2.1: the plan that is paid for, with the API tool or without (decision 044)"""
+    free, _ = member(served)
+    data, _ = member(served, "data")
+    free.get(COMPANY)
+    data.get(COMPANY)
+
+    assert CONTACT not in free.send(COMPANY).html
+    assert CONTACT not in data.get(COMPANY).html
+    full = data.send(COMPANY).html
+    assert f'href="https://www.{CONTACT}-sgo.eu"' in full
+    assert f"bonjour@{CONTACT}-sgo.eu" in full
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "told"),
+    [
+        ("/societes/FR/absente", 404, "societe_introuvable"),
+        ("/societes/XX/1", 400, "pays_inconnu"),
+        ("/societes/FR/", 400, "identifiant_invalide"),
+        ("/societes/FR/" + "1" * 65, 400, "identifiant_invalide"),
+        ("/societes/FR/%00", 400, "identifiant_invalide"),
+        ("/societes/FR/552100554?x=1", 400, "parametre_inconnu"),
+        ("/societes/FR", 404, "route_inconnue"),
+    ],
+)
+def test_what_is_no_company_is_a_page_that_says_why(
+    served: Served, path: str, status: int, told: str
+) -> None:
+    """E1"""
+    visitor, account = member(served)
+
+    seen = visitor.get(path)
+
+    assert (seen.status, told in seen.html) == (status, True)
+    assert used(served, account) == (0, 0)
+
+
+def test_an_identifier_may_hold_what_a_path_may_not(served: Served) -> None:
+    """E2"""
+    seen = Visitor(served).get("/?q=%C3%A9toile")
+    assert "/societes/FR/A%201%2F2.b" in seen.html
+
+    assert "Étoile filante" in Visitor(served).get("/societes/FR/A%201%2F2.b").text
+    assert "Société Générale" in Visitor(served).get("/societes/FR/552%20100%20554").text

@@ -1,0 +1,179 @@
+"""/tarifs, /statut, the assets, and errors as pages."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quota.ledger import passwords
+from serve.website import assets
+from tests.serve.access.test_unavailable import Faulty
+from tests.serve.client import PLANS, Served, serving
+from tests.serve.website.visitor import PASSWORD, Visitor, address, member
+from tests.serve.world import COMPANIES
+
+PAGES = ["/", "/?q=lab", "/chiffres?q=lab", "/societes/FR/552100554", "/tarifs", "/inscription",
+         "/connexion", "/statut", "/rien"]  # fmt: skip
+# What the policy would stop anyway: styles and scripts within a page, assets of other hosts.
+FORBIDDEN = re.compile(r"style=|<script>|<style| on[a-z]+=|https?://[^\"'<]*\.(js|css)")
+
+
+def test_the_prices_are_those_of_the_plans_file(served: Served) -> None:
+    """§8.1, C3, C5"""
+    text = Visitor(served).get("/tarifs").figures
+
+    for plan in PLANS.values():
+        if plan.slug != "visiteur":
+            assert plan.nom in text
+            assert str(plan.resultats_par_recherche) in text
+            assert f"{plan.exports_par_mois} × {plan.lignes_par_export}" in text
+        if plan.prix_annuel_eur:
+            assert f"{plan.prix_annuel_eur} €" in text
+    for monthly in ("462,96 €", "1620,37 €", "2777,78 €"):
+        assert f"ou {monthly} HT par mois" in text
+    assert "250 € HT par an" in text
+
+
+@pytest.mark.parametrize("form", [{"offre": "data"}, {"pack": "1000"}, {}])
+def test_buying_is_not_open_as_a_page_and_as_json(served: Served, form: dict[str, str]) -> None:
+    """§7"""
+    page = Visitor(served).send("/tarifs", form)
+    english = Visitor(served, {"Accept-Language": "en"}).send("/tarifs", form)
+    json = Visitor(served).send("/tarifs", form, Accept="application/json")
+
+    assert (page.status, english.status, json.status) == (503, 503, 503)
+    assert "Le paiement n’est pas encore ouvert" in page.text
+    assert "Payment is not open yet" in english.text
+    assert '"code":"config"' in json.html
+    assert page.headers["Retry-After"] == json.headers["Retry-After"] == "5"
+
+
+def test_the_status_tells_what_is_served(served: Served) -> None:
+    seen = Visitor(served).get("/statut")
+
+    assert str(served.context.published.generation) in seen.html
+    assert f"Sociétés {len(COMPANIES)}" in seen.text
+    counts = dict(re.findall(r'<th scope="row">([^<]+)<small.*?<td class="num">(\d+)', seen.html))
+    assert sum(map(int, counts.values())) == len(COMPANIES)
+    assert counts["Allemagne"] == str(sum(one["iso2"] == "DE" for one in COMPANIES))
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("text/html", "text/html"),
+        ("*/*", "application/json"),
+        ("application/json", "application/json"),
+        ("application/json, text/html;q=0.5", "application/json"),
+    ],
+)
+def test_an_error_is_a_page_for_who_would_rather_read_one(
+    served: Served, accept: str, kind: str
+) -> None:
+    seen = Visitor(served).get("/rien", Accept=accept)
+
+    assert (seen.status, seen.headers["Content-Type"].partition(";")[0]) == (404, kind)
+
+
+def test_under_the_api_an_error_is_always_json(served: Served) -> None:
+    for path in ("/api/v1/rien", "/api/v1/societes?x=1", "/api", "/healthz/x"):
+        seen = Visitor(served).get(path)
+
+        assert seen.headers["Content-Type"].startswith("application/json") == path.startswith(
+            "/api/"
+        )
+
+
+def test_errors_are_in_the_language_of_the_visitor(served: Served) -> None:
+    french, english = Visitor(served), Visitor(served, {"Accept-Language": "en"})
+
+    assert "Il n’y a pas de page à cette adresse" in french.get("/rien").text
+    assert "There is no page at this address" in english.get("/rien").text
+    assert english.get("/rien").headers["Content-Language"] == "en"
+
+
+@pytest.mark.parametrize(("path", "allowed"), [
+    ("/", "GET, HEAD"), ("/compte/cles", "POST"), ("/tarifs", "GET, HEAD, POST"),
+])  # fmt: skip
+def test_a_page_that_is_not_used_so_says_how(served: Served, path: str, allowed: str) -> None:
+    for method in ("DELETE", "PUT", "OPTIONS"):
+        seen = Visitor(served).get(path, method=method)
+
+        assert (seen.status, seen.headers["Allow"]) == (405, allowed)
+
+
+def test_without_data_there_is_a_page_that_says_so(tmp_path: Path) -> None:
+    """G9"""
+    data = tmp_path / "data"
+    data.mkdir()
+    with serving(data) as served:
+        for path in ("/", "/?q=a", "/chiffres?q=a", "/societes/FR/1", "/statut"):
+            seen = Visitor(served).get(path)
+            assert (seen.status, seen.headers["Retry-After"]) == (503, "5")
+            assert "Momentanément indisponible" in seen.text
+        assert Visitor(served).get("/tarifs").status == 200
+
+
+@pytest.fixture
+def faulty(data_of_its_own: Path) -> Iterator[Served]:
+    with serving(data_of_its_own, opener=Faulty) as server:
+        yield server
+
+
+def test_without_the_store_visitors_are_served_and_accounts_are_told(faulty: Served) -> None:
+    """G9"""
+    visitor, _ = member(faulty)
+    assert isinstance(faulty.store, Faulty)
+    faulty.store.writes_fail = True
+
+    assert visitor.get("/?q=lab").status == 503
+    assert visitor.get("/").status == 200
+    assert Visitor(faulty).get("/?q=lab").status == 200
+
+
+def test_every_page_is_small_whole_and_of_one_language(served: Served) -> None:
+    inside, _ = member(served)
+    for path in [*PAGES, "/compte"]:
+        for lang in ("fr", "en"):
+            seen = (inside if path == "/compte" else Visitor(served)).get(
+                f"{path}{'&' if '?' in path else '?'}lang={lang}"
+            )
+
+            assert len(seen.html.encode()) <= 60_000
+            assert f'<html lang="{lang}">' in seen.html
+            assert seen.html.rstrip().endswith("</html>")
+            assert len(re.findall(r"<h1", seen.html)) == 1, path
+            assert not FORBIDDEN.search(seen.html)
+
+
+def test_an_asset_is_kept_for_ever_under_the_digest_of_its_bytes(served: Served) -> None:
+    html = Visitor(served).get("/").html
+
+    for name, path in assets.names().items():
+        assert path in html
+        seen = Visitor(served).get(path)
+        assert (seen.status, "immutable" in seen.headers["Cache-Control"]) == (200, True)
+        assert seen.html == (assets.FOLDER / name).read_text()
+        assert Visitor(served).get(path.replace("-", "0-")).status == 404
+    assert sum(path.stat().st_size for path in assets.FOLDER.iterdir()) < 40_000
+
+
+@pytest.mark.parametrize("name", ["../seals.py", "..%2fseals.py", "%2e%2e/seals.py", ""])
+def test_nothing_but_the_assets_is_sent(served: Served, name: str) -> None:
+    assert Visitor(served).get(f"/assets/{name}").status == 404
+
+
+def test_a_request_for_a_page_is_logged_without_what_a_form_held(served: Served) -> None:
+    """G11"""
+    email = address()
+    Visitor(served).sign_up(email)
+    visitor = Visitor(served)
+    visitor.log_in(email)
+    visitor.get("/?q=lab")
+
+    logged = b"".join(served.lines)
+    assert b'"route":"connexion"' in logged
+    assert b'"route":"explorateur"' in logged
+    for secret in (email, PASSWORD, visitor.cookies["session"], passwords.NOBODY):
+        assert secret.encode() not in logged

@@ -1,0 +1,123 @@
+"""Input that the writer refuses, without leaving a file behind."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import pytest
+
+from shards import format
+from shards.build import lmdb_writer, writer
+from shards.build.writer import Columns
+from shards.codec import record, strings
+from shards.errors import OutOfOrderError
+from tests.world import Company, columns, company, in_layout, write_shard
+
+FOUND = in_layout(
+    [
+        company("EE", str(number), f"Ä {number}", division="62", groupe="62.0", ca_eur=ca)
+        for number, ca in enumerate((3.0, 2.0, 2.0, None))
+    ]
+)
+
+
+def records(wanted: range) -> Iterator[bytes]:
+    return (record.encode(FOUND[row]) for row in wanted)
+
+
+def write(path: Path, **changes: Any) -> None:
+    writer.write(path / "EE", "EE", replace(columns(FOUND), **changes), records, ())
+
+
+def reordered(*rows: int) -> Columns:
+    return columns([FOUND[row] for row in rows])
+
+
+def test_the_layout_of_these_companies_is_accepted(tmp_path: Path) -> None:
+    write(tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["EE"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"noms": strings.pack(["a\nb", "c", "d", "e"])}, "noms: 4 texts with 5 ends of line"),
+        ({"ids": strings.pack(["1", "2", "3"])}, "ids: 3 texts with 3 ends of line for 4 rows"),
+        ({"ids": strings.pack(["1", "2", "3", "1"])}, "identifier '1' comes twice"),
+        ({"cells": [("62", "62.0", 3)]}, "the cells hold 3 rows of 4"),
+        ({"cells": [("62", "62.0", 2), ("62", "62.0", 2)]}, "each sector and sub-sector once"),
+        ({"cells": [("62", None, 2), ("62", "62.0", 2)]}, "none last"),
+        ({"cells": [(None, None, 2), ("62", "62.0", 2)]}, "none last"),
+    ],
+)
+def test_columns_that_contradict_each_other_are_refused(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(OutOfOrderError, match=said):
+        write(tmp_path, **changes)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ((1, 0, 2, 3), r"row 1 \('0'\)"),  # turnover ascends
+        ((0, 2, 1, 3), r"row 2 \('1'\)"),  # equal turnovers, identifier descends
+        ((3, 0, 1, 2), r"row 1 \('0'\)"),  # null first
+    ],
+)
+def test_rows_out_of_order_are_refused_by_name(
+    tmp_path: Path, rows: tuple[int, ...], said: str
+) -> None:
+    with pytest.raises(OutOfOrderError, match=said):
+        writer.write(tmp_path / "EE", "EE", reordered(*rows), records, ())
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_records_that_are_missing_are_noticed(tmp_path: Path) -> None:
+    with pytest.raises(OutOfOrderError, match="3 records were given for 4 rows"):
+        writer.write(tmp_path / "EE", "EE", columns(FOUND), lambda wanted: records(wanted[:3]), ())
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [((4,), "row 4 of 4 rows"), ((2, 1), "does not come after the one before")],
+)
+def test_statements_of_no_row_or_out_of_order_are_refused(
+    tmp_path: Path, rows: tuple[int, ...], said: str
+) -> None:
+    with pytest.raises(OutOfOrderError, match=said):
+        writer.write(tmp_path / "EE", "EE", columns(FOUND), records, [(row, b"[]") for row in rows])
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_is_told_of_every_row(tmp_path: Path) -> None:
+    told: list[int] = []
+
+    writer.write(tmp_path / "EE", "EE", columns(FOUND), records, (), told.append)
+
+    assert sum(told) == len(FOUND)
+
+
+def test_a_file_of_many_commits_is_the_same_for_every_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FORMAT.md §9, invariant 7: pages of an earlier commit leave no trace of the past."""
+    monkeypatch.setattr(lmdb_writer, "_COMMIT_BYTES", 1)
+    found: list[Company] = [company("EE", str(i), f"Œuvre {i}") for i in range(300)]
+
+    for name in ("a", "b"):
+        write_shard(tmp_path / name, "EE", found)
+
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with (
+        lmdb.open(str(tmp_path / "a"), subdir=False, readonly=True, lock=False, max_dbs=32) as env,
+        env.begin() as txn,
+    ):
+        assert txn.stat(env.open_db(format.RECORD, txn=txn))["entries"] == len(found)

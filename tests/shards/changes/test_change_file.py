@@ -1,0 +1,99 @@
+"""Files of changes: random access, both directions, damage."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import orjson
+import pytest
+
+from shards.changes import comparison
+from shards.changes.change_file import (
+    CHANGED,
+    CREATED,
+    DELETED,
+    NATURES,
+    ChangeCounts,
+    ChangeFile,
+    ChangeWriter,
+)
+from shards.errors import CorruptError, WrongFormatError
+from tests.world import Company, company, write_shard
+
+FOUND = [
+    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, score=40),
+    company("EE", "2", "Lab", division="62", score=10),
+    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
+]
+
+LATER = [
+    company("EE", "1", "Ännchen AS", division="62", groupe="62.0", ca_eur=2e6, score=40),
+    company("EE", "3", "Żabka"),
+    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
+]
+
+Told = dict[str, list[tuple[str, ...]]]
+
+
+def compared(folder: Path, old: Sequence[Company], new: Sequence[Company]) -> Told:
+    """What `difference` says of two shards of EE."""
+    for name, found in (("old", old), ("new", new)):
+        write_shard(folder / name, "EE", found)
+    counts = comparison.compare(folder / "old", folder / "new", "EE", folder / "EE.changes")
+    told = read(folder / "EE.changes") if any(counts) else {nature: [] for nature in NATURES}
+    assert counts == ChangeCounts(*(len(told[nature]) for nature in NATURES))
+    return told
+
+
+def read(path: Path, *, backwards: bool = False) -> Told:
+    with closing(ChangeFile(path, backwards=backwards)) as changes:
+        return {
+            nature: [
+                (entry["id"], *entry.get("champs", ()))
+                for entry in map(orjson.loads, changes.entries(nature, 0, count))
+            ]
+            for nature, count in zip(NATURES, changes.counts, strict=True)
+        }
+
+
+def test_backwards_who_came_went(tmp_path: Path) -> None:
+    compared(tmp_path, FOUND[:2], LATER[:2])
+
+    there = read(tmp_path / "EE.changes")
+    back = read(tmp_path / "EE.changes", backwards=True)
+
+    assert there == {DELETED: [("2",)], CREATED: [("3",)], CHANGED: [("1", "nom", "ca_eur")]}
+    assert back == {DELETED: [("3",)], CREATED: [("2",)], CHANGED: [("1", "nom", "ca_eur")]}
+
+
+def test_entries_are_read_from_anywhere_to_anywhere(tmp_path: Path) -> None:
+    writer = ChangeWriter(tmp_path / "EE.changes", "EE")
+    for number in range(5):
+        writer.add(CREATED, f"{number}")
+    writer.add(DELETED, "9")
+    writer.close()
+
+    with closing(ChangeFile(tmp_path / "EE.changes")) as changes:
+        assert changes.entries(CREATED, 3, 9) == [
+            b'{"iso2":"EE","id":"3"}',
+            b'{"iso2":"EE","id":"4"}',
+        ]
+        assert changes.entries(DELETED, 0, 9) == [b'{"iso2":"EE","id":"9"}']
+        assert changes.entries(CHANGED, 0, 9) == []
+
+
+def test_a_file_that_is_cut_or_of_another_version_is_refused(tmp_path: Path) -> None:
+    compared(tmp_path, FOUND[:2], LATER[:2])
+    path = tmp_path / "EE.changes"
+    whole = path.read_bytes()
+
+    for broken, error in (
+        (whole[:-1], CorruptError),
+        (whole[:60], CorruptError),
+        (whole[:20], WrongFormatError),
+        (b"x" + whole[1:], WrongFormatError),
+        (whole[:16] + b"\x09" + whole[17:], WrongFormatError),
+    ):
+        path.write_bytes(broken)
+        with pytest.raises(error):
+            ChangeFile(path)

@@ -1,0 +1,43 @@
+"""Folding (contract B15), compared with that of the oracle on every character of Unicode."""
+
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shards.codec.folding import fold, fold_id
+from tests import oracle
+
+EVERY_CHARACTER = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+
+
+def test_every_character_folds_as_the_oracle_folds_it() -> None:
+    assert [c for c in EVERY_CHARACTER if fold(f"a{c}b") != oracle.folded(f"a{c}b")] == []
+
+
+def test_folding_twice_is_folding_once() -> None:
+    assert [c for c in EVERY_CHARACTER if fold(fold(c)) != fold(c)] == []
+    assert [c for c in EVERY_CHARACTER if fold_id(fold_id(c)) != fold_id(c)] == []
+
+
+@given(st.text())
+def test_any_text_folds_as_the_oracle_folds_it(text: str) -> None:
+    assert fold(text) == oracle.folded(text)
+    assert fold_id(text) == oracle.letters_and_digits(text)
+
+
+def test_both_unicode_forms_and_both_cases_are_one() -> None:
+    """B15"""
+    forms = ["ORLÉANS", "orléans", "Orle\u0301ans", "ＯＲＬÉＡＮＳ"]
+
+    assert {fold(form) for form in forms} == {"orleans"}
+
+
+def test_ligatures_are_spelt_out() -> None:
+    """B15"""
+    assert fold("Straße Ærø Œuvre Łódź Đuro Þór Ðe") == "strasse aero oeuvre lodz duro thor de"
+
+
+def test_a_run_of_other_characters_is_one_blank() -> None:
+    """B15"""
+    assert fold("  A&B--(C)\u00a0«D»_E ") == "a b c d e"

@@ -1,0 +1,80 @@
+"""Opening a generation: complete files of the right size and count, shared between generations."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from shards.errors import CorruptError
+from shards.generations import generation_files, manifest
+from tests.world import company, publish
+
+FOUND = [
+    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, score=40),
+    company("EE", "2", "Lab", division="62", score=10),
+    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
+]
+
+LATER = [
+    company("EE", "1", "Ännchen AS", division="62", groupe="62.0", ca_eur=2e6, score=40),
+    company("EE", "3", "Żabka"),
+    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
+]
+
+
+def test_generations_that_share_a_file_are_open_side_by_side(tmp_path: Path) -> None:
+    """LMDB opens no file twice in one process."""
+    first, second = publish(tmp_path, FOUND), publish(tmp_path, LATER)
+
+    one, other = (generation_files.load(tmp_path, name) for name in (first, second))
+    assert one.shards["UK"] is other.shards["UK"]
+    one.close()
+
+    assert other.shards["UK"].company(0)["nom"] == "'A' Rated & Co"
+    other.close()
+
+
+def test_the_same_companies_give_the_same_generation(tmp_path: Path) -> None:
+    first, second = publish(tmp_path / "a", FOUND), publish(tmp_path / "b", FOUND[::-1])
+
+    assert first == second
+    assert _content(tmp_path / "a" / first) == _content(tmp_path / "b" / second)
+
+
+def test_a_file_that_is_missing_or_too_short_is_not_opened(tmp_path: Path) -> None:
+    name = publish(tmp_path, FOUND)
+    path = tmp_path / name / "UK.shard"
+    path.write_bytes(path.read_bytes()[:-4096])
+
+    with pytest.raises(CorruptError, match=r"UK.shard has \d+ bytes, the manifest says"):
+        generation_files.load(tmp_path, name)
+
+    path.unlink()
+    with pytest.raises(CorruptError, match=r"UK.shard is missing"):
+        generation_files.load(tmp_path, name)
+
+
+def test_a_file_that_the_manifest_does_not_name_is_a_fault(tmp_path: Path) -> None:
+    folder = tmp_path / publish(tmp_path, FOUND)
+    (folder / "notes.txt").write_text("Orléans")
+
+    with pytest.raises(CorruptError, match=r"holds notes.txt"):
+        generation_files.verify_digests(folder, generation_files.read_manifest(folder))
+
+
+def test_a_shard_in_the_place_of_another_is_refused(tmp_path: Path) -> None:
+    name = publish(tmp_path, FOUND)
+    folder = tmp_path / name
+    known = generation_files.read_manifest(folder)
+    shutil.copy(folder / "EE.shard", folder / "UK.shard")
+    files = {path: manifest.digest(folder / path) for path in known.files}
+    forged = manifest.make(files, (), known.counts, known.secteurs)
+    (folder / "manifest.json").write_bytes(manifest.dump(forged))
+    folder.rename(tmp_path / forged.generation)
+
+    with pytest.raises(CorruptError, match=r"holds 2 companies of EE, the manifest says 1 of UK"):
+        generation_files.load(tmp_path, forged.generation)
+
+
+def _content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}

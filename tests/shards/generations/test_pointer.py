@@ -1,0 +1,48 @@
+"""The names in CURRENT."""
+
+from pathlib import Path
+
+import pytest
+
+from shards.__main__ import main
+from shards.errors import CorruptError
+from shards.generations import pointer
+from tests.world import Company, company, publish
+
+FOUND = [
+    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, effectif=5),
+    company("EE", "2", "Lab OÜ", division="62", groupe="62.0", ca_eur=1.0, effectif=6, score=9),
+    company("EE", "3", "Żabka", division="47", groupe="47.1", site_web="https://b.ee"),
+    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
+]
+
+
+def grown(count: int) -> list[Company]:
+    return [*FOUND, *(company("FR", f"{number}", "Œuvre") for number in range(count))]
+
+
+@pytest.mark.parametrize("text", ["{first}/", "../{data}/{first}", "{path}", "", ".", "{first}x"])
+def test_only_the_name_of_a_generation_is_one(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path to it would be published under a name that the next build does not find."""
+    data = tmp_path / "data"
+    first, second = publish(data, FOUND), publish(data, grown(3))
+    wrong = text.format(first=first, data=data.name, path=data / first)
+
+    assert main(["rollback", str(data), "--to", wrong]) == 1
+    assert "is no name of a generation" in capsys.readouterr().err
+    assert main(["diff", str(data), wrong, second]) == 1
+    assert "is no name of a generation" in capsys.readouterr().err
+    known = pointer.read(data)
+    assert known is not None
+    assert known.kept == (second, first)
+
+
+def test_a_pointer_that_names_a_path_is_not_followed(tmp_path: Path) -> None:
+    name = publish(tmp_path, FOUND)
+    current = tmp_path / pointer.CURRENT
+    current.write_bytes(current.read_bytes().replace(name.encode(), f"../{name}".encode()))
+
+    with pytest.raises(CorruptError, match="16 hexadecimal digits"):
+        pointer.read(tmp_path)

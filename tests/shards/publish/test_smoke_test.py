@@ -1,0 +1,68 @@
+"""A generation that answers wrongly is not published."""
+
+from pathlib import Path
+
+import lmdb
+import numpy as np
+import pytest
+
+from shards import format
+from shards.errors import GenerationError
+from shards.publish import smoke_test
+from shards.query import Query
+from shards.search.reader import Shard
+from shards.search.search import Base
+from tests.shards.verify.test_invariants import Break, put
+from tests.world import company, reference, write_shard
+
+FOUND = [
+    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, effectif=5),
+    company("EE", "2", "Lab OÜ", division="62", groupe="62.0", ca_eur=1.0, effectif=6, score=9),
+    company("EE", "3", "Żabka", division="47", groupe="47.1", site_web="https://b.ee"),
+    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
+]
+
+
+def backwards(value: bytes) -> bytes:
+    return np.frombuffer(value, dtype="<u4")[::-1].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "change"),
+    [
+        (format.RANK, b"score", backwards),
+        (format.COLUMN, b"facts", put("<u2", 0, 0)),
+        (format.SORTED, b"facts", put("<u2", 0, 0)),
+        (format.KEY, b"ca_desc", put("<f8", 0, -2e6)),
+        (format.ORDER, b"nom", backwards),
+        (format.WORD, b"postings", put("<u4", 0, 2)),
+        (format.IDENT, b"rows", put("<u4", 0, 2)),
+    ],
+)
+@pytest.mark.parametrize("largest", [1_000, 2])
+def test_a_generation_that_opens_and_counts_and_answers_wrongly_is_not_published(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    table: bytes,
+    key: bytes,
+    change: Break,
+    largest: int,
+) -> None:
+    """Held to the slow answer: on a whole country, and on sub-sectors of one that is too large."""
+    monkeypatch.setattr(smoke_test, "LARGEST", largest)
+    path = tmp_path / "EE.shard"
+    write_shard(path, "EE", FOUND)
+    with lmdb.open(str(path), subdir=False, lock=False, max_dbs=20) as env:
+        handle = env.open_db(table)
+        with env.begin(write=True, db=handle) as txn:
+            txn.put(key, change(txn.get(key, b"")))
+    lists = reference([one for one in FOUND if one["iso2"] == "EE"], ["EE"])
+    base = Base()
+    with Shard(path) as base["EE"], pytest.raises(GenerationError, match="answers wrongly: "):
+        smoke_test.check(base, lists)
+
+
+def test_a_query_is_shown_as_it_may_be_repeated() -> None:
+    query = Query(pays=("EE",), q="Ä", ca_min=0.5)
+
+    assert smoke_test._text(query) == "pays=('EE',) q='Ä' tri='ca_desc' ca_min=0.5"

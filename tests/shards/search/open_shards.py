@@ -1,0 +1,61 @@
+"""Companies in real shards, open for search."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from shards.query import Query
+from shards.search import search
+from shards.search.reader import Shard
+from shards.search.search import Base
+from tests.shards.kernel.interpreted import interpreted_search
+from tests.world import COUNTRIES, Company, write_shard
+
+INTERPRETED: Final = interpreted_search()
+# The compiled search, and the same source interpreted.
+ENGINES: Final = {"compiled": search, "interpreted": INTERPRETED}
+
+
+@contextmanager
+def open_shard(found: Sequence[Company], iso2: str = "EE") -> Iterator[tuple[Shard, list[Company]]]:
+    """The shard of one country, and its companies by row."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = write_shard(Path(folder) / iso2, iso2, found)
+        with Shard(Path(folder) / iso2) as shard:
+            yield shard, rows
+
+
+class OpenShards:
+    """Companies in the shards of all their countries."""
+
+    def __init__(self, found: Sequence[Company]) -> None:
+        self.found = found
+        self.stack = ExitStack()
+
+    def __enter__(self) -> "OpenShards":
+        folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
+        self.shards = Base()
+        for iso2 in COUNTRIES:
+            write_shard(folder / iso2, iso2, self.found)
+            self.shards[iso2] = self.stack.enter_context(Shard(folder / iso2))
+        interpreted = INTERPRETED.Base()
+        interpreted.update(self.shards)
+        self.bases = {id(search): self.shards, id(INTERPRETED): interpreted}
+        return self
+
+    def pages(
+        self, query: Query, limit: int, engine: Any = search
+    ) -> tuple[int, list[tuple[str, str]]]:
+        """The total, and the companies of all pages that may be asked for, one after the other."""
+        rows: list[tuple[str, str]] = []
+        for offset in range(0, len(self.found) + limit, limit):
+            page = engine.search(self.bases[id(engine)], query, offset=offset, limit=limit)
+            found = [(r.iso2, self.shards[r.iso2].company(r.row)["id"]) for r in page.rows]
+            assert len(found) == max(0, min(limit, page.total - offset))
+            rows += found
+        return page.total, rows
+
+    def __exit__(self, *error: Any) -> None:
+        self.stack.close()

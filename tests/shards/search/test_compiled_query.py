@@ -1,0 +1,100 @@
+"""Queries as keys and folded words, before any shard is looked at."""
+
+import math
+from typing import Any
+
+import pytest
+
+from shards.query import Query
+from shards.search.compiled_query import compile_query
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"sous_secteurs": ()},  # B9
+        {"q": " & "},  # B16
+        {"ca_min": 2.0, "ca_max": 1.0},
+        {"effectif_min": 2, "effectif_max": 1},
+        {"effectif_min": 2**40},  # no 32-bit headcount is so large
+        {"effectif_max": -(2**40)},
+    ],
+)
+def test_a_query_that_nothing_can_match_is_not_compiled(filters: dict[str, Any]) -> None:
+    assert compile_query(Query(**filters)) is None
+
+
+def test_bounds_become_keys_which_are_negated_values() -> None:
+    compiled = compile_query(Query(ca_min=-0.5, ca_max=3.0, effectif_min=10, effectif_max=20))
+
+    assert compiled is not None
+    assert compiled.turnover == (-3.0, 0.5)
+    assert compiled.headcount is not None
+    assert [int(key) for key in compiled.headcount] == [-20, -10]
+
+
+@pytest.mark.parametrize(
+    ("filters", "turnover"),
+    [
+        ({"avec_ca": True}, (-math.inf, math.inf)),
+        ({"ca_min": 5}, (-math.inf, -5.0)),
+        ({"ca_max": 5, "avec_ca": True}, (-5.0, math.inf)),
+        ({}, None),
+    ],
+)
+def test_a_known_turnover_is_a_bound_without_ends(
+    filters: dict[str, Any], turnover: tuple[float, float] | None
+) -> None:
+    compiled = compile_query(Query(**filters))
+
+    assert compiled is not None
+    assert compiled.turnover == turnover
+
+
+def test_a_text_is_folded_into_words_and_an_identifier_prefix() -> None:
+    """B15"""
+    compiled = compile_query(Query(q="Société  L'Œuvre"))
+
+    assert compiled is not None
+    assert compiled.q is not None
+    assert compiled.q.parts == (b"societe", b"l", b"oeuvre")
+    assert compiled.q.only is None  # several words
+    assert compiled.q.prefix is not None
+    assert compiled.q.prefix.text == "SOCIÉTÉLŒUVRE".encode()
+
+
+def test_a_single_word_is_looked_up_by_its_first_bytes() -> None:
+    compiled = compile_query(Query(q="ж" * 20))
+
+    assert compiled is not None
+    assert compiled.q is not None
+    assert compiled.q.parts == (("ж" * 20).encode(),)
+    assert compiled.q.only is not None
+    assert compiled.q.only.text == ("ж" * 12).encode()  # 24 bytes
+
+
+def test_sectors_are_sorted_and_each_counted_once() -> None:
+    """B1"""
+    compiled = compile_query(Query(secteurs=("62", "47", "62")))
+
+    assert compiled is not None
+    assert compiled.secteurs == ("47", "62")
+
+
+@pytest.mark.parametrize(
+    ("filters", "is_open"),
+    [
+        ({}, True),
+        ({"pays": ("EE",)}, True),  # a country is a choice of shards, not a filter
+        ({"q": "a"}, False),
+        ({"secteurs": ("62",)}, False),
+        ({"sous_secteurs": ("62.0",)}, False),
+        ({"site_web": True}, False),
+        ({"effectif_min": 0}, False),
+    ],
+)
+def test_a_query_is_open_if_every_company_matches(filters: dict[str, Any], is_open: bool) -> None:
+    compiled = compile_query(Query(**filters))
+
+    assert compiled is not None
+    assert compiled.is_open is is_open

@@ -1,0 +1,126 @@
+"""The worked examples of FORMAT.md, decoded by hand as the document says, and compared with the code."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import zstandard
+
+import shards
+from shards import format
+from shards.codec import record, row_sets
+from shards.codec.row_sets import Counted, Gaps, Packing
+from shards.query import ORDERS
+
+DOCUMENT: Final = (Path(shards.__file__).parent / "FORMAT.md").read_text()
+ROWS: Final = 100_000
+COMPANY: Final = {"iso2": "EE", "id": "1", "nom": "Ä", "email": "a@b.ee"}
+
+
+def section(start: str, end: str) -> str:
+    """The text between two headings or phrases, each of which occurs once."""
+    assert DOCUMENT.count(start) == DOCUMENT.count(end) == 1
+    return DOCUMENT.split(start)[1].split(end)[0]
+
+
+def pieces(text: str) -> list[tuple[int, bytes, bytes]]:
+    """The rows of a table of bytes: offset, the first bytes, and the last ones if some are left out."""
+    found = re.findall(
+        r"^\| (\d+) \| `([0-9a-f ]+)`(?: …(?: `([0-9a-f ]+)`)?)? \|", text, re.MULTILINE
+    )
+    return [
+        (int(offset), bytes.fromhex(first), bytes.fromhex(last)) for offset, first, last in found
+    ]
+
+
+def assert_has_pieces(packed: bytes, text: str) -> None:
+    found = pieces(text)
+    ends = [offset for offset, _, _ in found[1:]]
+    for (offset, first, last), end in zip(found, [*ends, len(packed)], strict=True):
+        piece = packed[offset:end]
+        assert piece.startswith(first)
+        assert piece.endswith(last)
+
+
+def in_row_order() -> Packing:
+    """A country where every order is that of the rows, except `ca_asc`."""
+    up = np.arange(ROWS, dtype=np.uint32)
+    return Packing(ROWS, [up[::-1].copy() if tri == "ca_asc" else up for tri in ORDERS])
+
+
+def test_the_record_of_the_document_is_decoded_by_hand_to_what_the_code_encodes() -> None:
+    text = section("The 314 stored bytes:", "Statements are a Zstandard frame")
+    block = re.search(r"(?:^    [0-9a-f ]+\n)+", text, re.MULTILINE)
+    document = re.search(r"```json\n(.*?)```", text, re.DOTALL)
+    assert block
+    assert document
+    stored = bytes.fromhex(block[0])
+    lines = document[1].splitlines()
+
+    frame = bytes.fromhex("28 b5 2f fd") + stored
+    content = zstandard.ZstdDecompressor().decompress(frame)
+
+    head, contacts = (int.from_bytes(content[at : at + 4], "little") for at in (0, 4))
+    parts = [
+        content[8 : 8 + head],
+        content[8 + head : 8 + head + contacts],
+        content[8 + head + contacts :],
+    ]
+    assert len(stored) == 314
+    assert parts == ["".join(lines[:-2]).encode(), lines[-2].encode(), lines[-1].encode()]
+    assert f"`{content[:8].hex(' ')}`: a head of {head} bytes and contacts of {contacts}" in text
+    assert content == record.encode(COMPANY)
+
+
+def test_the_frame_of_the_document_is_annotated_as_the_rfc_says() -> None:
+    """RFC 8878 §3.1.1"""
+    text = section("The 314 stored bytes:", "Statements are a Zstandard frame")
+    block = re.search(r"(?:^    [0-9a-f ]+\n)+", text, re.MULTILINE)
+    assert block
+    stored = bytes.fromhex(block[0])
+
+    assert_has_pieces(stored, text)
+    assert stored[0] == 0b01_1_00_0_00  # content size in 2 bytes, single segment, nothing else
+    size = int.from_bytes(stored[1:3], "little") + 256
+    header = int.from_bytes(stored[3:6], "little")
+    assert (header & 1, header >> 1 & 3, header >> 3) == (1, 2, 308)
+    assert len(stored) == 6 + 308
+    assert f"{size} bytes" in text
+    assert size == len(record.encode(COMPANY))
+
+
+def test_the_set_with_heads_of_the_document_is_what_the_code_writes() -> None:
+    found = np.arange(0, ROWS, 20, dtype=np.uint32)
+    text = section("the reverse (6,408 bytes):", "Example of kind 7")
+
+    packed = in_row_order().of_rows(found)
+
+    assert len(packed) == 6_408
+    assert len(pieces(text)) == 2 + len(ORDERS) + 1
+    assert_has_pieces(packed, text)
+    unpacked = row_sets.unpack(packed, ROWS)
+    assert isinstance(unpacked, Gaps)
+    assert unpacked.rows().tolist() == found.tolist()
+    for place, tri in enumerate(ORDERS):  # each row of the table names its order
+        offset = 8 + 4 * format.HEAD_ROWS * place
+        assert re.search(rf"^\| {offset} \|.*\| head of `{tri}`", text, re.MULTILINE)
+
+
+def test_the_set_of_kind_7_of_the_document_is_what_the_code_writes() -> None:
+    found = np.arange(0, ROWS, 80, dtype=np.uint32)
+    text = section("of the same country (1,408 bytes):", "### Stored sets")
+
+    packed = in_row_order().of_count(found)
+
+    assert len(packed) == 1_408
+    assert len(pieces(text)) == 4
+    assert_has_pieces(packed[: 8 + 2 * 4 * format.HEAD_ROWS], text)
+    unpacked = row_sets.unpack_union(packed, ROWS)
+    assert isinstance(unpacked, Counted)
+    assert unpacked.size == len(found)
+    assert unpacked.heads[0].tolist() == found[: format.HEAD_ROWS].tolist()
+
+
+def test_no_line_of_the_document_is_longer_than_120_characters() -> None:
+    assert [line for line in DOCUMENT.splitlines() if len(line) > 120] == []

@@ -1,0 +1,61 @@
+"""The command `python -m shards`: exit codes, messages, `verify`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shards.__main__ import main
+from shards.changes import change_steps
+from tests.world import company, publish
+
+FOUND = [
+    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, score=40),
+    company("EE", "2", "Lab", division="62", score=10),
+    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
+]
+
+LATER = [
+    company("EE", "1", "Ännchen AS", division="62", groupe="62.0", ca_eur=2e6, score=40),
+    company("EE", "3", "Żabka"),
+    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
+]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    many = [company("FR", f"{number}", "Ç") for number in range(9_000)]
+    first, second = publish(tmp_path, FOUND), publish(tmp_path, [*FOUND, *many])
+
+    command = [sys.executable, "-m", "shards", "diff", str(tmp_path), first, second, "--rows"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stderr
+        assert process.stdout.readline()
+        process.stdout.close()
+        told = process.stderr.read()
+
+    assert (process.returncode, told) == (0, b"")
+
+
+def test_verify_reads_the_changes_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    publish(tmp_path, FOUND)
+    publish(tmp_path, LATER)
+    (folder,) = change_steps.folders(tmp_path)
+
+    assert main(["verify", str(tmp_path)]) == 0
+    (folder / "EE.changes").unlink()
+    assert main(["verify", str(tmp_path)]) == 1
+    assert "EE.changes is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["EE.shard", "reference.json", "quality.json"])
+def test_one_changed_byte_in_any_file_is_found_and_named(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / publish(tmp_path, FOUND) / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+    assert main(["verify", str(tmp_path)]) == 1
+    assert f"{path} is not the file of the manifest" in capsys.readouterr().err

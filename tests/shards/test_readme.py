@@ -1,0 +1,61 @@
+"""The commands of shards/README.md: each is run on a small world, or parsed if it needs another host."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import shards
+from shards.__main__ import main
+from shards.sync import mirror, source_url
+from tests.world import company, publish
+
+README: Final = (Path(shards.__file__).parent / "README.md").read_text()
+COMMANDS: Final = re.findall(r"^python -m shards (.*?) *(?:#.*)?$", README, re.MULTILINE)
+FOUND: Final = [company("EE", "1", "Ännchen OÜ"), company("UK", "00944111", "Royal Tool Ltd")]
+
+
+def test_every_command_of_the_manual_works_in_its_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("cryptography")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo-data").mkdir()
+    data = tmp_path / "demo-data" / "data"
+    before, after = publish(data, FOUND[:1]), publish(data, FOUND)
+    names = {"A": before, "B": after, "GENERATION": after}
+
+    done = []
+    for command in COMMANDS:
+        if "https://" in command:
+            continue
+        arguments = [
+            re.sub(r"^(A|B)$|GENERATION", lambda m: names[m[0]], word)
+            for word in shlex.split(command)
+        ]
+
+        assert main(arguments) == 0, capsys.readouterr().err
+        done.append(arguments[0])
+
+    assert set(done) == {"inspect", "list", "diff", "verify", "rollback", "sync", "keygen", "sign"}
+
+
+def test_the_sources_of_the_manual_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The options are those of `sync`, and the address is that of a source"""
+    addresses = [word for command in COMMANDS for word in command.split() if "://" in word]
+
+    assert addresses
+    for address in addresses:
+        assert source_url.find(address, {}).name == address
+
+
+def test_the_folder_of_mirrored_files_is_that_of_the_format_document() -> None:
+    assert (
+        f"DATA/{mirror.BLOBS}/<blake3>" in (Path(shards.__file__).parent / "FORMAT.md").read_text()
+    )
+
+
+def test_no_line_of_the_manual_is_longer_than_120_characters() -> None:
+    assert [line for line in README.splitlines() if len(line) > 120] == []
