@@ -14,7 +14,7 @@ from shards.changes.change_file import (
     CREATED,
     DELETED,
 )
-from tests.shards.changes.two_publications import FOUND, LATER
+from tests.shards.two_publications import FOUND, LATER
 from tests.world import publish
 
 

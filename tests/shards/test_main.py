@@ -8,19 +8,8 @@ import pytest
 
 from shards.__main__ import main
 from shards.changes import change_steps
+from tests.shards.two_publications import FOUND, LATER
 from tests.world import company, publish
-
-FOUND = [
-    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, score=40),
-    company("EE", "2", "Lab", division="62", score=10),
-    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
-]
-
-LATER = [
-    company("EE", "1", "Ännchen AS", division="62", groupe="62.0", ca_eur=2e6, score=40),
-    company("EE", "3", "Żabka"),
-    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
-]
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from shards.changes.change_file import (
     ChangeWriter,
 )
 from shards.errors import CorruptError, WrongFormatError
-from tests.shards.changes.two_publications import FOUND, LATER, compared, read
+from tests.shards.two_publications import FOUND, LATER, compared, read
 
 
 def test_backwards_who_came_went(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from shards.changes.change_file import (
     ChangeCounts,
 )
 from shards.errors import CorruptError
-from tests.shards.changes.two_publications import FOUND, LATER
+from tests.shards.two_publications import FOUND, LATER
 from tests.world import company, publish
 
 

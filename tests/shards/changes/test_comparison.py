@@ -17,7 +17,7 @@ from shards.changes.change_file import (
     ChangeCounts,
 )
 from shards.codec.record import FIELDS
-from tests.shards.changes.two_publications import FOUND, Changes, compared, read
+from tests.shards.two_publications import FOUND, Changes, compared, read
 from tests.world import Company, companies, company, write_shard
 
 

@@ -7,13 +7,8 @@ import pytest
 
 from shards.errors import CorruptError
 from shards.generations import manifest
-from tests.world import company, publish
-
-FOUND = [
-    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, score=40),
-    company("EE", "2", "Lab", division="62", score=10),
-    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
-]
+from tests.shards.two_publications import FOUND
+from tests.world import publish
 
 
 def test_counts_of_what_is_no_manifest_are_none() -> None:

@@ -15,19 +15,8 @@ from shards.generations import reference as references
 from shards.publish import publication
 from shards.publish.publication import EVERYWHERE, Gates
 from tests import world
+from tests.shards.two_publications import FOUND, LATER
 from tests.world import Company, company, publish
-
-FOUND = [
-    company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, score=40),
-    company("EE", "2", "Lab", division="62", score=10),
-    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
-]
-
-LATER = [
-    company("EE", "1", "Ännchen AS", division="62", groupe="62.0", ca_eur=2e6, score=40),
-    company("EE", "3", "Żabka"),
-    company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
-]
 
 # Companies with counts to lose.
 FOUR = [
