@@ -2,7 +2,7 @@
 # requirements.lock (pinned, with hashes), again only when that file or pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick check test proof judges lint types layers bench golden viewer lock clean
+.PHONY: help setup demo quick check test proof judges lint types layers bench golden viewer lock wheels sanitize clean
 .DELETE_ON_ERROR:
 
 PYTHON    ?= python3
@@ -34,11 +34,13 @@ help:     ## list the targets
 
 setup: $(READY) ## create .venv with everything pinned
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock pyproject.toml setup.py $(wildcard shards/kernel/*.py shards/kernel/*.pxd)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed, $(PYTHON) is older; try: make PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@command -v cc >/dev/null || \
+	  $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-compiler.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -131,6 +133,7 @@ lock: $(READY) ## write the Python lock files again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
 	  --no-header --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --group compiler --generate-hashes --no-header --output-file requirements-compiler.lock
 	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-bench.lock
 	$(BIN)/uv pip compile pyproject.toml --quiet --extra redis --extra s3 --extra sign --constraint requirements.lock \
@@ -142,5 +145,27 @@ lock: $(READY) ## write the Python lock files again from pyproject.toml
 	    --output-file tests/judges/mcp/requirements-$$era.lock || exit 1; \
 	done
 
+# gcc and its sanitizers, on a copy: the .so files here stay as they are.
+sanitize: $(READY) ## the tests of the compiled search under AddressSanitizer and UndefinedBehaviorSanitizer
+	rm -rf build/sanitized && mkdir -p build/sanitized
+	git ls-files | tar -cf - -T - | tar -xf - -C build/sanitized
+	cd build/sanitized && CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+	  LDFLAGS="-fsanitize=address,undefined" $(CURDIR)/$(PY) setup.py --quiet build_ext --inplace
+	cd build/sanitized && ASAN_OPTIONS=detect_leaks=0 \
+	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	  $(CURDIR)/$(PY) -m pytest tests/shards/kernel tests/shards/search/test_search.py
+
+# Compiled by zig for the glibc of 2014 (manylinux_2_17), whatever machine this is.
+wheels: $(READY) ## build the wheels of x86_64 and aarch64 in dist/
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-compiler.lock
+	for arch in x86_64 aarch64; do \
+	  rm -rf build/lib.* build/bdist.*; \
+	  _PYTHON_HOST_PLATFORM=linux-$$arch CC="$(CURDIR)/$(PY) -m ziglang cc -target $$arch-linux-gnu.2.17" \
+	  LDSHARED="$(CURDIR)/$(PY) -m ziglang cc -target $$arch-linux-gnu.2.17 -shared" \
+	  SETUPTOOLS_EXT_SUFFIX=.$$($(PY) -c 'import sys; print(sys.implementation.cache_tag)')-$$arch-linux-gnu.so \
+	  $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist \
+	    --config-settings=--build-option=--plat-name=manylinux_2_17_$$arch . || exit 1; \
+	done
+
 clean:    ## remove files that can be made again, except .venv
-	rm -rf $(DEMO) build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

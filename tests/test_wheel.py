@@ -29,9 +29,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOMS: Final = ("pipeline", "quota", "serve", "shards")
 # What a person reads, or an administrator copies: no command opens it.
-NOT_INSTALLED: Final = ("*.md", "deploy/*", "screenshots/*")
+NOT_INSTALLED: Final = ("*.md", "*.pxd", "deploy/*", "screenshots/*")
 INSTALLED_NOTICES: Final = PurePosixPath("serve/docs/viewer/vendor/README.md")
-_SKIPPED: Final = shutil.ignore_patterns("__pycache__", "raw", "spec")
+_SKIPPED: Final = shutil.ignore_patterns("__pycache__", "*.so", "raw", "spec")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for room in (*ROOMS, "seeds"):
         shutil.copytree(ROOT / room, source / room, ignore=_SKIPPED)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
 
     _run([sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet",

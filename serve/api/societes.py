@@ -9,11 +9,11 @@ from serve.access.envelope import SearchResult
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
 from serve.access.rights import Window
-from serve.data.open_generation import OpenGeneration
+from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
-from shards.search.merge import MergedRow
 from shards.search.reader import Shard
-from shards.search.search import prepare
+from shards.search.result_page import MergedRow
+from shards.search.search import search, search_within
 
 # A response depends on the caller's plan, so no shared cache keeps it. The caller's own cache may, and
 # checks each time that the generation is still the same (G8).
@@ -32,22 +32,24 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    search = generation.search(request.pairs)
-    generation = generation.of(search.version)
+    asked = generation.search(request.pairs)
+    generation = generation.of(asked.version)
     caller = request.caller
     plan = caller.plan
-    window = rights.window(plan, search.limit, search.offset)
-    tag = etag(generation.id, plan.slug, caller.souscrit, request.offer, search.query, window)
+    window = rights.window(plan, asked.limit, asked.offset)
+    tag = etag(generation.id, plan.slug, caller.souscrit, request.offer, asked.query, window)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
     # Quoted annotations of inner functions are not evaluated at each request.
     async def run() -> "CallResult[SearchResult]":
         # Past the cap only the total matters, however large the offset.
         first = window.offset if window.limit else 0
-        prepared = prepare(generation.shards, search.query, first + window.limit)
-        page = await generation.aside(
-            prepared.cost, lambda: prepared.page(offset=first, limit=window.limit)
-        )
+        base, query, limit = generation.shards, asked.query, window.limit
+        page = search_within(base, query, EXPENSIVE_MICROSECONDS, offset=first, limit=limit)
+        if page is None:
+            page = await generation.aside(
+                EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=first, limit=limit)
+            )
         rows = _records(generation.shards, page.rows, coordonnees=plan.coordonnees)
         result = SearchResult(caller, request.offer, window, page.total, rows)
         return CallResult(200, result, headers | _link(request, window, page.total))

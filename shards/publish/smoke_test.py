@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from shards.errors import GenerationError
+from shards.errors import CorruptError, GenerationError
 from shards.generations.reference import Reference
 from shards.publish import naive_search
 from shards.publish.naive_search import KnownCompany
@@ -34,7 +34,11 @@ def check(shards: Base, reference: Reference) -> None:
     Raises:
         GenerationError: names the first searches with a wrong answer.
     """
-    if faults := list(islice(_faults(shards, reference), _REPORTED)):
+    try:
+        faults = list(islice(_faults(shards, reference), _REPORTED))
+    except CorruptError as error:
+        faults = [str(error)]
+    if faults:
         raise GenerationError(
             f"the new generation answers wrongly: {'; '.join(faults)}. It is not published; "
             "build it again, and report the build that made it"

@@ -1,7 +1,7 @@
-"""Answering a query from shards: an exact total, and one page of rows.
+"""Search in a generation: a query goes in, an exact total and a page of rows come out.
 
-Read in the order of a search: `search` (all countries), `compiled_query` (the query, folded and turned into keys),
-`predicates` (the query in one shard), `planner` (which rows match), with `name_lookup`, `phrase_lookup`, `id_lookup`
-for `q` and `access_paths` for filters; then `top_rows` (the first of them) and `merge` (across countries). `facets`
-counts a whole search by country and sector. `reader` opens the file.
+`search.py` is the entrance, `facets.py` counts by country and sector. `reader.py` opens a shard; `table.py`
+gathers the arrays of all shards for the compiled engine (`shards/kernel/`), and `worker.py` asks it, once
+`compiled_query.py` has folded and split the query. `name_lookup.py` and `id_lookup.py` are views of two
+indexes of a shard.
 """

@@ -204,6 +204,10 @@ class Shard:
         """
         return np.frombuffer(self._view(format.TOP, format.top_key(place, tri)), dtype=format.U4)
 
+    def top_view(self, place: str, tri: str) -> memoryview:
+        """The bytes of `top`."""
+        return self._view(format.TOP, format.top_key(place, tri))
+
     # -- names and identifiers -------------------------------------------------------
 
     @cached_property
@@ -265,6 +269,12 @@ class Shard:
         with self._txn.cursor(db=self._tables[table]) as cursor:
             for key, value in cursor:
                 yield bytes(key), bytes(value)
+
+    def values(self, table: bytes) -> Iterator[tuple[bytes, memoryview]]:
+        """All entries of a table, in their order, values in place; for one thread alone."""
+        with self._txn.cursor(db=self._tables[table]) as cursor:
+            for key, value in cursor:
+                yield bytes(key), value
 
     def close(self) -> None:
         """Close the file; no view of this shard may be used afterwards."""

@@ -19,8 +19,8 @@ from shards.codec.record import FIELDS
 from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
 from shards.search.facets import FacetCount, FacetRow, count_facets
-from shards.search.merge import MergedRow
 from shards.search.reader import Shard
+from shards.search.result_page import MergedRow
 
 Values = tuple[Any, ...]  # of a company, in the order of FIELDS
 

@@ -174,7 +174,7 @@ def test_an_answer_that_fails_gives_its_call_back(
         raise RuntimeError("broken search")
 
     with monkeypatch.context() as patched:
-        patched.setattr(societes, "prepare", broken)
+        patched.setattr(societes, "search_within", broken)
         reply = faulty.ask(SEARCH, headers=customer.headers)
 
     assert (reply.status, reply.code) == (500, "erreur_interne")

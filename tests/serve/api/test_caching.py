@@ -24,7 +24,7 @@ def test_what_depends_on_the_caller_is_private_and_revalidated(served: Served, p
 def test_a_304_needs_no_search(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """G8, D13: the tag is compared before the work"""
     tag = served.ask("/api/v1/societes?q=lab").headers["ETag"]
-    monkeypatch.setattr("serve.api.societes.prepare", None)
+    monkeypatch.setattr("serve.api.societes.search_within", None)
 
     assert served.ask("/api/v1/societes?q=lab", headers={"If-None-Match": tag}).status == 304
     assert served.ask("/api/v1/societes?q=lab").status == 500

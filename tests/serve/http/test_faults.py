@@ -91,7 +91,7 @@ def test_a_fault_of_ours_is_500_with_an_id_and_a_logged_traceback(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """G7"""
-    monkeypatch.setattr("serve.api.societes.prepare", None)
+    monkeypatch.setattr("serve.api.societes.search_within", None)
 
     reply = served.ask("/api/v1/societes", headers={"X-Request-Id": "panne-1"})
 

@@ -4,13 +4,18 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from shards import format
 from shards.query import Query
+from shards.search import search
 from shards.search.reader import Shard
-from shards.search.search import Base, search
+from shards.search.search import Base
+from tests.shards.kernel.interpreted import interpreted_search
 from tests.world import COUNTRIES, Company, write_shard
+
+INTERPRETED: Final = interpreted_search()
+# The compiled search, and the same source interpreted.
+ENGINES: Final = {"compiled": search, "interpreted": INTERPRETED}
 
 
 @contextmanager
@@ -35,14 +40,18 @@ class OpenShards:
         for iso2 in COUNTRIES:
             write_shard(folder / iso2, iso2, self.found)
             self.shards[iso2] = self.stack.enter_context(Shard(folder / iso2))
+        interpreted = INTERPRETED.Base()
+        interpreted.update(self.shards)
+        self.bases = {id(search): self.shards, id(INTERPRETED): interpreted}
         return self
 
-    def pages(self, query: Query, limit: int) -> tuple[int, list[tuple[str, str]]]:
+    def pages(
+        self, query: Query, limit: int, engine: Any = search
+    ) -> tuple[int, list[tuple[str, str]]]:
         """The total, and the companies of all pages that may be asked for, one after the other."""
         rows: list[tuple[str, str]] = []
-        deepest = format.TOP_ROWS // limit * limit
-        for offset in range(0, min(len(self.found) + limit, deepest), limit):
-            page = search(self.shards, query, offset=offset, limit=limit)
+        for offset in range(0, len(self.found) + limit, limit):
+            page = engine.search(self.bases[id(engine)], query, offset=offset, limit=limit)
             found = [(r.iso2, self.shards[r.iso2].company(r.row)["id"]) for r in page.rows]
             assert len(found) == max(0, min(limit, page.total - offset))
             rows += found

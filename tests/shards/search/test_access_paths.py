@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from shards.codec import row_sets
 from shards.codec.row_sets import RowSet
 from shards.query import Query
-from shards.search import access_paths, predicates
 from shards.search.compiled_query import compile_query
 from tests import oracle
 from tests.shards.search.open_shards import open_shard
 from tests.shards.search.query_strategies import bounded_cases
+from tests.shards.second_engine import access_paths, predicates
 from tests.world import Company, company
 
 CASES = bounded_cases()

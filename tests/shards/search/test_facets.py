@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.query import ORDERS, Query
-from shards.search import facets
 from shards.search.facets import FacetCount, count_facets
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards
@@ -30,7 +29,6 @@ def test_facets_count_and_list_as_the_oracle_does(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(format, "TOP_ROWS", top_rows)
         patch.setattr(format, "TOP_LEAST", 2)
-        patch.setattr(facets, "_BLOCK", 2)
         with OpenShards(found) as world:
             for query in asked:
                 made = count_facets(world.shards, query, limit=limit)

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from shards.codec.arrays import Rows
 from shards.query import ORDERS, Query
-from shards.search import merge
-from shards.search.merge import MergedRow, MergeSource, merge_page
 from shards.search.reader import Shard
+from shards.search.result_page import MergedRow
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards
+from tests.shards.second_engine import merge
+from tests.shards.second_engine.merge import MergeSource, merge_page
 from tests.world import Company, companies, company
 
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from shards import format
 from shards.codec.folding import fold
 from shards.codec.row_sets import NO_LOOKUP
-from shards.search import phrase_lookup
 from tests import world
 from tests.shards.search.open_shards import open_shard
+from tests.shards.second_engine import phrase_lookup
 from tests.world import company
 
 NAMES = st.lists(world.names, min_size=1, max_size=15)

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.query import Query
-from shards.search import planner, predicates
 from shards.search.compiled_query import compile_query
 from shards.search.search import Base
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards, open_shard
 from tests.shards.search.query_strategies import bounded_cases, queries
+from tests.shards.second_engine import planner, predicates
 from tests.world import Company, companies, company
 
 CASES = companies().flatmap(lambda found: st.tuples(st.just(found), queries(found)))

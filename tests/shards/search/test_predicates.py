@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards.query import Query
-from shards.search import predicates
 from shards.search.compiled_query import compile_query
-from shards.search.predicates import FactTest
 from tests import oracle
 from tests.shards.search.open_shards import open_shard
 from tests.shards.search.query_strategies import bounded_cases
+from tests.shards.second_engine import predicates
+from tests.shards.second_engine.predicates import FactTest
 from tests.world import Company, company
 
 CASES = bounded_cases()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import example, given
@@ -10,88 +10,92 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.build import writer
-from shards.codec import arrays, row_sets
+from shards.codec import row_sets
+from shards.kernel import memory
 from shards.query import ORDERS, Query
-from shards.search import access_paths, merge, phrase_lookup, predicates, top_rows
-from shards.search.predicates import BoundQuery
+from shards.search import search
 from tests import oracle
-from tests.shards.search.open_shards import OpenShards
+from tests.shards.search.open_shards import ENGINES, INTERPRETED, OpenShards
 from tests.shards.search.query_strategies import queries
+from tests.shards.second_engine import search as second_search
 from tests.world import Company, companies, company
 
-Tuning = Mapping[tuple[Any, str], Any]
+# Thresholds of the build and costs of the search: none of them may change an answer.
+BUILD: Final[dict[tuple[Any, str], Any]] = {
+    (format, "HEAVY_LEAST"): st.sampled_from((0, 1, 3, 1_024)),
+    (format, "HEAVY_SHARE"): st.just(2**31),
+    (format, "COUNTED_LEAST"): st.sampled_from((0, 1)),
+    (format, "COUNTED_SHARE"): st.just(2**31),
+    (format, "PHRASE_SHARE"): st.just(2**31),
+    (format, "HEADED_LEAST"): st.sampled_from((2, 4, format.HEADED_LEAST)),
+    (format, "HEAD_ROWS"): st.sampled_from((1, 2)),
+    (format, "TOP_ROWS"): st.sampled_from((8, format.TOP_ROWS)),
+    (format, "TOP_LEAST"): st.sampled_from((0, 4, format.TOP_LEAST)),
+    (row_sets, "_DENSE"): st.sampled_from((0, 3, 32)),
+    (writer, "FEWEST_SAMPLES"): st.just(12),
+}
+COSTS: Final[dict[str, Any]] = {
+    "SPAN": st.sampled_from((0.0, 1e9)),
+    "ALONG": st.sampled_from((0.0, 1e9)),
+    "LISTED": st.sampled_from((0.0, 0.01, 1e9)),
+    "START": st.sampled_from((0.0, 1e9)),
+    "ROOM": st.sampled_from((0, 1, 3)),
+    "SPARE": st.just(1),
+    "SHARES": st.just(0),
+}
 
 
 @contextmanager
-def _tuned(tuning: Tuning) -> Iterator[None]:
-    """Set estimates and thresholds as in `tuning`, so that small shards take the paths of large ones."""
+def tuned(build: Mapping[tuple[Any, str], Any], costs: Mapping[str, Any]) -> Iterator[None]:
+    """Thresholds and costs as given: what only large shards do, small ones do, too."""
     with pytest.MonkeyPatch.context() as patch:
-        for (module, name), value in tuning.items():
+        for (module, name), value in build.items():
             patch.setattr(module, name, value)
+        for engine in ENGINES.values():
+            for name, value in costs.items():
+                patch.setattr(engine.worker, name, value)
         yield
-
-
-def _nth_path(number: int) -> Any:
-    """A replacement of `cheapest_path` that takes one of the paths, whatever its cost."""
-
-    def chosen(bound: BoundQuery) -> access_paths.AccessPath:
-        paths = list(access_paths._paths(bound))
-        return paths[number % len(paths)]
-
-    return chosen
-
-
-# None of these may change an answer. The first ones change what the build stores, the others what a search does.
-TUNINGS: st.SearchStrategy[Tuning] = st.fixed_dictionaries(
-    {
-        (format, "HEAVY_LEAST"): st.sampled_from((0, 1, 3, 1_024)),
-        (format, "HEAVY_SHARE"): st.just(2**31),
-        (format, "COUNTED_LEAST"): st.sampled_from((0, 1)),
-        (format, "COUNTED_SHARE"): st.just(2**31),
-        (format, "PHRASE_SHARE"): st.just(2**31),
-        (format, "HEADED_LEAST"): st.sampled_from((2, 4, format.HEADED_LEAST)),
-        (format, "HEAD_ROWS"): st.sampled_from((1, 2)),
-        (format, "TOP_ROWS"): st.sampled_from((8, format.TOP_ROWS)),
-        (format, "TOP_LEAST"): st.sampled_from((0, 4, format.TOP_LEAST)),
-        (row_sets, "_DENSE"): st.sampled_from((0, 3, 32)),
-        (writer, "FEWEST_SAMPLES"): st.just(12),
-    },
-    optional={
-        (access_paths, "cheapest_path"): st.builds(_nth_path, st.integers(0, 2)),
-        (access_paths, "SPAN"): st.sampled_from((0, 10**9)),
-        (top_rows, "RANKING"): st.sampled_from((0, 10**9)),
-        (top_rows, "WALKING"): st.sampled_from((0.1, 10**9)),
-        (top_rows, "STARTING"): st.just(0),
-        (top_rows, "_LEAST_BLOCK"): st.just(1),
-        (top_rows, "_LARGEST_BLOCK"): st.just(2),
-        (top_rows, "HEAD"): st.sampled_from((0, 10**9)),
-        (merge, "SPARE"): st.just(1),
-        (merge, "SHARES"): st.just(0),
-        (phrase_lookup, "_ENDINGS"): st.just(0),
-        (phrase_lookup, "_MERGED"): st.sampled_from((0, 10**9)),
-        (phrase_lookup, "BATCH"): st.just(2),
-        (arrays, "_FEW"): st.just(1),
-        (predicates, "_TOGETHER"): st.just(1),
-        (predicates, "_BLOCK"): st.just(2),
-    },
-)
 
 
 @given(
     companies().flatmap(lambda c: st.tuples(st.just(c), st.lists(queries(c), max_size=12))),
-    st.just({}) | TUNINGS,
+    st.just({}) | st.fixed_dictionaries(BUILD),
+    st.fixed_dictionaries({}, optional=COSTS),
 )
 def test_search_answers_as_the_oracle_does(
-    case: tuple[list[Company], list[Query]], tuning: Tuning
+    case: tuple[list[Company], list[Query]],
+    build: Mapping[tuple[Any, str], Any],
+    costs: Mapping[str, Any],
 ) -> None:
+    """Compiled and interpreted; and the second engine, with other algorithms."""
     found, asked = case
-    with _tuned(tuning), OpenShards(found) as world:
+    with tuned(build, costs), OpenShards(found) as world:
         for query in asked:
             expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
-            total, rows = world.pages(query, 4)
+            for engine in ENGINES.values():
+                assert world.pages(query, 4, engine) == (len(expected), expected)
+            page = second_search.search(world.shards, query, offset=0, limit=8)
+            rows = [(row.iso2, world.shards[row.iso2].company(row.row)["id"]) for row in page.rows]
+            assert (page.total, rows) == (len(expected), expected[:8])
 
-            assert (total, rows) == (len(expected), expected[: len(rows)])
-            assert len(rows) == min(total, format.TOP_ROWS)
+
+@given(
+    companies().flatmap(lambda c: st.tuples(st.just(c), st.lists(queries(c), max_size=6))),
+    st.sampled_from((0.0, 0.1, 1.0, 10.0)),
+)
+def test_a_search_within_a_budget_answers_or_gives_up_and_leaves_no_trace(
+    case: tuple[list[Company], list[Query]], budget: float
+) -> None:
+    found, asked = case
+    with OpenShards(found) as world:
+        for query in asked:
+            whole = search.search(world.shards, query, offset=0, limit=9)
+            for engine in ENGINES.values():
+                base = world.bases[id(engine)]
+                page = engine.search_within(base, query, budget, offset=0, limit=9)
+                assert page is None or (page.total, page.rows) == (whole.total, whole.rows)
+                page = engine.search(base, query, offset=0, limit=9)
+                assert (page.total, page.rows) == (whole.total, whole.rows)
 
 
 @given(companies(), st.sampled_from(ORDERS), st.integers(1, 9))
@@ -103,6 +107,11 @@ def test_every_order_is_walked_page_by_page_without_a_gap_or_a_repeat(
 
     with OpenShards(found) as world:
         assert world.pages(Query(tri=tri), limit) == (len(expected), expected)
+
+
+def test_one_engine_is_compiled_and_the_other_is_not() -> None:
+    assert memory.COMPILED
+    assert not INTERPRETED.table.memory.COMPILED
 
 
 def test_a_country_named_twice_is_counted_once() -> None:
@@ -140,9 +149,10 @@ def test_a_word_is_found_inside_another_and_across_a_blank() -> None:
         assert world.pages(Query(q="lab orleans"), 9)[1] == [("EE", "2")]
 
 
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 @pytest.mark.parametrize("length", [23, 24, 25, 30])
 def test_a_long_word_is_found_by_any_long_part_of_it(
-    length: int, monkeypatch: pytest.MonkeyPatch
+    length: int, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """B15: words are sorted by 24 bytes, but compared by all."""
     monkeypatch.setattr(format, "HEAVY_LEAST", 0)
@@ -153,7 +163,7 @@ def test_a_long_word_is_found_by_any_long_part_of_it(
     with OpenShards(found) as world:
         for query in queries:
             expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
-            assert world.pages(query, 20) == (len(expected), expected)
+            assert world.pages(query, 20, engine) == (len(expected), expected)
 
 
 def test_words_must_be_neighbours_to_match_across_a_blank() -> None:
@@ -176,3 +186,30 @@ def test_an_identifier_is_found_by_its_letters_and_digits() -> None:
     with OpenShards([company("FR", "fn 122-m", "Ψ")]) as world:
         assert world.pages(Query(q="FN1.22"), 9)[0] == 1
         assert world.pages(Query(q="22m"), 9)[0] == 0
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+def test_more_headcounts_than_16_bits_can_number(engine: Any) -> None:
+    """FORMAT.md §7: facts of 32 bits."""
+    found = [
+        company(
+            "EE", f"{i:06}", "a", effectif=i, ca_eur=float(i % 7), site_web=None if i % 5 else "a"
+        )
+        for i in range(33_000)
+    ]
+    asked = (
+        Query(effectif_min=32_990),
+        Query(effectif_min=32_990, site_web=True, tri="nom"),
+        Query(effectif_max=12, ca_min=3.0),
+        Query(effectif_max=20_000, ca_min=6.0, site_web=True, tri="score"),
+    )
+
+    with OpenShards(found) as world:
+        for query in asked:
+            expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
+            page = engine.search(world.bases[id(engine)], query, offset=0, limit=20)
+            ids = [world.shards[row.iso2].company(row.row)["id"] for row in page.rows]
+            assert (page.total, ids) == (
+                len(expected),
+                [identifier for _, identifier in expected[:20]],
+            )

@@ -18,17 +18,11 @@ from shards.codec.arrays import Rows
 from shards.codec.sort_keys import Keys
 from shards.search import name_lookup
 from shards.search.reader import Shard
+from shards.search.result_page import MergedRow
 
 # A shard is first asked for this many rows, plus this many times its share of the page.
 SPARE: Final = 4
 SHARES: Final = 2
-
-
-class MergedRow(NamedTuple):
-    """A company: its country and its row number there."""
-
-    iso2: str
-    row: int
 
 
 class MergeSource(NamedTuple):

@@ -18,10 +18,10 @@ from shards.codec.cells import CellScope
 from shards.codec.row_sets import EMPTY, Listed
 from shards.codec.sort_keys import KeyRuns
 from shards.codec.strings import Interval
-from shards.search import access_paths, predicates
-from shards.search.access_paths import FoundRows
-from shards.search.predicates import BoundQuery
 from shards.search.reader import Shard
+from tests.shards.second_engine import access_paths, predicates
+from tests.shards.second_engine.access_paths import FoundRows
+from tests.shards.second_engine.predicates import BoundQuery
 
 # Nanoseconds, measured on 2.8 million rows. Only their ratios matter.
 RANKING: Final = 5.0  # a match: its rank, and its share of the partition

@@ -16,11 +16,12 @@ from shards.codec import row_sets
 from shards.codec.arrays import Rows, distinct
 from shards.codec.row_sets import EMPTY, NO_LOOKUP, Counted, Lookup, RowSet
 from shards.query import ORDERS
-from shards.search import access_paths, id_lookup, name_lookup, phrase_lookup, predicates, top_rows
-from shards.search.access_paths import FoundRows
+from shards.search import id_lookup, name_lookup
 from shards.search.compiled_query import CompiledQuery, NameTerm
-from shards.search.predicates import BoundQuery
 from shards.search.reader import Shard
+from tests.shards.second_engine import access_paths, phrase_lookup, predicates, top_rows
+from tests.shards.second_engine.access_paths import FoundRows
+from tests.shards.second_engine.predicates import BoundQuery
 
 # Microseconds that a country takes at least, its share of the page included.
 _PLAIN: Final = 25.0

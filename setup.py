@@ -1,0 +1,51 @@
+"""Compiles the modules of `shards/kernel/`; everything else about the package is in pyproject.toml."""
+
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+MODULES = (
+    "find", "row_sets", "rows", "generate", "head", "phrases", "names", "conditions", "merge",
+    "search",
+)  # fmt: skip
+DIRECTIVES = {
+    "language_level": 3,
+    "infer_types": True,  # a local variable has the C type of what it is assigned
+    "boundscheck": False,  # the modules compare every index that a file holds themselves
+    "wraparound": False,
+    "initializedcheck": False,
+    "cdivision": True,
+}
+
+if not Path(sysconfig.get_path("include"), "Python.h").exists():
+    sys.exit(
+        f"Python.h is not in {sysconfig.get_path('include')}: install the headers of this Python "
+        "(Debian: python3-dev), or a wheel that `make wheels` built"
+    )
+# The machine's own compiler, or the one that is installed with the build requirements.
+NEEDED = []
+if "CC" not in os.environ and not shutil.which("cc"):
+    NEEDED = ["ziglang>=0.15"]
+    os.environ["CC"] = f"{sys.executable} -m ziglang cc"
+    os.environ["LDSHARED"] = f"{os.environ['CC']} -shared"
+
+setup(
+    setup_requires=NEEDED,
+    ext_modules=cythonize(
+        [
+            Extension(
+                f"shards.kernel.{name}",
+                [f"shards/kernel/{name}.py"],
+                extra_compile_args=["-O3", "-g0"],
+            )
+            for name in MODULES
+        ],
+        compiler_directives=DIRECTIVES,
+        build_dir="build/cython",
+    ),
+)

@@ -1,0 +1,29 @@
+# The C header of conditions.py: its signatures, and what it imports.
+from shards.kernel.find cimport (
+    damaged, headcount_step, lower, turnover_place,
+)
+from shards.kernel.generate cimport (
+    choose, generate,
+)
+from shards.kernel.names cimport (
+    find_named,
+)
+from shards.kernel.types cimport (
+    CELLS, EFFECTIF, EVERYWHERE, FACTS, Int, NAME, Question, SCOPE, SPANS, Scratch, ShardArrays, Source,
+    TOO_DEAR, TURNOVER, Table, U4,
+)
+
+cdef Int reset(Source source, Int shard) noexcept nogil
+cdef Int set_cells(Table table, Source source, Scratch scratch, Int value) noexcept nogil
+cdef Int set_scope(
+    Table table, Question question, Source source, Scratch scratch, Int part_first
+) noexcept nogil
+cdef Int set_bounds(ShardArrays shard, Question question, Source source) except? -1 nogil
+cdef Int count_within(U4 places, Int size, Int first, Int end) noexcept nogil
+cdef Int known_total(ShardArrays shard, Question question, Source source) noexcept nogil
+cdef Int count_matches(
+    Table table, Question question, Source source, Scratch scratch, Int part_first, Int count
+) except? -1 nogil
+cdef Int count_cells(
+    Table table, Question question, Source source, Scratch scratch
+) except? -1 nogil

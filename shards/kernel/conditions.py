@@ -1,0 +1,235 @@
+"""The conditions of a question in one shard, and how many rows meet them."""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import damaged, headcount_step, lower, turnover_place
+    from shards.kernel.generate import choose, generate
+    from shards.kernel.names import find_named
+    from shards.kernel.types import (
+        CELLS,
+        EFFECTIF,
+        EVERYWHERE,
+        FACTS,
+        NAME,
+        SCOPE,
+        SPANS,
+        TOO_DEAR,
+        TURNOVER,
+        U4,
+        Int,
+        Question,
+        Scratch,
+        ShardArrays,
+        Source,
+        Table,
+    )  # fmt: skip
+
+
+def reset(source: Source, shard: Int) -> Int:
+    """Make a source one of a shard of which nothing is known."""
+    source.shard = shard
+    source.total = 0
+    source.need = 0
+    source.headcount_first = -1
+    source.headcount_end = -1
+    source.fact_mask = 0
+    source.fact_low = 0
+    source.fact_high = 0
+    source.part_count = 0
+    source.listed = 0
+    source.list_count = 0
+    source.name_count = 0
+    source.bits = 0
+    source.more_bits = 0
+    source.headed = 0
+    source.heads = 0
+    source.more_heads = 0
+    source.scoped = 0
+    return 0
+
+
+def set_cells(table: Table, source: Source, scratch: Scratch, value: Int) -> Int:
+    """Mark the cells of the scope, or unmark them."""
+    shard = table.shards[source.shard]
+    for i in range(source.part_count):
+        part = table.parts[scratch.selected[source.part_first + i]]
+        for cell in range(part.first, part.end):
+            scratch.cells[shard.first_cell + cell] = value
+    source.scoped = value
+    return 0
+
+
+def set_scope(
+    table: Table, question: Question, source: Source, scratch: Scratch, part_first: Int
+) -> Int:
+    """The parts of a shard that the sectors or cells of a question choose; 0 if there is none."""
+    shard = table.shards[source.shard]
+    source.part_first = part_first
+    source.size = shard.rows
+    source.cell_count = shard.cell_count
+    source.with_ca = shard.known
+    source.sites = shard.with_site
+    if question.scope == EVERYWHERE:
+        return 1
+    source.size = 0
+    source.cell_count = 0
+    source.with_ca = 0
+    source.sites = 0
+    for i in range(question.scope_count):
+        code: Int = question.scope_codes[i]
+        if question.scope == CELLS:
+            found: Int = table.cell_parts[source.shard * table.cell_count + code]
+        else:
+            found = table.sector_parts[source.shard * table.sector_count + code]
+        if found < 0:
+            continue
+        part = table.parts[found]
+        scratch.selected[part_first + source.part_count] = found
+        source.part_count += 1
+        source.size += part.stop - part.start
+        source.cell_count += part.end - part.first
+        source.with_ca += part.with_ca
+        source.sites += part.sites
+    if source.size == shard.rows:
+        source.part_count = 0
+    elif source.size:
+        source.need |= SCOPE
+    return 1 if source.size else 0
+
+
+def set_bounds(shard: ShardArrays, question: Question, source: Source) -> Int:
+    """The bounds of turnover and headcount as places of their orders; 0 if none lies between."""
+    if question.has_turnover:
+        source.need |= TURNOVER
+        source.turnover_first = turnover_place(shard, question.turnover_low, 0)
+        source.turnover_end = turnover_place(shard, question.turnover_high, 1)
+        if source.turnover_first >= source.turnover_end:
+            return 0
+    if question.has_headcount:
+        source.need |= FACTS
+        first: Int = headcount_step(shard, question.headcount_low, 0)
+        end: Int = headcount_step(shard, question.headcount_high, 1)
+        source.headcount_first = shard.steps[EFFECTIF][first]
+        source.headcount_end = shard.steps[EFFECTIF][end]
+        if source.headcount_first >= source.headcount_end:
+            return 0
+        # The code of a headcount counts from the least one, a step from the greatest (FORMAT.md §7).
+        last: Int = shard.step_count[EFFECTIF] + 1
+        source.fact_mask = shard.site_bit - 1
+        source.fact_low = last - end
+        source.fact_high = last - first
+        if question.website:
+            source.fact_mask += shard.site_bit
+            source.fact_low += shard.site_bit
+            source.fact_high += shard.site_bit
+    elif question.website:
+        source.need |= FACTS
+        source.fact_mask = 2 * shard.site_bit - 1
+        source.fact_low = shard.site_bit
+        source.fact_high = 2 * shard.site_bit
+    return 1
+
+
+def count_within(places: U4, size: Int, first: Int, end: Int) -> Int:
+    """How many of the ascending places lie in [first, end)."""
+    start: Int = lower(places, 0, size, first)
+    return lower(places, start, size, end) - start
+
+
+def known_total(shard: ShardArrays, question: Question, source: Source) -> Int:
+    """How many rows match, where no row has to be looked at for that; else -1."""
+    need: Int = source.need
+    if need & NAME or (need & SCOPE and source.headcount_first >= 0):
+        return -1
+    if need & SCOPE:
+        if not need & TURNOVER:
+            return source.sites if question.website else source.size
+        return source.with_ca if question.any_turnover and not question.website else -1
+    if not need & TURNOVER and source.headcount_first < 0:
+        return shard.with_site if question.website else shard.rows
+    if need & TURNOVER and source.headcount_first >= 0:
+        return -1
+    if need & TURNOVER:
+        if question.website:
+            return count_within(
+                shard.sites_turnover, shard.sites_turnover_count, source.turnover_first,
+                source.turnover_end,
+            )  # fmt: skip
+        return source.turnover_end - source.turnover_first
+    if question.website:
+        return count_within(
+            shard.sites_headcount, shard.sites_headcount_count, source.headcount_first,
+            source.headcount_end,
+        )  # fmt: skip
+    return source.headcount_end - source.headcount_first
+
+
+def count_matches(
+    table: Table, question: Question, source: Source, scratch: Scratch, part_first: Int, count: Int
+) -> Int:
+    """Find how many rows of a shard match; `count` rows will be asked for at most."""
+    shard = table.shards[source.shard]
+    if not shard.rows:
+        return 0
+    if not set_scope(table, question, source, scratch, part_first):
+        return 0
+    if not set_bounds(shard, question, source):
+        return 0
+    if question.word_count:
+        if find_named(shard, question, source, scratch, count) == TOO_DEAR:
+            return TOO_DEAR
+        if not source.total:
+            return 0
+        source.need |= NAME
+        if source.need == NAME:
+            return source.total
+    if source.need & SCOPE:
+        set_cells(table, source, scratch, 1)
+    known: Int = known_total(shard, question, source)
+    if known >= 0:
+        source.total = known
+        return known
+    choose(table, question, source)
+    scratch.spent += source.cost
+    if scratch.spent > question.budget:
+        return TOO_DEAR
+    # What is counted faster than it is listed is listed only if a page needs it.
+    room: Int = question.room
+    if source.generator == SPANS and source.need & (FACTS | NAME) != FACTS | NAME:
+        room = 0
+    source.total = generate(table, question, source, scratch, room)
+    return source.total
+
+
+def count_cells(table: Table, question: Question, source: Source, scratch: Scratch) -> Int:
+    """Add the matches of a source to the counts of their cells."""
+    shard = table.shards[source.shard]
+    counts = scratch.counts
+    if source.need & ~SCOPE == 0:
+        spans: Int = source.part_count if source.need & SCOPE else 1
+        for i in range(spans):
+            first: Int = 0
+            end: Int = shard.cell_count
+            if source.need & SCOPE:
+                part = table.parts[scratch.selected[source.part_first + i]]
+                first = part.first
+                end = part.end
+            for cell in range(first, end):
+                part = table.parts[shard.first_part + cell]
+                counts[shard.first_cell + cell] += part.stop - part.start
+        return 0
+    if not source.listed:
+        choose(table, question, source)
+        generate(table, question, source, scratch, scratch.rows_size)
+        if not source.listed:
+            damaged()
+    for i in range(source.list_first, source.list_first + source.list_count):
+        row: Int = scratch.rows[i]
+        held: Int = shard.cell_of[row]
+        if held >= shard.cell_count:
+            damaged()
+        counts[shard.first_cell + held] += 1
+    return 0

@@ -1,0 +1,263 @@
+"""Binary searches: places in sorted arrays, texts in an index of texts, keys of rows."""
+
+from __future__ import annotations
+
+import cython
+
+from shards.errors import CorruptError
+
+if not cython.compiled:
+    from math import inf as INFINITY  # noqa: N812 (its name in C)
+
+    from shards.kernel.types import (
+        CA_ASC,
+        CAPITAL,
+        EFFECTIF,
+        OWNED,
+        RECENT,
+        SAMPLED,
+        SCORE,
+        U1,
+        U4,
+        U8,
+        Int,
+        Key,
+        Real,
+        ShardArrays,
+    )  # fmt: skip
+
+
+def damaged() -> Int:
+    """Raise for an index that a file holds and an array does not have."""
+    raise CorruptError(
+        "a shard refers to a row, a word or a place that it does not have; run "
+        "`python -m shards verify`, then build or fetch the generation again"
+    )
+
+
+# -- sorted arrays -----------------------------------------------------------------------
+
+
+def lower(numbers: U4, first: Int, end: Int, least: Int) -> Int:
+    """The first place of [first, end) whose number is at least `least`; `end` if there is none."""
+    while first < end:
+        middle: Int = (first + end) >> 1
+        if numbers[middle] < least:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def lower_key(keys: U8, end: Int, least: Key) -> Int:
+    """`lower` among 64-bit keys, from the first one on."""
+    first: Int = 0
+    while first < end:
+        middle: Int = (first + end) >> 1
+        if keys[middle] < least:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def position_of(keys: U8, positions: U8, count: Int, key: Key) -> Int:
+    """The position of the set with this key; 0 if there is none."""
+    place: Int = lower_key(keys, count, key)
+    if place < count and keys[place] == key:
+        return positions[place]
+    return 0
+
+
+def turnover_place(shard: ShardArrays, key: Real, after: Int) -> Int:
+    """Where the rows with this turnover key begin in `ca_desc`, or end if `after`."""
+    keys = shard.turnover_keys
+    first: Int = 0
+    end: Int = shard.step_count[0]
+    while first < end:
+        middle: Int = (first + end) >> 1
+        if keys[middle] < key or (after and keys[middle] == key):
+            first = middle + 1
+        else:
+            end = middle
+    place: Int = shard.steps[0][first]
+    if place > shard.known:
+        damaged()
+    return place
+
+
+def headcount_step(shard: ShardArrays, key: Int, after: Int) -> Int:
+    """The first headcount key that is at least `key`, or greater if `after`."""
+    keys = shard.headcount_keys
+    first: Int = 0
+    end: Int = shard.step_count[EFFECTIF]
+    while first < end:
+        middle: Int = (first + end) >> 1
+        if keys[middle] < key or (after and keys[middle] == key):
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+# -- keys and places of rows ---------------------------------------------------------------
+
+
+def step_at(shard: ShardArrays, tri: Int, place: Int) -> Int:
+    """The step of the order in which `place` lies."""
+    steps = shard.steps[tri]
+    found: Int = lower(steps, 0, shard.step_count[tri] + 1, place + 1) - 1
+    if found < 0 or found >= shard.step_count[tri]:
+        damaged()
+    return found
+
+
+def ascending_place(shard: ShardArrays, place: Int) -> Int:
+    """The place in `ca_asc` of the row that stands at `place` of `ca_desc` (FORMAT.md §7)."""
+    if place >= shard.known:
+        return place
+    step: Int = step_at(shard, 0, place)
+    start: Int = shard.steps[0][step]
+    stop: Int = shard.steps[0][step + 1]
+    found: Int = shard.known - stop + (place - start)
+    if found < 0 or found >= shard.known:
+        damaged()
+    return found
+
+
+def sort_key(shard: ShardArrays, tri: Int, row: Int) -> Real:
+    """What rows of different countries are merged by, in any order but `nom`; infinite for null."""
+    place: Int = shard.rank[tri][row]
+    if place >= shard.steps[tri][shard.step_count[tri]]:
+        return INFINITY
+    step: Int = step_at(shard, tri, place)
+    if tri == CA_ASC:
+        return -shard.turnover_keys[step]
+    if tri == EFFECTIF:
+        return shard.headcount_keys[step]
+    if tri == RECENT:
+        return shard.date_keys[step]
+    if tri == CAPITAL:
+        return shard.capital_keys[step]
+    if tri == SCORE:
+        return shard.score_keys[step]
+    return shard.turnover_keys[step]
+
+
+# -- texts -----------------------------------------------------------------------------------
+
+
+def compare(data: U1, size: Int, place: Int, text: U1, start: Int, length: Int) -> Int:
+    """-1, 0 or 1: how the bytes of `data` from `place` on compare with text[start:][:length]."""
+    for i in range(length):
+        if place + i >= size:
+            return -1
+        one: Int = data[place + i]
+        other: Int = text[start + i]
+        if one != other:
+            return -1 if one < other else 1
+    return 0
+
+
+def suffix_place(shard: ShardArrays, index: Int) -> Int:
+    """Where the suffix `index` begins in the words."""
+    return shard.suffixes[index]
+
+
+def id_place(shard: ShardArrays, index: Int) -> Int:
+    """Where the identifier `index` begins."""
+    return index * shard.id_width if shard.id_width else shard.id_starts[index]
+
+
+def first_suffix(shard: ShardArrays, low: Key, text: U1, start: Int, length: Int) -> Int:
+    """How many suffixes come before this text; `low` is its first 8 bytes, as a number."""
+    keys: Int = (shard.suffix_count + SAMPLED - 1) // SAMPLED
+    place: Int = SAMPLED * lower_key(shard.suffix_keys, keys, low)
+    first: Int = place - SAMPLED + 1 if place else 0
+    end: Int = place if length <= 8 and place < shard.suffix_count else shard.suffix_count
+    while first < end:
+        middle: Int = (first + end) >> 1
+        if compare(shard.words, shard.words_size, shard.suffixes[middle], text, start, length) < 0:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def last_suffix(
+    shard: ShardArrays, first: Int, high: Key, text: U1, start: Int, length: Int
+) -> Int:
+    """Where the suffixes end that begin with this text, the first of which is `first`."""
+    keys: Int = (shard.suffix_count + SAMPLED - 1) // SAMPLED
+    end: Int = SAMPLED * lower_key(shard.suffix_keys, keys, high)
+    if length <= 8 and end - SAMPLED + 1 > first:
+        first = end - SAMPLED + 1
+    if end > shard.suffix_count:
+        end = shard.suffix_count
+    while first < end:
+        middle: Int = (first + end) >> 1
+        if compare(shard.words, shard.words_size, shard.suffixes[middle], text, start, length) <= 0:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def first_id(shard: ShardArrays, low: Key, text: U1, length: Int) -> Int:
+    """How many identifiers come before this text; `low` is its first 8 bytes, as a number."""
+    keys: Int = (shard.rows + SAMPLED - 1) // SAMPLED
+    place: Int = SAMPLED * lower_key(shard.id_keys, keys, low)
+    first: Int = place - SAMPLED + 1 if place else 0
+    end: Int = place if length <= 8 and place < shard.rows else shard.rows
+    while first < end:
+        middle: Int = (first + end) >> 1
+        if compare(shard.ids, shard.ids_size, id_place(shard, middle), text, 0, length) < 0:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def last_id(shard: ShardArrays, first: Int, high: Key, text: U1, length: Int) -> Int:
+    """Where the identifiers end that begin with this text, the first of which is `first`."""
+    keys: Int = (shard.rows + SAMPLED - 1) // SAMPLED
+    end: Int = SAMPLED * lower_key(shard.id_keys, keys, high)
+    if length <= 8 and end - SAMPLED + 1 > first:
+        first = end - SAMPLED + 1
+    if end > shard.rows:
+        end = shard.rows
+    while first < end:
+        middle: Int = (first + end) >> 1
+        if compare(shard.ids, shard.ids_size, id_place(shard, middle), text, 0, length) <= 0:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def first_word(shard: ShardArrays, text: U1, start: Int, length: Int, after: Int) -> Int:
+    """How many words come before this text, those that begin with it included if `after`."""
+    first: Int = 0
+    end: Int = shard.word_count
+    while first < end:
+        middle: Int = (first + end) >> 1
+        found: Int = compare(
+            shard.words, shard.words_size, shard.word_starts[middle], text, start, length
+        )
+        if found < 0 or (after and found == 0):
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def owner_of(shard: ShardArrays, place: Int) -> Int:
+    """The word to which the byte `place` of the words belongs."""
+    if place >= shard.words_size:
+        damaged()
+    word: Int = shard.owners[place // OWNED]
+    while word < shard.word_count and shard.word_starts[word + 1] <= place:
+        word += 1
+    if word >= shard.word_count:
+        damaged()
+    return word

@@ -1,0 +1,327 @@
+"""Generators: the ways to enumerate the rows of one shard that may match, and the cheapest of them.
+
+A generator turns some conditions into places to look at: ranges of neighbouring rows, a stretch of an
+order, the websites in it, the list of `q`. The rows found there are tested for the other conditions.
+The estimated costs decide speed only: every generator finds the same rows.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import damaged, lower
+    from shards.kernel.row_sets import count_bits
+    from shards.kernel.rows import count_facts, emit, keep, list_facts, replace, take
+    from shards.kernel.types import (
+        BLOCK,
+        BY_HEADCOUNT,
+        BY_NAME,
+        BY_TURNOVER,
+        EFFECTIF,
+        FACTS,
+        NAME,
+        SCOPE,
+        SITES_BY_HEADCOUNT,
+        SITES_BY_TURNOVER,
+        SPANS,
+        TURNOVER,
+        U4,
+        Int,
+        Question,
+        Real,
+        Scratch,
+        ShardArrays,
+        Source,
+        Table,
+    )  # fmt: skip
+
+
+def choose(table: Table, question: Question, source: Source) -> Int:
+    """Set the generator of a source to the one of least estimated cost, in nanoseconds."""
+    shard = table.shards[source.shard]
+    need: Int = source.need
+    count: Real
+    best: Real
+    if need & NAME and not source.bits:
+        source.generator = BY_NAME
+        best = question.listed_cost * source.name_count
+    else:
+        count = source.size
+        spans: Real = source.part_count if need & SCOPE else 1
+        if need & TURNOVER:
+            spans = 4 * source.cell_count
+            count = source.turnover_end - source.turnover_first
+            count = count * source.with_ca / (shard.known if shard.known else 1)
+        each: Real = question.along_cost if need & FACTS else 0.0
+        if need & NAME:
+            each += question.along_cost
+        source.generator = SPANS
+        best = question.span_cost * spans + each * count
+    if need & TURNOVER:
+        count = source.turnover_end - source.turnover_first
+        each = question.along_cost
+        if need & (SCOPE | NAME):
+            share: Real = 1.0
+            if need & FACTS:
+                share = source.sites
+                if source.headcount_first >= 0:
+                    share = source.headcount_end - source.headcount_first
+                share = share / shard.rows
+            each += question.listed_cost * share
+        if each * count < best:
+            best = each * count
+            source.generator = BY_TURNOVER
+    if need & FACTS and source.fact_low >= shard.site_bit:
+        if need & TURNOVER:
+            best = choose_sites(
+                question, source, SITES_BY_TURNOVER, best, shard.sites_turnover,
+                shard.sites_turnover_count, source.turnover_first, source.turnover_end,
+            )  # fmt: skip
+        if source.headcount_first >= 0:
+            best = choose_sites(
+                question, source, SITES_BY_HEADCOUNT, best, shard.sites_headcount,
+                shard.sites_headcount_count, source.headcount_first, source.headcount_end,
+            )  # fmt: skip
+    elif source.headcount_first >= 0:
+        count = source.headcount_end - source.headcount_first
+        if question.listed_cost * count < best:
+            best = question.listed_cost * count
+            source.generator = BY_HEADCOUNT
+    source.cost = best
+    return 0
+
+
+def choose_sites(
+    question: Question,
+    source: Source,
+    generator: Int,
+    best: Real,
+    places: U4,
+    size: Int,
+    first: Int,
+    end: Int,
+) -> Real:
+    """Set the generator to the websites within places [first, end), if that is cheaper."""
+    start: Int = lower(places, 0, size, first)
+    stop: Int = lower(places, start, size, end)
+    cost: Real = question.listed_cost * (stop - start)
+    if cost >= best:
+        return best
+    source.generator = generator
+    source.site_first = start
+    source.site_end = stop
+    return cost
+
+
+def generate(table: Table, question: Question, source: Source, scratch: Scratch, room: Int) -> Int:
+    """Count all matches of one shard; returns their number.
+
+    They are listed, too, if they are at most `room`: `source.listed` says so.
+    """
+    shard = table.shards[source.shard]
+    need: Int = source.need
+    start: Int = scratch.used
+    total: Int = 0
+    if source.generator == SPANS:
+        total = spans(table, source, scratch, room)
+    elif source.generator == BY_TURNOVER:
+        total = along_turnover(shard, source, scratch, room)
+    elif source.generator == BY_HEADCOUNT:
+        total = along(
+            shard, source, scratch, room, need & ~FACTS, shard.order[EFFECTIF],
+            shard.order_size[EFFECTIF], source.headcount_first, source.headcount_end,
+        )  # fmt: skip
+    elif source.generator == SITES_BY_TURNOVER:
+        left: Int = need & ~TURNOVER
+        if source.headcount_first < 0:
+            left &= ~FACTS
+        total = along_sites(
+            shard, source, scratch, room, left, shard.order[0], shard.order_size[0],
+            shard.sites_turnover,
+        )  # fmt: skip
+    elif source.generator == SITES_BY_HEADCOUNT:
+        total = along_sites(
+            shard, source, scratch, room, need & ~FACTS, shard.order[EFFECTIF],
+            shard.order_size[EFFECTIF], shard.sites_headcount,
+        )  # fmt: skip
+    elif need == NAME:
+        source.listed = 1
+        source.list_first = source.name_first
+        source.list_count = source.name_count
+        return source.name_count
+    else:
+        total = along(
+            shard, source, scratch, room, need & ~NAME, scratch.rows, scratch.used,
+            source.name_first, source.name_first + source.name_count,
+        )  # fmt: skip
+    source.listed = 1 if scratch.used - start == total else 0
+    if not source.listed:
+        scratch.used = start
+    source.list_first = start
+    source.list_count = scratch.used - start
+    return total
+
+
+def span_bound(shard: ShardArrays, first: Int, end: Int, place: Int) -> Int:
+    """The first row of a cell's rows with a turnover that stands at `place` of `ca_desc` or later."""
+    return lower(shard.rank[0], first, end, place)
+
+
+def spans(table: Table, source: Source, scratch: Scratch, room: Int) -> Int:
+    """Ranges of rows: the parts of a scope; with a bound of turnover a stretch of each cell."""
+    shard = table.shards[source.shard]
+    need: Int = source.need
+    left: Int = need & (FACTS | NAME)
+    total: Int = 0
+    count: Int = source.part_count if need & SCOPE else 1
+    first: Int
+    stop: Int
+    cell: Int
+    for i in range(count):
+        if need & SCOPE:
+            part = table.parts[scratch.selected[source.part_first + i]]
+            first = part.start
+            stop = part.stop
+            cell = part.first
+            end: Int = part.end
+        else:
+            first = 0
+            stop = shard.rows
+            cell = 0
+            end = shard.cell_count
+        if not need & TURNOVER:
+            found: Int = span(shard, source, scratch, left, first, stop, room)
+            total += found
+            room = room - found if room >= found else 0
+            continue
+        while cell < end:
+            part = table.parts[shard.first_part + cell]
+            first = span_bound(shard, part.start, part.known_stop, source.turnover_first)
+            stop = span_bound(shard, first, part.known_stop, source.turnover_end)
+            if first < stop:
+                found = span(shard, source, scratch, left, first, stop, room)
+                total += found
+                room = room - found if room >= found else 0
+            cell += 1
+    return total
+
+
+def span(
+    shard: ShardArrays,
+    source: Source,
+    scratch: Scratch,
+    left: Int,
+    first: Int,
+    stop: Int,
+    room: Int,
+) -> Int:
+    """Count the rows [first, stop) that meet `left`, and list them if they are at most `room`."""
+    total: Int = 0
+    if room <= 0:
+        if left == 0:
+            return stop - first
+        if left == FACTS:
+            return count_facts(shard, source, 0, first, stop)
+        if left == NAME and not source.name_count:
+            return count_bits(shard, source, first, stop)
+    while first < stop:
+        end: Int = first + BLOCK if first + BLOCK < stop else stop
+        count: Int = end - first
+        if left & FACTS:
+            count = count_facts(shard, source, 0, first, end)
+            if count and (room > 0 or left & NAME):
+                list_facts(shard, source, scratch, 0, first, end)
+        else:
+            for i in range(count):
+                scratch.block[i] = first + i
+        if count and left & NAME:
+            count = keep(shard, source, scratch, NAME, count)
+        total += count
+        if count and room > 0:
+            room = emit(scratch, count, room)
+        first = end
+    return total
+
+
+def along_turnover(shard: ShardArrays, source: Source, scratch: Scratch, room: Int) -> Int:
+    """A stretch of `ca_desc`, with the facts that lie in that order."""
+    left: Int = source.need & (SCOPE | NAME)
+    facts: Int = source.need & FACTS
+    order = shard.order[0]
+    total: Int = 0
+    first: Int = source.turnover_first
+    while first < source.turnover_end:
+        if left == 0 and room <= 0:
+            rest: Int = source.turnover_end - first
+            if facts:
+                rest = count_facts(shard, source, 1, first, source.turnover_end)
+            return total + rest
+        end: Int = first + BLOCK if first + BLOCK < source.turnover_end else source.turnover_end
+        count: Int = end - first
+        if facts:
+            count = count_facts(shard, source, 1, first, end)
+            if count:
+                list_facts(shard, source, scratch, 1, first, end)
+                replace(shard, scratch, order, shard.order_size[0], count)
+        else:
+            take(shard, scratch, order, first, count)
+        if count and left:
+            count = keep(shard, source, scratch, left, count)
+        total += count
+        if count and room > 0:
+            room = emit(scratch, count, room)
+        first = end
+    return total
+
+
+def along(
+    shard: ShardArrays,
+    source: Source,
+    scratch: Scratch,
+    room: Int,
+    left: Int,
+    numbers: U4,
+    size: Int,
+    first: Int,
+    end: Int,
+) -> Int:
+    """The rows numbers[first:end], tested for `left`."""
+    total: Int = 0
+    if end > size:
+        damaged()
+    while first < end:
+        count: Int = BLOCK if first + BLOCK < end else end - first
+        take(shard, scratch, numbers, first, count)
+        first += count
+        count = keep(shard, source, scratch, left, count)
+        total += count
+        if room > 0:
+            room = emit(scratch, count, room)
+    return total
+
+
+def along_sites(
+    shard: ShardArrays,
+    source: Source,
+    scratch: Scratch,
+    room: Int,
+    left: Int,
+    order: U4,
+    size: Int,
+    places: U4,
+) -> Int:
+    """The rows at places[site_first:site_end] of an order, tested for `left`."""
+    total: Int = 0
+    first: Int = source.site_first
+    while first < source.site_end:
+        count: Int = BLOCK if first + BLOCK < source.site_end else source.site_end - first
+        for i in range(count):
+            scratch.block[i] = places[first + i]
+        replace(shard, scratch, order, size, count)
+        first += count
+        count = keep(shard, source, scratch, left, count)
+        total += count
+        if room > 0:
+            room = emit(scratch, count, room)
+    return total

@@ -1,0 +1,417 @@
+"""Heads: the first rows of one shard that match, in an order.
+
+Their number is known before. Where the conditions are a stretch of the very order, or the build has
+listed the rows, they are read. Else either the order is walked until enough rows have met the
+conditions, or all matches are ranked: a walk is cheap where many match, ranking where few do.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import ascending_place, damaged, lower
+    from shards.kernel.generate import choose, generate, span_bound
+    from shards.kernel.rows import keep, list_facts, replace, take
+    from shards.kernel.types import (
+        ALONE,
+        BLOCK,
+        CA_ASC,
+        CA_DESC,
+        EFFECTIF,
+        FACTS,
+        NAME,
+        SCOPE,
+        TOO_DEAR,
+        TURNOVER,
+        U4,
+        Int,
+        Ints,
+        Part,
+        Question,
+        Real,
+        Scratch,
+        ShardArrays,
+        Source,
+        Table,
+    )  # fmt: skip
+
+
+# -- the first rows by rank: a heap ----------------------------------------------------------
+
+
+def sink(heap: Ints, place: Int, size: Int) -> Int:
+    """Move the entry at `place` down until no child is greater."""
+    value: Int = heap[place]
+    while True:
+        child: Int = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= value:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = value
+    return 0
+
+
+def push(heap: Ints, size: Int, most: Int, value: Int) -> Int:
+    """Add a value to a heap of the `most` least ones; returns its size."""
+    if size < most:
+        place: Int = size
+        while place > 0:
+            parent: Int = (place - 1) >> 1
+            if heap[parent] >= value:
+                break
+            heap[place] = heap[parent]
+            place = parent
+        heap[place] = value
+        return size + 1
+    if value < heap[0]:
+        heap[0] = value
+        sink(heap, 0, most)
+    return size
+
+
+def push_row(shard: ShardArrays, tri: Int, heap: Ints, size: Int, most: Int, row: Int) -> Int:
+    """Add a row by its place in the order; returns the size of the heap."""
+    place: Int = shard.rank[tri][row]
+    if place >= shard.rows:
+        damaged()
+    if tri == CA_ASC and place < shard.known:
+        # Backwards in `ca_desc` a row stands less than `longest` places from its place in `ca_asc`.
+        least: Int = shard.known - place - shard.longest
+        if size == most and least > heap[0] >> 32:
+            return size
+        place = ascending_place(shard, place)
+    value: Int = (place << 32) | row
+    if size == most and value >= heap[0]:
+        return size
+    return push(heap, size, most, value)
+
+
+def push_rows(
+    shard: ShardArrays,
+    tri: Int,
+    heap: Ints,
+    size: Int,
+    most: Int,
+    numbers: U4,
+    first: Int,
+    end: Int,
+) -> Int:
+    """Add the rows numbers[first:end]; returns the size of the heap."""
+    for i in range(first, end):
+        row: Int = numbers[i]
+        if row >= shard.rows:
+            damaged()
+        size = push_row(shard, tri, heap, size, most, row)
+    return size
+
+
+def drain(scratch: Scratch, size: Int, start: Int, most: Int) -> Int:
+    """Write the first `most` rows of the heap to heads[start:], each once; returns their number."""
+    heap = scratch.heap
+    last: Int = size - 1
+    while last > 0:
+        value: Int = heap[0]
+        heap[0] = heap[last]
+        sink(heap, 0, last)
+        heap[last] = value
+        last -= 1
+    count: Int = 0
+    one: Int = 1
+    for i in range(size):
+        if count < most and (i == 0 or heap[i] != heap[i - 1]):
+            scratch.heads[start + count] = heap[i] & ((one << 32) - 1)
+            count += 1
+    return count
+
+
+# -- heads that are read -----------------------------------------------------------------------
+
+
+def copy(
+    shard: ShardArrays, scratch: Scratch, numbers: U4, size: Int, first: Int, count: Int, start: Int
+) -> Int:
+    """Copy numbers[first:][:count] to heads[start:]; returns 0 if the array ends before."""
+    if first + count > size:
+        return 0
+    for i in range(count):
+        row: Int = numbers[first + i]
+        if row >= shard.rows:
+            damaged()
+        scratch.heads[start + i] = row
+    return count
+
+
+def copy_sites(
+    shard: ShardArrays,
+    scratch: Scratch,
+    places: U4,
+    size: Int,
+    tri: Int,
+    first: Int,
+    count: Int,
+    start: Int,
+) -> Int:
+    """Copy the rows at places[first:][:count] of an order; returns 0 if there are fewer places."""
+    if first + count > size:
+        return 0
+    order = shard.order[tri]
+    for i in range(count):
+        place: Int = places[first + i]
+        if place >= shard.order_size[tri]:
+            damaged()
+        row: Int = order[place]
+        if row >= shard.rows:
+            damaged()
+        scratch.heads[start + i] = row
+    return count
+
+
+def stored_heads(
+    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
+) -> Int:
+    """The first rows of `q` alone, by the heads of its sets and its list; at most `head_rows`."""
+    tri: Int = question.tri
+    rows: Int = question.head_rows
+    size: Int = 0
+    # A row may be in both heads, and is drained once: the heap has room for it twice.
+    most: Int = 2 * count
+    if source.heads:
+        first: Int = source.heads + rows * tri
+        if source.headed == ALONE:
+            return copy(shard, scratch, shard.sets, shard.sets_size, first, count, start)
+        size = push_rows(shard, tri, scratch.heap, size, most, shard.sets, first, first + rows)
+    if source.more_heads:
+        first = source.more_heads + rows * tri
+        size = push_rows(shard, tri, scratch.heap, size, most, shard.sets, first, first + rows)
+    first = source.name_first
+    size = push_rows(
+        shard, tri, scratch.heap, size, most, scratch.rows, first, first + source.name_count
+    )
+    return drain(scratch, size, start, count)
+
+
+def listed_parts(
+    table: Table, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
+) -> Int:
+    """The first rows of a scope, by the lists of its large parts; 0 if a walk is cheaper."""
+    shard = table.shards[source.shard]
+    tri: Int = question.tri
+    lists: Int = 0
+    few: Int = 0
+    part: Part
+    for i in range(source.part_count):
+        part = table.parts[scratch.selected[source.part_first + i]]
+        if part.listed:
+            lists += 1
+        else:
+            few += part.stop - part.start
+    each: Real = question.listed_cost
+    walk: Real = question.start_cost + each * count * shard.rows / source.size
+    if question.span_cost * lists + each * (count * lists + few) > walk:
+        return 0
+    if lists and count > question.top_rows:
+        return 0
+    size: Int = 0
+    for i in range(source.part_count):
+        part = table.parts[scratch.selected[source.part_first + i]]
+        if part.listed:
+            first: Int = part.top[tri]
+            if source.part_count == 1:
+                return copy(shard, scratch, shard.sets, shard.sets_size, first, count, start)
+            length: Int = part.stop - part.start
+            for j in range(first, first + (count if count < length else length)):
+                row: Int = shard.sets[j]
+                if row >= shard.rows:
+                    damaged()
+                if size == count and tri != CA_ASC and shard.rank[tri][row] > scratch.heap[0] >> 32:
+                    break
+                size = push_row(shard, tri, scratch.heap, size, count, row)
+        else:
+            for row in range(part.start, part.stop):
+                size = push_row(shard, tri, scratch.heap, size, count, row)
+    return drain(scratch, size, start, count)
+
+
+def cell_fronts(
+    table: Table, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
+) -> Int:
+    """The first rows of a scope within a stretch of `ca_desc`: in each cell turnover descends."""
+    shard = table.shards[source.shard]
+    heap = scratch.heap
+    size: Int = 0
+    part: Part
+    for i in range(source.part_count):
+        part = table.parts[scratch.selected[source.part_first + i]]
+        for cell in range(part.first, part.end):
+            held = table.parts[shard.first_part + cell]
+            row: Int = span_bound(shard, held.start, held.known_stop, source.turnover_first)
+            stop: Int = held.known_stop if held.known_stop < row + count else row + count
+            while row < stop:
+                place: Int = shard.rank[CA_DESC][row]
+                if place >= source.turnover_end:
+                    break
+                value: Int = (place << 32) | row
+                if size == count and value > heap[0]:
+                    break
+                size = push(heap, size, count, value)
+                row += 1
+    return drain(scratch, size, start, count)
+
+
+def read(
+    table: Table, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
+) -> Int:
+    """The first rows where a list of the shard has them; 0 where none does."""
+    shard = table.shards[source.shard]
+    tri: Int = question.tri
+    need: Int = source.need
+    first: Int = 0
+    if need & NAME:
+        if source.headed and count <= question.head_rows:
+            return stored_heads(shard, question, source, scratch, count, start)
+        return 0
+    if need & SCOPE:
+        if need == SCOPE:
+            return listed_parts(table, question, source, scratch, count, start)
+        if need == SCOPE | TURNOVER and tri == CA_DESC and count < source.total:
+            return cell_fronts(table, question, source, scratch, count, start)
+        return 0
+    sites: Int = need & FACTS and source.fact_low >= shard.site_bit
+    if source.headcount_first < 0 and tri <= CA_ASC:
+        if sites:
+            if tri == CA_ASC:
+                return 0
+            if need & TURNOVER:
+                first = lower(
+                    shard.sites_turnover, 0, shard.sites_turnover_count, source.turnover_first
+                )
+            return copy_sites(
+                shard, scratch, shard.sites_turnover, shard.sites_turnover_count, tri, first, count,
+                start,
+            )  # fmt: skip
+        if need & TURNOVER:
+            first = source.turnover_first
+            if tri == CA_ASC:
+                first = shard.known - source.turnover_end
+    elif not need & TURNOVER and tri == EFFECTIF:
+        if source.headcount_first >= 0:
+            first = source.headcount_first
+        if sites:
+            first = lower(shard.sites_headcount, 0, shard.sites_headcount_count, first)
+            return copy_sites(
+                shard, scratch, shard.sites_headcount, shard.sites_headcount_count, tri, first,
+                count, start,
+            )  # fmt: skip
+    elif need:
+        return 0
+    return copy(shard, scratch, shard.order[tri], shard.order_size[tri], first, count, start)
+
+
+# -- heads that are looked for -------------------------------------------------------------------
+
+
+def walk(
+    shard: ShardArrays,
+    source: Source,
+    scratch: Scratch,
+    tri: Int,
+    first: Int,
+    end: Int,
+    count: Int,
+    start: Int,
+) -> Int:
+    """The first `count` matches among the places [first, end) of an order; 0 if there are fewer."""
+    order = shard.order[tri]
+    need: Int = source.need
+    if tri <= CA_ASC:
+        need &= ~TURNOVER
+    if tri == EFFECTIF and source.headcount_first >= 0 and source.fact_low < shard.site_bit:
+        need &= ~FACTS
+    if end > shard.order_size[tri]:
+        end = shard.order_size[tri]
+    found: Int = 0
+    size: Int = 64
+    while first < end:
+        stop: Int = first + size if first + size < end else end
+        size = BLOCK
+        left: Int
+        if need & FACTS and tri == CA_DESC and first < shard.known:
+            if stop > shard.known:
+                stop = shard.known
+            left = list_facts(shard, source, scratch, 1, first, stop)
+            replace(shard, scratch, order, shard.order_size[tri], left)
+            left = keep(shard, source, scratch, need & ~FACTS, left)
+        else:
+            left = take(shard, scratch, order, first, stop - first)
+            left = keep(shard, source, scratch, need, left)
+        if left > count - found:
+            left = count - found
+        for i in range(left):
+            scratch.heads[start + found + i] = scratch.block[i]
+        found += left
+        if found == count:
+            return count
+        first = stop
+    return 0
+
+
+def head(
+    table: Table, question: Question, source: Source, scratch: Scratch, count: Int, start: Int
+) -> Int:
+    """Write the first `count` matches of a source, which has as many, to heads[start:]."""
+    shard = table.shards[source.shard]
+    tri: Int = question.tri
+    if count <= 0 or count > source.total:
+        damaged()
+    if read(table, question, source, scratch, count, start) >= count:
+        return count
+    first: Int = 0
+    end: Int = shard.rows
+    if source.need & TURNOVER and tri == CA_DESC:
+        first = source.turnover_first
+        end = source.turnover_end
+    elif source.need & TURNOVER and tri == CA_ASC:
+        first = shard.known - source.turnover_end
+        end = shard.known - source.turnover_first
+    elif source.headcount_first >= 0 and tri == EFFECTIF:
+        first = source.headcount_first
+        end = source.headcount_end
+    if count < source.total or not source.listed:
+        if not source.listed:
+            choose(table, question, source)
+        by_rank: Real = question.listed_cost * source.total + question.start_cost
+        if not source.listed:
+            by_rank += source.cost
+        expected: Real = count
+        expected = expected * (end - first) / source.total
+        by_walk: Real = question.listed_cost * expected
+        scratch.spent += by_walk if by_walk < by_rank else by_rank
+        if scratch.spent > question.budget:
+            return TOO_DEAR
+        if by_walk < by_rank:
+            # A walk that finds less than was to be expected ends when it has cost as much.
+            budget: Real = by_rank / question.listed_cost if question.listed_cost else expected
+            if budget < 2 * expected:
+                budget = 2 * expected
+            stop: Int = end
+            if budget < end - first:
+                stop = first + cython.cast(Int, budget)
+            if walk(shard, source, scratch, tri, first, stop, count, start) == count:
+                return count
+    if not source.listed:
+        generate(table, question, source, scratch, scratch.rows_size)
+        if not source.listed:
+            damaged()
+    size: Int = push_rows(
+        shard, tri, scratch.heap, 0, count, scratch.rows, source.list_first,
+        source.list_first + source.list_count,
+    )  # fmt: skip
+    if drain(scratch, size, start, count) < count:
+        damaged()
+    return count

@@ -1,0 +1,123 @@
+"""The records of `types.py` in the memory of the compiled modules.
+
+A field is 8 bytes: a number, or the address of an array or of another record; seven of them where there
+is one for each order. Interpreted modules use the records as they are.
+"""
+
+import struct
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards.kernel import search, types
+
+COMPILED: Final = not search.__file__.endswith(".py")
+
+# Element types of arrays (NumPy) -> codes of `memoryview.cast`.
+_CODES: Final = {
+    "u1": "B", "u2": "H", "u4": "I", "u8": "Q", "i2": "h", "i4": "i", "i8": "q", "f8": "d",
+}  # fmt: skip
+
+
+def view(array: NDArray[Any]) -> memoryview:
+    """An array as a record holds it: elements are Python numbers, and an index outside raises.
+
+    One whose address is no multiple of its element size, as short values of LMDB may be, is copied.
+    """
+    code: Any = _CODES[array.dtype.str[1:]]
+    held: Any = array if array.flags.aligned else array.copy()
+    return memoryview(held).cast("B").cast(code) if array.size else memoryview(b"").cast(code)
+
+
+class Memory:
+    """C copies of records, valid as long as this object lives."""
+
+    def __init__(self) -> None:
+        self._held: list[object] = []
+
+    def place(self, record: object) -> Any:
+        """What the functions of `shards.kernel` take for `record`: its address, if compiled."""
+        self._held.append(record)
+        return self._array(self._fields(record)) if COMPILED else record
+
+    def form(self, record: object, fields: int) -> "Form":
+        """Place a record of which the first `fields`, all of them numbers, will change."""
+        packed = bytearray(self._fields(record))
+        self._held.append(record)
+        return Form(record, packed, fields)
+
+    def _fields(self, record: Any) -> bytes:
+        """The fields of a record, in the order in which its class declares them."""
+        codes = ""
+        values: list[float] = []
+        for name, kind in type(record).__annotations__.items():
+            value = getattr(record, name)
+            inline = isinstance(value, list) and bool(value) and not _is_record(value[0])
+            held = value if inline else (value,)
+            if isinstance(held[0], int | float):
+                codes += _code(kind) * len(held)
+                values += held
+            else:
+                codes += "Q" * len(held)
+                values += map(self._address, held)
+        return struct.pack(f"<{codes}", *values)
+
+    def _address(self, value: Any) -> int:
+        """The address of an array, of a record, or of an array of the addresses of records."""
+        if isinstance(value, memoryview | bytes):
+            return _address_of(value)
+        if isinstance(value, Sequence):
+            return self._array(struct.pack(f"<{len(value)}Q", *self._places(value)))
+        address: int = self.place(value)
+        return address
+
+    def _places(self, records: Sequence[object]) -> Sequence[int]:
+        """The addresses of records of one class, which are placed side by side."""
+        self._held.append(records)
+        packed = b"".join(map(self._fields, records))
+        first, size = self._array(packed), len(packed) // max(1, len(records))
+        return range(first, first + len(packed), size) if records else ()
+
+    def _array(self, packed: bytes) -> int:
+        held = bytearray(packed)
+        self._held.append(held)
+        return _address_of(memoryview(held))
+
+
+class Form:
+    """A record that is written anew for every search."""
+
+    def __init__(self, record: object, packed: bytearray, fields: int) -> None:
+        kinds = list(type(record).__annotations__.items())[:fields]
+        self._names = [name for name, _ in kinds]
+        self._struct = struct.Struct("<" + "".join(_code(kind) for _, kind in kinds))
+        self._record, self._packed = record, packed
+        self.address: Any = _address_of(memoryview(packed)) if COMPILED else record
+
+    def write(self, *values: float) -> None:
+        """Write the first fields."""
+        if COMPILED:
+            self._struct.pack_into(self._packed, 0, *values)
+        else:
+            for name, value in zip(self._names, values, strict=True):
+                setattr(self._record, name, value)
+
+
+def _code(kind: object) -> str:
+    """How a number is packed that is declared as of this kind."""
+    if kind is types.Real:
+        return "d"
+    return "Q" if kind is types.Key else "q"
+
+
+def _is_record(value: object) -> bool:
+    return not isinstance(value, int | memoryview | bytes)
+
+
+def _address_of(value: memoryview | bytes) -> int:
+    if not len(value):
+        return 0
+    found: int = np.frombuffer(value, np.uint8).__array_interface__["data"][0]
+    return found

@@ -1,0 +1,214 @@
+"""The heads of several shards, merged into one page.
+
+Equal keys go by country (contract B28); within a shard the order is total. Of each shard no more is
+asked at first than its share of the matches lets expect; one whose rows are all used is asked for more.
+Folded names are compared here; where those of two countries are equal, the raw names decide, which
+`shards/search/worker.py` reads.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import damaged, sort_key
+    from shards.kernel.head import head
+    from shards.kernel.types import (
+        NOM,
+        TOO_DEAR,
+        Int,
+        Key,
+        Question,
+        Scratch,
+        ShardArrays,
+        Source,
+        Table,
+    )  # fmt: skip
+
+
+# -- folded names ----------------------------------------------------------------------------
+
+
+def name_key(shard: ShardArrays, row: Int) -> Key:
+    """The first 8 bytes of the folded name, as a number."""
+    key: Key = 0
+    size: Int = 0
+    token: Int = shard.token_starts[row]
+    end: Int = shard.token_starts[row + 1]
+    if end > shard.token_count:
+        return 0
+    while token < end and size < 8:
+        word: Int = shard.tokens[token]
+        token += 1
+        if word >= shard.word_count:
+            return 0
+        place: Int = shard.word_starts[word]
+        stop: Int = shard.word_starts[word + 1] - 1
+        if stop > shard.words_size:
+            return 0
+        while place < stop and size < 8:
+            key = (key << 8) | shard.words[place]
+            place += 1
+            size += 1
+        if token < end and size < 8:
+            key = (key << 8) | 32
+            size += 1
+    while size < 8:
+        key = key << 8
+        size += 1
+    return key
+
+
+def compare_names(one: ShardArrays, row: Int, other: ShardArrays, other_row: Int) -> Int:
+    """-1, 0 or 1: how the folded names of two rows compare."""
+    token: Int = one.token_starts[row]
+    end: Int = one.token_starts[row + 1]
+    place: Int = 0
+    stop: Int = 0
+    begun: Int = 0
+    other_token: Int = other.token_starts[other_row]
+    other_end: Int = other.token_starts[other_row + 1]
+    other_place: Int = 0
+    other_stop: Int = 0
+    other_begun: Int = 0
+    if end > one.token_count or other_end > other.token_count:
+        return 0
+    while True:
+        byte: Int = -1
+        other_byte: Int = -1
+        if place < stop:
+            byte = one.words[place]
+            place += 1
+        elif token < end:
+            if begun:
+                byte = 32
+            word: Int = one.tokens[token]
+            token += 1
+            if word >= one.word_count or one.word_starts[word + 1] > one.words_size:
+                return 0
+            place = one.word_starts[word]
+            stop = one.word_starts[word + 1] - 1
+            if place >= stop:
+                return 0
+            if not begun:
+                begun = 1
+                byte = one.words[place]
+                place += 1
+        if other_place < other_stop:
+            other_byte = other.words[other_place]
+            other_place += 1
+        elif other_token < other_end:
+            if other_begun:
+                other_byte = 32
+            word = other.tokens[other_token]
+            other_token += 1
+            if word >= other.word_count or other.word_starts[word + 1] > other.words_size:
+                return 0
+            other_place = other.word_starts[word]
+            other_stop = other.word_starts[word + 1] - 1
+            if other_place >= other_stop:
+                return 0
+            if not other_begun:
+                other_begun = 1
+                other_byte = other.words[other_place]
+                other_place += 1
+        if byte != other_byte:
+            return -1 if byte < other_byte else 1
+        if byte < 0:
+            return 0
+
+
+# -- pages -------------------------------------------------------------------------------------
+
+
+def set_key(table: Table, question: Question, source: Source, scratch: Scratch, start: Int) -> Int:
+    """Set what the next row of a source is merged by."""
+    row: Int = scratch.heads[start + source.position]
+    if question.tri == NOM:
+        source.name_key = name_key(table.shards[source.shard], row)
+    else:
+        source.sort_key = sort_key(table.shards[source.shard], question.tri, row)
+    return 0
+
+
+def comes_before(table: Table, question: Question, scratch: Scratch, one: Int, other: Int) -> Int:
+    """1 where the next row of the source `one` comes before that of `other`, an earlier country."""
+    first = scratch.sources[one]
+    second = scratch.sources[other]
+    if question.tri != NOM:
+        return 1 if first.sort_key < second.sort_key else 0
+    if first.name_key != second.name_key:
+        return 1 if first.name_key < second.name_key else 0
+    order: Int = compare_names(
+        table.shards[first.shard], scratch.heads[one * scratch.width + first.position],
+        table.shards[second.shard], scratch.heads[other * scratch.width + second.position],
+    )  # fmt: skip
+    return 1 if order < 0 else 0
+
+
+def advance(table: Table, question: Question, scratch: Scratch, number: Int, count: Int) -> Int:
+    """Move a source to its next row, and ask its shard for more if that is not there."""
+    source = scratch.sources[number]
+    start: Int = number * scratch.width
+    most: Int = source.total if source.total < count else count
+    source.position += 1
+    if source.position == source.asked:
+        if source.asked == most:
+            source.position = -1
+            return 0
+        source.asked = 2 * source.asked if 2 * source.asked < most else most
+        if head(table, question, source, scratch, source.asked, start) == TOO_DEAR:
+            return TOO_DEAR
+    set_key(table, question, source, scratch, start)
+    return 0
+
+
+def merge(
+    table: Table, question: Question, scratch: Scratch, source_count: Int, total: Int, count: Int
+) -> Int:
+    """Write the first `count` rows of all sources to the found rows; returns their number.
+
+    In the order `nom` the rows go on to the end of those whose folded names are equal.
+    """
+    found: Int = 0
+    source: Source
+    for i in range(source_count):
+        source = scratch.sources[i]
+        most: Int = source.total if source.total < count else count
+        asked: Int = question.spare + question.shares * count * source.total // total
+        source.asked = asked if asked < most else most
+        source.position = 0
+        if head(table, question, source, scratch, source.asked, i * scratch.width) == TOO_DEAR:
+            return TOO_DEAR
+        set_key(table, question, source, scratch, i * scratch.width)
+    while True:
+        best: Int = -1
+        for i in range(source_count):
+            source = scratch.sources[i]
+            if source.position < 0:
+                continue
+            if best < 0 or comes_before(table, question, scratch, i, best):
+                best = i
+        if best < 0:
+            break
+        source = scratch.sources[best]
+        row: Int = scratch.heads[best * scratch.width + source.position]
+        tie: Int = 0
+        if question.tri == NOM and found:
+            before: Int = scratch.found_row[found - 1]
+            shard = table.shards[scratch.found_shard[found - 1]]
+            tie = compare_names(shard, before, table.shards[source.shard], row) == 0
+        if found >= count and not tie:
+            break
+        if found >= scratch.found_size:
+            damaged()
+        scratch.found_shard[found] = source.shard
+        scratch.found_row[found] = row
+        scratch.found_tie[found] = tie
+        found += 1
+        if found >= count and question.tri != NOM:
+            break
+        if advance(table, question, scratch, best, count) == TOO_DEAR:
+            return TOO_DEAR
+    scratch.result[0] = found
+    return found

@@ -1,0 +1,173 @@
+"""`q` in one shard: the rows whose name contains it or whose identifier begins with it (B15).
+
+Each of the two sides is a stored row set, or words, identifiers or rows that are united here. Sets of
+bits stay where they are; all other rows go to one list, each once. Where nothing else is asked, the
+heads of the sets answer the first page.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import (
+        compare,
+        first_id,
+        first_suffix,
+        last_id,
+        last_suffix,
+        position_of,
+    )  # fmt: skip
+    from shards.kernel.phrases import add_phrase, find_phrase, phrase_cost
+    from shards.kernel.row_sets import (
+        add_rows,
+        add_set,
+        add_words,
+        count_common,
+        heads_of,
+        kind_of,
+        rows_of,
+        size_of,
+    )  # fmt: skip
+    from shards.kernel.types import (
+        ALONE,
+        BITS,
+        COUNTED,
+        IDENTIFIERS,
+        NOTHING,
+        PHRASE,
+        STORED,
+        SUFFIX_BYTES,
+        TOGETHER,
+        TOO_DEAR,
+        UNITED,
+        UNKNOWN,
+        WORDS,
+        Int,
+        Key,
+        Question,
+        Scratch,
+        ShardArrays,
+        Source,
+    )  # fmt: skip
+
+
+def find_named(
+    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, count: Int
+) -> Int:
+    """Find the rows of `q` and set their number as the total of the source.
+
+    `count` rows will be asked for at most. Where `source.need` is 0, nothing else is asked.
+    """
+    alone: Int = source.need == 0
+    names: Int = NOTHING
+    names_set: Int = 0
+    first: Int = 0
+    end: Int = 0
+    ids: Int = NOTHING
+    ids_set: Int = 0
+    ids_first: Int = 0
+    ids_end: Int = 0
+    one: Int = 1
+    key: Key
+    if question.word_count > 1:
+        names_set = find_phrase(shard, question)
+        if names_set > 0:
+            names = STORED
+        elif names_set < 0:
+            names = PHRASE
+            names_set = 0
+    else:
+        size: Int = question.text_size if question.text_size < SUFFIX_BYTES else SUFFIX_BYTES
+        first = first_suffix(shard, question.suffix_low, question.text, 0, size)
+        if first < shard.suffix_count and not compare(
+            shard.words, shard.words_size, shard.suffixes[first], question.text, 0, size
+        ):
+            end = last_suffix(shard, first, question.suffix_high, question.text, 0, size)
+            names = WORDS
+            if question.text_size <= SUFFIX_BYTES:
+                key = first * (one << 32) + end
+                names_set = position_of(shard.heavy_keys, shard.heavy_sets, shard.heavy_count, key)
+                if names_set:
+                    names = STORED
+    if question.prefix_size:
+        ids_first = first_id(shard, question.prefix_low, question.prefix, question.prefix_size)
+        ids_end = last_id(
+            shard, ids_first, question.prefix_high, question.prefix, question.prefix_size
+        )
+        if ids_first < ids_end:
+            ids = IDENTIFIERS
+            key = ids_first * (one << 32) + ids_end
+            ids_set = position_of(shard.prefix_keys, shard.prefix_sets, shard.prefix_count, key)
+            if ids_set:
+                ids = STORED
+    if alone and (names == NOTHING or ids == NOTHING) and names + ids == STORED:
+        source.heads = heads_of(shard, names_set + ids_set)
+        if source.heads:
+            source.headed = ALONE
+            if count <= question.head_rows:
+                source.total = size_of(shard, names_set + ids_set)
+                return 0
+    if names == STORED and kind_of(shard, names_set) == COUNTED:
+        names = WORDS
+    if names == WORDS:
+        scratch.spent += UNITED * question.listed_cost * (end - first)
+    elif names == PHRASE:
+        scratch.spent += question.listed_cost * phrase_cost(shard, question)
+    elif names == STORED and kind_of(shard, names_set) != BITS:
+        scratch.spent += question.listed_cost * size_of(shard, names_set)
+    if ids:
+        scratch.spent += question.listed_cost * (ids_end - ids_first)
+    if scratch.spent > question.budget:
+        return TOO_DEAR
+    take_bits(shard, question, source, names, names_set, ids, ids_set)
+    source.name_first = scratch.used
+    if names == STORED:
+        if kind_of(shard, names_set) != BITS:
+            add_set(shard, source, scratch, names_set, question.head_rows)
+    elif names == WORDS:
+        add_words(shard, source, scratch, first, end, question)
+    elif names == PHRASE:
+        add_phrase(shard, question, source, scratch)
+    if ids == STORED:
+        if kind_of(shard, ids_set) != BITS:
+            add_set(shard, source, scratch, ids_set, question.head_rows)
+    elif ids == IDENTIFIERS:
+        add_rows(shard, source, scratch, shard.id_rows, ids_first, ids_end)
+    source.name_count = scratch.used - source.name_first
+    source.total += source.name_count
+    return 0
+
+
+def take_bits(
+    shard: ShardArrays,
+    question: Question,
+    source: Source,
+    names: Int,
+    names_set: Int,
+    ids: Int,
+    ids_set: Int,
+) -> Int:
+    """Let the source use the sets of bits among the two, and count their rows."""
+    headed: Int = 1
+    source.total = 0
+    if names == STORED and kind_of(shard, names_set) == BITS:
+        source.bits = rows_of(shard, names_set, question.head_rows)
+        source.total = size_of(shard, names_set)
+        source.heads = heads_of(shard, names_set)
+        headed = source.heads != 0
+    if ids == STORED and kind_of(shard, ids_set) == BITS:
+        held: Int = rows_of(shard, ids_set, question.head_rows)
+        source.total += size_of(shard, ids_set)
+        if source.bits:
+            source.more_bits = held
+            source.total -= count_common(shard, source.bits, held)
+            source.more_heads = heads_of(shard, ids_set)
+            headed &= source.more_heads != 0
+        else:
+            source.bits = held
+            source.heads = heads_of(shard, ids_set)
+            headed = source.heads != 0
+    if source.need == 0 and source.headed == UNKNOWN and source.bits and headed:
+        source.headed = TOGETHER
+    return 0

@@ -1,0 +1,273 @@
+"""`q` with blanks: names in which some words stand side by side.
+
+The first word of `q` ends a word of the name, the last begins the next one, those between are whole
+words. What many rows hold the build has listed: texts of up to 24 bytes, and every pair of characters
+around a blank. Else the rows to look at are the fewest of those that any part of the text allows, and
+their words are compared.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import (
+        compare,
+        damaged,
+        first_suffix,
+        first_word,
+        last_suffix,
+        owner_of,
+        position_of,
+    )  # fmt: skip
+    from shards.kernel.row_sets import (
+        add,
+        has_bit,
+        is_listed,
+        kind_of,
+        rows_of,
+        size_of,
+    )  # fmt: skip
+    from shards.kernel.types import (
+        BITS,
+        FURTHER,
+        GAPS,
+        SUFFIX_BYTES,
+        Int,
+        Question,
+        Scratch,
+        ShardArrays,
+        Source,
+    )  # fmt: skip
+
+
+def find_phrase(shard: ShardArrays, question: Question) -> Int:
+    """The position of the row set that answers `q`; 0 if nothing does, -1 if rows must be compared."""
+    junction: Int = 0
+    for i in range(question.word_count - 1):
+        junction = position_of(
+            shard.junction_keys, shard.junction_sets, shard.junction_count, question.junctions[i]
+        )
+        if not junction:
+            return 0
+    if question.single_characters:
+        return junction
+    if question.text_size <= SUFFIX_BYTES:
+        stored: Int = phrase_set(shard, question)
+        if stored:
+            return stored
+    return -1
+
+
+def phrase_set(shard: ShardArrays, question: Question) -> Int:
+    """The position of the set that the build has made of this very text; 0 if there is none."""
+    size: Int = question.text_size
+    first: Int = 0
+    end: Int = shard.phrase_count
+    while first < end:
+        middle: Int = (first + end) >> 1
+        place: Int = shard.phrase_starts[middle]
+        if compare(shard.phrases, shard.phrases_size, place, question.text, 0, size) < 0:
+            first = middle + 1
+        else:
+            end = middle
+    if first == shard.phrase_count:
+        return 0
+    place = shard.phrase_starts[first]
+    length: Int = shard.phrase_starts[first + 1] - place - 1
+    if length != size or compare(shard.phrases, shard.phrases_size, place, question.text, 0, size):
+        return 0
+    return shard.phrase_sets[first]
+
+
+def add_phrase(shard: ShardArrays, question: Question, source: Source, scratch: Scratch) -> Int:
+    """List the rows whose name holds the words of `q` side by side."""
+    words = question.word_starts
+    last: Int = question.word_count - 1
+    length: Int = words[last + 1] - words[last] - 1
+    word: Int = first_word(shard, question.text, words[last], length, 0)
+    word_end: Int = first_word(shard, question.text, words[last], length, 1)
+    source.phrase_low = word
+    source.phrase_high = word_end
+    if word >= word_end:
+        return 0
+    # The rows to look at: those of the words that come last, or fewer.
+    best: Int = shard.posting_starts[word_end] - shard.posting_starts[word]
+    count: Int
+    held: Int
+    for i in range(1, last):
+        held = exact_word(shard, question, i)
+        if held < 0:
+            return 0
+        scratch.block[i] = held
+        count = shard.posting_starts[held + 1] - shard.posting_starts[held]
+        if count < best:
+            best = count
+            word = held
+            word_end = held + 1
+    pair: Int = 0
+    fewest: Int = shard.rows
+    source.phrase_bits = 0
+    for i in range(last):
+        held = position_of(
+            shard.junction_keys, shard.junction_sets, shard.junction_count, question.junctions[i]
+        )
+        count = size_of(shard, held)
+        if kind_of(shard, held) == BITS and count < fewest:
+            fewest = count
+            source.phrase_bits = rows_of(shard, held, question.head_rows)
+        if count < best:
+            best = count
+            pair = held
+    first: Int = ending_suffix(shard, question, 0, 0)
+    end: Int = ending_suffix(shard, question, first, 1)
+    if 4 * (end - first) < best:
+        count = 0
+        for i in range(first, end):
+            held = owner_of(shard, shard.suffixes[i])
+            count += shard.posting_starts[held + 1] - shard.posting_starts[held]
+        if count < best:
+            for i in range(first, end):
+                held = owner_of(shard, shard.suffixes[i])
+                add_holding(shard, question, source, scratch, held, held + 1)
+            return 0
+    if pair:
+        return add_pair(shard, question, source, scratch, pair)
+    return add_holding(shard, question, source, scratch, word, word_end)
+
+
+def phrase_cost(shard: ShardArrays, question: Question) -> Int:
+    """At most how many rows `add_phrase` looks at, by the pairs of characters around blanks."""
+    fewest: Int = shard.rows
+    for i in range(question.word_count - 1):
+        held: Int = position_of(
+            shard.junction_keys, shard.junction_sets, shard.junction_count, question.junctions[i]
+        )
+        if size_of(shard, held) < fewest:
+            fewest = size_of(shard, held)
+    return fewest
+
+
+def ending_suffix(shard: ShardArrays, question: Question, first: Int, after: Int) -> Int:
+    """Where the suffixes begin that are the first word of `q` to the end of a word; end if `after`."""
+    size: Int = question.word_starts[1]
+    if size > SUFFIX_BYTES:
+        size = SUFFIX_BYTES
+    if after:
+        return last_suffix(shard, first, question.ending_high, question.endings, 0, size)
+    return first_suffix(shard, question.ending_low, question.endings, 0, size)
+
+
+def exact_word(shard: ShardArrays, question: Question, index: Int) -> Int:
+    """The number of the word `index` of `q`; -1 if there is no such word."""
+    start: Int = question.word_starts[index]
+    length: Int = question.word_starts[index + 1] - start - 1
+    word: Int = first_word(shard, question.text, start, length, 0)
+    if word == shard.word_count:
+        return -1
+    if shard.word_starts[word + 1] - shard.word_starts[word] - 1 != length:
+        return -1
+    place: Int = shard.word_starts[word]
+    found: Int = compare(shard.words, shard.words_size, place, question.text, start, length)
+    return -1 if found else word
+
+
+def add_holding(
+    shard: ShardArrays,
+    question: Question,
+    source: Source,
+    scratch: Scratch,
+    word: Int,
+    word_end: Int,
+) -> Int:
+    """List those rows of the words [word, word_end) that hold `q`."""
+    end: Int = shard.posting_starts[word_end]
+    if end > shard.posting_count:
+        damaged()
+    for i in range(shard.posting_starts[word], end):
+        row: Int = shard.postings[i]
+        add_if_holding(shard, question, source, scratch, row)
+    return 0
+
+
+def add_pair(
+    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, pair: Int
+) -> Int:
+    """List those rows of a row set that hold `q`."""
+    sets = shard.sets
+    first: Int = rows_of(shard, pair, question.head_rows)
+    left: Int = size_of(shard, pair)
+    kind: Int = kind_of(shard, pair)
+    row: Int = 0
+    i: Int = 0
+    held: Int
+    if kind == BITS:
+        for i in range((shard.rows + 31) >> 5):
+            held = sets[first + i]
+            row = i << 5
+            while held:
+                if held & 1:
+                    add_if_holding(shard, question, source, scratch, row)
+                held >>= 1
+                row += 1
+        return 0
+    if first + (left >> 2 if kind == GAPS else left) > shard.sets_size:
+        damaged()
+    if kind != GAPS:
+        for i in range(first, first + left):
+            row = sets[i]
+            add_if_holding(shard, question, source, scratch, row)
+        return 0
+    while left > 0:
+        if first + (i >> 2) >= shard.sets_size:
+            damaged()
+        held = (sets[first + (i >> 2)] >> (8 * (i & 3))) & 255
+        i += 1
+        row += held
+        if held != FURTHER:
+            left -= 1
+            add_if_holding(shard, question, source, scratch, row)
+    return 0
+
+
+def add_if_holding(
+    shard: ShardArrays, question: Question, source: Source, scratch: Scratch, row: Int
+) -> Int:
+    """List a row if its name holds `q`; the numbers of the words between are in the block."""
+    if row >= shard.rows:
+        damaged()
+    if source.phrase_bits and not has_bit(shard.sets, source.phrase_bits, row):
+        return 0
+    if is_listed(shard, scratch, row):
+        return 0
+    first: Int = shard.token_starts[row]
+    end: Int = shard.token_starts[row + 1]
+    width: Int = question.word_count - 1
+    tokens = shard.tokens
+    if end > shard.token_count:
+        damaged()
+    for i in range(first + width, end):
+        token: Int = tokens[i]
+        if token < source.phrase_low or token >= source.phrase_high:
+            continue
+        distance: Int = 1
+        while distance < width and tokens[i - distance] == scratch.block[width - distance]:
+            distance += 1
+        if distance == width and ends_with(shard, tokens[i - width], question):
+            if scratch.used >= scratch.rows_size:
+                damaged()
+            return add(shard, source, scratch, row)
+    return 0
+
+
+def ends_with(shard: ShardArrays, word: Int, question: Question) -> Int:
+    """1 where a word ends with the first word of `q`."""
+    if word >= shard.word_count:
+        damaged()
+    length: Int = question.word_starts[1] - 1
+    start: Int = shard.word_starts[word]
+    end: Int = shard.word_starts[word + 1] - 1
+    if end - start < length:
+        return 0
+    found: Int = compare(shard.words, shard.words_size, end - length, question.text, 0, length)
+    return 0 if found else 1

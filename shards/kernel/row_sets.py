@@ -1,0 +1,201 @@
+"""Row sets of the file (FORMAT.md §8), and the list that unites several of them.
+
+A set is known by its position in `ShardArrays.sets`: its kind, its size, the heads of a large one, then its
+rows. The rows of a list are each there once: `Scratch.marks` has a bit for each, which also answers
+whether a row is listed.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import compare, damaged, owner_of
+    from shards.kernel.types import (
+        COUNTED,
+        FURTHER,
+        GAPS,
+        HEADED,
+        SUFFIX_BYTES,
+        U4,
+        Int,
+        Question,
+        Scratch,
+        ShardArrays,
+        Source,
+    )  # fmt: skip
+
+
+def kind_of(shard: ShardArrays, position: Int) -> Int:
+    """LIST, BITS, GAPS, or COUNTED for a set that has no rows, only their number and heads."""
+    kind: Int = shard.sets[position]
+    return kind if kind == COUNTED else kind & ~HEADED
+
+
+def size_of(shard: ShardArrays, position: Int) -> Int:
+    """How many rows the set has."""
+    return shard.sets[position + 1]
+
+
+def heads_of(shard: ShardArrays, position: Int) -> Int:
+    """The position of the heads; 0 if the set has none."""
+    return position + 2 if shard.sets[position] & HEADED else 0
+
+
+def rows_of(shard: ShardArrays, position: Int, head_rows: Int) -> Int:
+    """The position of the rows, behind the heads."""
+    return position + 2 + (7 * head_rows if shard.sets[position] & HEADED else 0)
+
+
+def has_bit(sets: U4, position: Int, row: Int) -> Int:
+    """1 where the set of bits at `position` has the row."""
+    return (sets[position + (row >> 5)] >> (row & 31)) & 1
+
+
+def is_listed(shard: ShardArrays, scratch: Scratch, row: Int) -> Int:
+    """1 where the row is in the list of `q`."""
+    return (scratch.marks[shard.first_mark + (row >> 5)] >> (row & 31)) & 1
+
+
+def add(shard: ShardArrays, source: Source, scratch: Scratch, row: Int) -> Int:
+    """List a row, unless it is listed or in one of the sets of bits of the source."""
+    if row >= shard.rows:
+        damaged()
+    if source.bits and has_bit(shard.sets, source.bits, row):
+        return 0
+    if source.more_bits and has_bit(shard.sets, source.more_bits, row):
+        return 0
+    one: Int = 1
+    bit: Int = one << (row & 31)
+    word: Int = shard.first_mark + (row >> 5)
+    held: Int = scratch.marks[word]
+    if held & bit:
+        return 0
+    scratch.marks[word] = held | bit
+    scratch.rows[scratch.used] = row
+    scratch.used += 1
+    return 1
+
+
+def add_rows(
+    shard: ShardArrays, source: Source, scratch: Scratch, rows: U4, first: Int, end: Int
+) -> Int:
+    """List the rows rows[first:end]."""
+    if scratch.used + end - first > scratch.rows_size:
+        damaged()
+    for i in range(first, end):
+        row: Int = rows[i]
+        add(shard, source, scratch, row)
+    return 0
+
+
+def add_gaps(shard: ShardArrays, source: Source, scratch: Scratch, first: Int, size: Int) -> Int:
+    """List the rows of a set of gaps, whose bytes begin at position `first`."""
+    sets = shard.sets
+    row: Int = 0
+    i: Int = 0
+    left: Int = size
+    if scratch.used + size > scratch.rows_size:
+        damaged()
+    while left > 0:
+        if first + (i >> 2) >= shard.sets_size:
+            damaged()
+        gap: Int = (sets[first + (i >> 2)] >> (8 * (i & 3))) & 255
+        i += 1
+        row += gap
+        if gap != FURTHER:
+            left -= 1
+            add(shard, source, scratch, row)
+    return 0
+
+
+def add_set(
+    shard: ShardArrays, source: Source, scratch: Scratch, position: Int, head_rows: Int
+) -> Int:
+    """List the rows of a set that is no set of bits."""
+    first: Int = rows_of(shard, position, head_rows)
+    size: Int = size_of(shard, position)
+    if size > shard.rows:
+        damaged()
+    if kind_of(shard, position) == GAPS:
+        return add_gaps(shard, source, scratch, first, size)
+    if first + size > shard.sets_size:
+        damaged()
+    return add_rows(shard, source, scratch, shard.sets, first, first + size)
+
+
+def add_postings(shard: ShardArrays, source: Source, scratch: Scratch, word: Int) -> Int:
+    """List the rows whose name has a word."""
+    first: Int = shard.posting_starts[word]
+    end: Int = shard.posting_starts[word + 1]
+    if first > end or end > shard.posting_count:
+        damaged()
+    return add_rows(shard, source, scratch, shard.postings, first, end)
+
+
+def add_words(
+    shard: ShardArrays, source: Source, scratch: Scratch, first: Int, end: Int, question: Question
+) -> Int:
+    """List the rows of the words in which the suffixes [first, end) lie.
+
+    Suffixes are sorted by SUFFIX_BYTES bytes: of a longer `q` the rest is compared here.
+    """
+    long: Int = question.text_size > SUFFIX_BYTES
+    for i in range(first, end):
+        place: Int = shard.suffixes[i]
+        if long and compare(
+            shard.words, shard.words_size, place, question.text, 0, question.text_size
+        ):
+            continue
+        word: Int = owner_of(shard, place)
+        add_postings(shard, source, scratch, word)
+    return 0
+
+
+def clear_marks(shard: ShardArrays, source: Source, scratch: Scratch) -> Int:
+    """Make the marks of a source zero again."""
+    for i in range(source.name_first, source.name_first + source.name_count):
+        row: Int = scratch.rows[i]
+        scratch.marks[shard.first_mark + (row >> 5)] = 0
+    return 0
+
+
+def popcount(word: Int) -> Int:
+    """How many of the 32 bits of `word` are one."""
+    word = word - ((word >> 1) & 0x55555555)
+    word = (word & 0x33333333) + ((word >> 2) & 0x33333333)
+    word = (word + (word >> 4)) & 0x0F0F0F0F
+    return ((word * 0x01010101) >> 24) & 255
+
+
+def count_common(shard: ShardArrays, one: Int, other: Int) -> Int:
+    """How many rows two sets of bits share."""
+    sets = shard.sets
+    total: Int = 0
+    for i in range((shard.rows + 31) >> 5):
+        held: Int = sets[one + i] & sets[other + i]
+        total += popcount(held)
+    return total
+
+
+def count_bits(shard: ShardArrays, source: Source, first: Int, end: Int) -> Int:
+    """How many rows of [first, end) are in the sets of bits of a source."""
+    sets = shard.sets
+    bits: Int = source.bits
+    more: Int = source.more_bits
+    total: Int = 0
+    one: Int = 1
+    word: Int = first >> 5
+    last: Int = (end - 1) >> 5
+    if first >= end:
+        return 0
+    # The words at both ends count in part.
+    held: Int = sets[bits + word] | (sets[more + word] if more else 0)
+    held &= ~((one << (first & 31)) - 1)
+    while word < last:
+        total += popcount(held)
+        word += 1
+        held = sets[bits + word] | (sets[more + word] if more else 0)
+    left: Int = ((end - 1) & 31) + 1
+    held &= (one << left) - 1
+    return total + popcount(held)

@@ -1,0 +1,183 @@
+"""Rows tested for the conditions of a question: by blocks, a stage a condition, no branch a row."""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import damaged
+    from shards.kernel.types import (
+        FACTS,
+        NAME,
+        SCOPE,
+        TURNOVER,
+        U4,
+        Int,
+        Scratch,
+        ShardArrays,
+        Short,
+        Source,
+    )  # fmt: skip
+
+
+# -- neighbours ----------------------------------------------------------------------------
+
+
+def count_facts(shard: ShardArrays, source: Source, sorted_: Int, first: Int, end: Int) -> Int:
+    """How many of the rows [first, end) meet the facts; `sorted_`: of the places in `ca_desc`."""
+    count: Int = 0
+    if shard.wide:
+        wide = shard.wide_turnover_facts if sorted_ else shard.wide_facts
+        for i in range(first, end):
+            fact: Int = wide[i] & source.fact_mask
+            count += (fact >= source.fact_low) & (fact < source.fact_high)
+        return count
+    facts = shard.turnover_facts if sorted_ else shard.facts
+    mask: Short = source.fact_mask
+    low: Short = source.fact_low
+    high: Short = source.fact_high
+    for i in range(first, end):
+        short: Short = facts[i] & mask
+        count += (short >= low) & (short < high)
+    return count
+
+
+def list_facts(
+    shard: ShardArrays, source: Source, scratch: Scratch, sorted_: Int, first: Int, end: Int
+) -> Int:
+    """Put those of [first, end), at most BLOCK, that meet the facts into the block; their number."""
+    block = scratch.block
+    mask: Int = source.fact_mask
+    low: Int = source.fact_low
+    high: Int = source.fact_high
+    count: Int = 0
+    if shard.wide:
+        wide = shard.wide_turnover_facts if sorted_ else shard.wide_facts
+        for i in range(first, end):
+            fact: Int = wide[i] & mask
+            block[count] = i
+            count += (fact >= low) & (fact < high)
+        return count
+    facts = shard.turnover_facts if sorted_ else shard.facts
+    for i in range(first, end):
+        fact = facts[i] & mask
+        block[count] = i
+        count += (fact >= low) & (fact < high)
+    return count
+
+
+def take(shard: ShardArrays, scratch: Scratch, numbers: U4, first: Int, count: Int) -> Int:
+    """Put `count` row numbers of an array into the block; none may be outside the shard."""
+    block = scratch.block
+    greatest: Int = 0
+    for i in range(count):
+        row: Int = numbers[first + i]
+        block[i] = row
+        greatest = row if row > greatest else greatest
+    if greatest >= shard.rows:
+        damaged()
+    return count
+
+
+def replace(shard: ShardArrays, scratch: Scratch, numbers: U4, size: Int, count: Int) -> Int:
+    """Replace places in the block by the row numbers that stand at these places of an array."""
+    block = scratch.block
+    greatest: Int = 0
+    for i in range(count):
+        place: Int = block[i]
+        if place >= size:
+            damaged()
+        row: Int = numbers[place]
+        block[i] = row
+        greatest = row if row > greatest else greatest
+    if greatest >= shard.rows:
+        damaged()
+    return count
+
+
+# -- rows by number ------------------------------------------------------------------------
+
+
+def keep(shard: ShardArrays, source: Source, scratch: Scratch, need: Int, count: Int) -> Int:
+    """Keep the rows of the block that meet the conditions `need`; returns how many are left."""
+    block = scratch.block
+    left: Int = count
+    kept: Int = 0
+    if need & FACTS:
+        count = left
+        left = 0
+        mask: Int = source.fact_mask
+        low: Int = source.fact_low
+        high: Int = source.fact_high
+        if shard.wide:
+            for i in range(count):
+                row: Int = block[i]
+                fact: Int = shard.wide_facts[row] & mask
+                block[left] = row
+                left += (fact >= low) & (fact < high)
+        else:
+            facts = shard.facts
+            for i in range(count):
+                row = block[i]
+                fact = facts[row] & mask
+                block[left] = row
+                left += (fact >= low) & (fact < high)
+    if need & NAME:
+        count = left
+        left = 0
+        sets = shard.sets
+        marks = scratch.marks
+        bits: Int = source.bits
+        more: Int = source.more_bits
+        first: Int = shard.first_mark
+        listed: Int = source.name_count
+        for i in range(count):
+            row = block[i]
+            kept = 0
+            if bits:
+                kept = (sets[bits + (row >> 5)] >> (row & 31)) & 1
+            if more:
+                kept |= (sets[more + (row >> 5)] >> (row & 31)) & 1
+            if listed:
+                kept |= (marks[first + (row >> 5)] >> (row & 31)) & 1
+            block[left] = row
+            left += kept
+    if need & TURNOVER:
+        count = left
+        left = 0
+        rank = shard.rank[0]
+        start: Int = source.turnover_first
+        end: Int = source.turnover_end
+        for i in range(count):
+            row = block[i]
+            place: Int = rank[row]
+            block[left] = row
+            left += (place >= start) & (place < end)
+    if need & SCOPE:
+        count = left
+        left = 0
+        cell_of = shard.cell_of
+        cells = scratch.cells
+        base: Int = shard.first_cell
+        most: Int = shard.cell_count
+        for i in range(count):
+            row = block[i]
+            cell: Int = cell_of[row]
+            if cell >= most:
+                damaged()
+            block[left] = row
+            left += cells[base + cell]
+    return left
+
+
+def emit(scratch: Scratch, count: Int, room: Int) -> Int:
+    """List the rows of the block while there is room; returns the room that is left."""
+    if room < count or scratch.used + count > scratch.rows_size:
+        return 0
+    rows = scratch.rows
+    used: Int = scratch.used
+    block = scratch.block
+    for i in range(count):
+        rows[used + i] = block[i]
+    scratch.used = used + count
+    return room - count

@@ -1,0 +1,96 @@
+"""One search over all chosen shards: an exact total, and the first rows of all of them, in order."""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.conditions import count_cells, count_matches, reset, set_cells
+    from shards.kernel.head import head
+    from shards.kernel.merge import merge
+    from shards.kernel.row_sets import clear_marks
+    from shards.kernel.types import TOO_DEAR, Address, Int, Question, Scratch, Source, Table
+
+
+def search(table: Table, question: Question, scratch: Scratch) -> Int:
+    """Answer a question; returns the total, and leaves the rows in the working memory.
+
+    Returns TOO_DEAR where that would cost more than the budget of the question.
+    """
+    count: Int = question.offset + question.limit
+    total: Int = 0
+    parts: Int = 0
+    source_count: Int = 0
+    source: Source
+    scratch.used = 0
+    scratch.spent = 0.0
+    scratch.result[0] = 0
+    for i in range(question.shard_count):
+        source = scratch.sources[source_count]
+        reset(source, question.shards[i])
+        source_count += 1
+        if count_matches(table, question, source, scratch, parts, count) == TOO_DEAR:
+            total = TOO_DEAR
+            break
+        if source.total and question.census:
+            count_cells(table, question, source, scratch)
+        if source.total:
+            total += source.total
+            parts += source.part_count
+        else:
+            clear(table, scratch, source)
+            source_count -= 1
+    if question.limit and total > question.offset:
+        count = count if count < total else total
+        if source_count == 1:
+            source = scratch.sources[0]
+            if head(table, question, source, scratch, count, 0) == TOO_DEAR:
+                total = TOO_DEAR
+            else:
+                copy_head(source, scratch, count)
+        elif merge(table, question, scratch, source_count, total, count) == TOO_DEAR:
+            total = TOO_DEAR
+    for i in range(source_count):
+        clear(table, scratch, scratch.sources[i])
+    return total
+
+
+def copy_head(source: Source, scratch: Scratch, count: Int) -> Int:
+    """Make the head of the only source the rows that are found."""
+    for i in range(count):
+        scratch.found_shard[i] = source.shard
+        scratch.found_row[i] = scratch.heads[i]
+        scratch.found_tie[i] = 0
+    scratch.result[0] = count
+    return count
+
+
+def clear(table: Table, scratch: Scratch, source: Source) -> Int:
+    """Make the working memory that a source has marked zero again."""
+    if source.scoped:
+        set_cells(table, source, scratch, 0)
+    if source.name_count:
+        clear_marks(table.shards[source.shard], source, scratch)
+    return 0
+
+
+def run(
+    table: Address, question: Address, scratch: Address, text: bytes, endings: bytes, prefix: bytes
+) -> int:
+    """`search` for Python: takes what `memory.py` has placed, and frees Python's lock.
+
+    `text`, `endings` and `prefix` are the fields of these names, which no placed record holds.
+
+    Raises:
+        CorruptError: a shard refers to what it does not have; the working memory is spoilt.
+    """
+    generation: Table = cython.cast(Table, table)
+    asked: Question = cython.cast(Question, question)
+    memory: Scratch = cython.cast(Scratch, scratch)
+    total: Int = 0
+    asked.text = text
+    asked.endings = endings
+    asked.prefix = prefix
+    with cython.nogil:
+        total = search(generation, asked, memory)
+    return total  # noqa: RET504 (with the lock, into a Python number)

@@ -1,0 +1,258 @@
+# The C twins of types.py: the same names, the same fields, in the same order.
+
+ctypedef long long Int
+ctypedef int Short
+ctypedef unsigned long long Key
+ctypedef double Real
+ctypedef size_t Address
+
+ctypedef const unsigned char* U1
+ctypedef const unsigned short* U2
+ctypedef const unsigned int* U4
+ctypedef const unsigned long long* U8
+ctypedef const short* I2
+ctypedef const int* I4
+ctypedef const double* F8
+ctypedef unsigned int* Words
+ctypedef long long* Ints
+ctypedef unsigned long long* Keys
+ctypedef double* Reals
+
+cdef enum:
+    CA_DESC = 0
+    CA_ASC = 1
+    NOM = 2
+    EFFECTIF = 3
+    RECENT = 4
+    CAPITAL = 5
+    SCORE = 6
+    FACTS = 1
+    TURNOVER = 2
+    SCOPE = 4
+    NAME = 8
+    SPANS = 0
+    BY_TURNOVER = 1
+    BY_HEADCOUNT = 2
+    SITES_BY_TURNOVER = 3
+    SITES_BY_HEADCOUNT = 4
+    BY_NAME = 5
+    LIST = 0
+    BITS = 1
+    GAPS = 2
+    HEADED = 4
+    COUNTED = 7
+    NOTHING = 0
+    STORED = 1
+    WORDS = 2
+    IDENTIFIERS = 3
+    PHRASE = 4
+    UNKNOWN = 0
+    TOGETHER = 1
+    ALONE = 2
+    TOO_DEAR = -2
+    UNITED = 30
+    EVERYWHERE = 0
+    SECTORS = 1
+    CELLS = 2
+    BLOCK = 256
+    SAMPLED = 16
+    OWNED = 16
+    SUFFIX_BYTES = 24
+    FURTHER = 255
+
+cdef struct ShardArraysFields:
+    Int rows
+    Int cell_count
+    Int first_part
+    Int with_site
+    Int known
+    Int longest
+    Int site_bit
+    Int wide
+    U2 cell_of
+    U2 facts
+    U4 wide_facts
+    U2 turnover_facts
+    U4 wide_turnover_facts
+    U4 sites_turnover
+    Int sites_turnover_count
+    U4 sites_headcount
+    Int sites_headcount_count
+    U4[7] order
+    Int[7] order_size
+    U4[7] rank
+    U4[7] steps
+    Int[7] step_count
+    F8 turnover_keys
+    F8 capital_keys
+    I4 headcount_keys
+    I4 date_keys
+    I2 score_keys
+    U1 words
+    Int words_size
+    U4 word_starts
+    Int word_count
+    U4 owners
+    U4 suffixes
+    Int suffix_count
+    U8 suffix_keys
+    U4 posting_starts
+    U4 postings
+    Int posting_count
+    U4 tokens
+    Int token_count
+    U4 token_starts
+    U1 ids
+    Int ids_size
+    Int id_width
+    U4 id_starts
+    U8 id_keys
+    U4 id_rows
+    U4 sets
+    Int sets_size
+    U8 heavy_keys
+    U8 heavy_sets
+    Int heavy_count
+    U8 prefix_keys
+    U8 prefix_sets
+    Int prefix_count
+    U8 junction_keys
+    U8 junction_sets
+    Int junction_count
+    U1 phrases
+    Int phrases_size
+    U4 phrase_starts
+    U8 phrase_sets
+    Int phrase_count
+    Int first_mark
+    Int first_cell
+ctypedef ShardArraysFields* ShardArrays
+
+cdef struct PartFields:
+    Int start
+    Int stop
+    Int first
+    Int end
+    Int with_ca
+    Int sites
+    Int known_stop
+    Int listed
+    Int[7] top
+ctypedef PartFields* Part
+
+cdef struct TableFields:
+    ShardArraysFields** shards
+    Int shard_count
+    PartFields** parts
+    Ints sector_parts
+    Int sector_count
+    Ints cell_parts
+    Int cell_count
+ctypedef TableFields* Table
+
+cdef struct QuestionFields:
+    Int tri
+    Int offset
+    Int limit
+    Int shard_count
+    Int scope
+    Int scope_count
+    Int website
+    Int has_turnover
+    Int any_turnover
+    Real turnover_low
+    Real turnover_high
+    Int has_headcount
+    Int headcount_low
+    Int headcount_high
+    Int word_count
+    Int text_size
+    Int single_characters
+    Key suffix_low
+    Key suffix_high
+    Key ending_low
+    Key ending_high
+    Int prefix_size
+    Key prefix_low
+    Key prefix_high
+    Int census
+    Real budget
+    Int head_rows
+    Int top_rows
+    Int room
+    Int spare
+    Int shares
+    Real span_cost
+    Real along_cost
+    Real listed_cost
+    Real start_cost
+    Ints shards
+    Ints scope_codes
+    Ints word_starts
+    Keys junctions
+    U1 text
+    U1 endings
+    U1 prefix
+ctypedef QuestionFields* Question
+
+cdef struct SourceFields:
+    Int shard
+    Int total
+    Int need
+    Int turnover_first
+    Int turnover_end
+    Int headcount_first
+    Int headcount_end
+    Int fact_mask
+    Int fact_low
+    Int fact_high
+    Int part_first
+    Int part_count
+    Int size
+    Int cell_count
+    Int with_ca
+    Int sites
+    Int generator
+    Int site_first
+    Int site_end
+    Real cost
+    Int listed
+    Int list_first
+    Int list_count
+    Int name_first
+    Int name_count
+    Int bits
+    Int more_bits
+    Int headed
+    Int heads
+    Int more_heads
+    Int phrase_low
+    Int phrase_high
+    Int phrase_bits
+    Int scoped
+    Int asked
+    Int position
+    Real sort_key
+    Key name_key
+ctypedef SourceFields* Source
+
+cdef struct ScratchFields:
+    Real spent
+    Words rows
+    Int rows_size
+    Words marks
+    Words cells
+    Ints selected
+    Ints block
+    Ints heap
+    Ints heads
+    Int width
+    SourceFields** sources
+    Ints found_shard
+    Ints found_row
+    Ints found_tie
+    Int found_size
+    Ints result
+    Ints counts
+    Int used
+ctypedef ScratchFields* Scratch

@@ -1,0 +1,301 @@
+"""The records that one search works on: shards, parts of a shard, the question, working memory.
+
+Every name here has a C twin in `types.pxd`. Compiled modules use the C structs; interpreted ones use
+these classes, with `memoryview`s for arrays, so that an index outside an array raises. The fields of
+a class and of its struct are the same, in the same order: `memory.py` copies one into the other, and
+tests/shards/kernel/test_types.py compares the two files.
+
+Lengths and positions are counted in elements of their array unless stated otherwise.
+"""
+
+from typing import Annotated, Final
+
+# Scalars: 64 bits, signed; 64 bits, unsigned; a double; an address passed to a compiled function.
+Int = int
+Short = int  # 32 bits, signed: arithmetic on 16-bit facts
+Key = Annotated[int, "unsigned"]
+Real = float
+Address = object
+# Read-only arrays of a shard, by element type.
+U1 = memoryview | bytes
+U2 = memoryview
+U4 = memoryview
+U8 = memoryview
+I2 = memoryview
+I4 = memoryview
+F8 = memoryview
+# Arrays that a search writes.
+Words = memoryview
+Ints = memoryview
+Keys = memoryview
+Reals = memoryview
+
+# The seven orders, by their place in `query.ORDERS`.
+CA_DESC: Final = 0
+CA_ASC: Final = 1
+NOM: Final = 2
+EFFECTIF: Final = 3
+RECENT: Final = 4
+CAPITAL: Final = 5
+SCORE: Final = 6
+
+# Conditions that a row must still be tested for.
+FACTS: Final = 1  # headcount and website
+TURNOVER: Final = 2
+SCOPE: Final = 4  # sectors or sub-sectors
+NAME: Final = 8  # `q`
+
+# Generators: the ways to enumerate the rows that may match.
+SPANS: Final = 0  # ranges of neighbouring rows
+BY_TURNOVER: Final = 1  # a stretch of `ca_desc`
+BY_HEADCOUNT: Final = 2  # a stretch of `effectif_desc`
+SITES_BY_TURNOVER: Final = 3  # the websites in a stretch of `ca_desc`
+SITES_BY_HEADCOUNT: Final = 4  # the websites in a stretch of `effectif_desc`
+BY_NAME: Final = 5  # the rows listed for `q`
+
+# Kinds of a row set (FORMAT.md §8).
+LIST: Final = 0
+BITS: Final = 1
+GAPS: Final = 2
+HEADED: Final = 4
+COUNTED: Final = 7
+
+# What the parameter `q` needs of an index: nothing, a stored row set, words, identifiers, a phrase.
+NOTHING: Final = 0
+STORED: Final = 1
+WORDS: Final = 2
+IDENTIFIERS: Final = 3
+PHRASE: Final = 4
+
+# How far the heads of row sets lead: not, together with the list of `q`, alone.
+UNKNOWN: Final = 0
+TOGETHER: Final = 1
+ALONE: Final = 2
+
+# What a search returns that would cost more than its budget.
+TOO_DEAR: Final = -2
+
+# A suffix, with the rows of its word, costs as much as so many rows.
+UNITED: Final = 30
+
+# Scopes of a question.
+EVERYWHERE: Final = 0
+SECTORS: Final = 1
+CELLS: Final = 2
+
+BLOCK: Final = 256  # rows that are tested together: they stay in the processor's nearest cache
+SAMPLED: Final = 16  # FORMAT.md §8: one text in so many has its first 8 bytes in an array
+OWNED: Final = 16
+SUFFIX_BYTES: Final = 24
+FURTHER: Final = 255
+
+
+class ShardArrays:
+    """One country: its arrays, as FORMAT.md describes them, and their lengths."""
+
+    rows: Int
+    cell_count: Int
+    first_part: Int  # in `Table.parts`: of cell 0, the others follow
+    with_site: Int
+    known: Int  # rows with a turnover
+    longest: Int  # rows of the most frequent turnover
+    site_bit: Int
+    wide: Int  # 1 where facts are of 32 bits
+    cell_of: U2
+    facts: U2
+    wide_facts: U4
+    turnover_facts: U2
+    wide_turnover_facts: U4
+    sites_turnover: U4
+    sites_turnover_count: Int
+    sites_headcount: U4
+    sites_headcount_count: Int
+    order: list[U4]  # 7
+    order_size: list[Int]  # 7
+    rank: list[U4]  # 7; that of `ca_asc` is the one of `ca_desc`
+    steps: list[U4]  # 7, by order
+    step_count: list[Int]  # 7: distinct keys
+    turnover_keys: F8
+    capital_keys: F8
+    headcount_keys: I4
+    date_keys: I4
+    score_keys: I2
+    words: U1
+    words_size: Int
+    word_starts: U4
+    word_count: Int
+    owners: U4
+    suffixes: U4
+    suffix_count: Int
+    suffix_keys: U8
+    posting_starts: U4
+    postings: U4
+    posting_count: Int
+    tokens: U4
+    token_count: Int
+    token_starts: U4
+    ids: U1
+    ids_size: Int
+    id_width: Int  # bytes from one identifier to the next, 0 where they differ
+    id_starts: U4
+    id_keys: U8
+    id_rows: U4
+    sets: U4  # row sets and lists of `top`; the directories below hold positions in it
+    sets_size: Int
+    heavy_keys: U8
+    heavy_sets: U8
+    heavy_count: Int
+    prefix_keys: U8
+    prefix_sets: U8
+    prefix_count: Int
+    junction_keys: U8
+    junction_sets: U8
+    junction_count: Int
+    phrases: U1
+    phrases_size: Int
+    phrase_starts: U4
+    phrase_sets: U8
+    phrase_count: Int
+    first_mark: Int  # in `Scratch.marks`
+    first_cell: Int  # in `Scratch.cells`
+
+
+class Part:
+    """A sector or a cell of one shard: neighbouring rows, with its sums."""
+
+    start: Int
+    stop: Int
+    first: Int  # cell
+    end: Int
+    with_ca: Int  # rows with a turnover
+    sites: Int  # rows with a website
+    known_stop: Int  # of a cell: where its rows with a turnover end
+    listed: Int  # 1 where the build has listed its first rows in each order
+    top: list[Int]  # 7 positions in `ShardArrays.sets`
+
+
+class Table:
+    """A generation: all shards in the order of their countries."""
+
+    shards: list[ShardArrays]
+    shard_count: Int
+    parts: list[Part]
+    sector_parts: Ints  # shard × sector: a part, or -1
+    sector_count: Int
+    cell_parts: Ints  # shard × cell: a part, or -1
+    cell_count: Int
+
+
+class Question:
+    """One search, the same for every shard: first what changes, then constants and arrays."""
+
+    tri: Int
+    offset: Int
+    limit: Int
+    shard_count: Int
+    scope: Int
+    scope_count: Int
+    website: Int
+    has_turnover: Int
+    any_turnover: Int
+    turnover_low: Real
+    turnover_high: Real
+    has_headcount: Int
+    headcount_low: Int
+    headcount_high: Int
+    word_count: Int  # of the folded `q`; 0: there is no `q`
+    text_size: Int
+    single_characters: Int  # 1 where `q` is two characters around a blank
+    suffix_low: Key
+    suffix_high: Key
+    ending_low: Key
+    ending_high: Key
+    prefix_size: Int
+    prefix_low: Key
+    prefix_high: Key
+    census: Int  # 1: count the matches of each cell, too
+    budget: Real  # nanoseconds, by estimate, after which the search is given up
+    head_rows: Int  # rows of a head
+    top_rows: Int  # rows of a list of `top`
+    room: Int  # rows that are listed while they are counted
+    spare: (
+        Int  # rows that a shard is asked for at first, beside `shares` times its part of the page
+    )
+    shares: Int
+    span_cost: Real  # nanoseconds: a range of rows
+    along_cost: Real  # a row tested beside its neighbours
+    listed_cost: Real  # a row tested by its number
+    start_cost: Real  # a walk, or a list of rows to rank
+    shards: Ints
+    scope_codes: Ints  # sectors or cells, by their place in the table
+    word_starts: Ints  # one more than there are words; word i ends one byte before the next one
+    junctions: Keys  # of each blank the characters around it
+    text: U1  # the folded `q`, words separated by one blank
+    endings: U1  # the first word and the end of a word
+    prefix: U1  # `q` as the beginning of an identifier
+
+
+class Source:
+    """What is known of one shard during a search."""
+
+    shard: Int
+    total: Int
+    need: Int
+    turnover_first: Int  # places in `ca_desc`
+    turnover_end: Int
+    headcount_first: Int  # places in `effectif_desc`; -1: no bound
+    headcount_end: Int
+    fact_mask: Int
+    fact_low: Int
+    fact_high: Int
+    part_first: Int  # in `Scratch.selected`
+    part_count: Int
+    size: Int  # sums over these parts, or over the shard
+    cell_count: Int
+    with_ca: Int
+    sites: Int
+    generator: Int
+    site_first: Int
+    site_end: Int
+    cost: Real
+    listed: Int  # 1 where the matches stand in `Scratch.rows`
+    list_first: Int
+    list_count: Int
+    name_first: Int  # rows of `q` in `Scratch.rows` that are in neither of the sets of bits
+    name_count: Int
+    bits: Int  # position in `ShardArrays.sets` of the bits of a set; 0: none
+    more_bits: Int
+    headed: Int  # UNKNOWN, TOGETHER or ALONE
+    heads: Int  # position in `ShardArrays.sets`; 0: none
+    more_heads: Int
+    phrase_low: Int  # the words that the last part of a phrase begins
+    phrase_high: Int
+    phrase_bits: Int  # position of the bits of a pair of characters around a blank; 0: none
+    scoped: Int  # 1 where `Scratch.cells` is set
+    asked: Int  # rows of the head
+    position: Int  # of the next row in the head; -1: none
+    sort_key: Real
+    name_key: Key
+
+
+class Scratch:
+    """Working memory of one thread."""
+
+    spent: Real  # of the budget
+    rows: Words
+    rows_size: Int
+    marks: Words  # a bit a row of each shard; zero between searches
+    cells: Words  # a number a cell of each shard; zero between searches
+    selected: Ints
+    block: Ints
+    heap: Ints
+    heads: Ints  # source × width
+    width: Int
+    sources: list[Source]
+    found_shard: Ints
+    found_row: Ints
+    found_tie: Ints  # 1 where the folded name equals that of the row before
+    found_size: Int
+    result: Ints  # 1: how many rows were found
+    counts: Ints  # a number a cell of each shard, as `cells`: of a census
+    used: Int  # of `rows`

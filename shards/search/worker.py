@@ -1,0 +1,257 @@
+"""One thread that searches: a query goes in, a total and the rows of a page come out."""
+
+from heapq import merge
+from itertools import groupby, pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards import format
+from shards.errors import CorruptError
+from shards.kernel import types
+from shards.kernel.memory import Memory, view
+from shards.kernel.search import run
+from shards.query import DEEPEST, ORDERS, Query
+from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
+from shards.search.result_page import MergedRow, ResultPage
+from shards.search.table import SearchTable
+
+# Nanoseconds, measured on 2.8 million rows; only their ratios matter.
+SPAN: float = 25.0  # a range of rows
+ALONG: float = 0.3  # a row tested beside its neighbours
+LISTED: float = 4.0  # a row tested by its number
+START: float = 300.0  # a walk, or rows to rank
+# Rows that are listed while they are counted; more are listed only if a page needs it.
+ROOM: int = 1 << 16
+# What a shard is asked for at first: this many rows, and this many times its share of the page.
+SPARE: int = 4
+SHARES: int = 2
+
+_BLOCK: Final = 1_024
+# The fields of `types.Question` that differ from search to search, all of them numbers.
+_CHANGING: Final = list(types.Question.__annotations__).index("head_rows")
+_WORDS: Final = 1_024
+
+Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
+
+
+class SearchWorker:
+    """Searches a table, one search at a time: a question and the working memory of one thread."""
+
+    def __init__(self, table: SearchTable) -> None:
+        self._table = table
+        self._memory = Memory()
+        self._make_question()
+        self._width = -1
+
+    def page(self, query: Query, budget: float, *, offset: int, limit: int) -> ResultPage | None:
+        """The total, and rows [offset, offset + limit); None if that costs over `budget` nanoseconds.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        asked = compile_query(query)
+        if asked is None or not self._table.shards:
+            return ResultPage(0, ())
+        total = self._run(asked, query, offset, limit, budget)
+        if total == types.TOO_DEAR:
+            return None
+        return ResultPage(total, self._rows(asked, total, offset, limit))
+
+    def census(self, query: Query, limit: int) -> tuple[NDArray[np.int64], tuple[MergedRow, ...]]:
+        """The matches of each cell of each shard, in layout order, and the first `limit` rows.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        asked = compile_query(query)
+        if asked is None or not self._table.shards:
+            return np.zeros(
+                sum(shard.cell_count for shard in self._table.record.shards), np.int64
+            ), ()
+        total = self._run(asked, query, 0, limit, np.inf, census=True)
+        return self._counts, self._rows(asked, total, 0, limit)
+
+    def _run(
+        self,
+        asked: CompiledQuery,
+        query: Query,
+        offset: int,
+        limit: int,
+        budget: float,
+        *,
+        census: bool = False,
+    ) -> int:
+        """The total; the rows are in the working memory."""
+        if offset + limit > self._width:
+            self._make_scratch(offset + limit)
+        if census:
+            self._counts.fill(0)
+        texts = self._write(asked, query, offset, limit, census, budget)
+        try:
+            return run(self._table.address, self._question.address, self._scratch, *texts)
+        except CorruptError:
+            self._width = -1  # marks may be left in the working memory
+            raise
+
+    def _rows(
+        self, asked: CompiledQuery, total: int, offset: int, limit: int
+    ) -> tuple[MergedRow, ...]:
+        if not limit or offset >= total:
+            return ()
+        count, found = offset + limit, int(self._result[0])
+        isos = self._table.isos
+        if asked.tri == "nom" and self._found_tie[offset:found].any():
+            places = self._untied(found, offset, count)
+            return tuple(MergedRow(isos[shard], row) for shard, row in places)
+        chosen = slice(offset, min(count, found))
+        shards, rows = self._found_shard[chosen].tolist(), self._found_row[chosen].tolist()
+        return tuple(map(MergedRow, map(isos.__getitem__, shards), rows))
+
+    # -- ties ------------------------------------------------------------------------------
+
+    def _untied(self, found: int, offset: int, count: int) -> list[Place]:
+        """The page, where folded names are equal: by raw name, then country, then identifier."""
+        places = list(
+            zip(self._found_shard[:found].tolist(), self._found_row[:found].tolist(), strict=True)
+        )
+        ties = self._found_tie[:found].tolist()
+        start = 0
+        while start < found:
+            end = start + 1
+            while end < found and ties[end]:
+                end += 1
+            if end > offset and start < count:
+                places[start:end] = self._by_raw_name(places[start:end])
+            start = end
+        return places[offset:count]
+
+    def _by_raw_name(self, alike: list[Place]) -> list[Place]:
+        """Rows of one folded name, those of a shard in their order; few names are read."""
+        runs = [list(run) for _, run in groupby(sorted(alike, key=_shard_of), key=_shard_of)]
+        return alike if len(runs) == 1 else list(merge(*runs, key=self._raw_name))
+
+    def _raw_name(self, place: Place) -> tuple[str, int]:
+        shard, row = place
+        return self._table.shards[shard].names([row])[0], shard
+
+    # -- the question ------------------------------------------------------------------------
+
+    def _make_question(self) -> None:
+        made = types.Question()
+        for name in list(types.Question.__annotations__)[:_CHANGING]:
+            setattr(made, name, 0)
+        made.head_rows, made.top_rows = format.HEAD_ROWS, format.TOP_ROWS
+        made.room, made.spare, made.shares = ROOM, SPARE, SHARES
+        made.span_cost, made.along_cost = SPAN, ALONG
+        made.listed_cost, made.start_cost = LISTED, START
+        self._chosen = np.zeros(len(self._table.shards), np.int64)
+        self._codes = np.zeros(len(self._table.cells) + len(self._table.sectors), np.int64)
+        self._starts, self._junctions = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.uint64)
+        made.shards, made.scope_codes = view(self._chosen), view(self._codes)
+        made.word_starts, made.junctions = view(self._starts), view(self._junctions)
+        made.text = made.endings = made.prefix = memoryview(b"")
+        self._question = self._memory.form(made, _CHANGING)
+
+    def _write(
+        self,
+        asked: CompiledQuery,
+        query: Query,
+        offset: int,
+        limit: int,
+        census: bool,
+        budget: float,
+    ) -> tuple[bytes, bytes, bytes]:
+        """Write the question; returns the three texts that it does not hold."""
+        numbers = self._table.numbers
+        pays = sorted({numbers[iso2] for iso2 in query.pays}) if query.pays else numbers.values()
+        chosen = len(pays)
+        self._chosen[:chosen] = list(pays)
+        scope, codes = self._scope(asked)
+        self._codes[: len(codes)] = codes
+        text, endings, prefix = self._write_name(asked.q)
+        low, high = asked.turnover or (0.0, 0.0)
+        least, most = asked.headcount or (0, 0)
+        words = 0 if asked.q is None else len(asked.q.parts)
+        self._question.write(
+            ORDERS.index(asked.tri), offset, limit, chosen, scope, len(codes), asked.site_web,
+            asked.turnover is not None, low == -np.inf and high == np.inf, low, high,
+            asked.headcount is not None, int(least), int(most),
+            words, len(text), words == 2 and len(text.decode()) == 3,
+            *_bounds(text[: format.SUFFIX_BYTES]), *_bounds(endings[: format.SUFFIX_BYTES]),
+            len(prefix), *_bounds(prefix), census, budget,
+        )  # fmt: skip
+        return text, endings, prefix
+
+    def _scope(self, asked: CompiledQuery) -> tuple[int, list[int]]:
+        """The kind of scope, and the numbers of its sectors or cells, ascending."""
+        table = self._table
+        if asked.sous_secteurs is not None:
+            groups = (table.groups.get(group, ()) for group in set(asked.sous_secteurs))
+            cells = [cell for group in groups for cell in group]
+            if asked.secteurs:
+                cells = [cell for cell in cells if cell[0] in asked.secteurs]
+            return types.CELLS, sorted(table.cells[cell] for cell in cells)
+        if asked.secteurs:
+            known = table.sectors
+            return types.SECTORS, [known[code] for code in asked.secteurs if code in known]
+        return types.EVERYWHERE, []
+
+    def _write_name(self, named: NameTerm | None) -> tuple[bytes, bytes, bytes]:
+        if named is None:
+            return b"", b"", b""
+        parts = named.parts
+        prefix = named.prefix.text if named.prefix else b""
+        if len(parts) > 1:
+            self._starts[: len(parts) + 1] = np.cumsum([0, *(len(part) + 1 for part in parts)])
+            words = [part.decode() for part in parts]
+            self._junctions[: len(parts) - 1] = [
+                _bounds((one[-1] + other[0]).encode())[0] for one, other in pairwise(words)
+            ]
+        return b" ".join(parts), parts[0] + b"\n", prefix
+
+    # -- working memory ----------------------------------------------------------------------
+
+    def _make_scratch(self, count: int) -> None:
+        """Make the working memory for pages that end at `count` rows."""
+        made = types.Scratch()
+        shards = self._table.record.shards
+        rows = sum(shard.rows for shard in shards)
+        self._width = max(count, DEEPEST)
+        made.width, made.found_size = self._width, len(shards) * self._width
+        made.rows_size = 2 * rows + 1
+        made.rows = view(np.empty(made.rows_size, np.uint32))
+        made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
+        cells = sum(shard.cell_count for shard in shards)
+        made.cells = view(np.zeros(cells + 1, np.uint32))
+        self._counts = np.zeros(cells, np.int64)
+        made.counts = view(self._counts)
+        made.selected = view(np.zeros(len(self._table.record.parts) + 1, np.int64))
+        made.block = view(np.zeros(_BLOCK, np.int64))
+        made.heap = view(np.zeros(2 * self._width + 1, np.int64))
+        made.heads = view(np.zeros(made.found_size, np.int64))
+        made.sources = [types.Source() for _ in shards]
+        for source in made.sources:
+            for name in types.Source.__annotations__:
+                setattr(source, name, 0)
+        self._found_shard, self._found_row, self._found_tie = (
+            np.zeros(made.found_size, np.int64) for _ in range(3)
+        )
+        self._result = np.zeros(1, np.int64)
+        made.found_shard, made.found_row = view(self._found_shard), view(self._found_row)
+        made.found_tie, made.result = view(self._found_tie), view(self._result)
+        made.used, made.spent = 0, 0.0
+        self._working = Memory()
+        self._scratch = self._working.place(made)
+
+
+def _shard_of(place: Place) -> int:
+    return place[0]
+
+
+def _bounds(text: bytes) -> tuple[int, int]:
+    """The numbers between which the first 8 bytes lie of what begins with `text`."""
+    head = text[:8]
+    low = int.from_bytes(head.ljust(8, b"\0"), "big")
+    return low, low + (1 << 8 * (8 - len(head))) if head else 0

@@ -1,0 +1,56 @@
+"""The modules of `shards/kernel/` uncompiled, beside the compiled ones: two engines from one source."""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import shards.kernel
+
+_KERNEL: Final = "shards.kernel."
+# The modules that bind one of the kernel's: they are imported anew with it.
+_USERS: Final = ("shards.search.table", "shards.search.worker", "shards.search.search")
+_FOLDER: Final = Path(next(iter(shards.kernel.__path__)))
+
+
+class _Sources:
+    """Finds the source of a kernel module, where Python would prefer the compiled file."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if not name.startswith(_KERNEL):
+            return None
+        return spec_from_file_location(name, _FOLDER / f"{name.removeprefix(_KERNEL)}.py")
+
+
+def interpreted_search() -> ModuleType:
+    """`shards.search.search` over interpreted modules; what is imported already stays."""
+    with _without(lambda name: name.startswith(_KERNEL) or name in _USERS):
+        finder = _Sources()
+        sys.meta_path.insert(0, finder)
+        try:
+            return importlib.import_module("shards.search.search")
+        finally:
+            sys.meta_path.remove(finder)
+
+
+@contextmanager
+def _without(chosen: Callable[[str], bool]) -> Iterator[None]:
+    """Forget modules within the block, and have them back after it."""
+    kept = {name: module for name, module in sys.modules.items() if chosen(name)}
+    parents = {name: sys.modules[name.rpartition(".")[0]] for name in kept}
+    for name, parent in parents.items():
+        del sys.modules[name]
+        delattr(parent, name.rpartition(".")[2])
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if chosen(name)]:
+            del sys.modules[name]
+        sys.modules.update(kept)
+        for name, module in kept.items():
+            setattr(parents[name], name.rpartition(".")[2], module)

@@ -1,0 +1,109 @@
+"""Damaged shards: a search answers, or raises an error that says so; it never reads outside an array.
+
+Interpreted modules raise IndexError where compiled ones would read outside, so they are the judge; the
+compiled ones then search the same file.
+"""
+
+import random
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import lmdb
+import pytest
+
+from shards import format
+from shards.codec import row_sets
+from shards.errors import ShardError
+from shards.query import ORDERS, Query
+from shards.search import search
+from shards.search.reader import Shard
+from tests.shards.search.open_shards import INTERPRETED
+from tests.shards.search.test_search import tuned
+from tests.world import company, write_shard
+
+FOUND: Final = [
+    company(
+        "EE", f"{i:04}", nom, division="62", groupe="62.0", ca_eur=ca, effectif=i % 9, site_web=site
+    )
+    for i in range(90)
+    for nom, ca, site in [
+        (f"ab cd {i % 5} Fitlab {i}", float(i % 4) if i % 3 else None, "a" if i % 2 else None)
+    ]
+]
+QUERIES: Final = [
+    Query(tri=tri, **fields)
+    for tri in ORDERS
+    for fields in (
+        {},
+        {"q": "a"},
+        {"q": "0"},
+        {"q": "fitlab", "ca_min": 1.0},
+        {"q": "b c"},
+        {"q": "cd 3 fit", "effectif_min": 2},
+        {"secteurs": ("62",), "ca_max": 2.0, "site_web": True},
+        {"effectif_min": 3, "effectif_max": 6},
+        {"effectif_min": 3, "site_web": True, "ca_min": 1.0},
+    )
+]
+TABLES: Final = [name for name in format.TABLES if name not in (format.RECORD, format.COMPTES)]
+
+
+# Large shards have sets, heads and lists that this small one has under other thresholds only.
+THRESHOLDS: Final[list[dict[tuple[Any, str], Any]]] = [
+    {},
+    {
+        (format, "HEAVY_LEAST"): 1,
+        (format, "HEAVY_SHARE"): 2**31,
+        (format, "COUNTED_LEAST"): 0,
+        (format, "COUNTED_SHARE"): 2**31,
+        (format, "HEADED_LEAST"): 4,
+        (format, "HEAD_ROWS"): 2,
+        (format, "TOP_ROWS"): 8,
+        (format, "TOP_LEAST"): 4,
+        (row_sets, "_DENSE"): 3,
+    },
+]
+
+
+def _damage(path: Path, chance: random.Random) -> None:
+    """Change a bit or four bytes, or cut the end, of one value of the file."""
+    with lmdb.open(str(path), subdir=False, lock=False, max_dbs=len(format.TABLES)) as env:
+        table = env.open_db(chance.choice(TABLES))
+        with env.begin(write=True, db=table) as txn:
+            found = [(bytes(key), bytearray(value)) for key, value in txn.cursor() if value]
+            if not found:
+                return
+            key, value = chance.choice(found)
+            place = chance.randrange(len(value))
+            match chance.choice(("bit", "bytes", "end")):
+                case "bit":
+                    value[place] ^= 1 << chance.randrange(8)
+                case "bytes":
+                    value[place & ~3 : (place & ~3) + 4] = b"\xff" * min(
+                        4, len(value) - (place & ~3)
+                    )
+                case "end":
+                    del value[place & ~7 :]
+            txn.put(key, bytes(value))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("thresholds", THRESHOLDS, ids=["small", "large"])
+def test_a_damaged_shard_answers_or_is_refused(
+    thresholds: dict[tuple[Any, str], Any], seed: int, tmp_path: Path
+) -> None:
+    chance = random.Random(seed)
+    with tuned(thresholds, {}):
+        write_shard(tmp_path / "whole", "EE", FOUND)
+        for _ in range(40):
+            shutil.copy(tmp_path / "whole", tmp_path / "EE")
+            _damage(tmp_path / "EE", chance)
+            for engine in (INTERPRETED, search):
+                with suppress(ShardError, UnicodeDecodeError), Shard(tmp_path / "EE") as shard:
+                    base = engine.Base()
+                    base["EE"] = shard
+                    for query in QUERIES:
+                        with suppress(ShardError):
+                            engine.search(base, query, offset=0, limit=60)
