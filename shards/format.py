@@ -11,10 +11,10 @@ from shards.errors import WrongFormatError
 from shards.query import DEEPEST
 
 MAGIC: Final = b"societes-shard"
-FORMAT_VERSION: Final = 5
+FORMAT_VERSION: Final = 6
 
 # The tables of a shard (FORMAT.md §3).
-META: Final = b"meta"  # header, cells, compression dictionary
+META: Final = b"meta"  # header, cells, compression dictionary, places of large values
 KEY: Final = b"key"  # the distinct keys of an order
 STEP: Final = b"step"  # the place in the order where each of these keys begins
 COLUMN: Final = b"column"  # cell and facts, one value per row
@@ -25,24 +25,36 @@ WEBSITE: Final = b"website"  # places in an order of the rows with a website
 TOP: Final = b"top"  # the first rows of each order in a sector or a cell
 NAME: Final = b"name"  # folded names as numbers of words, by row
 WORD: Final = b"word"  # the words of the folded names, with the rows of each
+SET: Final = b"set"  # all row sets of the four tables that follow
 HEAVY: Final = b"heavy"  # rows of the word parts that are too frequent to unite during a search
 JUNCTION: Final = b"junction"  # rows by the two characters on either side of a blank
 PHRASE: Final = b"phrase"  # rows of frequent texts with a blank
-IDENT: Final = b"ident"  # folded identifiers, sorted, and their rows
 PREFIX: Final = b"prefix"  # rows of frequent identifier prefixes
-RECORD: Final = b"record"  # row -> one company, compressed
+IDENT: Final = b"ident"  # folded identifiers, sorted, and their rows
+RECORD: Final = b"record"  # the companies, compressed, by row
 COMPTES: Final = b"comptes"  # row -> its statement lines, compressed
 TABLES: Final = (
-    META, KEY, STEP, COLUMN, ORDER, RANK, SORTED, WEBSITE, TOP, NAME, WORD, HEAVY, JUNCTION,
-    PHRASE, IDENT, PREFIX, RECORD, COMPTES,
+    META, KEY, STEP, COLUMN, ORDER, RANK, SORTED, WEBSITE, TOP, NAME, WORD, SET, HEAVY, JUNCTION,
+    PHRASE, PREFIX, IDENT, RECORD, COMPTES,
 )  # fmt: skip
 
 # Keys in these tables.
 HEADER: Final = b"header"
 CELLS: Final = b"cells"
 DICTIONARY: Final = b"dictionary"
+PLACES: Final = b"places"
+ROWS: Final = b"rows"  # in `top` and `set`
+STARTS: Final = b"starts"  # in `record`, beside the chunks
 FACTS: Final = b"facts"
 CELL: Final = b"cell"
+
+# A value of this many bytes or more begins on a page of its own; `places` says where in the file, so that a reader maps
+# it without LMDB, which would read all of it first.
+PLACED: Final = 4_096
+# The records of so many rows are one value.
+CHUNK_ROWS: Final = 1 << 16
+# The sets in `set` begin at multiples of so many bytes.
+SET_ALIGNMENT: Final = 8
 
 # Types of arrays as NumPy dtype strings: little-endian, so that common machines read them in place.
 U4: Final = "<u4"
@@ -128,22 +140,8 @@ def unpack_header(packed: bytes) -> Header:
 
 
 def row_key(row: int) -> bytes:
-    """The key of a row in `record` and `comptes`: 4 bytes, big-endian, so that keys sort like rows."""
+    """The key of a row in `comptes`, or of a chunk in `record`: 4 bytes, big-endian, so that keys sort like numbers."""
     return row.to_bytes(4, "big")
-
-
-def interval_key(first: int, end: int) -> bytes:
-    """The key in `heavy` of the suffixes [first, end) of `word`: 4 + 4 bytes, big-endian."""
-    return first.to_bytes(4, "big") + end.to_bytes(4, "big")
-
-
-def top_key(place: str, tri: str) -> bytes:
-    """The key in `top`: the sector or cell (`62`, `62/62.0`, `-`, `62/-`), a blank, the order.
-
-    >>> top_key("62/62.0", "nom")
-    b'62/62.0 nom'
-    """
-    return f"{place} {tri}".encode()
 
 
 def heavy_size(rows: int) -> int:

@@ -2,14 +2,21 @@
 
 The file gets its name when it is complete and synced. LMDB keeps the pages of a transaction in memory until the commit,
 so there is a commit every few megabytes; no reader can see these partial states, because the file has no name yet.
+
+At the end `places` says where in the file each large value lies (FORMAT.md §3). A page of values that LMDB has written
+never moves, and begins with its own number, which is how the place is found.
 """
 
-from collections.abc import Iterator
+import ctypes
+import mmap
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import lmdb
+import msgpack
+import numpy as np
 
 from shards import format
 from shards.errors import OutOfOrderError
@@ -17,6 +24,7 @@ from shards.errors import OutOfOrderError
 # Address space, not disk space: the file grows with its content. The largest country needs 4 GiB.
 _MAP_BYTES: Final = 1 << 36
 _COMMIT_BYTES: Final = 32 << 20
+_PAGE_HEADER: Final = 16
 
 Value = bytes | memoryview
 
@@ -57,6 +65,14 @@ class LmdbWriter:
         self._txn.abort()
 
 
+def append_arrays(tables: LmdbWriter, table: bytes, values: Mapping[str, Any]) -> None:
+    """Add arrays, or bytes, by name to a table that has no entry yet, or only smaller keys."""
+    for name in sorted(values):
+        value = values[name]
+        raw = np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else value
+        tables.append(table, name.encode(), raw)
+
+
 @contextmanager
 def open_writer(path: Path) -> Iterator[LmdbWriter]:
     """Open a writer; at the end of the block its tables become the file `path`, unless the block raises."""
@@ -78,7 +94,32 @@ def open_writer(path: Path) -> Iterator[LmdbWriter]:
                 tables.abort()
                 raise
             tables.commit()
+            _write_places(env, partial)
             env.sync(True)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _write_places(env: lmdb.Environment, path: Path) -> None:
+    """Write where each value of PLACED bytes or more lies in the file."""
+    env.sync(True)
+    found = []
+    with env.begin(buffers=True) as txn, path.open("rb") as file:
+        whole = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        for table in format.TABLES:
+            database = env.open_db(table, txn=txn, create=False)
+            for key, value in txn.cursor(db=database) if table != format.COMPTES else ():
+                if len(value) >= format.PLACED:
+                    place = _place(value, env.stat()["psize"])
+                    assert memoryview(whole)[place : place + len(value)] == value
+                    found.append((table.decode(), bytes(key), place, len(value)))
+    with env.begin(write=True) as txn:
+        database = env.open_db(format.META, txn=txn, create=False)
+        txn.put(format.PLACES, msgpack.packb(found), db=database, append=True)
+
+
+def _place(value: memoryview, page_size: int) -> int:
+    """Where a value begins in the file, by the header of its first page: 16 bytes, first the number of the page."""
+    address = np.frombuffer(value, np.uint8).__array_interface__["data"][0]
+    return ctypes.c_uint64.from_address(address - _PAGE_HEADER).value * page_size + _PAGE_HEADER

@@ -19,7 +19,7 @@ from shards.codec.arrays import Rows, distinct, ranges
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing, mask_of
 from shards.codec.sorting import Keys, SortedRows
-from shards.codec.strings import END, Interval, Texts
+from shards.codec.strings import END, Interval, Texts, interval_key, pair_key
 from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, counted_size, heavy_size
 
 Numbers = NDArray[np.uint32]
@@ -153,7 +153,7 @@ def word_owners(words: Texts) -> Numbers:
 
 def heavy_sets(
     words: Texts, suffixes: Numbers, postings: Postings, packing: Packing
-) -> Iterator[tuple[Interval, bytes]]:
+) -> Iterator[tuple[int, bytes]]:
     """The intervals of suffixes whose words have too many rows to be united during a search, with their sets.
 
     These are the heavy nodes of the suffix tree of the words, visited from the root down: a light node has only light
@@ -173,9 +173,9 @@ def heavy_sets(
         seen.add(part)
         listed = _word_rows(postings, owners[part.first : part.end])
         if len(listed) > heavy_size(rows):
-            yield part, packing.of_mask(mask_of(listed, rows))
+            yield interval_key(part), packing.of_mask(mask_of(listed, rows))
         else:
-            yield part, packing.of_count(distinct(listed))
+            yield interval_key(part), packing.of_count(distinct(listed))
 
 
 def _nodes(
@@ -215,7 +215,7 @@ def _word_rows(postings: Postings, owners: Numbers) -> Rows:
     return postings.rows[ranges(first, postings.starts[owners + 1] - first)]
 
 
-def junction_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
+def junction_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[int, bytes]]:
     """The pairs of characters on either side of a blank, ascending, with the sets of their rows."""
     words = bytes(names.words.data).decode().split("\n")[:-1]
     last = np.array([ord(word[-1]) for word in words], dtype=np.uint64)
@@ -227,8 +227,11 @@ def junction_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[bytes,
     numbered = np.searchsorted(kinds, pairs).astype(np.uint64) << np.uint64(32) | owner[inside]
     numbered = distinct(numbered)
     bounds = np.searchsorted(numbered, np.arange(len(kinds) + 1, dtype=np.uint64) << np.uint64(32))
-    for pair, (start, end) in zip(kinds.tolist(), pairwise(bounds.tolist()), strict=True):
-        key = (chr(pair >> 32) + chr(pair & 0xFFFFFFFF)).encode()
+    found = [
+        (pair_key((chr(pair >> 32) + chr(pair & 0xFFFFFFFF)).encode()), start, end)
+        for pair, (start, end) in zip(kinds.tolist(), pairwise(bounds.tolist()), strict=True)
+    ]
+    for key, start, end in sorted(found):
         yield key, packing.of_rows(numbered[start:end].astype(np.uint32))
 
 
@@ -274,8 +277,8 @@ def take_texts(given: Texts, places: Rows) -> Texts:
     return Texts(data.tobytes(), ends.astype(np.uint32))
 
 
-def prefix_sets(folded: Texts, by_folded: Rows, packing: Packing) -> Iterator[tuple[bytes, bytes]]:
-    """The prefixes of more than `heavy_size` identifiers, ascending, with the sets of their rows.
+def prefix_sets(folded: Texts, by_folded: Rows, packing: Packing) -> Iterator[tuple[int, bytes]]:
+    """The intervals of identifiers that share a prefix and are more than `heavy_size`, with the sets of their rows.
 
     Args:
         folded: the folded identifiers, sorted.
@@ -284,9 +287,6 @@ def prefix_sets(folded: Texts, by_folded: Rows, packing: Packing) -> Iterator[tu
     data = sorting.pad(folded.data, SUFFIX_BYTES + 1)
     places = folded.starts[:-1]
     weight = np.arange(len(places) + 1)
-    found = [
-        (bytes(data[int(places[part.first]) :][:depth]), part)
-        for part, depth in _nodes(data, places, weight, heavy_size(packing.rows))
-    ]
-    for prefix, part in sorted(found):
-        yield prefix, packing.of_rows(np.sort(by_folded[part.first : part.end]))
+    found = {part for part, _ in _nodes(data, places, weight, heavy_size(packing.rows))}
+    for part in sorted(found):
+        yield interval_key(part), packing.of_rows(np.sort(by_folded[part.first : part.end]))

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import sort_keys
+from shards.codec import cells, sort_keys
 from shards.codec.arrays import Rows
-from shards.codec.cells import Cell
+from shards.codec.cells import Cell, Layout
 from shards.codec.sort_keys import Keys
 from shards.query import ORDERS
 
@@ -108,25 +108,16 @@ def bounds(
 
 
 def top_lists(
-    found: Mapping[str, Rows], ranks: Mapping[str, Rows], layout: Sequence[Cell]
-) -> list[IndexEntry]:
-    """The table `top`: the first rows of each order in each cell and sector of TOP_LEAST rows or more."""
-    spans = {cell.place: (cell.start, cell.stop) for cell in layout}
-    for cell in layout:
-        sector = cell.secteur or "-"
-        start, _ = spans.get(sector, (cell.start, 0))
-        spans[sector] = start, cell.stop
+    found: Mapping[str, Rows], ranks: Mapping[str, Rows], layout: Layout
+) -> Iterator[IndexEntry]:
+    """The table `top`: the first rows of each order in each sector and cell of TOP_LEAST rows or more."""
     heads = [
-        IndexEntry(
-            format.TOP,
-            format.top_key(place, tri),
-            array_bytes(found[tri][_least(ranks[tri][start:stop])], format.U4),
-        )
-        for place, (start, stop) in spans.items()
-        if stop - start >= format.TOP_LEAST
+        found[tri][_least(ranks[tri][part.start : part.stop])]
+        for part in cells.listed_parts(layout)
         for tri in ORDERS
     ]
-    return sorted(heads)
+    rows = np.concatenate(heads) if heads else np.empty(0, np.uint32)
+    yield IndexEntry(format.TOP, format.ROWS, array_bytes(rows, format.U4))
 
 
 def array_bytes(values: NDArray[Any], dtype: str) -> bytes:

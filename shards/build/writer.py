@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.build import name_index, order_index, phrase_index
-from shards.build.lmdb_writer import LmdbWriter, open_writer
+from shards.build.lmdb_writer import LmdbWriter, append_arrays, open_writer
 from shards.build.name_index import FoldedNames
+from shards.build.set_tables import SetTables
 from shards.codec import cells, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
@@ -89,8 +90,8 @@ def write(
         names = name_index.fold_names(columns.noms)
         by_name = name_index.sort_names(names, columns.noms, by_id)
         packing = _write_columns(tables, columns, layout, by_name, by_id)
-        _write_names(tables, names, packing)
-        _write_identifiers(tables, columns.ids, by_id, packing)
+        sets = _write_names(tables, names, packing)
+        _write_identifiers(tables, columns.ids, by_id, packing, sets)
         _write_rows(tables, iso2, layout, len(by_id), records, progress)
         _write_comptes(tables, len(by_id), comptes)
 
@@ -173,7 +174,7 @@ def _write_columns(
         order_index.columns(facts, layout),
         order_index.orders_and_ranks(keys, found, ranks),
         order_index.bounds(keys, facts, found),
-        order_index.top_lists(found, ranks, layout),
+        order_index.top_lists(found, ranks, cells.layout(layout)),
     ):
         for entry in entries:
             tables.append(*entry)
@@ -194,8 +195,8 @@ def _keys(columns: Columns) -> dict[str, Keys]:
     }
 
 
-def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> None:
-    """Write the folded names, the index of their words, and the stored row sets of frequent texts."""
+def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> SetTables:
+    """Write the folded names, the index of their words, and the stored row sets of frequent texts; return these."""
     postings = name_index.make_postings(names)
     suffixes = name_index.suffixes(names.words)
     parts: dict[bytes, dict[str, Any]] = {
@@ -210,20 +211,18 @@ def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> No
         },
     }
     for table, values in parts.items():
-        _append_all(tables, table, values)
-    heavy = {
-        format.interval_key(*interval): value
-        for interval, value in name_index.heavy_sets(names.words, suffixes, postings, packing)
-    }
-    for key in sorted(heavy):
-        tables.append(format.HEAVY, key, heavy[key])
-    for key, value in name_index.junction_sets(names, packing):
-        tables.append(format.JUNCTION, key, value)
-    for key, value in phrase_index.phrase_sets(names, packing):
-        tables.append(format.PHRASE, key, value)
+        append_arrays(tables, table, values)
+    heavy = name_index.heavy_sets(names.words, suffixes, postings, packing)
+    sets = SetTables(tables)
+    sets.write(format.HEAVY, sorted(heavy))
+    sets.write(format.JUNCTION, name_index.junction_sets(names, packing))
+    sets.write_texts(format.PHRASE, phrase_index.phrase_sets(names, packing))
+    return sets
 
 
-def _write_identifiers(tables: LmdbWriter, ids: Texts, by_id: Rows, packing: Packing) -> None:
+def _write_identifiers(
+    tables: LmdbWriter, ids: Texts, by_id: Rows, packing: Packing, sets: SetTables
+) -> None:
     folded = name_index.fold_ids(ids)
     by_folded = by_id if folded is ids else name_index.sort_identifiers(folded).rows
     ordered = name_index.take_texts(folded, by_folded)
@@ -231,20 +230,13 @@ def _write_identifiers(tables: LmdbWriter, ids: Texts, by_id: Rows, packing: Pac
     parts = {"rows": by_folded, "keys": keys, **_texts(ordered)}
     if name_index.common_width(ordered):
         parts["starts"] = ordered.starts[:2]  # all texts are as long as the first
-    _append_all(tables, format.IDENT, parts)
-    for prefix, value in name_index.prefix_sets(ordered, by_folded, packing):
-        tables.append(format.PREFIX, prefix, value)
+    append_arrays(tables, format.IDENT, parts)
+    sets.write(format.PREFIX, name_index.prefix_sets(ordered, by_folded, packing))
+    sets.close()
 
 
 def _texts(found: Texts) -> dict[str, Any]:
     return {"data": found.data, "starts": found.starts}
-
-
-def _append_all(tables: LmdbWriter, table: bytes, values: Mapping[str, Any]) -> None:
-    for name in sorted(values):
-        value = values[name]
-        raw = np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else value
-        tables.append(table, name.encode(), raw)
 
 
 def _write_rows(
@@ -266,14 +258,21 @@ def _write_rows(
     given = records(range(count))
     written = 0
     compress = _compressor(dictionary)
-    while batch := list(islice(given, _BATCH)):
-        for row, stored in enumerate(batch, start=written):
-            frame = compress(stored).removeprefix(format.ZSTD_MAGIC)
-            tables.append(format.RECORD, format.row_key(row), frame)
-        written += len(batch)
-        progress(len(batch))
+    starts = np.zeros(count, np.uint32)
+    for chunk, first in enumerate(range(0, count, format.CHUNK_ROWS)):
+        end = min(first + format.CHUNK_ROWS, count)
+        frames: list[bytes] = []
+        while batch := list(islice(given, min(_BATCH, end - first - len(frames)))):
+            frames += [compress(stored).removeprefix(format.ZSTD_MAGIC) for stored in batch]
+            progress(len(batch))
+        written += len(frames)
+        lengths = np.fromiter(map(len, frames), np.int64, len(frames))
+        starts[first : first + len(frames)] = np.cumsum(lengths) - lengths
+        tables.append(format.RECORD, format.row_key(chunk), b"".join(frames))
+    written += sum(1 for _ in given)
     if written != count:
         raise OutOfOrderError(f"{written} records were given for {count} rows")
+    append_arrays(tables, format.RECORD, {format.STARTS.decode(): starts})
 
 
 def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:

@@ -5,13 +5,16 @@ numbers, a sector is a few consecutive cells, and a count is a subtraction. In e
 turnover come last.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgpack
 import numpy as np
 from numpy.typing import NDArray
+
+from shards import format
+from shards.query import ORDERS
 
 
 class Cell(NamedTuple):
@@ -29,7 +32,7 @@ class Cell(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The name of the cell in keys of `top`: `62/62.0`, with `-` for none."""
+        """The name of the cell: `62/62.0`, with `-` for none."""
         return f"{self.secteur or '-'}/{self.sous_secteur or '-'}"
 
 
@@ -60,7 +63,7 @@ class CellRange(NamedTuple):
     """The consecutive cells [first, end), either one cell or a whole sector, with their sums.
 
     Attributes:
-        place: the name in keys of `top`.
+        place: the name, of a sector `62`, of a cell `62/62.0`.
         start, stop: the rows [start, stop).
         with_ca, with_site: the number of rows with a turnover, with a website.
     """
@@ -166,6 +169,23 @@ def layout(cells: Sequence[Cell]) -> Layout:
         groups,
         whole,
     )
+
+
+def listed_parts(layout: Layout) -> Iterator[CellRange]:
+    """The sectors, then the cells, of TOP_LEAST rows or more, as `top` lists their first rows."""
+    for part in (*layout.whole.parts, *layout.single):
+        if part.stop - part.start >= format.TOP_LEAST:
+            yield part
+
+
+def list_starts(layout: Layout) -> dict[str, int]:
+    """Where the lists of each of these parts begin in `top`: seven of equal length, in the order of `query.ORDERS`."""
+    starts: dict[str, int] = {}
+    start = 0
+    for part in listed_parts(layout):
+        starts[part.place] = start
+        start += len(ORDERS) * min(format.TOP_ROWS, part.stop - part.start)
+    return starts
 
 
 def dump(cells: Sequence[Cell]) -> bytes:

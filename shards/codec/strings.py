@@ -23,6 +23,24 @@ class Interval(NamedTuple):
     end: int
 
 
+def interval_key(interval: Interval) -> int:
+    """The key of an interval in an index of row sets: the first position in the upper 32 bits, the end below.
+
+    >>> hex(interval_key(Interval(1, 5)))
+    '0x100000005'
+    """
+    return interval.first << 32 | interval.end
+
+
+def pair_key(pair: bytes) -> int:
+    """The key of two characters in an index of row sets: their UTF-8 as a big-endian number, filled with zeros.
+
+    >>> hex(pair_key(b"ab"))
+    '0x6162000000000000'
+    """
+    return int.from_bytes(pair.ljust(8, b"\0"), "big")
+
+
 @dataclass(frozen=True, slots=True)
 class Texts:
     """A list of texts: text i is data[starts[i] : starts[i + 1] - 1], so `starts` has one entry more than texts."""

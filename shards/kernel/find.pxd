@@ -8,7 +8,6 @@ from shards.kernel.types cimport (
 cdef Int damaged() except? -1 nogil
 cdef Int lower(U4 numbers, Int first, Int end, Int least) noexcept nogil
 cdef Int lower_key(U8 keys, Int end, Key least) noexcept nogil
-cdef Int position_of(U8 keys, U8 positions, Int count, Key key) noexcept nogil
 cdef Int turnover_place(ShardArrays shard, Real key, Int after) except? -1 nogil
 cdef Int headcount_step(ShardArrays shard, Int key, Int after) noexcept nogil
 cdef Int step_at(ShardArrays shard, Int tri, Int place) except? -1 nogil

@@ -61,14 +61,6 @@ def lower_key(keys: U8, end: Int, least: Key) -> Int:
     return first
 
 
-def position_of(keys: U8, positions: U8, count: Int, key: Key) -> Int:
-    """The position of the set with this key; 0 if there is none."""
-    place: Int = lower_key(keys, count, key)
-    if place < count and keys[place] == key:
-        return positions[place]
-    return 0
-
-
 def turnover_place(shard: ShardArrays, key: Real, after: Int) -> Int:
     """Where the rows with this turnover key begin in `ca_desc`, or end if `after`."""
     keys = shard.turnover_keys

@@ -221,12 +221,12 @@ def listed_parts(
     for i in range(source.part_count):
         part = table.parts[scratch.selected[source.part_first + i]]
         if part.listed:
-            first: Int = part.top[tri]
+            length: Int = part.listed
+            first: Int = part.top + length * tri
             if source.part_count == 1:
-                return copy(shard, scratch, shard.sets, shard.sets_size, first, count, start)
-            length: Int = part.stop - part.start
+                return copy(shard, scratch, shard.top, shard.top_size, first, count, start)
             for j in range(first, first + (count if count < length else length)):
-                row: Int = shard.sets[j]
+                row: Int = shard.top[j]
                 if row >= shard.rows:
                     damaged()
                 if size == count and tri != CA_ASC and shard.rank[tri][row] > scratch.heap[0] >> 32:

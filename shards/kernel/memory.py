@@ -22,12 +22,9 @@ _CODES: Final = {
 
 
 def view(array: NDArray[Any]) -> memoryview:
-    """An array as a record holds it: elements are Python numbers, and an index outside raises.
-
-    One whose address is no multiple of its element size, as short values of LMDB may be, is copied.
-    """
+    """An array as a record holds it: elements are Python numbers, and an index outside raises."""
     code: Any = _CODES[array.dtype.str[1:]]
-    held: Any = array if array.flags.aligned else array.copy()
+    held: Any = array
     return memoryview(held).cast("B").cast(code) if array.size else memoryview(b"").cast(code)
 
 

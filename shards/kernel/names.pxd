@@ -1,12 +1,12 @@
 # The C header of names.py: its signatures, and what it imports.
 from shards.kernel.find cimport (
-    compare, first_id, first_suffix, first_word, last_id, last_suffix, position_of,
+    compare, first_id, first_suffix, first_word, last_id, last_suffix,
 )
 from shards.kernel.phrases cimport (
     add_phrase, find_phrase, phrase_cost,
 )
 from shards.kernel.row_sets cimport (
-    add_rows, add_set, add_words, count_common, heads_of, kind_of, rows_of, size_of,
+    add_rows, add_set, add_words, count_common, heads_of, kind_of, position_of, rows_of, size_of,
 )
 from shards.kernel.types cimport (
     ALONE, BITS, COUNTED, IDENTIFIERS, Int, Key, NOTHING, PHRASE, Question, STORED, SUFFIX_BYTES,

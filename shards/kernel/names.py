@@ -16,7 +16,6 @@ if not cython.compiled:
         first_suffix,
         last_id,
         last_suffix,
-        position_of,
     )  # fmt: skip
     from shards.kernel.phrases import add_phrase, find_phrase, phrase_cost
     from shards.kernel.row_sets import (
@@ -26,6 +25,7 @@ if not cython.compiled:
         count_common,
         heads_of,
         kind_of,
+        position_of,
         rows_of,
         size_of,
     )  # fmt: skip
@@ -87,7 +87,14 @@ def find_named(
             names = WORDS
             if question.text_size <= SUFFIX_BYTES:
                 key = first * (one << 32) + end
-                names_set = position_of(shard.heavy_keys, shard.heavy_sets, shard.heavy_count, key)
+                names_set = position_of(
+                    shard,
+                    shard.heavy_keys,
+                    shard.heavy_places,
+                    shard.heavy_count,
+                    key,
+                    question.head_rows,
+                )
                 if names_set:
                     names = STORED
     if question.prefix_size:
@@ -98,7 +105,14 @@ def find_named(
         if ids_first < ids_end:
             ids = IDENTIFIERS
             key = ids_first * (one << 32) + ids_end
-            ids_set = position_of(shard.prefix_keys, shard.prefix_sets, shard.prefix_count, key)
+            ids_set = position_of(
+                shard,
+                shard.prefix_keys,
+                shard.prefix_places,
+                shard.prefix_count,
+                key,
+                question.head_rows,
+            )
             if ids_set:
                 ids = STORED
     if alone and (names == NOTHING or ids == NOTHING) and names + ids == STORED:

@@ -1,18 +1,19 @@
 # The C header of phrases.py: its signatures, and what it imports.
 from shards.kernel.find cimport (
-    compare, damaged, first_suffix, first_word, last_suffix, lower, owner_of, position_of,
+    compare, damaged, first_suffix, first_word, last_suffix, lower, owner_of,
 )
 from shards.kernel.row_sets cimport (
-    add, has_bit, is_listed, kind_of, rows_of, size_of,
+    add, has_bit, is_listed, kind_of, position_at, position_of, rows_of, size_of,
 )
 from shards.kernel.types cimport (
     BITS, FURTHER, GAPS, Int, Key, Question, SUFFIX_BYTES, Scratch, ShardArrays, Source, U4,
 )
 
-cdef Int find_phrase(ShardArrays shard, Question question) noexcept nogil
-cdef Int phrase_set(ShardArrays shard, Question question) noexcept nogil
+cdef Int find_phrase(ShardArrays shard, Question question) except? -1 nogil
+cdef Int phrase_set(ShardArrays shard, Question question) except? -1 nogil
+cdef Int junction_set(ShardArrays shard, Question question, Int i) except? -1 nogil
 cdef Int add_phrase(ShardArrays shard, Question question, Source source, Scratch scratch) except? -1 nogil
-cdef Int phrase_cost(ShardArrays shard, Question question) noexcept nogil
+cdef Int phrase_cost(ShardArrays shard, Question question) except? -1 nogil
 cdef Int ending_suffix(ShardArrays shard, Question question, Int first, Int after) noexcept nogil
 cdef Int exact_word(ShardArrays shard, Question question, Int index) noexcept nogil
 cdef Int add_holding(

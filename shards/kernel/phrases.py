@@ -18,13 +18,14 @@ if not cython.compiled:
         first_word,
         last_suffix,
         owner_of,
-        position_of,
     )  # fmt: skip
     from shards.kernel.row_sets import (
         add,
         has_bit,
         is_listed,
         kind_of,
+        position_at,
+        position_of,
         rows_of,
         size_of,
     )  # fmt: skip
@@ -45,9 +46,7 @@ def find_phrase(shard: ShardArrays, question: Question) -> Int:
     """The position of the row set that answers `q`; 0 if nothing does, -1 if rows must be compared."""
     junction: Int = 0
     for i in range(question.word_count - 1):
-        junction = position_of(
-            shard.junction_keys, shard.junction_sets, shard.junction_count, question.junctions[i]
-        )
+        junction = junction_set(shard, question, i)
         if not junction:
             return 0
     if question.single_characters:
@@ -77,7 +76,15 @@ def phrase_set(shard: ShardArrays, question: Question) -> Int:
     length: Int = shard.phrase_starts[first + 1] - place - 1
     if length != size or compare(shard.phrases, shard.phrases_size, place, question.text, 0, size):
         return 0
-    return shard.phrase_sets[first]
+    return position_at(shard, shard.phrase_places[first], question.head_rows)
+
+
+def junction_set(shard: ShardArrays, question: Question, i: Int) -> Int:
+    """The position of the set of the characters around blank `i` of `q`; 0 if no name has them."""
+    return position_of(
+        shard, shard.junction_keys, shard.junction_places, shard.junction_count,
+        question.junctions[i], question.head_rows,
+    )  # fmt: skip
 
 
 def add_phrase(shard: ShardArrays, question: Question, source: Source, scratch: Scratch) -> Int:
@@ -109,9 +116,7 @@ def add_phrase(shard: ShardArrays, question: Question, source: Source, scratch: 
     fewest: Int = shard.rows
     source.phrase_bits = 0
     for i in range(last):
-        held = position_of(
-            shard.junction_keys, shard.junction_sets, shard.junction_count, question.junctions[i]
-        )
+        held = junction_set(shard, question, i)
         count = size_of(shard, held)
         if kind_of(shard, held) == BITS and count < fewest:
             fewest = count
@@ -140,9 +145,7 @@ def phrase_cost(shard: ShardArrays, question: Question) -> Int:
     """At most how many rows `add_phrase` looks at, by the pairs of characters around blanks."""
     fewest: Int = shard.rows
     for i in range(question.word_count - 1):
-        held: Int = position_of(
-            shard.junction_keys, shard.junction_sets, shard.junction_count, question.junctions[i]
-        )
+        held: Int = junction_set(shard, question, i)
         if size_of(shard, held) < fewest:
             fewest = size_of(shard, held)
     return fewest
@@ -211,8 +214,6 @@ def add_pair(
                 held >>= 1
                 row += 1
         return 0
-    if first + (left >> 2 if kind == GAPS else left) > shard.sets_size:
-        damaged()
     if kind != GAPS:
         for i in range(first, first + left):
             row = sets[i]

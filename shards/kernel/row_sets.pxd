@@ -1,16 +1,20 @@
 # The C header of row_sets.py: its signatures, and what it imports.
 from shards.kernel.find cimport (
-    compare, damaged, owner_of,
+    compare, damaged, lower_key, owner_of,
 )
 from shards.kernel.types cimport (
-    BITS, COUNTED, FURTHER, GAPS, HEADED, Int, Question, SUFFIX_BYTES, Scratch, ShardArrays, Source, U1,
-    U4,
+    BITS, COUNTED, FURTHER, GAPS, HEADED, Int, Key, LIST, Question, SUFFIX_BYTES, Scratch, ShardArrays,
+    Source, U1, U4, U8,
 )
 
 cdef Int kind_of(ShardArrays shard, Int position) noexcept nogil
 cdef Int size_of(ShardArrays shard, Int position) noexcept nogil
 cdef Int heads_of(ShardArrays shard, Int position) noexcept nogil
 cdef Int rows_of(ShardArrays shard, Int position, Int head_rows) noexcept nogil
+cdef Int position_of(
+    ShardArrays shard, U8 keys, U4 places, Int count, Key key, Int head_rows
+) except? -1 nogil
+cdef Int position_at(ShardArrays shard, Int place, Int head_rows) except? -1 nogil
 cdef Int has_bit(U4 sets, Int position, Int row) noexcept nogil
 cdef Int is_listed(ShardArrays shard, Scratch scratch, Int row) noexcept nogil
 cdef Int add(ShardArrays shard, Source source, Scratch scratch, Int row) except? -1 nogil

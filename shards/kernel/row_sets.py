@@ -10,15 +10,19 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import compare, damaged, owner_of
+    from shards.kernel.find import compare, damaged, lower_key, owner_of
     from shards.kernel.types import (
+        BITS,
         COUNTED,
         FURTHER,
         GAPS,
         HEADED,
+        LIST,
         SUFFIX_BYTES,
         U4,
+        U8,
         Int,
+        Key,
         Question,
         Scratch,
         ShardArrays,
@@ -45,6 +49,37 @@ def heads_of(shard: ShardArrays, position: Int) -> Int:
 def rows_of(shard: ShardArrays, position: Int, head_rows: Int) -> Int:
     """The position of the rows, behind the heads."""
     return position + 2 + (7 * head_rows if shard.sets[position] & HEADED else 0)
+
+
+def position_of(
+    shard: ShardArrays, keys: U8, places: U4, count: Int, key: Key, head_rows: Int
+) -> Int:
+    """The position of the set with this key; 0 if there is none."""
+    index: Int = lower_key(keys, count, key)
+    if index < count and keys[index] == key:
+        return position_at(shard, places[index], head_rows)
+    return 0
+
+
+def position_at(shard: ShardArrays, place: Int, head_rows: Int) -> Int:
+    """The position of the set at a place of an index: the set is whole, its gaps excepted."""
+    position: Int = 2 * place
+    if place == 0 or position + 2 > shard.sets_size or shard.sets[position] > COUNTED:
+        damaged()
+    kind: Int = kind_of(shard, position)
+    size: Int = size_of(shard, position)
+    words: Int = size
+    if kind == BITS:
+        words = ((shard.rows + 63) >> 6) << 1
+    elif kind == GAPS:
+        words = (size + 3) >> 2
+    elif kind == COUNTED:
+        words = 0
+    elif kind != LIST:
+        damaged()
+    if size > shard.rows or rows_of(shard, position, head_rows) + words > shard.sets_size:
+        damaged()
+    return position
 
 
 def has_bit(sets: U4, position: Int, row: Int) -> Int:
@@ -115,12 +150,8 @@ def add_set(
     """List the rows of a set that is no set of bits."""
     first: Int = rows_of(shard, position, head_rows)
     size: Int = size_of(shard, position)
-    if size > shard.rows:
-        damaged()
     if kind_of(shard, position) == GAPS:
         return add_gaps(shard, source, scratch, first, size)
-    if first + size > shard.sets_size:
-        damaged()
     return add_rows(shard, source, scratch, shard.sets, first, first + size)
 
 

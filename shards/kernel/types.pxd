@@ -108,21 +108,23 @@ cdef struct ShardArraysFields:
     U4 id_starts
     U8 id_keys
     U4 id_rows
+    U4 top
+    Int top_size
     U4 sets
     Int sets_size
     U8 heavy_keys
-    U8 heavy_sets
+    U4 heavy_places
     Int heavy_count
     U8 prefix_keys
-    U8 prefix_sets
+    U4 prefix_places
     Int prefix_count
     U8 junction_keys
-    U8 junction_sets
+    U4 junction_places
     Int junction_count
     U1 phrases
     Int phrases_size
     U4 phrase_starts
-    U8 phrase_sets
+    U4 phrase_places
     Int phrase_count
     Int first_mark
     Int first_cell
@@ -137,7 +139,7 @@ cdef struct PartFields:
     Int sites
     Int known_stop
     Int listed
-    Int[7] top
+    Int top
 ctypedef PartFields* Part
 
 cdef struct TableFields:

@@ -140,21 +140,23 @@ class ShardArrays:
     id_starts: U4
     id_keys: U8
     id_rows: U4
-    sets: U4  # row sets and lists of `top`; the directories below hold positions in it
+    top: U4  # the lists of first rows
+    top_size: Int
+    sets: U4  # the row sets; the indexes below hold places in it, in units of 8 bytes
     sets_size: Int
     heavy_keys: U8
-    heavy_sets: U8
+    heavy_places: U4
     heavy_count: Int
     prefix_keys: U8
-    prefix_sets: U8
+    prefix_places: U4
     prefix_count: Int
     junction_keys: U8
-    junction_sets: U8
+    junction_places: U4
     junction_count: Int
     phrases: U1
     phrases_size: Int
     phrase_starts: U4
-    phrase_sets: U8
+    phrase_places: U4
     phrase_count: Int
     first_mark: Int  # in `Scratch.marks`
     first_cell: Int  # in `Scratch.cells`
@@ -170,8 +172,8 @@ class Part:
     with_ca: Int  # rows with a turnover
     sites: Int  # rows with a website
     known_stop: Int  # of a cell: where its rows with a turnover end
-    listed: Int  # 1 where the build has listed its first rows in each order
-    top: list[Int]  # 7 positions in `ShardArrays.sets`
+    listed: Int  # rows of each list of its first rows; 0: there are none
+    top: Int  # position of the first list in `ShardArrays.top`; the others follow
 
 
 class Table:

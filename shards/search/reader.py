@@ -1,35 +1,37 @@
 """The reader of one shard: open it once, share it between threads, never write to it.
 
 Columns, orders and indexes are views of the memory-mapped file: nothing is copied, and the page cache of the system is
-the only cache. Only the header is read at opening; a view is made at its first use. Views live as long as the
-read transaction of the shard, which lasts until `close`; that is safe because a published shard never changes. No view
-may be used after `close`.
+the only cache. A view is made at its first use. LMDB reads every page of a value that it returns, so large values are
+mapped without it, where `places` of the file says (FORMAT.md §3). No view may be used after `close`.
 
-A read transaction serves one thread at a time, so every use of it is under a lock. Views need none.
+The statements and small values come from the read transaction of the shard, which serves one thread at a time, so every
+use of it is under a lock. Views need none.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import mmap
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self
 
 import lmdb
+import msgpack
 import numpy as np
 import orjson
 import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import cells, record, row_sets, sort_keys
+from shards.codec import cells, record, sort_keys
 from shards.codec.arrays import Rows
-from shards.codec.cells import Layout
+from shards.codec.cells import CellRange, Layout
 from shards.codec.folding import fold_id
-from shards.codec.row_sets import Counted, Packed
 from shards.codec.sort_keys import KeyRuns, Keys
 from shards.codec.sparse_index import EvenPlaces, SparseIndex
-from shards.codec.strings import Interval, Texts
+from shards.codec.strings import Texts
 from shards.errors import CorruptError, WrongFormatError
+from shards.query import ORDERS
 from shards.search import id_lookup
 from shards.search.id_lookup import IdLookup
 from shards.search.name_lookup import NameLookup
@@ -37,28 +39,23 @@ from shards.search.name_lookup import NameLookup
 # Cached properties, dropped at `close`.
 _CACHED: Final = (
     "layout", "cell_of", "facts", "turnover_facts", "website_turnover", "website_headcount",
-    "words", "idents",
+    "words", "idents", "sets", "phrases", "list_starts", "top_rows", "record_starts",
+    "record_chunks",
 )  # fmt: skip
 
 
-_Name = TypeVar("_Name")
-_View = TypeVar("_View")
+class _Place(NamedTuple):
+    """Where a large value lies in the file."""
+
+    start: int
+    size: int
 
 
-class _Views(dict[_Name, _View]):
-    """Views by name, each fetched from the file once, because LMDB touches every page of a value that it returns.
+class SetIndex(NamedTuple):
+    """Row sets by number: the keys, ascending, and the place of each set in `Shard.sets`."""
 
-    Absence is not remembered: callers may ask for any name, and the memo would grow without bound.
-    """
-
-    def __init__(self, load: Callable[[_Name], _View]) -> None:
-        self._load = load
-
-    def __missing__(self, name: _Name) -> _View:
-        view = self._load(name)
-        if view is not None:
-            self[name] = view
-        return view
+    keys: NDArray[np.uint64]
+    places: NDArray[np.uint32]
 
 
 class Shard:
@@ -79,6 +76,7 @@ class Shard:
         """
         self.path = path
         self._lock = Lock()
+        self._places: dict[tuple[bytes, bytes], _Place] = {}
         try:
             self._env = lmdb.open(
                 str(path),
@@ -97,20 +95,14 @@ class Shard:
             raise WrongFormatError(
                 f"{path} is not a shard ({error}); `python -m pipeline build` writes them"
             ) from error
-        dictionary = self._value(format.META, format.DICTIONARY)
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        self._places = self._read_places()
+        self.dictionary = self._value(format.META, format.DICTIONARY)
         self._records = zstandard.ZstdDecompressor(
-            dict_data=zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+            dict_data=zstandard.ZstdCompressionDict(self.dictionary) if self.dictionary else None
         )
         self._comptes = zstandard.ZstdDecompressor()
-        self._orders: _Views[str, Rows] = _Views(
-            lambda tri: self._array(format.ORDER, tri, format.U4)
-        )
-        self._ranks: _Views[str, Rows] = _Views(
-            lambda tri: self._array(format.RANK, tri, format.U4)
-        )
-        self._steps = _Views(self._read_steps)
-        self._sets = _Views(self._read_set)
-        self._unions = _Views(self._read_union)
 
     # -- companies -----------------------------------------------------------------
 
@@ -120,7 +112,7 @@ class Shard:
 
     def records(self, rows: Sequence[int], *, coordonnees: bool) -> list[bytes]:
         """The JSON objects of several companies."""
-        return [record.decode(stored, coordonnees=coordonnees) for stored in self._stored(rows)]
+        return [record.decode(self._stored(row), coordonnees=coordonnees) for row in rows]
 
     def company(self, row: int) -> dict[str, Any]:
         """A company as a dict of the fields of §2.1, contacts included; for display and checks."""
@@ -180,33 +172,38 @@ class Shard:
 
     def steps(self, tri: str) -> KeyRuns:
         """The distinct keys of an order of `format.KEYS`, with the places where each begins."""
-        return self._steps[tri]
+        keys = self._array(format.KEY, tri, format.KEYS[tri])
+        return KeyRuns(keys, self._array(format.STEP, tri, format.U4))
 
     def keys(self, tri: str, rows: Rows) -> Keys:
         """The keys of these rows in the order `tri`, any order except `nom`."""
         stored, sign = sort_keys.KEY_OF[tri]
-        keys = self.steps(stored).key_at(self._ranks[stored].take(rows))
+        keys = self.steps(stored).key_at(self.rank(stored).take(rows))
         return keys if sign > 0 else -keys
 
     def order(self, tri: str) -> Rows:
         """The rows in the order `tri`; of the rows that are null in it, only the first TOP_ROWS."""
-        return self._orders[tri]
+        return self._array(format.ORDER, tri, format.U4)
 
     def rank(self, tri: str) -> Rows:
         """The place of each row in the order `tri`, any order except `ca_asc`."""
-        return self._ranks[tri]
+        return self._array(format.RANK, tri, format.U4)
 
-    def top(self, place: str, tri: str) -> Rows:
-        """The first rows of a sector (`62`) or a cell (`62/62.0`) in the order `tri`.
+    @cached_property
+    def list_starts(self) -> Mapping[str, int]:
+        """Where the lists of the sectors (`62`) and cells (`62/62.0`) that have some begin in `top_rows`."""
+        return cells.list_starts(self.layout)
 
-        Raises:
-            CorruptError: there is no such list; only places of TOP_LEAST rows or more have one.
-        """
-        return np.frombuffer(self._view(format.TOP, format.top_key(place, tri)), dtype=format.U4)
+    @cached_property
+    def top_rows(self) -> Rows:
+        """The first rows of these sectors and cells, order by order."""
+        return self._array(format.TOP, format.ROWS.decode(), format.U4)
 
-    def top_view(self, place: str, tri: str) -> memoryview:
-        """The bytes of `top`."""
-        return self._view(format.TOP, format.top_key(place, tri))
+    def top(self, part: CellRange, tri: str) -> Rows:
+        """The first rows of a sector or cell of TOP_LEAST rows or more in the order `tri`."""
+        size = min(format.TOP_ROWS, part.stop - part.start)
+        start = self.list_starts[part.place] + size * ORDERS.index(tri)
+        return self.top_rows[start : start + size]
 
     # -- names and identifiers -------------------------------------------------------
 
@@ -226,9 +223,6 @@ class Shard:
             self._array(format.WORD, "postings", format.U4),
             self._array(format.NAME, "tokens", format.U4),
             self._array(format.NAME, "starts", format.U4),
-            self.heavy,
-            lambda pair: self._sets[format.JUNCTION, pair],
-            lambda text: self._sets[format.PHRASE, text],
         )
 
     @cached_property
@@ -243,14 +237,53 @@ class Shard:
             if same_length
             else SparseIndex(data, starts[:-1], keys),
             self._array(format.IDENT, "rows", format.U4),
-            format.heavy_size(self.rows),
-            lambda prefix: self._sets[format.PREFIX, prefix],
-            *id_lookup.first_and_last(data),
         )
 
-    def heavy(self, interval: Interval) -> Packed | Counted | None:
-        """The stored union of an interval of suffixes, or its size and heads; None if there is neither."""
-        return self._unions[interval]
+    @cached_property
+    def sets(self) -> NDArray[np.uint32]:
+        """All stored row sets (FORMAT.md §8); one at place p begins at index 2 × p."""
+        return self._array(format.SET, format.ROWS.decode(), format.U4)
+
+    def set_index(self, table: bytes) -> SetIndex:
+        """The keys of the sets of `heavy`, `junction` or `prefix`, and their places."""
+        return SetIndex(
+            self._array(table, "keys", format.U8), self._array(table, "places", format.U4)
+        )
+
+    @cached_property
+    def phrases(self) -> tuple[Texts, NDArray[np.uint32]]:
+        """The texts of `phrase`, sorted, and the places of their sets."""
+        return self._texts(format.PHRASE), self._array(format.PHRASE, "places", format.U4)
+
+    # -- records -----------------------------------------------------------------------
+
+    @cached_property
+    def record_starts(self) -> NDArray[np.uint32]:
+        """Where the record of each row begins in its chunk."""
+        return self._array(format.RECORD, format.STARTS.decode(), format.U4)
+
+    @cached_property
+    def record_chunks(self) -> Sequence[memoryview]:
+        """The records of CHUNK_ROWS rows each, the last chunk excepted."""
+        chunks = range(-(-self.rows // format.CHUNK_ROWS))
+        return [self._view(format.RECORD, format.row_key(chunk)) for chunk in chunks]
+
+    def _stored(self, row: int) -> bytes:
+        """The content of a record, as `record.encode` made it."""
+        try:
+            return bytes(self._records.decompress(format.ZSTD_MAGIC + self._frame(row)))
+        except (zstandard.ZstdError, LookupError) as error:
+            raise CorruptError(
+                f"{self.path}: the record of row {row} is damaged ({error}); build or fetch the file again"
+            ) from error
+
+    def _frame(self, row: int) -> bytes:
+        """The compressed bytes of a record."""
+        chunk, place = divmod(row, format.CHUNK_ROWS)
+        held = self.record_chunks[chunk]
+        last = place == format.CHUNK_ROWS - 1 or row == self.rows - 1
+        end = len(held) if last else int(self.record_starts[row + 1])
+        return bytes(held[int(self.record_starts[row]) : end])
 
     # -- the file ----------------------------------------------------------------------
 
@@ -270,18 +303,11 @@ class Shard:
             for key, value in cursor:
                 yield bytes(key), bytes(value)
 
-    def values(self, table: bytes) -> Iterator[tuple[bytes, memoryview]]:
-        """All entries of a table, in their order, values in place; for one thread alone."""
-        with self._txn.cursor(db=self._tables[table]) as cursor:
-            for key, value in cursor:
-                yield bytes(key), value
-
     def close(self) -> None:
         """Close the file; no view of this shard may be used afterwards."""
-        for views in (self._orders, self._ranks, self._steps, self._sets, self._unions):
-            views.clear()
         for name in _CACHED:
             self.__dict__.pop(name, None)
+        self._places.clear()
         self._txn.abort()
         self._env.close()
 
@@ -291,19 +317,6 @@ class Shard:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _stored(self, rows: Sequence[int]) -> list[bytes]:
-        """The records of `rows`: fetched in one call, decompressed one by one (zstd's bulk call took longer)."""
-        decompress = self._records.decompress
-        keys = [format.row_key(row) for row in rows]
-        with self._lock, self._txn.cursor(db=self._tables[format.RECORD]) as cursor:
-            found = cursor.getmulti(keys)
-            if len(found) < len(
-                keys
-            ):  # getmulti leaves out absent keys; `_get` names the first of them
-                for key in keys:
-                    self._get(format.RECORD, key)
-            return [decompress(format.ZSTD_MAGIC + packed) for _, packed in found]
-
     def _texts(self, table: bytes) -> Texts:
         return Texts(self._view(table, b"data"), self._array(table, "starts", format.U4))
 
@@ -311,22 +324,21 @@ class Shard:
     def _facts_type(self) -> str:
         return format.facts_type(len(self.steps("effectif_desc").keys))
 
-    def _read_steps(self, tri: str) -> KeyRuns:
-        keys = self._array(format.KEY, tri, format.KEYS[tri])
-        return KeyRuns(keys, self._array(format.STEP, tri, format.U4))
-
-    def _read_set(self, name: tuple[bytes, bytes]) -> Packed | None:
-        packed = self._packed(*name)
-        return None if packed is None else row_sets.unpack(packed, self.rows)
-
-    def _read_union(self, interval: Interval) -> Packed | Counted | None:
-        packed = self._packed(format.HEAVY, format.interval_key(*interval))
-        return None if packed is None else row_sets.unpack_union(packed, self.rows)
-
-    def _packed(self, table: bytes, key: bytes) -> memoryview | None:
-        with self._lock:
-            packed: memoryview | None = self._txn.get(key, db=self._tables[table])
-        return packed
+    def _read_places(self) -> dict[tuple[bytes, bytes], _Place]:
+        try:
+            places = {
+                (table.encode(), key): _Place(start, size)
+                for table, key, start, size in msgpack.unpackb(
+                    self._value(format.META, format.PLACES)
+                )
+            }
+            if all(0 <= start <= start + size <= len(self._map) for start, size in places.values()):
+                return places
+        except (ValueError, TypeError, AttributeError):
+            pass  # no list of places
+        raise CorruptError(
+            f"{self.path}: the places of its values are damaged; build or fetch the file again"
+        )
 
     def _array(self, table: bytes, name: str, dtype: str) -> NDArray[Any]:
         view = self._view(table, name.encode())
@@ -336,8 +348,12 @@ class Shard:
         return bytes(self._view(table, key))
 
     def _view(self, table: bytes, key: bytes) -> memoryview:
+        """A value in place; a small one is copied, so that its address is a multiple of 8."""
+        place = self._places.get((table, key))
+        if place is not None:
+            return memoryview(self._map)[place.start : place.start + place.size]
         with self._lock:
-            return self._get(table, key)
+            return memoryview(bytes(self._get(table, key)))
 
     def _get(self, table: bytes, key: bytes) -> memoryview:
         view: memoryview | None = self._txn.get(key, db=self._tables[table])

@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 from shards import format
 from shards.codec.cells import Cell, CellRange
 from shards.codec.sort_keys import KEY_OF
-from shards.codec.sparse_index import EvenPlaces, probe
+from shards.codec.sparse_index import EvenPlaces
 from shards.errors import CorruptError
-from shards.format import BITS, COUNTED, GAPS, HEADED
-from shards.kernel import memory, types
+from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.query import ORDERS
 from shards.search.reader import Shard
 
-_SET: Final = struct.Struct("<II")  # kind, number of rows
 CellCode = tuple[str, str]  # of a sector and of a sub-sector
 _NO_CODE: Final = "\U0010ffff"  # for none: comes after every other code
 
@@ -49,7 +47,6 @@ class SearchTable:
         self.groups: dict[str, list[CellCode]] = {}
         for code in self.cells:
             self.groups.setdefault(code[1], []).append(code)
-        self._sets = [RowSets(shard) for shard in self.shards]  # compiled code reads their copies
         self._memory = Memory()
         self.record = self._made()
         self.address = self._memory.place(self.record)
@@ -61,17 +58,16 @@ class SearchTable:
         sector_parts = np.full((len(self.shards), len(self.sectors)), -1, np.int64)
         cell_parts = np.full((len(self.shards), len(self.cells)), -1, np.int64)
         first_mark = first_cell = 0
-        for number, (shard, sets) in enumerate(zip(self.shards, self._sets, strict=True)):
+        for number, shard in enumerate(self.shards):
             with _whole(shard):
-                found = _shard(shard, sets)
+                found = _shard(shard)
                 found.first_part = len(made.parts)
                 for cell, part in zip(shard.layout.cells, shard.layout.single, strict=True):
                     cell_parts[number, self.cells[_code(cell)]] = len(made.parts)
-                    made.parts.append(_part(shard, sets, part, cell.with_ca))
+                    made.parts.append(_part(shard, part, cell.with_ca))
                 for sector, part in shard.layout.sectors.items():
                     sector_parts[number, self.sectors[sector]] = len(made.parts)
-                    made.parts.append(_part(shard, sets, part, part.start))
-                found.sets, found.sets_size = sets.whole()
+                    made.parts.append(_part(shard, part, part.start))
             found.first_mark, found.first_cell = first_mark, first_cell
             first_mark += (shard.rows + 31) >> 5
             first_cell += found.cell_count
@@ -96,53 +92,7 @@ def _whole(shard: Shard) -> Iterator[None]:
         ) from error
 
 
-class RowSets:
-    """The row sets and lists of a shard as one array of u32, by position.
-
-    Compiled code reads them where they lie in the file: a position is a quarter of an address. Values
-    that do not lie at a multiple of 4 are copied. Interpreted code reads a copy of all.
-    """
-
-    def __init__(self, shard: Shard) -> None:
-        self._shard = shard
-        self._copies: list[NDArray[np.uint8]] = [np.zeros(4, np.uint8)]
-        self._size = 1
-
-    def add(self, value: memoryview) -> int:
-        """The position of a value."""
-        raw = np.frombuffer(value, np.uint8)
-        address = int(raw.__array_interface__["data"][0])
-        if memory.COMPILED and address % 4 == 0:
-            return address // 4
-        copy = np.zeros((len(raw) + 3) // 4 * 4, np.uint8)
-        copy[: len(raw)] = raw
-        self._copies.append(copy)
-        if memory.COMPILED:
-            return int(copy.__array_interface__["data"][0]) // 4
-        position = self._size
-        self._size += len(copy) // 4
-        return position
-
-    def add_set(self, value: memoryview) -> int:
-        """The position of a row set, which is whole."""
-        kind, size = _SET.unpack_from(value)
-        heads = len(ORDERS) * format.HEAD_ROWS * 4 * bool(kind & HEADED)
-        plain = kind if kind == COUNTED else kind & ~HEADED
-        least = {
-            BITS: (self._shard.rows + 63) // 64 * 8, GAPS: size, COUNTED: 0
-        }.get(plain, 4 * size)  # fmt: skip
-        if len(value) < 8 + heads + least or size > self._shard.rows:
-            raise CorruptError(f"{self._shard.path}: a row set ends before its last row")
-        return self.add(value)
-
-    def whole(self) -> tuple[memoryview, int]:
-        """The array of all, and its length; compiled, it begins at address 0."""
-        if memory.COMPILED:
-            return memoryview(b"").cast("I"), 2**61
-        return view(np.concatenate(self._copies).view(np.uint32)), self._size
-
-
-def _shard(shard: Shard, sets: RowSets) -> types.ShardArrays:
+def _shard(shard: Shard) -> types.ShardArrays:
     made = types.ShardArrays()
     layout = shard.layout
     made.rows, made.cell_count = shard.rows, len(layout.cells)
@@ -156,35 +106,24 @@ def _shard(shard: Shard, sets: RowSets) -> types.ShardArrays:
     _set_keys(made, shard)
     _set_words(made, shard)
     _set_ids(made, shard)
-    made.heavy_keys, made.heavy_sets, made.heavy_count = _directory(
-        (int.from_bytes(key, "big"), sets.add_set(value))
-        for key, value in shard.values(format.HEAVY)
-    )
-    found = shard.idents.folded
-    intervals = (
-        (found.beginning_with(probe(key)), value) for key, value in shard.values(format.PREFIX)
-    )
-    made.prefix_keys, made.prefix_sets, made.prefix_count = _directory(
-        (first << 32 | end, sets.add_set(value)) for (first, end), value in intervals
-    )
-    made.junction_keys, made.junction_sets, made.junction_count = _directory(
-        (int.from_bytes(key.ljust(8, b"\0"), "big"), sets.add_set(value))
-        for key, value in shard.values(format.JUNCTION)
-    )
-    texts = [(key, sets.add_set(value)) for key, value in shard.values(format.PHRASE)]
-    data = b"".join(text + b"\n" for text, _ in texts)
-    made.phrases, made.phrases_size = memoryview(data), len(data)
-    starts = np.cumsum([0, *(len(text) + 1 for text, _ in texts)])
-    made.phrase_starts = view(starts.astype(np.uint32))
-    made.phrase_sets = view(np.array([place for _, place in texts], np.uint64))
-    made.phrase_count = len(texts)
+    _set_sets(made, shard)
     return made
 
 
-def _directory(sets: Iterator[tuple[int, int]]) -> tuple[memoryview, memoryview, int]:
-    """Keys, ascending, their positions, and how many there are."""
-    both = np.array(sorted(sets), np.uint64).reshape(-1, 2)
-    return view(both[:, 0].copy()), view(both[:, 1].copy()), len(both)
+def _set_sets(made: types.ShardArrays, shard: Shard) -> None:
+    made.top, made.top_size = view(shard.top_rows), len(shard.top_rows)
+    made.sets, made.sets_size = view(shard.sets), len(shard.sets)
+    for name in (format.HEAVY, format.PREFIX, format.JUNCTION):
+        index = shard.set_index(name)
+        _same(shard, len(index.places), len(index.keys))
+        setattr(made, f"{name.decode()}_keys", view(index.keys))
+        setattr(made, f"{name.decode()}_places", view(index.places))
+        setattr(made, f"{name.decode()}_count", len(index.keys))
+    texts, places = shard.phrases
+    made.phrases, made.phrases_size = memoryview(texts.data), len(texts.data)
+    made.phrase_starts, made.phrase_places = view(texts.starts), view(places)
+    made.phrase_count = len(places)
+    _same(shard, len(texts), len(places))
 
 
 def _column(shard: Shard, array: NDArray[Any]) -> memoryview:
@@ -261,18 +200,15 @@ def _set_ids(made: types.ShardArrays, shard: Shard) -> None:
     made.id_rows = _column(shard, shard.idents.rows)
 
 
-def _part(shard: Shard, sets: RowSets, part: CellRange, known_stop: int) -> types.Part:
+def _part(shard: Shard, part: CellRange, known_stop: int) -> types.Part:
     made = types.Part()
     made.start, made.stop, made.first, made.end = part.start, part.stop, part.first, part.end
     made.with_ca, made.sites, made.known_stop = part.with_ca, part.with_site, known_stop
     if not 0 <= part.start <= known_stop <= part.stop <= shard.rows:
         raise CorruptError(f"{shard.path}: the cell {part.place} has rows outside the shard")
-    made.listed = int(part.stop - part.start >= format.TOP_LEAST)
-    made.top = [0] * len(ORDERS)
-    if made.listed:
-        size = min(format.TOP_ROWS, part.stop - part.start)
-        lists = [shard.top_view(part.place, tri) for tri in ORDERS]
-        for held in lists:
-            _same(shard, len(held), 4 * size)
-        made.top = [sets.add(held) for held in lists]
+    start = shard.list_starts.get(part.place)
+    made.listed = 0 if start is None else min(format.TOP_ROWS, part.stop - part.start)
+    made.top = start or 0
+    if made.top + len(ORDERS) * made.listed > len(shard.top_rows):
+        raise CorruptError(f"{shard.path}: the lists of {part.place} are not there")
     return made

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import sort_keys
+from shards.codec import cells, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.row_sets import Packing
 from shards.codec.sort_keys import KEY_OF, RANKED, Keys
@@ -125,6 +125,9 @@ def _faults(shard: Shard) -> Iterator[str]:
             return
         yield from _order_faults(shard, tri, whole, decoded)
         wholes.append(whole)
+    lists = sum(min(format.TOP_ROWS, p.stop - p.start) for p in cells.listed_parts(shard.layout))
+    if len(shard.top_rows) != len(ORDERS) * lists:
+        yield f"the lists of first rows have {len(shard.top_rows)} rows for {len(ORDERS) * lists}"
     yield from _bound_faults(shard)
     yield from names.faults(shard, decoded, Packing(shard.rows, wholes))
 
@@ -137,10 +140,21 @@ def _table_faults(shard: Shard) -> Iterator[str]:
     for name, values in by_row.items():
         if len(values) != shard.rows:
             yield f"{name} has {len(values)} values for {shard.rows} rows"
-    if shard.entries(format.RECORD) != shard.rows:
-        yield f"{shard.entries(format.RECORD)} records for {shard.rows} rows"
+    yield from _record_faults(shard)
     if any(int.from_bytes(key, "big") >= shard.rows for key, _ in shard.items(format.COMPTES)):
         yield "there are statements of a row that does not exist"
+
+
+def _record_faults(shard: Shard) -> Iterator[str]:
+    """Check that each chunk of records begins with its first row, and that the others follow in it."""
+    starts = shard.record_starts.astype(np.int64)
+    if len(starts) != shard.rows or shard.entries(format.RECORD) != len(shard.record_chunks) + 1:
+        yield f"there are {len(starts)} records for {shard.rows} rows"
+        return
+    for chunk, held in enumerate(shard.record_chunks):
+        inside = starts[chunk * format.CHUNK_ROWS :][: format.CHUNK_ROWS]
+        if inside[0] or not (np.diff(inside, append=len(held)) > 0).all():
+            yield f"the records of chunk {chunk} do not follow each other"
 
 
 def _cell_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
@@ -198,10 +212,10 @@ def _order_faults(shard: Shard, tri: str, whole: Rows, decoded: Contents) -> Ite
     if not np.array_equal(shard.order(tri), whole[:kept]):
         yield f"order {tri} is not what rank says"
     rank = sort_keys.ranks(whole)
-    for place, rows in _places(shard):
-        head = whole[np.sort(rank[rows])[: format.TOP_ROWS]]
-        if not np.array_equal(shard.top(place, tri), head):
-            yield f"the list of {place} in order {tri} is not the head of that order"
+    for part in cells.listed_parts(shard.layout):
+        head = whole[np.sort(rank[part.start : part.stop])[: format.TOP_ROWS]]
+        if not np.array_equal(shard.top(part, tri), head):
+            yield f"the list of {part.place} in order {tri} is not the head of that order"
 
 
 def _whole_order(shard: Shard, tri: str, decoded: Contents) -> Rows | None:
@@ -213,12 +227,6 @@ def _whole_order(shard: Shard, tri: str, decoded: Contents) -> Rows | None:
         return sort_keys.ranks(rank)
     by_id = np.argsort(decoded.ids, kind="stable").astype(np.uint32)
     return sort_keys.sort_by_key(shard.keys(tri, np.arange(shard.rows, dtype=np.uint32)), by_id)
-
-
-def _places(shard: Shard) -> Iterator[tuple[str, slice]]:
-    for part in (*shard.layout.single, *shard.layout.whole.parts):
-        if part.stop - part.start >= format.TOP_LEAST:
-            yield part.place, slice(part.start, part.stop)
 
 
 def _bound_faults(shard: Shard) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Verification of the indexes of names and identifiers against the records (FORMAT.md §9, invariants 3, 5 and 6)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,8 +31,10 @@ def faults(shard: Shard, decoded: Contents, packing: Packing) -> Iterator[str]:
     if not wrong:
         yield from _order_faults(shard, decoded)
         yield from _suffix_faults(shard)
-        yield from _set_faults(shard, packing)
-        yield from _ident_faults(shard, decoded, packing)
+        wrong = list(_ident_faults(shard, decoded))
+        yield from wrong
+        if not wrong:
+            yield from _set_faults(shard, packing)
 
 
 def _name_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
@@ -100,17 +102,47 @@ def _suffix_faults(shard: Shard) -> Iterator[str]:
 
 def _set_faults(shard: Shard, packing: Packing) -> Iterator[str]:
     """Check that the stored row sets are complete and correct."""
-    index, names = shard.words, _names(shard)
+    index, names, idents = shard.words, _names(shard), shard.idents
     postings = Postings(index.postings, index.starts)
     heavy = name_index.heavy_sets(index.words, index.suffixes.places, postings, packing)
-    yield from _differing(
-        shard, format.HEAVY, ((format.interval_key(*part), packed) for part, packed in heavy)
-    )
-    yield from _differing(shard, format.JUNCTION, name_index.junction_sets(names, packing))
-    yield from _differing(shard, format.PHRASE, phrase_index.phrase_sets(names, packing))
+    texts, places = shard.phrases
+    stored = {
+        table.decode(): (found.keys.tolist(), found.places)
+        for table in (format.HEAVY, format.JUNCTION, format.PREFIX)
+        for found in [shard.set_index(table)]
+    }
+    stored["phrase"] = [texts[number] for number in range(len(texts))], places
+    expected: Mapping[str, Iterable[tuple[Any, bytes]]] = {
+        "heavy": sorted(heavy),
+        "junction": name_index.junction_sets(names, packing),
+        "phrase": phrase_index.phrase_sets(names, packing),
+        "prefix": name_index.prefix_sets(_folded(shard), idents.rows, packing),
+    }
+    end = 1  # the place where the next set begins
+    for table, sets in expected.items():
+        keys, found = stored[table]
+        number = -1
+        for number, (key, packed) in enumerate(sets):
+            if number >= len(found) or keys[number] != key or found[number] != end:
+                yield f"set {number} of {table} is not that of {key!r}"
+                return
+            if not _holds(shard, end, packed):
+                yield f"set {number} of {table}, of {key!r}, is not that of the names or identifiers"
+                return
+            end += -(-len(packed) // format.SET_ALIGNMENT)
+        if not len(keys) == len(found) == number + 1:
+            yield f"{table} has {len(keys)} sets, {len(found)} places, instead of {number + 1}"
+    if 2 * end != len(shard.sets):
+        yield f"the row sets end at {len(shard.sets) // 2} instead of {end}"
 
 
-def _ident_faults(shard: Shard, decoded: Contents, packing: Packing) -> Iterator[str]:
+def _holds(shard: Shard, place: int, packed: bytes) -> bool:
+    """Whether the set at a place is this one."""
+    stored = shard.sets[2 * place :][: -(-len(packed) // 4)].tobytes()
+    return stored[: len(packed)] == packed
+
+
+def _ident_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
     """Check that the folded identifiers are those of the records, sorted, ties by row."""
     index = shard.idents
     folded = _folded(shard)
@@ -128,20 +160,6 @@ def _ident_faults(shard: Shard, decoded: Contents, packing: Packing) -> Iterator
         name_index.sample_keys(folded.data, folded.starts[:-1]), index.folded.keys
     ):
         yield "the keys of the identifiers are not their first bytes"
-    sets = name_index.prefix_sets(folded, index.rows, packing)
-    yield from _differing(shard, format.PREFIX, sets)
-
-
-def _differing(
-    shard: Shard, table: bytes, expected: Iterable[tuple[bytes, bytes]]
-) -> Iterator[str]:
-    """Compare all entries of a table with the expected ones."""
-    left = dict(shard.items(table))
-    for key, packed in expected:
-        if left.pop(key, None) != packed:
-            yield f"the set {key!r} of {table.decode()} is not that of the names or identifiers"
-    for key in left:
-        yield f"the set {key!r} of {table.decode()} should not be there"
 
 
 def _names(shard: Shard) -> FoldedNames:

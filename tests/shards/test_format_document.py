@@ -9,9 +9,10 @@ import zstandard
 
 import shards
 from shards import format
-from shards.codec import record, row_sets
-from shards.codec.row_sets import Counted, Gaps, Packing
+from shards.codec import record
+from shards.codec.row_sets import Packing
 from shards.query import ORDERS
+from tests.shards.second_engine.row_sets import Counted, Gaps, unpack, unpack_union
 
 DOCUMENT: Final = (Path(shards.__file__).parent / "FORMAT.md").read_text()
 ROWS: Final = 100_000
@@ -99,7 +100,7 @@ def test_the_set_with_heads_of_the_document_is_what_the_code_writes() -> None:
     assert len(packed) == 6_408
     assert len(pieces(text)) == 2 + len(ORDERS) + 1
     assert_has_pieces(packed, text)
-    unpacked = row_sets.unpack(packed, ROWS)
+    unpacked = unpack(packed, ROWS)
     assert isinstance(unpacked, Gaps)
     assert unpacked.rows().tolist() == found.tolist()
     for place, tri in enumerate(ORDERS):  # each row of the table names its order
@@ -116,7 +117,7 @@ def test_the_set_of_kind_7_of_the_document_is_what_the_code_writes() -> None:
     assert len(packed) == 1_408
     assert len(pieces(text)) == 4
     assert_has_pieces(packed[: 8 + 2 * 4 * format.HEAD_ROWS], text)
-    unpacked = row_sets.unpack_union(packed, ROWS)
+    unpacked = unpack_union(packed, ROWS)
     assert isinstance(unpacked, Counted)
     assert unpacked.size == len(found)
     assert unpacked.heads[0].tolist() == found[: format.HEAD_ROWS].tolist()

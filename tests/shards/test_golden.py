@@ -4,15 +4,18 @@ A golden of an older version is never removed: the reader must refuse it with a 
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import lmdb
+import numpy as np
 import orjson
 import pytest
 import zstandard
 
 from shards import format
 from shards.__main__ import main
+from shards.codec import record
 from shards.errors import WrongFormatError
 from shards.generations import manifest
 from shards.search.reader import Shard
@@ -34,14 +37,14 @@ OLDER = range(1, format.FORMAT_VERSION)
 LINE = re.compile(r"(?P<table>\w+) (?P<key>(?<=top )\S+ \w+|\S+) (?P<value>[0-9a-f ]*)")
 
 
-def test_every_entry_of_a_shard_is_as_in_format_5(tmp_path: Path) -> None:
+def test_every_entry_of_a_shard_is_as_in_format_6(tmp_path: Path) -> None:
     write_shard(tmp_path / "EE.shard", "EE", FOUND, comptes={"10000024": LINES})
 
     with Shard(tmp_path / "EE.shard") as shard:
         lines = [
-            f"{table.decode()} {_key(table, key)} {_value(table, bytes(value)).hex(' ')}"
+            f"{table.decode()} {key} {value.hex(' ')}"
             for table in format.TABLES
-            for key, value in shard.items(table)
+            for key, value in _entries(shard, table)
         ]
 
     golden.check(f"shard-{format.FORMAT_VERSION}.txt", "\n".join(lines) + "\n")
@@ -96,7 +99,7 @@ def test_a_manifest_of_an_older_format_is_refused_with_both_numbers_and_the_reme
 ) -> None:
     """FORMAT.md §2"""
     with pytest.raises(
-        WrongFormatError, match=rf"has format {version}, this code reads 5; rebuild"
+        WrongFormatError, match=rf"has format {version}, this code reads 6; rebuild"
     ):
         manifest.load(orjson.dumps({"format": version}), Path("manifest.json"))
 
@@ -108,16 +111,17 @@ def write_golden(path: Path, version: int) -> Path:
     for line in lines:
         parts = LINE.fullmatch(line)
         assert parts, line
-        table, value = parts["table"], bytes.fromhex(parts["value"])
-        if table in ("record", "comptes"):
-            key = bytes.fromhex(parts["key"])
-            frame = zstandard.ZstdCompressor(write_dict_id=False).compress(value)
-            omitted = table == "record" and version >= 5
-            value = frame.removeprefix(format.ZSTD_MAGIC) if omitted else frame
-        else:
-            key = parts["key"].encode()
-        tables.setdefault(table, {})[key] = value
-    if version == format.FORMAT_VERSION:  # the tables without an entry here
+        table, key, value = parts["table"], parts["key"], bytes.fromhex(parts["value"])
+        binary = table in ("record", "comptes") and key != "starts"
+        if binary:
+            value = zstandard.ZstdCompressor(write_dict_id=False).compress(value)
+            if table == "record" and version >= 5:
+                value = value.removeprefix(format.ZSTD_MAGIC)
+        entry = bytes.fromhex(key) if binary else key.encode()
+        tables.setdefault(table, {})[entry] = value
+    if version == format.FORMAT_VERSION:
+        _join_records(tables["record"])
+        # the tables without an entry here
         tables |= {name.decode(): tables.get(name.decode(), {}) for name in format.TABLES}
     with (
         lmdb.open(str(path), subdir=False, lock=False, sync=False, max_dbs=len(tables)) as env,
@@ -130,15 +134,22 @@ def write_golden(path: Path, version: int) -> Path:
     return path
 
 
-def _key(table: bytes, key: bytes) -> str:
-    binary = table in (format.RECORD, format.COMPTES)
-    return key.hex() if binary else key.decode()
+def _join_records(entries: dict[bytes, bytes]) -> None:
+    """Make the records, row by row in a golden, one chunk."""
+    frames = [entries.pop(key) for key in sorted(entries)]
+    lengths = np.array([len(frame) for frame in frames])
+    entries[format.row_key(0)] = b"".join(frames)
+    entries[format.STARTS] = (np.cumsum(lengths) - lengths).astype("<u4").tobytes()
 
 
-def _value(table: bytes, value: bytes) -> bytes:
-    """Compressed values are compared by what is in them: a new zstd may pack them better."""
+def _entries(shard: Shard, table: bytes) -> Iterator[tuple[str, bytes]]:
+    """Keys and values; records row by row, and what is compressed as it was before: a new zstd may pack it better."""
     if table == format.RECORD:
-        value = format.ZSTD_MAGIC + value
-    if table in (format.RECORD, format.COMPTES):
-        return zstandard.ZstdDecompressor().decompress(value)
-    return value
+        for row in range(shard.rows):
+            yield format.row_key(row).hex(), record.encode(shard.company(row))
+        return
+    for key, value in shard.items(table):
+        if table == format.COMPTES:
+            yield key.hex(), zstandard.ZstdDecompressor().decompress(value)
+        else:
+            yield key.decode(), value

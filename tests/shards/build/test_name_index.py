@@ -14,7 +14,7 @@ from shards.build import name_index
 from shards.codec import strings
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing
-from shards.codec.strings import Interval, Texts
+from shards.codec.strings import Interval, Texts, interval_key, pair_key
 from tests import world
 from tests.shards.codec.test_row_sets import unpacked
 
@@ -107,7 +107,10 @@ def test_every_part_of_a_word_that_many_rows_hold_has_its_rows_united(
         ]
         if counts[owners].sum() > least:
             rows = [row for row, nom in enumerate(noms) if part in fold(nom)]
-            assert unpacked(found[Interval(places[0], places[-1] + 1)], len(noms)) == rows
+            assert (
+                unpacked(found[interval_key(Interval(places[0], places[-1] + 1))], len(noms))
+                == rows
+            )
     assert len(found) <= len({tuple(places) for places in parts.values()})
     assert words or not found
 
@@ -122,8 +125,9 @@ def test_junctions_are_the_characters_around_each_blank(noms: list[str]) -> None
 
     found = list(name_index.junction_sets(name_index.fold_names(strings.pack(noms)), packing(noms)))
 
-    assert [key for key, _ in found] == sorted(key.encode() for key in expected)
-    assert {key.decode(): set(unpacked(value, len(noms))) for key, value in found} == expected
+    assert [key for key, _ in found] == sorted(pair_key(key.encode()) for key in expected)
+    rows = {key: set(unpacked(value, len(noms))) for key, value in found}
+    assert rows == {pair_key(key.encode()): rows for key, rows in expected.items()}
 
 
 @given(st.lists(world.identifiers, max_size=30))
@@ -137,13 +141,13 @@ def test_identifiers_are_folded_and_their_frequent_prefixes_listed(ids: list[str
     with patch.object(name_index, "heavy_size", lambda _: 1):
         found = list(name_index.prefix_sets(ordered, by_folded, packing(ids)))
 
-    expected: dict[str, set[int]] = defaultdict(set)
-    for row, text in enumerate(listed(folded)):
-        for length in range(1, len(text) + 1):
-            expected[text[:length]].add(row)
-    assert {key.decode(): set(unpacked(value, len(ids))) for key, value in found} == {
-        prefix: rows for prefix, rows in expected.items() if len(rows) > 1
-    }
+    texts, expected = listed(ordered), {}
+    for prefix in {text[:length] for text in texts for length in range(1, len(text) + 1)}:
+        places = [place for place, text in enumerate(texts) if text.startswith(prefix)]
+        if len(places) > 1:
+            rows = {int(by_folded[place]) for place in places}
+            expected[interval_key(Interval(places[0], places[-1] + 1))] = rows
+    assert {key: set(unpacked(value, len(ids))) for key, value in found} == expected
     assert [key for key, _ in found] == sorted(key for key, _ in found)
 
 

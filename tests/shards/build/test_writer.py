@@ -120,4 +120,6 @@ def test_a_file_of_many_commits_is_the_same_for_every_run(
         lmdb.open(str(tmp_path / "a"), subdir=False, readonly=True, lock=False, max_dbs=32) as env,
         env.begin() as txn,
     ):
-        assert txn.stat(env.open_db(format.RECORD, txn=txn))["entries"] == len(found)
+        assert (
+            txn.stat(env.open_db(format.RECORD, txn=txn))["entries"] == 2
+        )  # a chunk, and where each record begins in it

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec import row_sets
-from shards.codec.row_sets import Bits, Counted, Packing, RowSet
+from shards.codec.row_sets import Packing
 from shards.format import BITS, GAPS, LIST
 from shards.query import ORDERS
+from tests.shards.second_engine import row_sets as sets
+from tests.shards.second_engine.row_sets import Bits, Counted, RowSet
 
 
 def unpacked(value: bytes, rows: int) -> list[int]:
@@ -57,7 +59,7 @@ def test_the_reader_has_the_same_rows(case: tuple[int, set[int]]) -> None:
     rows, held = case
     packed = row_sets.pack(np.array(sorted(held), dtype=np.uint32), rows)
 
-    found = row_sets.expand(row_sets.unpack(packed, rows))
+    found = sets.expand(sets.unpack(packed, rows))
 
     assert found.size == len(held)
     assert found.rows().tolist() == sorted(held)
@@ -81,10 +83,10 @@ def test_a_large_set_has_its_first_rows_in_each_order(
         patch.setattr(format, "HEAD_ROWS", 3)
         packed = packing.of_rows(ascending)
         assert packing.of_mask(np.isin(np.arange(rows), ascending)) == packed
-        found = row_sets.unpack(packed, rows)
+        found = sets.unpack(packed, rows)
 
     assert found.size == len(held)
-    assert row_sets.expand(found).rows().tolist() == sorted(held)
+    assert sets.expand(found).rows().tolist() == sorted(held)
     if len(held) <= max(3, rows // 64):
         assert found.heads is None
     else:
@@ -103,12 +105,12 @@ def test_a_set_may_be_counted_without_its_rows(case: tuple[int, set[int]], seed:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(format, "HEAD_ROWS", 3)
         packed = packing.of_count(np.array(sorted(held), dtype=np.uint32))
-        found = row_sets.unpack_union(packed, rows)
+        found = sets.unpack_union(packed, rows)
 
     assert found.size == len(held)
     if len(held) < 3:
         assert not isinstance(found, Counted)
-        assert row_sets.expand(found).rows().tolist() == sorted(held)
+        assert sets.expand(found).rows().tolist() == sorted(held)
     else:
         assert isinstance(found, Counted)
         heads = [[row for row in order if row in held][:3] for order in orders]
@@ -126,9 +128,9 @@ def test_what_two_sets_have_in_common_is_counted(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(row_sets, "_DENSE", 10_000 if bits else 0)
             packed = row_sets.pack(np.array(sorted(numbers), dtype=np.uint32), rows)
-        return row_sets.expand(row_sets.unpack(packed, rows))
+        return sets.expand(sets.unpack(packed, rows))
 
-    assert row_sets.common_size(found(held, dense), found(others, also)) == len(held & others)
+    assert sets.common_size(found(held, dense), found(others, also)) == len(held & others)
 
 
 @given(CASES, st.lists(st.integers(0, 9_000), max_size=12))

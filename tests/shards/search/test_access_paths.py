@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards.codec import row_sets
-from shards.codec.row_sets import RowSet
 from shards.query import Query
 from shards.search.compiled_query import compile_query
 from tests import oracle
 from tests.shards.search.open_shards import open_shard
 from tests.shards.search.query_strategies import bounded_cases
 from tests.shards.second_engine import access_paths, predicates
+from tests.shards.second_engine.row_sets import RowSet, expand, unpack
 from tests.world import Company, company
 
 CASES = bounded_cases()
@@ -83,4 +83,4 @@ def _row_set(chosen: Sequence[int], rows: int, kind: str) -> RowSet:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_sets, "_DENSE", 0 if kind == "list" else 10**9)
         packed = row_sets.pack(np.array(chosen, dtype=np.uint32), rows)
-    return row_sets.expand(row_sets.unpack(packed, rows))
+    return expand(unpack(packed, rows))

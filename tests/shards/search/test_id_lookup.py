@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.codec.folding import fold_id
-from shards.codec.row_sets import NO_LOOKUP
 from shards.codec.sparse_index import probe
-from shards.search import id_lookup
+from shards.search.id_lookup import rows_equal_to
 from tests import world
 from tests.shards.search.open_shards import open_shard
+from tests.shards.second_engine import id_lookup
+from tests.shards.second_engine.row_sets import NO_LOOKUP
 from tests.world import Company, company
 
 MIXED = st.sets(world.identifiers, min_size=1, max_size=20)
@@ -34,7 +35,7 @@ def test_a_prefix_is_found_in_every_identifier_that_begins_with_it(
         patch.setattr(format, "HEAVY_LEAST", heavy)
         patch.setattr(format, "HEAVY_SHARE", 2**31)
         with open_shard(identified(ids)) as (shard, rows):
-            lookup = id_lookup.rows_beginning_with(shard.idents, probe(prefix.encode()))
+            lookup = id_lookup.rows_beginning_with(shard, probe(prefix.encode()))
 
             expected = [
                 row for row, one in enumerate(rows) if fold_id(one["id"]).startswith(prefix)
@@ -49,20 +50,11 @@ def test_a_whole_identifier_is_found_with_all_that_fold_to_it(ids: set[str]) -> 
         for one in rows:
             whole = fold_id(one["id"])
             expected = [row for row, other in enumerate(rows) if fold_id(other["id"]) == whole]
-            assert id_lookup.rows_equal_to(shard.idents, whole).tolist() == expected
-        assert id_lookup.rows_equal_to(shard.idents, "NONE").tolist() == []
+            assert rows_equal_to(shard.idents, whole).tolist() == expected
+        assert rows_equal_to(shard.idents, "NONE").tolist() == []
 
 
-def test_letters_need_no_lookup_where_identifiers_are_digits() -> None:
+def test_a_prefix_that_no_identifier_has_needs_no_lookup() -> None:
     with open_shard(identified({"10000018", "80000497"})) as (shard, _):
-        index = shard.idents
-
-        assert (index.first, index.last) == (b"10000018", b"80000497")
-        assert id_lookup.rows_beginning_with(index, probe(b"STEEL")) is NO_LOOKUP
-        assert id_lookup.rows_beginning_with(index, probe(b"0")) is NO_LOOKUP
-        assert index.may_begin_with(probe(b"1"))
-        assert index.may_begin_with(probe(b"80000497"))
-
-
-def test_a_shard_without_companies_has_no_first_and_no_last() -> None:
-    assert id_lookup.first_and_last(memoryview(b"")) == (b"", b"")
+        assert id_lookup.rows_beginning_with(shard, probe(b"STEEL")) is NO_LOOKUP
+        assert id_lookup.rows_beginning_with(shard, probe(b"0")) is NO_LOOKUP

@@ -10,10 +10,10 @@ from shards.codec.folding import fold
 from shards.codec.sparse_index import probe
 from shards.codec.strings import Interval
 from shards.format import SUFFIX_BYTES
-from shards.search import name_lookup
-from shards.search.name_lookup import NameLookup
+from shards.search.name_lookup import NameLookup, folded_names
 from tests import world
 from tests.shards.search.open_shards import open_shard
+from tests.shards.second_engine import name_lookup
 from tests.world import Company, company
 
 NAMES = st.lists(world.names, min_size=1, max_size=15)
@@ -42,7 +42,7 @@ def test_a_part_of_a_word_is_found_in_every_name_that_contains_it(
         patch.setattr(format, "HEAVY_SHARE", 2**31)
         with open_shard(named(noms)) as (shard, rows):
             head = probe(part.encode()[:SUFFIX_BYTES])
-            lookup = name_lookup.rows_containing(shard.words, part.encode(), head)
+            lookup = name_lookup.rows_containing(shard, part.encode(), head)
 
             expected = [row for row, one in enumerate(rows) if part in fold(one["nom"])]
             assert lookup.find().rows().tolist() == expected
@@ -54,7 +54,7 @@ def test_a_part_longer_than_the_sorted_bytes_is_compared_in_full() -> None:
     alike = "d" * (SUFFIX_BYTES + 4)
     with open_shard(named([alike + "a", alike + "b", "x" + alike + "bc"])) as (shard, rows):
         part = (alike + "b").encode()
-        lookup = name_lookup.rows_containing(shard.words, part, probe(part[:SUFFIX_BYTES]))
+        lookup = name_lookup.rows_containing(shard, part, probe(part[:SUFFIX_BYTES]))
 
         found = [rows[row]["nom"] for row in lookup.find().rows().tolist()]
 
@@ -66,7 +66,7 @@ def test_the_folded_names_of_any_rows_are_put_together_from_words(noms: list[str
     with open_shard(named(noms)) as (shard, rows):
         chosen = np.arange(len(rows), dtype=np.uint32)[::-1].copy()
 
-        found = name_lookup.folded_names(shard.words, chosen)
+        found = folded_names(shard.words, chosen)
 
     assert found == [fold(one["nom"]).encode() for one in reversed(rows)]
 

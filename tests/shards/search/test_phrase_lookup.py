@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.codec.folding import fold
-from shards.codec.row_sets import NO_LOOKUP
 from tests import world
 from tests.shards.search.open_shards import open_shard
 from tests.shards.second_engine import phrase_lookup
+from tests.shards.second_engine.row_sets import NO_LOOKUP
 from tests.world import company
 
 NAMES = st.lists(world.names, min_size=1, max_size=15)
@@ -40,7 +40,7 @@ def test_neighbouring_words_are_found_in_every_name_that_contains_them(
             patch.setattr(module, name, value)
         found = [company("EE", str(number), nom) for number, nom in enumerate(noms)]
         with open_shard(found) as (shard, rows):
-            lookup = phrase_lookup.rows_with_phrase(shard.words, [p.encode() for p in parts])
+            lookup = phrase_lookup.rows_with_phrase(shard, [p.encode() for p in parts])
 
             wanted = " ".join(parts)
             expected = [row for row, one in enumerate(rows) if wanted in fold(one["nom"])]
@@ -63,14 +63,12 @@ def test_neighbouring_words_are_found_in_every_name_that_contains_them(
 def test_the_parts_must_be_neighbours(text: str, expected: list[str]) -> None:
     found = [company("EE", "1", "red blue green"), company("EE", "2", "blue red")]
     with open_shard(found) as (shard, rows):
-        lookup = phrase_lookup.rows_with_phrase(
-            shard.words, [part.encode() for part in text.split()]
-        )
+        lookup = phrase_lookup.rows_with_phrase(shard, [part.encode() for part in text.split()])
 
         assert [rows[row]["nom"] for row in lookup.find().rows().tolist()] == expected
 
 
 def test_characters_that_never_meet_at_a_blank_need_no_lookup() -> None:
     with open_shard([company("EE", "1", "red blue")]) as (shard, _):
-        assert phrase_lookup.rows_with_phrase(shard.words, [b"x", b"y"]) is NO_LOOKUP
-        assert phrase_lookup.rows_with_phrase(shard.words, [b"red", b"blue", b"x"]) is NO_LOOKUP
+        assert phrase_lookup.rows_with_phrase(shard, [b"x", b"y"]) is NO_LOOKUP
+        assert phrase_lookup.rows_with_phrase(shard, [b"red", b"blue", b"x"]) is NO_LOOKUP

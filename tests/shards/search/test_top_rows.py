@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shards import format
-from shards.codec.row_sets import Listed
 from shards.query import ORDERS, Query
 from shards.search.compiled_query import compile_query
 from tests import oracle
 from tests.shards.search.open_shards import open_shard
 from tests.shards.search.query_strategies import bounded_cases
 from tests.shards.second_engine import access_paths, predicates, top_rows
+from tests.shards.second_engine.row_sets import Listed
 from tests.world import Company, companies
 
 CASES = bounded_cases()

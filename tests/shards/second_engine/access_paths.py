@@ -15,10 +15,10 @@ import numpy as np
 
 from shards.codec.arrays import Rows, ranges, where
 from shards.codec.cells import Span, Spans
-from shards.codec.row_sets import EMPTY, Bits, Listed, Mask
 from shards.codec.strings import Interval
 from tests.shards.second_engine import predicates
 from tests.shards.second_engine.predicates import BoundQuery
+from tests.shards.second_engine.row_sets import EMPTY, Bits, Listed, Mask
 
 # Nanoseconds, measured on 2.8 million rows. Only their ratios matter.
 SPAN: Final = 4_000  # a range of rows, whatever its size

@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows, common, distinct, ranges, where
-from shards.codec.row_sets import (
+from shards.codec.sparse_index import probe
+from shards.codec.strings import END, Interval
+from shards.format import SUFFIX_BYTES
+from shards.search.name_lookup import NameLookup, Numbers
+from shards.search.reader import Shard
+from tests.shards.second_engine import name_lookup, stored_sets
+from tests.shards.second_engine.row_sets import (
     EMPTY,
     NO_LOOKUP,
     Bits,
@@ -25,11 +31,6 @@ from shards.codec.row_sets import (
     RowSet,
     lazy_lookup,
 )
-from shards.codec.sparse_index import probe
-from shards.codec.strings import END, Interval
-from shards.format import SUFFIX_BYTES
-from shards.search import name_lookup
-from shards.search.name_lookup import NameLookup, Numbers
 
 # Names that are compared in one batch: their words stay in the processor's cache.
 BATCH: Final = 1 << 14
@@ -62,16 +63,17 @@ class _Candidates(NamedTuple):
     rows: Callable[[], Rows]
 
 
-def rows_with_phrase(index: NameLookup, parts: Sequence[bytes]) -> Lookup:
+def rows_with_phrase(shard: Shard, parts: Sequence[bytes]) -> Lookup:
     """The rows whose folded name contains `parts`, at least two, as neighbours."""
-    junctions = [index.junction(_pair(*two)) for two in pairwise(parts)]
+    index = shard.words
+    junctions = [stored_sets.junction(shard, _pair(*two)) for two in pairwise(parts)]
     known = [junction for junction in junctions if junction is not None]
     if len(known) < len(junctions):
         return NO_LOOKUP
     if len(parts) == 2 and all(map(_is_single, parts)):
         return lazy_lookup(known[0])
     text = b" ".join(parts)
-    if len(text) <= SUFFIX_BYTES and (stored := index.phrase(text)) is not None:
+    if len(text) <= SUFFIX_BYTES and (stored := stored_sets.phrase(shard, text)) is not None:
         return lazy_lookup(stored)
     last = name_lookup.words_beginning_with(index, parts[-1])
     middle = [name_lookup.word_number(index, part) for part in parts[1:-1]]

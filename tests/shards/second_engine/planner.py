@@ -12,16 +12,22 @@ from typing import Final
 import numpy as np
 
 from shards import format
-from shards.codec import row_sets
 from shards.codec.arrays import Rows, distinct
-from shards.codec.row_sets import EMPTY, NO_LOOKUP, Counted, Lookup, RowSet
 from shards.query import ORDERS
-from shards.search import id_lookup, name_lookup
 from shards.search.compiled_query import CompiledQuery, NameTerm
 from shards.search.reader import Shard
-from tests.shards.second_engine import access_paths, phrase_lookup, predicates, top_rows
+from tests.shards.second_engine import (
+    access_paths,
+    id_lookup,
+    name_lookup,
+    phrase_lookup,
+    predicates,
+    row_sets,
+    top_rows,
+)
 from tests.shards.second_engine.access_paths import FoundRows
 from tests.shards.second_engine.predicates import BoundQuery
+from tests.shards.second_engine.row_sets import EMPTY, NO_LOOKUP, Counted, Lookup, RowSet
 
 # Microseconds that a country takes at least, its share of the page included.
 _PLAIN: Final = 25.0
@@ -119,11 +125,11 @@ def _matches(bound: BoundQuery, found: FoundRows) -> Matches:
 
 
 def _q_plan(bound: BoundQuery, q: NameTerm, count: int) -> RowPlan:
-    words = bound.shard.words
+    shard = bound.shard
     lookup = (
-        phrase_lookup.rows_with_phrase(words, q.parts)
+        phrase_lookup.rows_with_phrase(shard, q.parts)
         if q.only is None
-        else name_lookup.rows_containing(words, q.parts[0], q.only)
+        else name_lookup.rows_containing(shard, q.parts[0], q.only)
     )
     cost = lookup.cost
     if bound.is_unfiltered:
@@ -137,11 +143,7 @@ def _q_plan(bound: BoundQuery, q: NameTerm, count: int) -> RowPlan:
 
 def _find_q(bound: BoundQuery, q: NameTerm, by_name: Lookup) -> Matches:
     """Names that contain `q`, and identifiers that begin with it (contract B15)."""
-    by_id = (
-        NO_LOOKUP
-        if q.prefix is None
-        else id_lookup.rows_beginning_with(bound.shard.idents, q.prefix)
-    )
+    by_id = NO_LOOKUP if q.prefix is None else id_lookup.rows_beginning_with(bound.shard, q.prefix)
     if bound.is_unfiltered and (counted := by_name.counted or by_id.counted):
         return _counted_matches(bound, counted, by_name, by_id)
     found = row_sets.union(by_name.find(), by_id.find())

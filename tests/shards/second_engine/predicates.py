@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
 from shards.codec.cells import CellScope, Span, Spans
-from shards.codec.row_sets import Mask, RowSet
 from shards.codec.strings import Interval
 from shards.format import website_bit
 from shards.search.compiled_query import CompiledQuery
 from shards.search.reader import Shard
+from tests.shards.second_engine.row_sets import Mask, RowSet
 
 # Facts are compared in blocks that fit into the processor's first cache.
 _BLOCK: Final = 1 << 14

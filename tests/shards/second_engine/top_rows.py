@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from shards import format
 from shards.codec.arrays import Rows, ranges, where
 from shards.codec.cells import CellScope
-from shards.codec.row_sets import EMPTY, Listed
 from shards.codec.sort_keys import KeyRuns
 from shards.codec.strings import Interval
 from shards.search.reader import Shard
 from tests.shards.second_engine import access_paths, predicates
 from tests.shards.second_engine.access_paths import FoundRows
 from tests.shards.second_engine.predicates import BoundQuery
+from tests.shards.second_engine.row_sets import EMPTY, Listed
 
 # Nanoseconds, measured on 2.8 million rows. Only their ratios matter.
 RANKING: Final = 5.0  # a match: its rank, and its share of the partition
@@ -117,7 +117,7 @@ def _scope_heads(shard: Shard, tri: str, scope: CellScope, count: int) -> Rows |
     )
     if by_rank > walk or (listed and count > format.TOP_ROWS):
         return None
-    heads = [shard.top(part.place, tri)[:count] for part in listed]
+    heads = [shard.top(part, tri)[:count] for part in listed]
     if len(heads) == 1 and not few:
         return heads[0]
     heads += [np.arange(part.start, part.stop, dtype=np.uint32) for part in few]

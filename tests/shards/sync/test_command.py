@@ -46,7 +46,7 @@ def test_sync_says_what_it_did_and_then_that_there_is_nothing_to_do(
 
     first, second = capsys.readouterr().out.splitlines()
     name = pointer.current(source)
-    assert first.startswith(f"published {name}: 5 of 5 files fetched, 0.2 MiB in ")
+    assert first.startswith(f"published {name}: 5 of 5 files fetched, 0.3 MiB in ")
     assert second == f"{name} is published already"
 
 

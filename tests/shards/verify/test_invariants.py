@@ -5,6 +5,7 @@ import signal
 import struct
 import tempfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import lmdb
@@ -82,6 +83,17 @@ def two_cells(first: str, second: str, with_site: int) -> Break:
     return lambda _: cells.dump(found)
 
 
+def put_record(txn: lmdb.Transaction, row: int, packed: bytes) -> None:
+    """Replace the record of a row in the only chunk."""
+    starts = np.frombuffer(bytes(txn.get(format.STARTS, b"")), "<u4")
+    chunk = bytes(txn.get(format.row_key(0), b""))
+    frames = [chunk[a:b] for a, b in pairwise([*starts.tolist(), len(chunk)])]
+    frames[row] = packed
+    lengths = np.array([len(frame) for frame in frames])
+    txn.put(format.row_key(0), b"".join(frames))
+    txn.put(format.STARTS, (np.cumsum(lengths) - lengths).astype("<u4").tobytes())
+
+
 def odd_record() -> bytes:
     company = orjson.dumps({**dict.fromkeys(record.FIELDS), "iso2": "EE", "id": "4", "nom": "Орёл",
                             "score": 0, "more": 1})  # fmt: skip
@@ -120,8 +132,10 @@ def odd_record() -> bytes:
         (format.RANK, b"score", put("<u4", 0, 0), "rank score does not hold each place once"),
         (format.RANK, b"score", swapped("<u4"), "rank score does not follow"),
         (format.RANK, b"capital_desc", swapped("<u4"), "rank capital_desc does not follow"),
-        (format.TOP, b"62 nom", swapped("<u4"), "list of 62 in order nom is not the head"),
-        (format.TOP, b"62/62.0 recent", lambda v: v[:-4], "list of 62/62.0 in order recent"),
+        (format.TOP, b"rows", swapped("<u4", 13, 14), "list of 62 in order nom is not the head"),
+        (format.TOP, b"rows", swapped("<u4"), "list of 62/62.0 in order score is not the head"),
+        (format.TOP, b"rows", lambda v: v[:-4], "list of 62/62.0 in order score is not the head"),
+        (format.TOP, b"rows", lambda v: v + v, "lists of first rows have 112 rows for 56"),
         (format.META, b"cells", one_cell(0, 0, 1, 0), "cells end"),
         (format.META, b"cells", one_cell(1, 2, 4, 0), "was next"),
         (format.META, b"cells", two_cells("62", "47", 1), "the cells are not in order"),
@@ -143,11 +157,17 @@ def odd_record() -> bytes:
         (format.WORD, b"suffixes", put("<u4", 0, 1), "are not the characters of the words"),
         (format.WORD, b"suffixes", swapped("<u4"), "the suffixes do not ascend"),
         (format.WORD, b"suffix_keys", put("<u8", 0, 1), "the keys of the suffixes"),
-        (format.JUNCTION, b"no", lambda _: b"\0" * 8, "b'no' of junction is not that"),
-        (format.JUNCTION, b"zz", lambda _: b"\0" * 8, "b'zz' of junction should not be there"),
-        (format.PHRASE, b"z z", lambda _: b"\0" * 8, "b'z z' of phrase should not be there"),
-        (format.HEAVY, b"zz", lambda _: b"\0" * 8, "b'zz' of heavy should not be there"),
-        (format.PREFIX, b"zz", lambda _: b"\0" * 8, "b'zz' of prefix should not be there"),
+        (format.SET, b"rows", put("<u4", 3, 9), "set 0 of junction, of"),
+        (format.SET, b"rows", lambda v: v + bytes(8), "row sets end at"),
+        (format.JUNCTION, b"keys", put("<u8", 0, 1), "set 0 of junction is not that of"),
+        (format.JUNCTION, b"places", put("<u4", 0, 2), "set 0 of junction is not that of"),
+        (format.JUNCTION, b"places", lambda v: v + v, "junction has 2 sets, 4 places"),
+        (format.HEAVY, b"keys", lambda _: bytes(8), "heavy has 1 sets, 0 places"),
+        (format.PREFIX, b"places", lambda _: bytes(4), "prefix has 0 sets, 1 places"),
+        (format.PHRASE, b"places", lambda _: bytes(4), "phrase has 0 sets, 1 places"),
+        (format.RECORD, b"starts", put("<u4", 1, 0), "records of chunk 0 do not follow"),
+        (format.RECORD, b"starts", put("<u4", 1, 9), "the record of row 0 is damaged"),
+        (format.RECORD, b"starts", lambda v: v[:-4], "there are 3 records for 4 rows"),
         (format.COMPTES, format.row_key(4), lambda _: b"[]", "statements of a row that does not"),
     ],
 )
@@ -164,7 +184,10 @@ def test_a_broken_invariant_is_named(
     with lmdb.open(str(folder / "EE.shard"), subdir=False, lock=False, max_dbs=20) as env:
         handle = env.open_db(table)
         with env.begin(write=True, db=handle) as txn:
-            txn.put(key, change(txn.get(key, b"")))
+            if table == format.RECORD and key != format.STARTS:
+                put_record(txn, int.from_bytes(key, "big"), change(b""))
+            else:
+                txn.put(key, change(txn.get(key, b"")))
     shard = Shard(folder / "EE.shard")
     with shard, pytest.raises(CorruptError, match=fault):
         invariants.check(shard)
