@@ -11,7 +11,7 @@ from setuptools import Extension, setup
 
 MODULES = (
     "find", "row_sets", "rows", "generate", "head", "phrases", "names", "conditions", "merge",
-    "search",
+    "records", "search",
 )  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

@@ -42,6 +42,7 @@ TABLES: Final = (
 HEADER: Final = b"header"
 CELLS: Final = b"cells"
 DICTIONARY: Final = b"dictionary"
+LONGEST: Final = b"longest"
 PLACES: Final = b"places"
 ROWS: Final = b"rows"  # in `top` and `set`
 STARTS: Final = b"starts"  # in `record`, beside the chunks

@@ -6,7 +6,6 @@ tables. `serve/access/rights.py` decides what a plan may see; `shards/codec/reco
 fields to null.
 """
 
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -34,14 +33,14 @@ class SearchResult(NamedTuple):
     Attributes:
         offer: JSON of `offre_suivante`.
         total: companies that match, whatever the plan.
-        rows: JSON of each company of the page.
+        rows: JSON of the companies of the page, joined by commas.
     """
 
     caller: Caller
     offer: bytes
     window: Window
     total: int
-    rows: Sequence[bytes]
+    rows: bytes
 
     @property
     def limit(self) -> int:
@@ -69,16 +68,17 @@ class SearchResult(NamedTuple):
 
     def companies(self) -> list[Any]:
         """The companies of the page, decoded."""
-        return [orjson.loads(row) for row in self.rows]
+        companies: list[Any] = orjson.loads(b"[%b]" % self.rows)
+        return companies
 
     def json(self) -> bytes:
         """The envelope of §2.2."""
         plan = self.caller.plan
         shown = rights.shown(plan, self.total)
-        head = (
+        return (
             b'{"total":%d,"limit":%d,"offset":%d,"plan":%s,"plafond_resultats":%d,'
             b'"visibles":%d,"tronque":%s,"restantes":%d,"coordonnees":%s,'
-            b'"offre_suivante":%s,"apercu":%s,"societes":['
+            b'"offre_suivante":%s,"apercu":%s,"societes":[%b]}'
         ) % (
             self.total,
             self.limit,
@@ -91,12 +91,8 @@ class SearchResult(NamedTuple):
             _JSON[plan.coordonnees],
             self.offer,
             _JSON[self.apercu],
+            self.rows,
         )
-        # Head and end go with the first row and the last, so that the page is copied once.
-        pieces = list(self.rows) or [b""]
-        pieces[0] = head + pieces[0]
-        pieces[-1] += b"]}"
-        return b",".join(pieces)
 
 
 class Record(NamedTuple):

@@ -1,6 +1,5 @@
 """GET /api/v1/societes: the search (§4.4)."""
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import quote_plus
 
@@ -11,9 +10,7 @@ from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
 from serve.access.rights import Window
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
-from shards.search.reader import Shard
-from shards.search.result_page import MergedRow
-from shards.search.search import search, search_within
+from shards.search.search import records, search, search_within
 
 # A response depends on the caller's plan, so no shared cache keeps it. The caller's own cache may, and
 # checks each time that the generation is still the same (G8).
@@ -50,27 +47,11 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             page = await generation.aside(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=first, limit=limit)
             )
-        rows = _records(generation.shards, page.rows, coordonnees=plan.coordonnees)
+        rows = records(base, page.rows, coordonnees=plan.coordonnees)
         result = SearchResult(caller, request.offer, window, page.total, rows)
         return CallResult(200, result, headers | _link(request, window, page.total))
 
     return PreparedCall(run, tag, headers)
-
-
-def _records(
-    shards: Mapping[str, Shard], rows: Sequence[MergedRow], *, coordonnees: bool
-) -> Sequence[bytes]:
-    """The companies of `rows` as JSON, in that order; those of a country are read together."""
-    if len({iso2 for iso2, _ in rows}) == 1:
-        return shards[rows[0].iso2].records([row for _, row in rows], coordonnees=coordonnees)
-    of_country: dict[str, list[int]] = {}
-    for iso2, row in rows:
-        of_country.setdefault(iso2, []).append(row)
-    records = {
-        iso2: iter(shards[iso2].records(numbers, coordonnees=coordonnees))
-        for iso2, numbers in of_country.items()
-    }
-    return [next(records[iso2]) for iso2, _ in rows]
 
 
 def _link(request: Request, window: Window, total: int) -> dict[str, str]:

@@ -94,6 +94,13 @@ def stored_order(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
     return order[: _known(keys[stored]) + format.TOP_ROWS]
 
 
+def longest_step(keys: Mapping[str, Keys], found: Mapping[str, Rows]) -> bytes:
+    """The value `longest` of the table `meta`: the rows of the most frequent turnover."""
+    known = keys["ca_desc"][found["ca_desc"][: _known(keys["ca_desc"])]]
+    places = sort_keys.key_runs(known).places
+    return array_bytes(np.diff(places).max(initial=0), format.U4)
+
+
 def bounds(
     keys: Mapping[str, Keys], known: FactColumns, found: Mapping[str, Rows]
 ) -> Iterator[IndexEntry]:

@@ -89,10 +89,18 @@ def write(
     with open_writer(path) as tables:
         names = name_index.fold_names(columns.noms)
         by_name = name_index.sort_names(names, columns.noms, by_id)
-        packing = _write_columns(tables, columns, layout, by_name, by_id)
+        packing, longest = _write_columns(tables, columns, layout, by_name, by_id)
         sets = _write_names(tables, names, packing)
         _write_identifiers(tables, columns.ids, by_id, packing, sets)
-        _write_rows(tables, iso2, layout, len(by_id), records, progress)
+        dictionary = _train(records, len(by_id))
+        for key, value in (
+            (format.CELLS, cells.dump(layout)),
+            (format.DICTIONARY, dictionary),
+            (format.HEADER, format.pack_header(format.Header(iso2, len(by_id)))),
+            (format.LONGEST, longest),
+        ):
+            tables.append(format.META, key, value)
+        _write_rows(tables, len(by_id), records, _compressor(dictionary), progress)
         _write_comptes(tables, len(by_id), comptes)
 
 
@@ -164,8 +172,8 @@ def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
 
 def _write_columns(
     tables: LmdbWriter, columns: Columns, layout: Sequence[Cell], by_name: Rows, by_id: Rows
-) -> Packing:
-    """Write facts, orders, ranks and the lists made of them; return the encoder of sets with these orders."""
+) -> tuple[Packing, bytes]:
+    """Write facts, orders, ranks and lists; return the encoder of sets with these orders, and `longest` of `meta`."""
     keys = _keys(columns)
     facts = order_index.facts(columns.effectif, columns.site_web)
     found = order_index.permutations(keys, by_name, by_id)
@@ -178,7 +186,9 @@ def _write_columns(
     ):
         for entry in entries:
             tables.append(*entry)
-    return Packing(len(by_id), [found[tri] for tri in ORDERS])
+    return Packing(len(by_id), [found[tri] for tri in ORDERS]), order_index.longest_step(
+        keys, found
+    )
 
 
 def _keys(columns: Columns) -> dict[str, Keys]:
@@ -241,23 +251,14 @@ def _texts(found: Texts) -> dict[str, Any]:
 
 def _write_rows(
     tables: LmdbWriter,
-    iso2: str,
-    layout: Sequence[Cell],
     count: int,
     records: Callable[[range], Iterator[bytes]],
+    compress: Callable[[bytes], bytes],
     progress: Callable[[int], None],
 ) -> None:
-    """Write the table `meta`, then the records of all companies."""
-    dictionary = _train(list(records(range(0, count, max(1, count // _SAMPLES)))))
-    for key, value in (
-        (format.CELLS, cells.dump(layout)),
-        (format.DICTIONARY, dictionary),
-        (format.HEADER, format.pack_header(format.Header(iso2, count))),
-    ):
-        tables.append(format.META, key, value)
+    """Write the records of all companies."""
     given = records(range(count))
     written = 0
-    compress = _compressor(dictionary)
     starts = np.zeros(count, np.uint32)
     for chunk, first in enumerate(range(0, count, format.CHUNK_ROWS)):
         end = min(first + format.CHUNK_ROWS, count)
@@ -295,13 +296,14 @@ def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, 
         tables.append(format.COMPTES, format.row_key(row), plain.compress(lines))
 
 
-def _train(samples: Sequence[bytes]) -> bytes:
-    """A zstd dictionary for rows like `samples`; empty if it would not pay."""
+def _train(records: Callable[[range], Iterator[bytes]], count: int) -> bytes:
+    """A zstd dictionary for these records; empty if it would not pay."""
+    samples = list(records(range(0, count, max(1, count // _SAMPLES))))
     if len(samples) < FEWEST_SAMPLES:
         return b""
     try:
         # Without k and d, zstd tries many values, which takes a minute.
-        trained = zstandard.train_dictionary(_DICTIONARY_BYTES, list(samples), k=256, d=8)
+        trained = zstandard.train_dictionary(_DICTIONARY_BYTES, [*samples], k=256, d=8)
     except zstandard.ZstdError:  # all rows are alike, so there is nothing to train on
         return b""
     return bytes(trained.as_bytes())

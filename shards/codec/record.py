@@ -28,7 +28,7 @@ _LENGTHS: Final = struct.Struct("<II")  # of head and contacts; the rest is the 
 # The beginning of contacts and tail. No value of a company contains these bytes, because its quotes are escaped.
 _CONTACTS: Final = f',"{CONTACTS[0]}":'.encode()
 _TAIL: Final = f',"{FIELDS[FIELDS.index(CONTACTS[-1]) + 1]}":'.encode()
-_NO_CONTACTS: Final = orjson.dumps(dict.fromkeys(CONTACTS))[1:-1]
+NO_CONTACTS: Final = orjson.dumps(dict.fromkeys(CONTACTS))[1:-1]
 
 
 def encode(company: Mapping[str, Any]) -> bytes:
@@ -58,4 +58,4 @@ def decode(stored: bytes, *, coordonnees: bool) -> bytes:
     end = start + contacts
     if coordonnees:
         return stored[_LENGTHS.size :]
-    return stored[_LENGTHS.size : start] + _NO_CONTACTS + stored[end:]
+    return stored[_LENGTHS.size : start] + NO_CONTACTS + stored[end:]

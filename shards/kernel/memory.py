@@ -6,6 +6,7 @@ is one for each order. Interpreted modules use the records as they are.
 
 import struct
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -64,7 +65,7 @@ class Memory:
     def _address(self, value: Any) -> int:
         """The address of an array, of a record, or of an array of the addresses of records."""
         if isinstance(value, memoryview | bytes):
-            return _address_of(value)
+            return address_of(value)
         if isinstance(value, Sequence):
             return self._array(struct.pack(f"<{len(value)}Q", *self._places(value)))
         address: int = self.place(value)
@@ -73,14 +74,14 @@ class Memory:
     def _places(self, records: Sequence[object]) -> Sequence[int]:
         """The addresses of records of one class, which are placed side by side."""
         self._held.append(records)
-        packed = b"".join(map(self._fields, records))
+        packed = _numbers(records) or b"".join(map(self._fields, records))
         first, size = self._array(packed), len(packed) // max(1, len(records))
         return range(first, first + len(packed), size) if records else ()
 
     def _array(self, packed: bytes) -> int:
         held = bytearray(packed)
         self._held.append(held)
-        return _address_of(memoryview(held))
+        return address_of(memoryview(held))
 
 
 class Form:
@@ -91,7 +92,7 @@ class Form:
         self._names = [name for name, _ in kinds]
         self._struct = struct.Struct("<" + "".join(_code(kind) for _, kind in kinds))
         self._record, self._packed = record, packed
-        self.address: Any = _address_of(memoryview(packed)) if COMPILED else record
+        self.address: Any = address_of(memoryview(packed)) if COMPILED else record
 
     def write(self, *values: float) -> None:
         """Write the first fields."""
@@ -100,6 +101,16 @@ class Form:
         else:
             for name, value in zip(self._names, values, strict=True):
                 setattr(self._record, name, value)
+
+
+def _numbers(records: Sequence[object]) -> bytes:
+    """The fields of records that hold nothing but whole numbers, of which there are thousands; else nothing."""
+    kinds = type(records[0]).__annotations__ if records else {}
+    if not records or any(kind is not types.Int for kind in kinds.values()):
+        return b""
+    values = attrgetter(*kinds)
+    pack = struct.Struct(f"<{len(kinds)}q").pack
+    return b"".join([pack(*values(record)) for record in records])
 
 
 def _code(kind: object) -> str:
@@ -113,7 +124,8 @@ def _is_record(value: object) -> bool:
     return not isinstance(value, int | memoryview | bytes)
 
 
-def _address_of(value: memoryview | bytes) -> int:
+def address_of(value: memoryview | bytes | NDArray[Any]) -> int:
+    """Where the bytes of an array begin; 0 if it is empty."""
     if not len(value):
         return 0
     found: int = np.frombuffer(value, np.uint8).__array_interface__["data"][0]

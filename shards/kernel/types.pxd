@@ -17,6 +17,11 @@ ctypedef unsigned int* Words
 ctypedef long long* Ints
 ctypedef unsigned long long* Keys
 ctypedef double* Reals
+ctypedef unsigned char* Bytes
+ctypedef void* Pointer
+ctypedef long long (*Decompress)(
+    Pointer, Pointer, size_t, const void*, size_t, const void*
+) noexcept nogil
 
 cdef enum:
     CA_DESC = 0
@@ -50,6 +55,8 @@ cdef enum:
     TOGETHER = 1
     ALONE = 2
     TOO_DEAR = -2
+    NO_ROOM = -2
+    TOO_SMALL = -70
     UNITED = 30
     EVERYWHERE = 0
     SECTORS = 1
@@ -59,6 +66,7 @@ cdef enum:
     OWNED = 16
     SUFFIX_BYTES = 24
     FURTHER = 255
+    CHUNK_ROWS = 65536
 
 cdef struct ShardArraysFields:
     Int rows
@@ -126,6 +134,10 @@ cdef struct ShardArraysFields:
     U4 phrase_starts
     U4 phrase_places
     Int phrase_count
+    U4 record_starts
+    U8 record_chunks
+    U8 record_sizes
+    Pointer dictionary
     Int first_mark
     Int first_cell
 ctypedef ShardArraysFields* ShardArrays

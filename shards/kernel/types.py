@@ -8,7 +8,8 @@ tests/shards/kernel/test_types.py compares the two files.
 Lengths and positions are counted in elements of their array unless stated otherwise.
 """
 
-from typing import Annotated, Final
+from collections.abc import Callable
+from typing import Annotated, Any, Final
 
 # Scalars: 64 bits, signed; 64 bits, unsigned; a double; an address passed to a compiled function.
 Int = int
@@ -29,6 +30,11 @@ Words = memoryview
 Ints = memoryview
 Keys = memoryview
 Reals = memoryview
+Bytes = Any
+# What only compiled modules use: a pointer, and the function of libzstd that decompresses.
+Pointer = Any
+Decompress = Callable[..., int]
+memcpy: Any = None
 
 # The seven orders, by their place in `query.ORDERS`.
 CA_DESC: Final = 0
@@ -75,6 +81,10 @@ ALONE: Final = 2
 # What a search returns that would cost more than its budget.
 TOO_DEAR: Final = -2
 
+# What the join of records returns that needs more room than there is; what libzstd returns then.
+NO_ROOM: Final = -2
+TOO_SMALL: Final = -70
+
 # A suffix, with the rows of its word, costs as much as so many rows.
 UNITED: Final = 30
 
@@ -88,6 +98,7 @@ SAMPLED: Final = 16  # FORMAT.md §8: one text in so many has its first 8 bytes 
 OWNED: Final = 16
 SUFFIX_BYTES: Final = 24
 FURTHER: Final = 255
+CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
 
 
 class ShardArrays:
@@ -158,6 +169,10 @@ class ShardArrays:
     phrase_starts: U4
     phrase_places: U4
     phrase_count: Int
+    record_starts: U4  # where the record of a row begins in its chunk
+    record_chunks: U8  # addresses
+    record_sizes: U8
+    dictionary: Pointer  # what libzstd has made of the dictionary of records
     first_mark: Int  # in `Scratch.marks`
     first_cell: Int  # in `Scratch.cells`
 

@@ -181,6 +181,11 @@ class Shard:
         keys = self.steps(stored).key_at(self.rank(stored).take(rows))
         return keys if sign > 0 else -keys
 
+    @cached_property
+    def longest(self) -> int:
+        """The number of rows of the most frequent turnover."""
+        return int.from_bytes(self._value(format.META, format.LONGEST), "little")
+
     def order(self, tri: str) -> Rows:
         """The rows in the order `tri`; of the rows that are null in it, only the first TOP_ROWS."""
         return self._array(format.ORDER, tri, format.U4)

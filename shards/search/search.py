@@ -5,12 +5,13 @@ a generation with them before publication, the server answers with them: there i
 """
 
 import threading
+from collections.abc import Sequence
 from typing import Final
 
 from shards.query import Query
 from shards.search import table, worker
 from shards.search.reader import Shard
-from shards.search.result_page import ResultPage
+from shards.search.result_page import MergedRow, ResultPage
 
 # A budget that no search reaches.
 UNLIMITED: Final = float("inf")
@@ -57,6 +58,15 @@ def search(base: Base, query: Query, *, offset: int, limit: int) -> ResultPage:
     found = search_within(base, query, UNLIMITED, offset=offset, limit=limit)
     assert found is not None
     return found
+
+
+def records(base: Base, rows: Sequence[MergedRow], *, coordonnees: bool) -> bytes:
+    """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
+
+    Raises:
+        CorruptError: a record is damaged.
+    """
+    return base.own_worker().records(rows, coordonnees=coordonnees)
 
 
 def search_within(

@@ -19,6 +19,7 @@ from shards.errors import CorruptError
 from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.query import ORDERS
+from shards.search.libzstd import libzstd
 from shards.search.reader import Shard
 
 CellCode = tuple[str, str]  # of a sector and of a sub-sector
@@ -107,7 +108,21 @@ def _shard(shard: Shard) -> types.ShardArrays:
     _set_words(made, shard)
     _set_ids(made, shard)
     _set_sets(made, shard)
+    _set_records(made, shard)
     return made
+
+
+def _set_records(made: types.ShardArrays, shard: Shard) -> None:
+    made.record_starts = _column(shard, shard.record_starts)
+    chunks = shard.record_chunks
+    made.record_chunks = view(np.array([_address(chunk) for chunk in chunks], np.uint64))
+    made.record_sizes = view(np.array([len(chunk) for chunk in chunks], np.uint64))
+    library = libzstd()
+    made.dictionary = library.dictionary(shard, shard.dictionary) if library else 0
+
+
+def _address(value: memoryview) -> int:
+    return int(np.frombuffer(value, np.uint8).__array_interface__["data"][0])
 
 
 def _set_sets(made: types.ShardArrays, shard: Shard) -> None:
@@ -160,7 +175,7 @@ def _set_keys(made: types.ShardArrays, shard: Shard) -> None:
         _same(shard, len(runs.places), len(runs.keys) + 1)
     made.steps = [view(runs.places) for runs in by_order]
     made.step_count = [len(runs.keys) for runs in by_order]
-    made.longest = int(np.diff(none.places).max(initial=0))
+    made.longest = shard.longest
     for tri, least in zip(ORDERS, made.order_size, strict=True):
         if tri in KEY_OF and least < min(shard.rows, shard.steps(KEY_OF[tri][0]).known):
             raise CorruptError(f"{shard.path}: the order {tri} ends before its last value")

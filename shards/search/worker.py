@@ -1,5 +1,6 @@
 """One thread that searches: a query goes in, a total and the rows of a page come out."""
 
+from collections.abc import Sequence
 from heapq import merge
 from itertools import groupby, pairwise
 from typing import Final
@@ -8,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
+from shards.codec.record import NO_CONTACTS
 from shards.errors import CorruptError
-from shards.kernel import types
-from shards.kernel.memory import Memory, view
+from shards.kernel import memory, types
+from shards.kernel.memory import Memory, address_of, view
+from shards.kernel.records import run as join_records
 from shards.kernel.search import run
 from shards.query import DEEPEST, ORDERS, Query
 from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
+from shards.search.libzstd import libzstd
 from shards.search.result_page import MergedRow, ResultPage
 from shards.search.table import SearchTable
 
@@ -32,6 +36,9 @@ _BLOCK: Final = 1_024
 # The fields of `types.Question` that differ from search to search, all of them numbers.
 _CHANGING: Final = list(types.Question.__annotations__).index("head_rows")
 _WORDS: Final = 1_024
+# Bytes for the records of a page, at first and at most.
+_LEAST: Final = 1 << 18
+_MOST: Final = 1 << 30
 
 Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
 
@@ -44,6 +51,9 @@ class SearchWorker:
         self._memory = Memory()
         self._make_question()
         self._width = -1
+        library = libzstd()
+        self._context = library.context(self) if library else 0
+        self._room = _room(_LEAST)
 
     def page(self, query: Query, budget: float, *, offset: int, limit: int) -> ResultPage | None:
         """The total, and rows [offset, offset + limit); None if that costs over `budget` nanoseconds.
@@ -72,6 +82,36 @@ class SearchWorker:
             ), ()
         total = self._run(asked, query, 0, limit, np.inf, census=True)
         return self._counts, self._rows(asked, total, 0, limit)
+
+    def records(self, rows: Sequence[MergedRow], *, coordonnees: bool) -> bytes:
+        """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
+
+        Raises:
+            CorruptError: a record is damaged.
+        """
+        library = libzstd()
+        if library is None or not memory.COMPILED:
+            table = self._table
+            shards = (table.shards[table.numbers[iso2]] for iso2, _ in rows)
+            records = (
+                shard.record(row, coordonnees=coordonnees)
+                for shard, (_, row) in zip(shards, rows, strict=True)
+            )
+            return b",".join(records)
+        numbers = self._table.numbers
+        places = np.array([(numbers[iso2], row) for iso2, row in rows], np.int64)
+        nulls = b"" if coordonnees else NO_CONTACTS
+        while True:
+            work, joined = self._room
+            size = join_records(
+                self._table.address, address_of(places), len(rows), nulls, library.decompress,
+                self._context, address_of(work), len(work), address_of(joined), len(joined),
+            )  # fmt: skip
+            if size != types.NO_ROOM:
+                return joined[:size].tobytes()
+            if len(joined) > _MOST:
+                raise CorruptError("a record is longer than any company; build or fetch it again")
+            self._room = _room(4 * len(joined))
 
     def _run(
         self,
@@ -244,6 +284,11 @@ class SearchWorker:
         made.used, made.spent = 0, 0.0
         self._working = Memory()
         self._scratch = self._working.place(made)
+
+
+def _room(size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Where one record is decompressed, and where the records of a page are joined."""
+    return np.empty(size // 4, np.uint8), np.empty(size, np.uint8)
 
 
 def _shard_of(place: Place) -> int:

@@ -193,6 +193,8 @@ def _value_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
             expected = sort_keys.descending(getattr(decoded, field), format.KEYS[tri], null)
             if not _same(shard.keys(tri, every), expected):
                 yield f"the steps of {tri} have other values than the records"
+    if shard.longest != int(np.diff(shard.steps("ca_desc").places).max(initial=0)):
+        yield f"no step of ca_desc has {shard.longest} rows as the longest"
     headcounts = -shard.steps("effectif_desc").keys[::-1]
     bit = format.website_bit(shard.facts.dtype.str)
     codes = (shard.facts & (bit - 1)).astype(np.int64)

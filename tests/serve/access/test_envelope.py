@@ -87,9 +87,7 @@ def test_the_envelope_of_each_plan(slug: str) -> None:
     cap = plan.resultats_par_recherche
     window = rights.window(plan, 50, 0)
 
-    result = SearchResult(
-        Caller(plan), OFFERS[slug], window, 18_700_000, [b'{"id":"1"}', b'{"id":"2"}']
-    )
+    result = SearchResult(Caller(plan), OFFERS[slug], window, 18_700_000, b'{"id":"1"},{"id":"2"}')
 
     found = orjson.loads(result.json())
     assert list(found) == ENVELOPE
@@ -113,7 +111,7 @@ def test_an_empty_result_is_whole() -> None:
     """B9"""
     plan = PLANS["free"]
 
-    result = SearchResult(Caller(plan), b"null", rights.window(plan, 50, 0), 0, [])
+    result = SearchResult(Caller(plan), b"null", rights.window(plan, 50, 0), 0, b"")
 
     found = orjson.loads(result.json())
 
@@ -126,7 +124,7 @@ def test_an_offset_of_any_size_is_echoed() -> None:
     plan = PLANS["free"]
     window = rights.window(plan, 50, 10**4_299)
 
-    assert b',"limit":0,"offset":1000' in SearchResult(Caller(plan), b"null", window, 7, []).json()
+    assert b',"limit":0,"offset":1000' in SearchResult(Caller(plan), b"null", window, 7, b"").json()
 
 
 @pytest.mark.parametrize("slug", plans.SLUGS)

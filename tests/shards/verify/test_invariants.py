@@ -136,6 +136,7 @@ def odd_record() -> bytes:
         (format.TOP, b"rows", swapped("<u4"), "list of 62/62.0 in order score is not the head"),
         (format.TOP, b"rows", lambda v: v[:-4], "list of 62/62.0 in order score is not the head"),
         (format.TOP, b"rows", lambda v: v + v, "lists of first rows have 112 rows for 56"),
+        (format.META, b"longest", lambda _: b"\3\0\0\0", "no step of ca_desc has 3 rows"),
         (format.META, b"cells", one_cell(0, 0, 1, 0), "cells end"),
         (format.META, b"cells", one_cell(1, 2, 4, 0), "was next"),
         (format.META, b"cells", two_cells("62", "47", 1), "the cells are not in order"),

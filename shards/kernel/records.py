@@ -1,0 +1,151 @@
+"""Records of a page: decompressed where they lie, contacts nulled, joined by commas: ready to send.
+
+Only the compiled module decompresses: by libzstd, whose functions come as addresses. Where that library is missing,
+and in interpreted tests, `Shard.records` does the same one by one.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import damaged
+    from shards.kernel.types import (
+        CHUNK_ROWS,
+        NO_ROOM,
+        TOO_SMALL,
+        U1,
+        Address,
+        Bytes,
+        Decompress,
+        Int,
+        Ints,
+        Pointer,
+        ShardArrays,
+        Table,
+        memcpy,
+    )  # fmt: skip
+
+
+def first_byte(shard: ShardArrays, row: Int) -> U1:
+    """Where the record of a row begins; its last byte is behind it by `length_of` - 1."""
+    chunk: Int = row // CHUNK_ROWS
+    start: Int = shard.record_starts[row]
+    frame: U1 = cython.cast(U1, shard.record_chunks[chunk]) + start
+    return frame
+
+
+def length_of(shard: ShardArrays, row: Int) -> Int:
+    """The number of bytes of a record."""
+    chunk: Int = row // CHUNK_ROWS
+    start: Int = shard.record_starts[row]
+    size: Int = shard.record_sizes[chunk]
+    end: Int = size
+    if row + 1 < shard.rows and (row + 1) % CHUNK_ROWS:
+        end = shard.record_starts[row + 1]
+    if start >= end or end > size:
+        damaged()
+    return end - start
+
+
+def join(
+    table: Table,
+    places: Ints,
+    count: Int,
+    nulls: U1,
+    null_size: Int,
+    decompress: Decompress,
+    context: Pointer,
+    work: Bytes,
+    work_size: Int,
+    out: Bytes,
+    out_size: Int,
+) -> Int:
+    """Write the records of `count` pairs of shard and row to `out`; returns how many bytes, or NO_ROOM.
+
+    With `nulls` they stand for the contacts of every record.
+    """
+    used: Int = 0
+    length: Int
+    touched: Int = 0
+    shard: ShardArrays
+    frame: U1
+    for i in range(count):  # read both ends of all records first: so the waits for memory overlap
+        shard = table.shards[places[2 * i]]
+        if places[2 * i + 1] >= shard.rows:
+            damaged()
+        frame = first_byte(shard, places[2 * i + 1])
+        length = length_of(shard, places[2 * i + 1])
+        touched += frame[0] + frame[length - 1]
+    if touched < 0:
+        return NO_ROOM
+    for i in range(count):
+        shard = table.shards[places[2 * i]]
+        frame = first_byte(shard, places[2 * i + 1])
+        length = length_of(shard, places[2 * i + 1])
+        made: Int = decompress(context, work, work_size, frame, length, shard.dictionary)
+        if made < 0:  # an error of libzstd, a negative number as it is
+            if made == TOO_SMALL:
+                return NO_ROOM
+            damaged()
+        if used + made + null_size > out_size:
+            return NO_ROOM
+        used += piece(work, made, nulls, null_size, out, used)
+    return used
+
+
+def piece(work: Bytes, made: Int, nulls: U1, null_size: Int, out: Bytes, used: Int) -> Int:
+    """Write one record (FORMAT.md §6) and the comma before it; returns how many bytes."""
+    head: Int = work[0] | work[1] << 8 | work[2] << 16 | work[3] << 24
+    contacts: Int = work[4] | work[5] << 8 | work[6] << 16 | work[7] << 24
+    first: Int = used
+    if head < 0 or contacts < 0 or 8 + head + contacts > made:
+        damaged()
+    if used:
+        out[used] = 44
+        used += 1
+    if null_size == 0:
+        memcpy(out + used, work + 8, made - 8)
+        return used + made - 8 - first
+    memcpy(out + used, work + 8, head)
+    used += head
+    memcpy(out + used, nulls, null_size)
+    used += null_size
+    memcpy(out + used, work + 8 + head + contacts, made - 8 - head - contacts)
+    return used + made - 8 - head - contacts - first
+
+
+def run(
+    table: Address,
+    places: Address,
+    count: int,
+    nulls: bytes,
+    decompress: Address,
+    context: Address,
+    work: Address,
+    work_size: int,
+    out: Address,
+    out_size: int,
+) -> int:
+    """`join` for Python: arrays and functions by address; frees Python's lock.
+
+    Raises:
+        CorruptError: a record is damaged.
+    """
+    made: Int = 0
+    size: Int = len(nulls)
+    number: Int = count
+    room: Int = work_size
+    out_room: Int = out_size
+    text: U1 = nulls
+    generation: Table = cython.cast(Table, table)
+    rows: Ints = cython.cast(Ints, places)
+    function: Decompress = cython.cast(Decompress, decompress)
+    state: Pointer = cython.cast(Pointer, context)
+    scratch: Bytes = cython.cast(Bytes, work)
+    target: Bytes = cython.cast(Bytes, out)
+    with cython.nogil:
+        made = join(
+            generation, rows, number, text, size, function, state, scratch, room, target, out_room
+        )
+    return made  # noqa: RET504 (with the lock, into a Python number)

@@ -1,0 +1,117 @@
+"""The records of a page, joined in one call, beside the same records one by one."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from shards import format
+from shards.errors import CorruptError
+from shards.search import search
+from shards.search import worker as workers
+from shards.search.libzstd import libzstd
+from shards.search.reader import Shard
+from shards.search.result_page import MergedRow
+from shards.search.search import Base
+from tests.world import company, write_shard
+
+TEXT = "Œuvre «Ä» & Söhne, Łódź "
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Base]:
+    """Two countries, one with a dictionary and one without."""
+    folder = tmp_path_factory.mktemp("shards")
+    chance = random.Random(7)
+    base = Base()
+    for iso2, count in (("EE", 700), ("UK", 3)):
+        found = [
+            company(iso2, str(i), TEXT + str(i), email=f"{i}@b.ee" if i % 3 else None,
+                    site_web="https://b.ee" if i % 2 else None,
+                    description=TEXT * chance.randrange(40))
+            for i in range(count)
+        ]  # fmt: skip
+        write_shard(folder / iso2, iso2, found)
+        base[iso2] = Shard(folder / iso2)
+    yield base
+    for shard in base.values():
+        shard.close()
+
+
+def one_by_one(base: Base, rows: list[MergedRow], *, coordonnees: bool) -> bytes:
+    return b",".join(base[iso2].record(row, coordonnees=coordonnees) for iso2, row in rows)
+
+
+@pytest.mark.parametrize("coordonnees", [False, True])
+def test_joined_records_are_those_of_the_shards(base: Base, coordonnees: bool) -> None:
+    assert libzstd() is not None
+    chance = random.Random(1)
+    every = [MergedRow(iso2, row) for iso2, shard in base.items() for row in range(shard.rows)]
+    for count in (0, 1, 2, 50, 700):
+        rows = chance.sample(every, count)
+
+        joined = search.records(base, rows, coordonnees=coordonnees)
+
+        assert joined == one_by_one(base, rows, coordonnees=coordonnees)
+        assert len(orjson.loads(b"[%b]" % joined)) == count
+
+
+def test_the_room_for_records_grows(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_LEAST", 64)
+    rows = [MergedRow("EE", row) for row in range(300)]
+    worker = workers.SearchWorker(base.own_worker()._table)
+
+    assert worker.records(rows, coordonnees=True) == one_by_one(base, rows, coordonnees=True)
+
+
+def test_without_libzstd_records_are_decompressed_one_by_one(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "libzstd", lambda: None)
+    rows = [MergedRow("UK", 2), MergedRow("EE", 5)]
+
+    assert search.records(base, rows, coordonnees=False) == one_by_one(
+        base, rows, coordonnees=False
+    )
+
+
+def test_chunks_of_records_end_where_the_next_one_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiled join has the size of chunks built in, so this is the reader alone"""
+    monkeypatch.setattr(format, "CHUNK_ROWS", 4)
+    found = [company("EE", str(i), f"{TEXT}{i}") for i in range(11)]
+    write_shard(tmp_path / "EE", "EE", found)
+
+    with Shard(tmp_path / "EE") as shard:
+        assert len(shard.record_chunks) == 3
+        assert sorted(shard.company(row)["nom"] for row in range(11)) == sorted(
+            one["nom"] for one in found
+        )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_damaged_record_is_refused_or_is_another_text(tmp_path: Path, seed: int) -> None:
+    """No byte of a record can make a search read or write outside its arrays"""
+    chance = random.Random(seed)
+    write_shard(tmp_path / "EE", "EE", [company("EE", str(i), f"{TEXT}{i}") for i in range(700)])
+    content = bytearray((tmp_path / "EE").read_bytes())
+    with Shard(tmp_path / "EE") as shard:
+        start = content.index(bytes(shard.record_chunks[0]))
+        size = len(shard.record_chunks[0])
+    for _ in range(200):
+        content[start + chance.randrange(size)] = chance.randrange(256)
+    (tmp_path / "EE").write_bytes(content)
+
+    refused = 0
+    with Shard(tmp_path / "EE") as shard:
+        damaged = Base()
+        damaged["EE"] = shard
+        for row in range(700):
+            try:
+                search.records(damaged, [MergedRow("EE", row)], coordonnees=False)
+            except CorruptError:
+                refused += 1
+    assert refused
