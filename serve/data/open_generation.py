@@ -5,10 +5,8 @@ the bodies of the public lists, open files of changes. Its threads read its shar
 """
 
 import asyncio
-import sys
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -35,47 +33,10 @@ _LONGEST: Final = 200
 # Bodies of public lists that are remembered: the common scopes, some 15 kB each.
 _DOCUMENTS: Final = 64
 
-# A search that may take longer runs in a thread, so that other requests do not wait for it. More
-# threads would only share Python's lock among more of them.
-EXPENSIVE_MICROSECONDS: Final = 2_000.0
+# A search that may take longer runs in a thread, so that other requests do not wait for it. The compiled search frees
+# Python's lock, so such threads run beside the event loop; there are as many as a small machine has processors.
+EXPENSIVE_MICROSECONDS: Final = 1_000.0
 THREADS: Final = 2
-
-# The switch interval while such a search runs: about half a cheap search. At a fifth of that,
-# switching would cost more than waiting.
-SHORT_INTERVAL_SECONDS: Final = 50e-6
-
-
-class SwitchInterval:
-    """Python's switch interval while some threads of the process run expensive work.
-
-    A thread that wants Python's lock waits for this interval, 5 ms by default. An expensive search in
-    a thread gives the lock up at each large array, some hundred times, and would wait 5 ms each time
-    while the event loop is busy: it would hardly advance beside cheap searches. The interval is short
-    only while such work runs: the writer of the counters also needs the lock often, and each switch
-    has a cost (tests/bench/RESULTS.md). Used on the event loop only.
-    """
-
-    def __init__(self) -> None:
-        self._running = 0
-        self._usual = 0.0
-
-    @contextmanager
-    def short(self) -> Iterator[None]:
-        """Shorten the interval within the block; overlapping blocks end with the last one."""
-        if not self._running:
-            self._usual = sys.getswitchinterval()
-            sys.setswitchinterval(SHORT_INTERVAL_SECONDS)
-        self._running += 1
-        try:
-            yield
-        finally:
-            self._running -= 1
-            if not self._running:
-                sys.setswitchinterval(self._usual)
-
-
-# The interval is one per process, whatever the number of generations.
-_SWITCH_INTERVAL: Final = SwitchInterval()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +128,15 @@ class OpenGeneration:
         """
         if cost < EXPENSIVE_MICROSECONDS:
             return make()
-        with _SWITCH_INTERVAL.short():
-            made = asyncio.get_running_loop().run_in_executor(self._threads, make)
-            try:
-                return await asyncio.shield(made)
-            finally:
-                while not made.done():
-                    try:
-                        await asyncio.wait([made])
-                    except asyncio.CancelledError:
-                        continue
+        made = asyncio.get_running_loop().run_in_executor(self._threads, make)
+        try:
+            return await asyncio.shield(made)
+        finally:
+            while not made.done():
+                try:
+                    await asyncio.wait([made])
+                except asyncio.CancelledError:
+                    continue
 
     def close(self) -> None:
         """Wait for the threads, then close every file."""

@@ -308,6 +308,19 @@ class Shard:
             for key, value in cursor:
                 yield bytes(key), bytes(value)
 
+    def misplaced(self) -> Iterator[str]:
+        """The large values that are not where `places` says, as table and key; not safe for several threads."""
+        left = set(self._places)
+        for table in format.TABLES:
+            with self._txn.cursor(db=self._tables[table]) as cursor:
+                for key, value in cursor if table != format.COMPTES else ():
+                    if len(value) >= format.PLACED:
+                        name = table, bytes(key)
+                        if name not in left or self._view(*name) != value:
+                            yield f"{table.decode()} {name[1]!r}"
+                        left.discard(name)
+        yield from (f"{table.decode()} {key!r}" for table, key in sorted(left))
+
     def close(self) -> None:
         """Close the file; no view of this shard may be used afterwards."""
         for name in _CACHED:

@@ -112,6 +112,8 @@ def check(shard: Shard) -> None:
 
 
 def _faults(shard: Shard) -> Iterator[str]:
+    for name in shard.misplaced():
+        yield f"{name} does not lie at its place in the file"
     yield from _table_faults(shard)
     decoded = contents.read(shard)
     yield from decoded.faults

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import lmdb
+import msgpack
 import numpy as np
 import orjson
 import pytest
@@ -192,6 +193,39 @@ def test_a_broken_invariant_is_named(
     shard = Shard(folder / "EE.shard")
     with shard, pytest.raises(CorruptError, match=fault):
         invariants.check(shard)
+
+
+def test_a_large_value_that_is_not_at_its_place_is_named(tmp_path: Path) -> None:
+    """FORMAT.md §9, invariant 2."""
+    found = [company("EE", str(i), f"Lab {i}") for i in range(1_100)]
+    folder = tmp_path / publish(tmp_path, found)
+    with (
+        lmdb.open(str(folder / "EE.shard"), subdir=False, lock=False, max_dbs=20) as env,
+        env.begin(write=True, db=env.open_db(format.META)) as txn,
+    ):
+        places = msgpack.unpackb(txn.get(format.PLACES, b""))
+        order = next(place for place in places if place[:2] == ["order", b"nom"])
+        order[2] += 4
+        txn.put(format.PLACES, msgpack.packb(places))
+
+    with (
+        Shard(folder / "EE.shard") as shard,
+        pytest.raises(CorruptError, match="order b'nom' does not lie at its place"),
+    ):
+        invariants.check(shard)
+
+
+def test_places_outside_the_file_are_refused_at_opening(tmp_path: Path) -> None:
+    folder = tmp_path / publish(tmp_path, FOUND)
+    path = folder / "EE.shard"
+    with (
+        lmdb.open(str(path), subdir=False, lock=False, max_dbs=20) as env,
+        env.begin(write=True, db=env.open_db(format.META)) as txn,
+    ):
+        txn.put(format.PLACES, msgpack.packb([["set", b"rows", 16, 2**40]]))
+
+    with pytest.raises(CorruptError, match="the places of its values are damaged"):
+        Shard(path)
 
 
 def test_counts_of_the_lists_that_are_not_those_of_the_cells_are_a_fault(tmp_path: Path) -> None:
