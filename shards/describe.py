@@ -125,7 +125,7 @@ def _company(shard: Shard, identifier: str) -> Iterator[str]:
     row = shard.find(identifier)
     if row is None:
         raise GenerationError(f"{shard.path} has no company {identifier!r}")
-    yield f"row {row}, key {format.row_key(row).hex(' ')}"
+    yield f"row {row}"
     yield from _pretty(shard.record(row, coordonnees=True))
     yield from _pretty(shard.comptes(row) or b"[]")
 

@@ -14,7 +14,7 @@ MAGIC: Final = b"societes-shard"
 FORMAT_VERSION: Final = 6
 
 # The tables of a shard (FORMAT.md §3).
-META: Final = b"meta"  # header, cells, compression dictionary, places of large values
+META: Final = b"meta"  # header, cells, compression dictionary, places of values
 KEY: Final = b"key"  # the distinct keys of an order
 STEP: Final = b"step"  # the place in the order where each of these keys begins
 COLUMN: Final = b"column"  # cell and facts, one value per row
@@ -43,16 +43,13 @@ HEADER: Final = b"header"
 CELLS: Final = b"cells"
 DICTIONARY: Final = b"dictionary"
 LONGEST: Final = b"longest"
-PLACES: Final = b"places"
+PLACES: Final = b"places"  # where in the file the values of all other tables lie
 ROWS: Final = b"rows"  # in `top` and `set`
-STARTS: Final = b"starts"  # in `record`, beside the chunks
+STARTS: Final = b"starts"  # in `record` and `comptes`, beside the chunks
 FACTS: Final = b"facts"
 CELL: Final = b"cell"
 
-# A value of this many bytes or more begins on a page of its own; `places` says where in the file, so that a reader maps
-# it without LMDB, which would read all of it first.
-PLACED: Final = 4_096
-# The records of so many rows are one value.
+# So many records, or statements, are one value.
 CHUNK_ROWS: Final = 1 << 16
 # The sets in `set` begin at multiples of so many bytes.
 SET_ALIGNMENT: Final = 8
@@ -140,9 +137,9 @@ def unpack_header(packed: bytes) -> Header:
     return Header(iso2.decode(), rows)
 
 
-def row_key(row: int) -> bytes:
-    """The key of a row in `comptes`, or of a chunk in `record`: 4 bytes, big-endian, so that keys sort like numbers."""
-    return row.to_bytes(4, "big")
+def chunk_key(number: int) -> bytes:
+    """The key of a chunk in `record` and `comptes`: 4 bytes, big-endian, so that keys sort like numbers."""
+    return number.to_bytes(4, "big")
 
 
 def heavy_size(rows: int) -> int:

@@ -3,8 +3,8 @@
 The file gets its name when it is complete and synced. LMDB keeps the pages of a transaction in memory until the commit,
 so there is a commit every few megabytes; no reader can see these partial states, because the file has no name yet.
 
-At the end `places` says where in the file each large value lies (FORMAT.md §3). A page of values that LMDB has written
-never moves, and begins with its own number, which is how the place is found.
+At the end `places` says where in the file each value lies (FORMAT.md §3). A page that LMDB has written never moves, and
+begins with its own number, which is how the place is found.
 """
 
 import ctypes
@@ -17,6 +17,7 @@ from typing import Any, Final
 import lmdb
 import msgpack
 import numpy as np
+from numpy.typing import NDArray
 
 from shards import format
 from shards.errors import OutOfOrderError
@@ -24,7 +25,6 @@ from shards.errors import OutOfOrderError
 # Address space, not disk space: the file grows with its content. The largest country needs 4 GiB.
 _MAP_BYTES: Final = 1 << 36
 _COMMIT_BYTES: Final = 32 << 20
-_PAGE_HEADER: Final = 16
 
 Value = bytes | memoryview
 
@@ -73,6 +73,37 @@ def append_arrays(tables: LmdbWriter, table: bytes, values: Mapping[str, Any]) -
         tables.append(table, name.encode(), raw)
 
 
+class ChunkWriter:
+    """Frames that are read by their number: CHUNK_ROWS of them are one value, `starts` says where each begins in it."""
+
+    def __init__(self, tables: LmdbWriter, table: bytes) -> None:
+        self._tables, self._table = tables, table
+        self._frames: list[bytes] = []
+        self._starts: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)]
+        self.count = 0
+
+    def append(self, frame: bytes) -> None:
+        """Add the next frame."""
+        self._frames.append(frame)
+        self.count += 1
+        if len(self._frames) == format.CHUNK_ROWS:
+            self._write()
+
+    def close(self, **arrays: NDArray[np.uint32]) -> None:
+        """Write the last chunk, `starts`, and further arrays of the table."""
+        if self._frames:
+            self._write()
+        starts = {format.STARTS.decode(): np.concatenate(self._starts)}
+        append_arrays(self._tables, self._table, starts | arrays)
+
+    def _write(self) -> None:
+        lengths = np.fromiter(map(len, self._frames), np.int64, len(self._frames))
+        self._starts.append((np.cumsum(lengths) - lengths).astype(format.U4))
+        key = format.chunk_key(len(self._starts) - 2)
+        self._tables.append(self._table, key, b"".join(self._frames))
+        self._frames.clear()
+
+
 @contextmanager
 def open_writer(path: Path) -> Iterator[LmdbWriter]:
     """Open a writer; at the end of the block its tables become the file `path`, unless the block raises."""
@@ -94,32 +125,31 @@ def open_writer(path: Path) -> Iterator[LmdbWriter]:
                 tables.abort()
                 raise
             tables.commit()
-            _write_places(env, partial)
+            write_places(env, partial)
             env.sync(True)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _write_places(env: lmdb.Environment, path: Path) -> None:
-    """Write where each value of PLACED bytes or more lies in the file."""
+def write_places(env: lmdb.Environment, path: Path) -> None:
+    """Write where in the file `path` of `env` each value lies; not those of `meta`, which this moves."""
     env.sync(True)
     found = []
     with env.begin(buffers=True) as txn, path.open("rb") as file:
-        whole = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        for table in format.TABLES:
-            database = env.open_db(table, txn=txn, create=False)
-            for key, value in txn.cursor(db=database) if table != format.COMPTES else ():
-                if len(value) >= format.PLACED:
-                    place = _place(value, env.stat()["psize"])
-                    assert memoryview(whole)[place : place + len(value)] == value
-                    found.append((table.decode(), bytes(key), place, len(value)))
+        whole = memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+        for table in format.TABLES[1:]:
+            for key, value in txn.cursor(db=env.open_db(table, txn=txn, create=False)):
+                place = _place(value, env.stat()["psize"]) if len(value) else 0
+                assert whole[place : place + len(value)] == value
+                found.append((table.decode(), bytes(key), place, len(value)))
     with env.begin(write=True) as txn:
-        database = env.open_db(format.META, txn=txn, create=False)
-        txn.put(format.PLACES, msgpack.packb(found), db=database, append=True)
+        meta = env.open_db(format.META, txn=txn, create=False)
+        txn.put(format.PLACES, msgpack.packb(found), db=meta)
 
 
 def _place(value: memoryview, page_size: int) -> int:
-    """Where a value begins in the file, by the header of its first page: 16 bytes, first the number of the page."""
-    address = np.frombuffer(value, np.uint8).__array_interface__["data"][0]
-    return ctypes.c_uint64.from_address(address - _PAGE_HEADER).value * page_size + _PAGE_HEADER
+    """Where a value begins in the file: the page that it begins on begins with its number, 8 bytes."""
+    address: int = np.frombuffer(value, np.uint8).__array_interface__["data"][0]
+    within = address % page_size
+    return ctypes.c_uint64.from_address(address - within).value * page_size + within

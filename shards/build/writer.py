@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.build import name_index, order_index, phrase_index
-from shards.build.lmdb_writer import LmdbWriter, append_arrays, open_writer
+from shards.build.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, open_writer
 from shards.build.name_index import FoldedNames
 from shards.build.set_tables import SetTables
 from shards.codec import cells, sort_keys
@@ -258,22 +258,14 @@ def _write_rows(
 ) -> None:
     """Write the records of all companies."""
     given = records(range(count))
-    written = 0
-    starts = np.zeros(count, np.uint32)
-    for chunk, first in enumerate(range(0, count, format.CHUNK_ROWS)):
-        end = min(first + format.CHUNK_ROWS, count)
-        frames: list[bytes] = []
-        while batch := list(islice(given, min(_BATCH, end - first - len(frames)))):
-            frames += [compress(stored).removeprefix(format.ZSTD_MAGIC) for stored in batch]
-            progress(len(batch))
-        written += len(frames)
-        lengths = np.fromiter(map(len, frames), np.int64, len(frames))
-        starts[first : first + len(frames)] = np.cumsum(lengths) - lengths
-        tables.append(format.RECORD, format.row_key(chunk), b"".join(frames))
-    written += sum(1 for _ in given)
-    if written != count:
-        raise OutOfOrderError(f"{written} records were given for {count} rows")
-    append_arrays(tables, format.RECORD, {format.STARTS.decode(): starts})
+    chunks = ChunkWriter(tables, format.RECORD)
+    while batch := list(islice(given, _BATCH)):
+        for stored in batch:
+            chunks.append(compress(stored).removeprefix(format.ZSTD_MAGIC))
+        progress(len(batch))
+    if chunks.count != count:
+        raise OutOfOrderError(f"{chunks.count} records were given for {count} rows")
+    chunks.close()
 
 
 def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
@@ -289,11 +281,18 @@ def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
 
 
 def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, bytes]]) -> None:
+    """Write the statements, and the rows that have some."""
     plain = zstandard.ZstdCompressor(level=format.ZSTD_LEVEL)
+    rows: list[int] = []
+    chunks = ChunkWriter(tables, format.COMPTES)
     for row, lines in comptes:
         if row >= count:
             raise OutOfOrderError(f"statements were given for row {row} of {count} rows")
-        tables.append(format.COMPTES, format.row_key(row), plain.compress(lines))
+        rows.append(row)
+        chunks.append(plain.compress(lines))
+    if any(after <= row for row, after in pairwise(rows)):
+        raise OutOfOrderError("statements were given in another order than that of rows")
+    chunks.close(rows=np.array(rows, np.uint32))
 
 
 def _train(records: Callable[[range], Iterator[bytes]], count: int) -> bytes:

@@ -1,18 +1,16 @@
 """The reader of one shard: open it once, share it between threads, never write to it.
 
 Columns, orders and indexes are views of the memory-mapped file: nothing is copied, and the page cache of the system is
-the only cache. A view is made at its first use. LMDB reads every page of a value that it returns, so large values are
-mapped without it, where `places` of the file says (FORMAT.md §3). No view may be used after `close`.
+the only cache. A view is made at its first use. LMDB reads every page of a value that it returns, so values are taken
+from a map of the file, where `places` says that they lie (FORMAT.md §3). No view may be used after `close`.
 
-The statements and small values come from the read transaction of the shard, which serves one thread at a time, so every
-use of it is under a lock. Views need none.
+LMDB is closed again once its table `meta` is read, so any number of threads may use a shard.
 """
 
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import Any, Final, NamedTuple, Self
 
 import lmdb
@@ -26,6 +24,7 @@ from shards import format
 from shards.codec import cells, record, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import CellRange, Layout
+from shards.codec.chunks import Chunks
 from shards.codec.folding import fold_id
 from shards.codec.sort_keys import KeyRuns, Keys
 from shards.codec.sparse_index import EvenPlaces, SparseIndex
@@ -39,8 +38,8 @@ from shards.search.name_lookup import NameLookup
 # Cached properties, dropped at `close`.
 _CACHED: Final = (
     "layout", "cell_of", "facts", "turnover_facts", "website_turnover", "website_headcount",
-    "words", "idents", "sets", "phrases", "list_starts", "top_rows", "record_starts",
-    "record_chunks",
+    "words", "idents", "sets", "phrases", "list_starts", "top_rows", "frames",
+    "statement_rows", "statements",
 )  # fmt: skip
 
 
@@ -75,30 +74,19 @@ class Shard:
             WrongFormatError: the file is no shard, or a shard of another format version.
         """
         self.path = path
-        self._lock = Lock()
-        self._places: dict[tuple[bytes, bytes], _Place] = {}
-        try:
-            self._env = lmdb.open(
-                str(path),
-                subdir=False,
-                readonly=True,
-                lock=False,
-                readahead=False,
-                max_dbs=len(format.TABLES),
-            )
-            self._txn = self._env.begin(buffers=True)
-            # Every format version has this table, so a wrong version is reported before a missing table.
-            self._tables = {format.META: self._table(format.META)}
-            self.iso2, self.rows = format.unpack_header(self._value(format.META, format.HEADER))
-            self._tables |= {name: self._table(name) for name in format.TABLES}
-        except lmdb.Error as error:
-            raise WrongFormatError(
-                f"{path} is not a shard ({error}); `python -m pipeline build` writes them"
-            ) from error
+        meta = _meta(path)
+        self.iso2, self.rows = format.unpack_header(meta[format.HEADER])
         with path.open("rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        self._places = self._read_places()
-        self.dictionary = self._value(format.META, format.DICTIONARY)
+        try:
+            self._places = _places(meta[format.PLACES], len(self._map))
+            self._cells = cells.load(meta[format.CELLS])
+            self.longest = int.from_bytes(meta[format.LONGEST], "little")
+            self.dictionary = meta[format.DICTIONARY]
+        except (LookupError, ValueError, TypeError) as error:
+            raise CorruptError(
+                f"{path}: {error!r} in its table `meta`; build or fetch the file again"
+            ) from error
         self._records = zstandard.ZstdDecompressor(
             dict_data=zstandard.ZstdCompressionDict(self.dictionary) if self.dictionary else None
         )
@@ -112,7 +100,13 @@ class Shard:
 
     def records(self, rows: Sequence[int], *, coordonnees: bool) -> list[bytes]:
         """The JSON objects of several companies."""
-        return [record.decode(self._stored(row), coordonnees=coordonnees) for row in rows]
+        frames = self.frames
+        return [
+            record.decode(
+                self._decompressed(row, frames, row, format.ZSTD_MAGIC), coordonnees=coordonnees
+            )
+            for row in rows
+        ]
 
     def company(self, row: int) -> dict[str, Any]:
         """A company as a dict of the fields of §2.1, contacts included; for display and checks."""
@@ -125,9 +119,11 @@ class Shard:
 
     def comptes(self, row: int) -> bytes | None:
         """The JSON array of a company's statement lines (contract E5), None if it has none."""
-        with self._lock:
-            packed = self._txn.get(format.row_key(row), db=self._tables[format.COMPTES])
-            return None if packed is None else bytes(self._comptes.decompress(packed))
+        rows = self.statement_rows
+        number = int(rows.searchsorted(row))
+        if number == len(rows) or rows[number] != row:
+            return None
+        return self._decompressed(row, self.statements, number)
 
     def find(self, identifier: str) -> int | None:
         """The row of `identifier`: the exact match, else the only match by letters and digits (contract E2)."""
@@ -143,7 +139,7 @@ class Shard:
     @cached_property
     def layout(self) -> Layout:
         """The cells, with the ranges of sectors and sub-sectors."""
-        return cells.layout(cells.load(self._value(format.META, format.CELLS)))
+        return cells.layout(self._cells)
 
     @cached_property
     def cell_of(self) -> NDArray[np.uint16]:
@@ -180,11 +176,6 @@ class Shard:
         stored, sign = sort_keys.KEY_OF[tri]
         keys = self.steps(stored).key_at(self.rank(stored).take(rows))
         return keys if sign > 0 else -keys
-
-    @cached_property
-    def longest(self) -> int:
-        """The number of rows of the most frequent turnover."""
-        return int.from_bytes(self._value(format.META, format.LONGEST), "little")
 
     def order(self, tri: str) -> Rows:
         """The rows in the order `tri`; of the rows that are null in it, only the first TOP_ROWS."""
@@ -263,62 +254,58 @@ class Shard:
     # -- records -----------------------------------------------------------------------
 
     @cached_property
-    def record_starts(self) -> NDArray[np.uint32]:
-        """Where the record of each row begins in its chunk."""
-        return self._array(format.RECORD, format.STARTS.decode(), format.U4)
+    def frames(self) -> Chunks:
+        """The compressed records, by row."""
+        return self._chunks(format.RECORD, self.rows)
 
     @cached_property
-    def record_chunks(self) -> Sequence[memoryview]:
-        """The records of CHUNK_ROWS rows each, the last chunk excepted."""
-        chunks = range(-(-self.rows // format.CHUNK_ROWS))
-        return [self._view(format.RECORD, format.row_key(chunk)) for chunk in chunks]
+    def statement_rows(self) -> Rows:
+        """The rows with statements, ascending."""
+        return self._array(format.COMPTES, format.ROWS.decode(), format.U4)
 
-    def _stored(self, row: int) -> bytes:
-        """The content of a record, as `record.encode` made it."""
+    @cached_property
+    def statements(self) -> Chunks:
+        """The compressed statements of these rows."""
+        return self._chunks(format.COMPTES, len(self.statement_rows))
+
+    def _chunks(self, table: bytes, count: int) -> Chunks:
+        starts = self._array(table, format.STARTS.decode(), format.U4)
+        chunks = range(-(-count // format.CHUNK_ROWS))
+        return Chunks(starts, [self._view(table, format.chunk_key(chunk)) for chunk in chunks])
+
+    def _decompressed(self, row: int, frames: Chunks, number: int, magic: bytes = b"") -> bytes:
+        decompressor = self._records if frames is self.frames else self._comptes
         try:
-            return bytes(self._records.decompress(format.ZSTD_MAGIC + self._frame(row)))
+            return bytes(decompressor.decompress(magic + bytes(frames[number])))
         except (zstandard.ZstdError, LookupError) as error:
             raise CorruptError(
-                f"{self.path}: the record of row {row} is damaged ({error}); build or fetch the file again"
+                f"{self.path}: row {row} is damaged ({error}); build or fetch the file again"
             ) from error
-
-    def _frame(self, row: int) -> bytes:
-        """The compressed bytes of a record."""
-        chunk, place = divmod(row, format.CHUNK_ROWS)
-        held = self.record_chunks[chunk]
-        last = place == format.CHUNK_ROWS - 1 or row == self.rows - 1
-        end = len(held) if last else int(self.record_starts[row + 1])
-        return bytes(held[int(self.record_starts[row]) : end])
 
     # -- the file ----------------------------------------------------------------------
 
     def entries(self, table: bytes) -> int:
         """The number of entries of a table."""
-        return int(self._txn.stat(self._tables[table])["entries"])
+        return sum(1 for name, _ in self._places if name == table)
 
     def size(self, table: bytes) -> int:
-        """The size of a table in bytes, by whole pages of the file."""
-        stat = self._txn.stat(self._tables[table])
-        pages = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
-        return int(pages * stat["psize"])
+        """The size of the values of a table in bytes."""
+        return sum(place.size for (name, _), place in self._places.items() if name == table)
 
     def items(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """All entries of a table by ascending key; not safe for several threads."""
-        with self._txn.cursor(db=self._tables[table]) as cursor:
-            for key, value in cursor:
+        """All entries of a table by ascending key, as LMDB has them."""
+        with _open(self.path) as env, env.begin(buffers=True) as txn:
+            for key, value in txn.cursor(db=env.open_db(table, txn=txn, create=False)):
                 yield bytes(key), bytes(value)
 
     def misplaced(self) -> Iterator[str]:
-        """The large values that are not where `places` says, as table and key; not safe for several threads."""
+        """The values that are not where `places` says, as table and key."""
         left = set(self._places)
-        for table in format.TABLES:
-            with self._txn.cursor(db=self._tables[table]) as cursor:
-                for key, value in cursor if table != format.COMPTES else ():
-                    if len(value) >= format.PLACED:
-                        name = table, bytes(key)
-                        if name not in left or self._view(*name) != value:
-                            yield f"{table.decode()} {name[1]!r}"
-                        left.discard(name)
+        for table in format.TABLES[1:]:
+            for key, value in self.items(table):
+                if (table, key) not in left or self._view(table, key) != value:
+                    yield f"{table.decode()} {key!r}"
+                left.discard((table, key))
         yield from (f"{table.decode()} {key!r}" for table, key in sorted(left))
 
     def close(self) -> None:
@@ -326,8 +313,6 @@ class Shard:
         for name in _CACHED:
             self.__dict__.pop(name, None)
         self._places.clear()
-        self._txn.abort()
-        self._env.close()
 
     def __enter__(self) -> Self:
         return self
@@ -342,45 +327,66 @@ class Shard:
     def _facts_type(self) -> str:
         return format.facts_type(len(self.steps("effectif_desc").keys))
 
-    def _read_places(self) -> dict[tuple[bytes, bytes], _Place]:
-        try:
-            places = {
-                (table.encode(), key): _Place(start, size)
-                for table, key, start, size in msgpack.unpackb(
-                    self._value(format.META, format.PLACES)
-                )
-            }
-            if all(0 <= start <= start + size <= len(self._map) for start, size in places.values()):
-                return places
-        except (ValueError, TypeError, AttributeError):
-            pass  # no list of places
-        raise CorruptError(
-            f"{self.path}: the places of its values are damaged; build or fetch the file again"
-        )
-
     def _array(self, table: bytes, name: str, dtype: str) -> NDArray[Any]:
+        """An array in place; one that does not begin at a multiple of 8 is copied."""
         view = self._view(table, name.encode())
-        return np.frombuffer(view, dtype=dtype) if len(view) else np.empty(0, dtype=dtype)
-
-    def _value(self, table: bytes, key: bytes) -> bytes:
-        return bytes(self._view(table, key))
+        found = np.frombuffer(view, dtype=dtype) if len(view) else np.empty(0, dtype=dtype)
+        return found if found.ctypes.data % 8 == 0 else found.copy()
 
     def _view(self, table: bytes, key: bytes) -> memoryview:
-        """A value in place; a small one is copied, so that its address is a multiple of 8."""
+        """A value in place."""
         place = self._places.get((table, key))
-        if place is not None:
-            return memoryview(self._map)[place.start : place.start + place.size]
-        with self._lock:
-            return memoryview(bytes(self._get(table, key)))
-
-    def _get(self, table: bytes, key: bytes) -> memoryview:
-        view: memoryview | None = self._txn.get(key, db=self._tables[table])
-        if view is None:
+        if not self._places:
+            raise ValueError(f"{self.path} is closed")
+        if place is None:
             raise CorruptError(
                 f"{self.path}: table {table.decode()} has no key {key!r}; "
                 "run `python -m shards verify` and rebuild or fetch the file again"
             )
-        return view
+        return memoryview(self._map)[place.start : place.start + place.size]
 
-    def _table(self, name: bytes) -> Any:
-        return self._env.open_db(name, txn=self._txn, create=False)
+
+def _open(path: Path) -> lmdb.Environment:
+    return lmdb.open(
+        str(path), subdir=False, readonly=True, lock=False, readahead=False,
+        max_dbs=len(format.TABLES),
+    )  # fmt: skip
+
+
+def _meta(path: Path) -> dict[bytes, bytes]:
+    """The values of `meta`.
+
+    Raises:
+        WrongFormatError: the file is no shard, or a shard of another format version.
+        CorruptError: the file is shorter than LMDB has written it.
+    """
+    try:
+        with _open(path) as env, env.begin() as txn:
+            if (env.info()["last_pgno"] + 1) * env.stat()["psize"] > path.stat().st_size:
+                raise CorruptError(f"{path} ends before its last page; build or fetch it again")
+            meta = env.open_db(format.META, txn=txn, create=False)
+            # Every format version has this value, so a wrong version is reported before a missing one.
+            format.unpack_header(txn.get(format.HEADER, b"", db=meta))
+            return dict(txn.cursor(db=meta))
+    except lmdb.Error as error:
+        raise WrongFormatError(
+            f"{path} is not a shard ({error}); `python -m pipeline build` writes them"
+        ) from error
+
+
+def _places(packed: bytes, size: int) -> dict[tuple[bytes, bytes], _Place]:
+    """The places of all values, which lie in a file of `size` bytes.
+
+    Raises:
+        CorruptError: some do not.
+    """
+    try:
+        places = {
+            (table.encode(), key): _Place(start, length)
+            for table, key, start, length in msgpack.unpackb(packed)
+        }
+        if all(0 <= start <= start + length <= size for start, length in places.values()):
+            return places
+    except (ValueError, TypeError, AttributeError):
+        pass  # no list of places
+    raise CorruptError("the places of its values are damaged; build or fetch the file again")

@@ -113,8 +113,8 @@ def _shard(shard: Shard) -> types.ShardArrays:
 
 
 def _set_records(made: types.ShardArrays, shard: Shard) -> None:
-    made.record_starts = _column(shard, shard.record_starts)
-    chunks = shard.record_chunks
+    made.record_starts = _column(shard, shard.frames.starts)
+    chunks = shard.frames.chunks
     made.record_chunks = view(np.array([_address(chunk) for chunk in chunks], np.uint64))
     made.record_sizes = view(np.array([len(chunk) for chunk in chunks], np.uint64))
     library = libzstd()

@@ -142,21 +142,22 @@ def _table_faults(shard: Shard) -> Iterator[str]:
     for name, values in by_row.items():
         if len(values) != shard.rows:
             yield f"{name} has {len(values)} values for {shard.rows} rows"
-    yield from _record_faults(shard)
-    if any(int.from_bytes(key, "big") >= shard.rows for key, _ in shard.items(format.COMPTES)):
-        yield "there are statements of a row that does not exist"
+    yield from _chunk_faults(shard)
 
 
-def _record_faults(shard: Shard) -> Iterator[str]:
-    """Check that each chunk of records begins with its first row, and that the others follow in it."""
-    starts = shard.record_starts.astype(np.int64)
-    if len(starts) != shard.rows or shard.entries(format.RECORD) != len(shard.record_chunks) + 1:
-        yield f"there are {len(starts)} records for {shard.rows} rows"
-        return
-    for chunk, held in enumerate(shard.record_chunks):
-        inside = starts[chunk * format.CHUNK_ROWS :][: format.CHUNK_ROWS]
-        if inside[0] or not (np.diff(inside, append=len(held)) > 0).all():
-            yield f"the records of chunk {chunk} do not follow each other"
+def _chunk_faults(shard: Shard) -> Iterator[str]:
+    """Check that records and statements follow each other in their chunks, and are of rows that exist."""
+    for name, frames, count in (
+        ("records", shard.frames, shard.rows),
+        ("statements", shard.statements, len(shard.statement_rows)),
+    ):
+        if len(frames) != count:
+            yield f"there are {len(frames)} {name} for {count} rows"
+        elif (chunk := frames.out_of_order()) is not None:
+            yield f"the {name} of chunk {chunk} do not follow each other"
+    rows = shard.statement_rows
+    if len(rows) and (int(rows[-1]) >= shard.rows or not (rows[1:] > rows[:-1]).all()):
+        yield "there are statements of a row that does not exist, or in another order"
 
 
 def _cell_faults(shard: Shard, decoded: Contents) -> Iterator[str]:

@@ -27,7 +27,7 @@ def test_what_is_no_header_is_refused(packed: bytes) -> None:
         format.unpack_header(packed)
 
 
-def test_keys_of_rows_sort_as_rows_do() -> None:
+def test_keys_of_chunks_sort_as_chunks_do() -> None:
     rows = [0, 1, 255, 256, 65_536, 2**31]
 
-    assert sorted(map(format.row_key, rows)) == [format.row_key(row) for row in rows]
+    assert sorted(map(format.chunk_key, rows)) == [format.chunk_key(row) for row in rows]

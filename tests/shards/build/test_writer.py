@@ -86,7 +86,7 @@ def test_records_that_are_missing_are_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "said"),
-    [((4,), "row 4 of 4 rows"), ((2, 1), "does not come after the one before")],
+    [((4,), "row 4 of 4 rows"), ((2, 1), "in another order than that of rows")],
 )
 def test_statements_of_no_row_or_out_of_order_are_refused(
     tmp_path: Path, rows: tuple[int, ...], said: str

@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import lmdb
 import pytest
 
 from shards import format
@@ -19,6 +18,7 @@ from shards.errors import ShardError
 from shards.query import ORDERS, Query
 from shards.search import search
 from shards.search.reader import Shard
+from tests.shards.altered import altered
 from tests.shards.search.open_shards import INTERPRETED
 from tests.shards.search.test_search import tuned
 from tests.world import company, write_shard
@@ -69,24 +69,20 @@ THRESHOLDS: Final[list[dict[tuple[Any, str], Any]]] = [
 
 def _damage(path: Path, chance: random.Random) -> None:
     """Change a bit or four bytes, or cut the end, of one value of the file."""
-    with lmdb.open(str(path), subdir=False, lock=False, max_dbs=len(format.TABLES)) as env:
-        table = env.open_db(chance.choice(TABLES))
-        with env.begin(write=True, db=table) as txn:
-            found = [(bytes(key), bytearray(value)) for key, value in txn.cursor() if value]
-            if not found:
-                return
-            key, value = chance.choice(found)
-            place = chance.randrange(len(value))
-            match chance.choice(("bit", "bytes", "end")):
-                case "bit":
-                    value[place] ^= 1 << chance.randrange(8)
-                case "bytes":
-                    value[place & ~3 : (place & ~3) + 4] = b"\xff" * min(
-                        4, len(value) - (place & ~3)
-                    )
-                case "end":
-                    del value[place & ~7 :]
-            txn.put(key, bytes(value))
+    with altered(path, chance.choice(TABLES)) as txn:
+        found = [(bytes(key), bytearray(value)) for key, value in txn.cursor() if value]
+        if not found:
+            return
+        key, value = chance.choice(found)
+        place = chance.randrange(len(value))
+        match chance.choice(("bit", "bytes", "end")):
+            case "bit":
+                value[place] ^= 1 << chance.randrange(8)
+            case "bytes":
+                value[place & ~3 : (place & ~3) + 4] = b"\xff" * min(4, len(value) - (place & ~3))
+            case "end":
+                del value[place & ~7 :]
+        txn.put(key, bytes(value))
 
 
 @pytest.mark.parametrize("seed", range(3))

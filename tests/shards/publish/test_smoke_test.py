@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import lmdb
 import numpy as np
 import pytest
 
@@ -12,6 +11,7 @@ from shards.publish import smoke_test
 from shards.query import Query
 from shards.search.reader import Shard
 from shards.search.search import Base
+from tests.shards.altered import altered
 from tests.shards.verify.test_invariants import Break, put
 from tests.world import company, reference, write_shard
 
@@ -52,10 +52,8 @@ def test_a_generation_that_opens_and_counts_and_answers_wrongly_is_not_published
     monkeypatch.setattr(smoke_test, "LARGEST", largest)
     path = tmp_path / "EE.shard"
     write_shard(path, "EE", FOUND)
-    with lmdb.open(str(path), subdir=False, lock=False, max_dbs=20) as env:
-        handle = env.open_db(table)
-        with env.begin(write=True, db=handle) as txn:
-            txn.put(key, change(txn.get(key, b"")))
+    with altered(path, table) as txn:
+        txn.put(key, change(bytes(txn.get(key, b""))))
     lists = reference([one for one in FOUND if one["iso2"] == "EE"], ["EE"])
     base = Base()
     with Shard(path) as base["EE"], pytest.raises(GenerationError, match="answers wrongly: "):

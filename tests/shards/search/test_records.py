@@ -86,7 +86,7 @@ def test_chunks_of_records_end_where_the_next_one_begins(
     write_shard(tmp_path / "EE", "EE", found)
 
     with Shard(tmp_path / "EE") as shard:
-        assert len(shard.record_chunks) == 3
+        assert len(shard.frames.chunks) == 3
         assert sorted(shard.company(row)["nom"] for row in range(11)) == sorted(
             one["nom"] for one in found
         )
@@ -99,8 +99,8 @@ def test_a_damaged_record_is_refused_or_is_another_text(tmp_path: Path, seed: in
     write_shard(tmp_path / "EE", "EE", [company("EE", str(i), f"{TEXT}{i}") for i in range(700)])
     content = bytearray((tmp_path / "EE").read_bytes())
     with Shard(tmp_path / "EE") as shard:
-        start = content.index(bytes(shard.record_chunks[0]))
-        size = len(shard.record_chunks[0])
+        start = content.index(bytes(shard.frames.chunks[0]))
+        size = len(shard.frames.chunks[0])
     for _ in range(200):
         content[start + chance.randrange(size)] = chance.randrange(256)
     (tmp_path / "EE").write_bytes(content)

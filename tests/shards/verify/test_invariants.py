@@ -5,10 +5,8 @@ import signal
 import struct
 import tempfile
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
-import lmdb
 import msgpack
 import numpy as np
 import orjson
@@ -24,6 +22,7 @@ from shards.errors import CorruptError, GenerationError
 from shards.generations import generation_files
 from shards.search.reader import Shard
 from shards.verify import invariants
+from tests.shards.altered import altered, put_frame
 from tests.world import Company, companies, company, publish, write_shard
 
 FOUND = [
@@ -44,7 +43,7 @@ FOUND = [
 
 Break = Callable[[bytes], bytes]
 
-ROW = format.row_key(0)
+ROW = format.chunk_key(0)
 
 
 def swapped(dtype: str, first: int = -1, second: int = -2) -> Break:
@@ -84,17 +83,6 @@ def two_cells(first: str, second: str, with_site: int) -> Break:
     return lambda _: cells.dump(found)
 
 
-def put_record(txn: lmdb.Transaction, row: int, packed: bytes) -> None:
-    """Replace the record of a row in the only chunk."""
-    starts = np.frombuffer(bytes(txn.get(format.STARTS, b"")), "<u4")
-    chunk = bytes(txn.get(format.row_key(0), b""))
-    frames = [chunk[a:b] for a, b in pairwise([*starts.tolist(), len(chunk)])]
-    frames[row] = packed
-    lengths = np.array([len(frame) for frame in frames])
-    txn.put(format.row_key(0), b"".join(frames))
-    txn.put(format.STARTS, (np.cumsum(lengths) - lengths).astype("<u4").tobytes())
-
-
 def odd_record() -> bytes:
     company = orjson.dumps({**dict.fromkeys(record.FIELDS), "iso2": "EE", "id": "4", "nom": "Орёл",
                             "score": 0, "more": 1})  # fmt: skip
@@ -106,7 +94,7 @@ def odd_record() -> bytes:
     [
         (
             format.RECORD,
-            format.row_key(2),
+            format.chunk_key(2),
             other_record(id="2", nom="Lab OÜ", ca_eur=2e6),
             "turnovers of cell",
         ),
@@ -168,9 +156,11 @@ def odd_record() -> bytes:
         (format.PREFIX, b"places", lambda _: bytes(4), "prefix has 0 sets, 1 places"),
         (format.PHRASE, b"places", lambda _: bytes(4), "phrase has 0 sets, 1 places"),
         (format.RECORD, b"starts", put("<u4", 1, 0), "records of chunk 0 do not follow"),
-        (format.RECORD, b"starts", put("<u4", 1, 9), "the record of row 0 is damaged"),
+        (format.RECORD, b"starts", put("<u4", 1, 9), "row 0 is damaged"),
         (format.RECORD, b"starts", lambda v: v[:-4], "there are 3 records for 4 rows"),
-        (format.COMPTES, format.row_key(4), lambda _: b"[]", "statements of a row that does not"),
+        (format.COMPTES, b"rows", put("<u4", 1, 4), "statements of a row that does not exist"),
+        (format.COMPTES, b"starts", put("<u4", 1, 0), "statements of chunk 0 do not follow"),
+        (format.COMPTES, b"starts", lambda v: v + v, "there are 4 statements for 2 rows"),
     ],
 )
 def test_a_broken_invariant_is_named(
@@ -182,50 +172,52 @@ def test_a_broken_invariant_is_named(
     fault: str,
 ) -> None:
     monkeypatch.setattr(format, "TOP_LEAST", 1)
-    folder = tmp_path / publish(tmp_path, FOUND)
-    with lmdb.open(str(folder / "EE.shard"), subdir=False, lock=False, max_dbs=20) as env:
-        handle = env.open_db(table)
-        with env.begin(write=True, db=handle) as txn:
-            if table == format.RECORD and key != format.STARTS:
-                put_record(txn, int.from_bytes(key, "big"), change(b""))
-            else:
-                txn.put(key, change(txn.get(key, b"")))
-    shard = Shard(folder / "EE.shard")
-    with shard, pytest.raises(CorruptError, match=fault):
+    path = tmp_path / "EE"
+    write_shard(path, "EE", FOUND, comptes={"1": [{"ordre": 1}], "2": [{"ordre": 2}]})
+    with altered(path, table) as txn:
+        if table == format.RECORD and key != format.STARTS:
+            put_frame(txn, int.from_bytes(key, "big"), change(b""))
+        else:
+            txn.put(key, change(bytes(txn.get(key, b""))))
+    with Shard(path) as shard, pytest.raises(CorruptError, match=fault):
         invariants.check(shard)
 
 
-def test_a_large_value_that_is_not_at_its_place_is_named(tmp_path: Path) -> None:
+def test_a_value_that_is_not_at_its_place_is_named(tmp_path: Path) -> None:
     """FORMAT.md §9, invariant 2."""
-    found = [company("EE", str(i), f"Lab {i}") for i in range(1_100)]
-    folder = tmp_path / publish(tmp_path, found)
-    with (
-        lmdb.open(str(folder / "EE.shard"), subdir=False, lock=False, max_dbs=20) as env,
-        env.begin(write=True, db=env.open_db(format.META)) as txn,
-    ):
+    path = tmp_path / publish(tmp_path, FOUND) / "EE.shard"
+    with altered(path, format.META) as txn:
         places = msgpack.unpackb(txn.get(format.PLACES, b""))
         order = next(place for place in places if place[:2] == ["order", b"nom"])
         order[2] += 4
         txn.put(format.PLACES, msgpack.packb(places))
 
     with (
-        Shard(folder / "EE.shard") as shard,
+        Shard(path) as shard,
         pytest.raises(CorruptError, match="order b'nom' does not lie at its place"),
     ):
         invariants.check(shard)
 
 
-def test_places_outside_the_file_are_refused_at_opening(tmp_path: Path) -> None:
-    folder = tmp_path / publish(tmp_path, FOUND)
-    path = folder / "EE.shard"
-    with (
-        lmdb.open(str(path), subdir=False, lock=False, max_dbs=20) as env,
-        env.begin(write=True, db=env.open_db(format.META)) as txn,
-    ):
-        txn.put(format.PLACES, msgpack.packb([["set", b"rows", 16, 2**40]]))
+@pytest.mark.parametrize("start", [2**40, -1, "x"])
+def test_places_outside_the_file_are_refused_at_opening(tmp_path: Path, start: object) -> None:
+    path = tmp_path / publish(tmp_path, FOUND) / "EE.shard"
+    with altered(path, format.META) as txn:
+        txn.put(format.PLACES, msgpack.packb([["set", b"rows", start, 8]]))
 
     with pytest.raises(CorruptError, match="the places of its values are damaged"):
         Shard(path)
+
+
+def test_a_shard_that_ends_too_early_is_refused_at_opening(tmp_path: Path) -> None:
+    """A read beyond the end of the file would end the process"""
+    path = tmp_path / publish(tmp_path, FOUND) / "EE.shard"
+    whole = path.stat().st_size
+    for size in (whole - 1, whole - 4_096, whole // 2, 3 * 4_096):
+        os.truncate(path, size)
+
+        with pytest.raises(CorruptError, match="ends before its last page"):
+            Shard(path)
 
 
 def test_counts_of_the_lists_that_are_not_those_of_the_cells_are_a_fault(tmp_path: Path) -> None:

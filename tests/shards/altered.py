@@ -1,0 +1,39 @@
+"""A shard whose values are changed by hand: its reader finds them, right or wrong."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import lmdb
+import numpy as np
+
+from shards import format
+from shards.build import lmdb_writer
+
+
+@contextmanager
+def altered(path: Path, table: bytes) -> Iterator[lmdb.Transaction]:
+    """A transaction on a table; afterwards `places` says where its values lie."""
+    with lmdb.open(str(path), subdir=False, lock=False, max_dbs=len(format.TABLES)) as env:
+        with env.begin(write=True, db=env.open_db(table)) as txn:
+            yield txn
+        if table != format.META:
+            lmdb_writer.write_places(env, path)
+
+
+def put_frame(txn: lmdb.Transaction, number: int, packed: bytes) -> None:
+    """Replace a frame of the only chunk of a table."""
+    starts = np.frombuffer(bytes(txn.get(format.STARTS, b"")), "<u4")
+    chunk = bytes(txn.get(format.chunk_key(0), b""))
+    frames = [chunk[a:b] for a, b in pairwise([*starts.tolist(), len(chunk)])]
+    frames[number] = packed
+    for key, value in joined(frames).items():
+        txn.put(key, value)
+
+
+def joined(frames: list[bytes]) -> dict[bytes, bytes]:
+    """The entries of frames that are one chunk."""
+    lengths = np.array([len(frame) for frame in frames], np.int64)
+    starts = (np.cumsum(lengths) - lengths).astype("<u4").tobytes()
+    return {format.chunk_key(0): b"".join(frames), format.STARTS: starts}
