@@ -1,6 +1,8 @@
 """A declared register: one TOML file, held to the language below and turned into values.
 
     main = ["companies"]                  the kinds of file whose rows are the companies
+    complement = ["FR"]                   the countries whose own register this source only completes;
+                                          "*" for all
     [english]                             reason -> the words that commands print
     [file.KIND]                           one kind of published file
       format        csv (default; also as Parquet) | json | jsonl | xml
@@ -38,10 +40,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast, get_args
 
-from pipeline.canonical import COMPANIES, SECOND_WAVE
+from pipeline import seeds
+from pipeline.canonical import COMPANIES, EVERY_COUNTRY, SECOND_WAVE
 from pipeline.errors import BuildError
 from pipeline.registers.declared import json_paths
 from pipeline.registers.declared.json_paths import PathError
+from seeds import TABLES
 
 Format = Literal["csv", "json", "jsonl", "xml"]
 UNESCAPED: Final = "unescaped"
@@ -149,6 +153,7 @@ class Declaration:
     path: Path
     main: tuple[str, ...]
     files: Mapping[str, FileKind]
+    complement: tuple[str, ...] = ()
     joins: Mapping[str, Join] = field(default_factory=dict)
     codes: Mapping[str, CodeList] = field(default_factory=dict)
     derived: Mapping[str, Derived] = field(default_factory=dict)
@@ -179,6 +184,7 @@ def read(path: Path) -> Declaration:
         path=path,
         main=found.names("main"),
         files=files,
+        complement=found.names("complement"),
         joins={name: _join(name, table) for name, table in found.tables("join").items()},
         codes={name: _code_list(table) for name, table in found.tables("codes").items()},
         derived={name: _derived(table) for name, table in found.either("derived").items()},
@@ -202,6 +208,7 @@ def _check(declared: Declaration, found: "_Table") -> None:
         ("join", [join.file for join in declared.joins.values()], declared.files),
         ("derived", [d.codes for d in declared.derived.values() if d.codes], declared.codes),
         ("columns", declared.columns, canonical),
+        ("complement", declared.complement, {EVERY_COUNTRY, *_countries()}),
     ):
         if unknown := [name for name in names if name not in known]:
             raise found.wrong(what, f"{unknown[0]!r} is not declared")
@@ -211,6 +218,10 @@ def _check(declared: Declaration, found: "_Table") -> None:
     reasons |= {join.orphans for join in declared.joins.values() if join.orphans}
     if extra := sorted(declared.english.keys() - reasons):
         raise found.wrong("english", f"{extra[0]!r} is no reason of this register")
+
+
+def _countries() -> list[str]:
+    return [row["iso2"] for row in seeds.read_table(TABLES / "pays.csv", ("iso2",))]
 
 
 def _file_kind(name: str, found: "_Table") -> FileKind:

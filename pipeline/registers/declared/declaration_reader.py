@@ -38,7 +38,8 @@ def register(path: Path) -> Register:
         DeclarationError: the file says what is not in the language.
     """
     declared = declaration.read(path)
-    return Register(declared.source, "companies", partial(read, declared), declared.english)
+    reader = partial(read, declared)
+    return Register(declared.source, "companies", reader, declared.english, declared.complement)
 
 
 def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRows:
