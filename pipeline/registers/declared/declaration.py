@@ -29,6 +29,9 @@
     [columns]       canonical column = SQL | { date, format } | [SQL, ...] for a list
                     nace_version = { auto = revision }: by the codes of the file, else `revision`
     [drop] [reject] [note]   reason = condition | { when, show }
+    [repeated]      of the rows of a file with one identifier, the first by `order`, a list of whole
+                    numbers in SQL, is kept; the others are rejected under `reason` with the value
+                    `show`. Without this table they stop a build
 
 Expressions are SQL, read by `polars.sql_expr`, over text columns. `fichier` is the name of the
 published file. A key that is not in this list stops the import: a misspelt one would be ignored.
@@ -147,6 +150,15 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """Which of the rows with one identifier is kept; the attributes are those of `[repeated]`."""
+
+    reason: str
+    order: tuple[str, ...]
+    show: str
+
+
+@dataclass(frozen=True, slots=True)
 class Declaration:
     """A register of companies as its TOML file declares it."""
 
@@ -161,12 +173,21 @@ class Declaration:
     drop: Mapping[str, Reason] = field(default_factory=dict)
     reject: Mapping[str, Reason] = field(default_factory=dict)
     note: Mapping[str, Reason] = field(default_factory=dict)
+    repeated: Repeated | None = None
     english: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
         """The name of the source, which is that of the file."""
         return self.path.stem
+
+    @property
+    def reasons(self) -> set[str]:
+        """Every reason under which rows are counted."""
+        found = {*self.drop, *self.reject, *self.note}
+        found |= {derived.unknown for derived in self.derived.values() if derived.unknown}
+        found |= {join.orphans for join in self.joins.values() if join.orphans}
+        return found | ({self.repeated.reason} if self.repeated else set())
 
 
 def read(path: Path) -> Declaration:
@@ -192,6 +213,7 @@ def read(path: Path) -> Declaration:
         drop={name: _reason(table) for name, table in found.either("drop").items()},
         reject={name: _reason(table) for name, table in found.either("reject").items()},
         note={name: _reason(table) for name, table in found.either("note").items()},
+        repeated=_repeated(found.table("repeated")),
         english=found.texts("english"),
     )
     found.end()
@@ -202,7 +224,6 @@ def read(path: Path) -> Declaration:
 def _check(declared: Declaration, found: "_Table") -> None:
     """Hold the names that a declaration refers to against those that it declares."""
     canonical = {*COMPANIES, *SECOND_WAVE}
-    reasons = {*declared.drop, *declared.reject, *declared.note}
     for what, names, known in (
         ("main", declared.main, declared.files),
         ("join", [join.file for join in declared.joins.values()], declared.files),
@@ -214,9 +235,7 @@ def _check(declared: Declaration, found: "_Table") -> None:
             raise found.wrong(what, f"{unknown[0]!r} is not declared")
     if not declared.main:
         raise found.wrong("main", "names no kind of file")
-    reasons |= {d.unknown for d in declared.derived.values() if d.unknown}
-    reasons |= {join.orphans for join in declared.joins.values() if join.orphans}
-    if extra := sorted(declared.english.keys() - reasons):
+    if extra := sorted(declared.english.keys() - declared.reasons):
         raise found.wrong("english", f"{extra[0]!r} is no reason of this register")
 
 
@@ -320,6 +339,16 @@ def _reason(found: "_Table") -> Reason:
     return reason
 
 
+def _repeated(found: "_Table | None") -> Repeated | None:
+    if found is None:
+        return None
+    repeated = Repeated(found.text("reason", ""), found.names("order"), found.text("show", "NULL"))
+    found.end()
+    if not repeated.reason or not repeated.order:
+        raise found.wrong("repeated", "it needs a reason and an order")
+    return repeated
+
+
 class _Table:
     """A table of the TOML file whose keys are taken one by one; `end` refuses what is left.
 
@@ -359,6 +388,11 @@ class _Table:
         return {name: self._below(key, name, t) for name, t in self.take(key, dict, {}).items()}
 
     either = tables  # of texts, lists or tables
+
+    def table(self, key: str) -> "_Table | None":
+        """A table; null if it is not there."""
+        found = self.take(key, dict, {})
+        return _Table(self._path, key, found) if found else None
 
     def kinds(self) -> dict[str, "_Table"]:
         """The tables below `file`, each with what it takes over from the kind it is like."""

@@ -68,6 +68,8 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
     ]
     try:
         staged = entity.stage_rows(mapped, work)
+        if declared.repeated:
+            staged = entity.reject_repeated(staged, declared.repeated.reason, work)
         if auto := nace_revision.default_revision(declared):
             staged = nace_revision.with_revisions(staged, auto, work)
         return entity.register_rows(staged, main, detail=_orphans(declared, joined, staged))
