@@ -209,6 +209,30 @@ def test_a_record_is_read_by_its_paths(tmp_path: Path) -> None:
     assert row["noms_anterieurs"] == ["Vecā SIA", "Jaunā SIA"]
 
 
+def test_several_keys_of_each_element_make_one_text(tmp_path: Path) -> None:
+    """Polish activities: division and class are two keys; an element without one of them is none."""
+    toml = JSON.replace(
+        'anciens = "names[type=1]/name[]"',
+        'anciens = { path = "names[type=1]/name[]" }\n'
+        'codes = { path = "activities[]/division+class", joined = "." }\n'
+        'code = { path = "main/division+class", joined = "." }',
+    ).replace('noms_anterieurs = "anciens"', 'nace_secondaires = ["codes"]\nnace_code = "code"')
+    activities = [
+        {"division": "62", "class": "01"},
+        {"division": "63"},
+        {"class": 9, "division": 1},
+    ]
+    record = RECORD | {"activities": activities, "main": {"class": "12", "division": "63"}}
+
+    found = declaration_reader.read(
+        _declared(tmp_path, toml), [_records(tmp_path, record)], tmp_path
+    )
+
+    [row] = found.kept.collect().to_dicts()
+    assert row["nace_secondaires"] == ["62.01", "1.9"]
+    assert row["nace_code"] == "63.12"
+
+
 @pytest.mark.parametrize(
     ("record", "beside", "message"),
     [
