@@ -3,8 +3,8 @@
 An import marks its file with the source and with the countries it complements
 (`canonical.Origin`). Of the files of a country, those that complement nothing are its own register.
 Without such a file, the complement of fewest countries takes its place. The others, in order,
-fill the empty fields of the companies of the register. A company that only a complement has is left
-out and counted.
+fill the empty fields of the companies of the register, before statements do. A company that only a
+complement has is left out and counted.
 
 Columns that mean something only together come from one source (decision 012): see GROUPS.
 """

@@ -6,6 +6,8 @@ import polars as pl
 import pytest
 
 from pipeline import importing
+from pipeline.build import dry_run
+from pipeline.build.plan import BuildOptions
 from pipeline.canonical import Origin, origin
 from pipeline.errors import BuildError
 from seeds import TABLES
@@ -53,6 +55,16 @@ def test_a_complement_fills_the_register_and_stands_alone_where_there_is_none(
     assert quality.completees == {"gleif forme": 2, "gleif ville": 1}
     assert quality.ecartees == {"absente du registre national (gleif)": 1}
     assert all(accounted(one) for one in built.pays.values())
+
+
+def test_a_forecast_counts_the_rows_of_the_register(tmp_path: Path) -> None:
+    inputs = (_register(tmp_path / "ee"), _gleif(tmp_path / "lei"))
+
+    lines = dry_run.lines(BuildOptions(inputs=inputs, out=tmp_path / "data"))
+
+    rows = [line.split() for line in lines]
+    assert ["EE", "0", "2", "to", "be", "built"] in rows
+    assert ["NL", "0", "1", "to", "be", "built"] in rows
 
 
 def test_names_and_order_of_files_and_the_memory_do_not_matter(tmp_path: Path) -> None:
