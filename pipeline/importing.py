@@ -20,7 +20,7 @@ from typing import Any, Final
 import polars as pl
 
 from pipeline import canonical, console
-from pipeline.canonical import InputError
+from pipeline.canonical import InputError, Origin
 from pipeline.registers import REGISTERS
 from pipeline.registers.register import Register, RegisterRows, RowCounts
 from shards.generations import atomic_files
@@ -115,9 +115,10 @@ def _write_output(
     canonical.check_columns(rows.kept.collect_schema(), accepted, required, name)
     target = out / register.table / f"{name}.parquet"
     rejected = out / "rejected" / f"{name}.parquet"
-    _sink(rows.kept, target)
+    origin = Origin(register.source, register.complement)
+    _sink(rows.kept, target, origin)
     if rows.counts.rejected:
-        _sink(rows.rejected, rejected)
+        _sink(rows.rejected, rejected, origin)
     else:
         rejected.unlink(missing_ok=True)
     report = Report(
@@ -199,9 +200,9 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _sink(frame: pl.LazyFrame, target: Path) -> None:
+def _sink(frame: pl.LazyFrame, target: Path, origin: Origin) -> None:
     partial = _partial(target)
-    frame.sink_parquet(partial, compression="zstd", maintain_order=True)
+    frame.sink_parquet(partial, compression="zstd", maintain_order=True, metadata=origin.metadata())
     atomic_files.appear(partial, target)
 
 

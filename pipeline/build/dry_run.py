@@ -59,11 +59,10 @@ def _expected_companies(
     seeds: Seeds, build_input: BuildInput, before: dict[str, int], actions: dict[str, str]
 ) -> dict[str, int]:
     """Companies per country: the published ones where nothing changes, else the rows of the input."""
-    rows = input_files.rows_per_country(build_input.companies)
     return {
         pays.iso2: before.get(pays.iso2, 0)
         if actions[pays.iso2] in (_KEPT, _SAME)
-        else rows.get(pays.iso2, 0)
+        else plan.register_rows(build_input, pays.iso2)
         for pays in seeds.pays
     }
 

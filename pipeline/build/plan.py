@@ -13,7 +13,7 @@ from pipeline.build.country import Tables, Task
 from pipeline.build.workdir import WorkFolder
 from pipeline.errors import BuildError
 from pipeline.seeds import Seeds
-from pipeline.stages import input_files, money, rejections, sectors
+from pipeline.stages import complements, input_files, money, rejections, sectors
 from pipeline.stages.input_files import Survey
 from pipeline.workers import memory, processes
 from pipeline.workers.processes import Processes
@@ -102,6 +102,12 @@ def tasks(
     ]
 
 
+def register_rows(build_input: BuildInput, iso2: str) -> int:
+    """The rows of a country's own register: a complement adds no company."""
+    parts = input_files.parts_of_country(build_input.companies, iso2)
+    return sum(part.rows for part in complements.of_country(parts, iso2).register)
+
+
 def wanted_countries(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
     """The countries to build, spelt as in `pays.csv`.
 
@@ -145,5 +151,5 @@ def _task(
         work=work.work,
         key=resume.key(iso2, *shared, *(str(names) for names in inputs)),
         batch=batch,
-        memory=memory.needed_bytes(sum(part.rows for part in companies), batch),
+        memory=memory.needed_bytes(register_rows(build_input, iso2), batch),
     )

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import console, importing, registers
 from pipeline.canonical import InputError
-from pipeline.registers import declaration
+from pipeline.registers.declared import declaration
 from seeds import TABLES
 
 RAW = TABLES / "raw"
@@ -205,7 +205,7 @@ def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "name", "content", "message"),
     [
-        ("uk", "a.csv", b"", "unknown source 'uk'; known: be-kbo, cz-res, "),
+        ("uk", "a.csv", b"", "unknown source 'uk'; known: be-kbo, ch-zefix, "),
         ("uk-basic", "a.csv", b"", "a.csv is empty"),
         ("uk-basic", "a.zip", b"PK but no", "a.zip is no zip"),
         ("uk-accounts", "a.zip", b"PK but no", "a.zip is no zip"),

@@ -11,8 +11,9 @@ import pytest
 
 from pipeline import console
 from pipeline.canonical import InputError
-from pipeline.registers import FOLDER, REGISTERS, declaration, declaration_reader
-from pipeline.registers.declaration import DeclarationError
+from pipeline.registers import FOLDER, REGISTERS
+from pipeline.registers.declared import declaration, declaration_reader
+from pipeline.registers.declared.declaration import DeclarationError
 
 TOML = """
 main = "companies"
@@ -30,7 +31,7 @@ effectif = "staff"
 [reject]
 "numéro nul" = { when = "id = '0'", show = "name" }
 [note]
-"sans date" = "founded IS NULL"
+"de 2001" = "founded LIKE '2001%'"
 """
 CSV = """id,name,founded,staff,fax
 1,Rīga SIA,2001-02-03,12,
@@ -68,7 +69,7 @@ def test_every_row_is_kept_dropped_or_rejected_with_its_reason(tmp_path: Path) -
         (3, "numéro nul", "Liepāja SIA"),
         (5, "sans nom", None),
     ]
-    assert found.counts.noted == {"sans date": 1, "date illisible": 1, "effectif illisible": 1}
+    assert found.counts.noted == {"de 2001": 1, "date illisible": 1, "effectif illisible": 1}
     assert found.counts.examples == {
         "date illisible": ("5 mai 2006",),
         "effectif illisible": ("trīs",),
@@ -101,7 +102,7 @@ def test_a_declaration_that_says_something_unknown_is_refused(
             r"lv-test\.toml \[columns\] nom: naem: no column 'naem'",
         ),
         (('= "staff"', '= "HEADS(staff)"'), r"\[columns\] effectif: HEADS\(staff\): unsupported"),
-        (("founded IS NULL", "founded IS NUL"), r"\[note\] sans date: founded IS NUL"),
+        (("founded LIKE '2001%'", "founded LIKE"), r"\[note\] de 2001: founded LIKE"),
     ],
 )
 def test_an_expression_that_cannot_be_read_is_named(
@@ -208,6 +209,30 @@ def test_a_record_is_read_by_its_paths(tmp_path: Path) -> None:
     assert row["noms_anterieurs"] == ["Vecā SIA", "Jaunā SIA"]
 
 
+def test_several_keys_of_each_element_make_one_text(tmp_path: Path) -> None:
+    """Polish activities: division and class are two keys; an element without one of them is none."""
+    toml = JSON.replace(
+        'anciens = "names[type=1]/name[]"',
+        'anciens = { path = "names[type=1]/name[]" }\n'
+        'codes = { path = "activities[]/division+class", joined = "." }\n'
+        'code = { path = "main/division+class", joined = "." }',
+    ).replace('noms_anterieurs = "anciens"', 'nace_secondaires = ["codes"]\nnace_code = "code"')
+    activities = [
+        {"division": "62", "class": "01"},
+        {"division": "63"},
+        {"class": 9, "division": 1},
+    ]
+    record = RECORD | {"activities": activities, "main": {"class": "12", "division": "63"}}
+
+    found = declaration_reader.read(
+        _declared(tmp_path, toml), [_records(tmp_path, record)], tmp_path
+    )
+
+    [row] = found.kept.collect().to_dicts()
+    assert row["nace_secondaires"] == ["62.01", "1.9"]
+    assert row["nace_code"] == "63.12"
+
+
 @pytest.mark.parametrize(
     ("record", "beside", "message"),
     [
@@ -240,10 +265,6 @@ def test_a_cut_json_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", sorted(path.stem for path in FOLDER.glob("*.toml")))
 def test_every_reason_of_a_register_has_english_words(source: str) -> None:
     found = declaration.read(FOLDER / f"{source}.toml")
-    reasons = {*found.drop, *found.reject, *found.note}
-    reasons |= {join.orphans for join in found.joins.values() if join.orphans}
-    reasons |= {d.unknown for d in found.derived.values() if d.unknown}
-
-    for reason in reasons:
+    for reason in found.reasons:
         words = REGISTERS[source].english.get(reason) or console.english(reason)
         assert words.isascii(), reason

@@ -119,3 +119,13 @@ def test_a_file_of_another_register_is_named_with_its_columns(tmp_path: Path) ->
 
     with pytest.raises(InputError, match=r"register\.csv: neither lihtandmed .* regcode, name"):
         read("ee", [other], tmp_path)
+
+
+def test_an_estonian_vat_number_is_kept(tmp_path: Path) -> None:
+    full = tmp_path / "lihtandmed.csv"
+    none = EE_ROW.replace("12652512", "12652513").replace("EE101721589", "")
+    full.write_text(EE_HEADER + EE_ROW + none, encoding="utf-8", newline="")
+
+    found = read("ee", [full], tmp_path).kept.collect()
+
+    assert found.select("id", "tva").rows() == [("12652512", "EE101721589"), ("12652513", None)]

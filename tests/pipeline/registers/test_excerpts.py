@@ -117,6 +117,7 @@ EXCERPTS = [
         "capital_devise": "PLN",
         "nace_code": "69.10",
         "nace_version": "2",
+        "nace_secondaires": ["64.99", "66.19", "68.20", "69.20", "70.21", "70.22", "77.40", "82.11", "82.30"],
         "tva": "PL9721237317",
         "date_source": "2022-03-08",
     }),

@@ -1,8 +1,10 @@
 """Norway: the two excerpts of Enhetsregisteret, JSON of 2026 and CSV of 2024."""
 
+import csv
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from pipeline.canonical import InputError
@@ -40,7 +42,10 @@ def test_every_unit_is_kept(tmp_path: Path) -> None:
         ),
         "site_web": "www.equinor.com",
         "telephone": "51 99 00 00",
+        "tva": "NO923609016MVA",
     }
+    unregistered = found.kept.filter(pl.col("tva").is_null()).collect()
+    assert unregistered.height == 1  # `registrertIMvaregisteret` is false for one of the six
 
 
 def test_the_csv_of_2024_is_of_nace_rev_2(tmp_path: Path) -> None:
@@ -50,6 +55,22 @@ def test_the_csv_of_2024_is_of_nace_rev_2(tmp_path: Path) -> None:
     row = company(found, "810034882")
     assert (row["nace_code"], row["nace_version"], row["effectif"]) == ("43.210", "2", 11)
     assert (row["adresse"], row["date_creation"]) == ("Langgata 87", "1977-06-15")
+
+
+def test_a_copy_with_semicolons_is_the_same_register(tmp_path: Path) -> None:
+    """Some copies of 2026 part the columns so."""
+    with CSV.open(encoding="utf-8", newline="") as published:
+        lines = list(csv.reader(published))
+    copy = tmp_path / "enheter_alle.csv"
+    with copy.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=";", quoting=csv.QUOTE_ALL).writerows(lines)
+
+    found = read("no-enheter", [copy], tmp_path).kept.collect()
+
+    work = tmp_path / "commas"
+    work.mkdir()
+    assert found.height == 4
+    assert found.equals(read("no-enheter", [CSV], work).kept.collect())
 
 
 def test_sole_traders_are_dropped_and_a_state_is_told(tmp_path: Path) -> None:

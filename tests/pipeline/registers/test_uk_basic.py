@@ -1,5 +1,6 @@
 """United Kingdom: the excerpt of the register, compared with rows written by hand."""
 
+import csv
 import zipfile
 from pathlib import Path
 
@@ -77,6 +78,39 @@ def test_the_two_address_lines_are_one_address(tmp_path: Path) -> None:
     reading = read("uk-basic", [with_address], tmp_path)
 
     assert reading.kept.collect()["adresse"].to_list() == ["1 High Street, Heeley, Upper"]
+
+
+def test_former_names_and_further_activities_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "BasicCompanyData.csv"
+    header, row = _uk_lines()
+    names, values = csv.reader([header, row])
+    cells = dict(zip(map(str.strip, names), values, strict=True))
+    cells |= {
+        "PreviousName_1.CompanyName": "DÉJÀ LIMITED",
+        "PreviousName_1.CONDATE": "01/02/2003",
+        "PreviousName_2.CompanyName": "FIRST, LIMITED",
+        "PreviousName_10.CompanyName": "OLDEST LIMITED",
+        "SICCode.SicText_2": "45190 - Sale of other motor vehicles",
+        "SICCode.SicText_3": "5020 - Maintenance & repair of motors",
+        "SICCode.SicText_4": "45400 - Sale, maintenance and repair of motorcycles",
+    }
+    file.write_text(header + '"' + '","'.join(cells.values()) + '"\n', encoding="utf-8")
+
+    reading = read("uk-basic", [file], tmp_path)
+
+    [found] = reading.kept.collect().to_dicts()
+    assert found["nom"] == "M TECH AUTO SERVICES LIMITED"
+    assert found["noms_anterieurs"] == ["DÉJÀ LIMITED", "FIRST, LIMITED", "OLDEST LIMITED"]
+    assert found["nace_secondaires"] == ["45190", "45400"]
+    assert reading.counts.noted == {"SIC secondaire illisible": 1}
+
+
+def test_further_activities_of_the_excerpt(tmp_path: Path) -> None:
+    found = read("uk-basic", [UK], tmp_path).kept.collect()
+
+    several = found.filter(pl.col("nace_secondaires").is_not_null())
+    assert several.height == 565
+    assert several.filter(id="05424123")["nace_secondaires"].to_list() == [["98000"]]
 
 
 def _uk_lines() -> tuple[str, str]:

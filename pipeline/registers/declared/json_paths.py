@@ -8,6 +8,7 @@ counts, unless the path says otherwise:
     names[endDate]/name[]                  of every element that has an endDate: a list of text
     previous_names[]/company_name          of every element
     aktivitet                              a list of scalars is joined to one text
+    activities[]/division+class            several keys of one object, joined; null without one of them
 
 A record has no header, so its keys are held to the declared paths one record at a time: a key that
 is neither used nor ignored stops the import with its path.
@@ -19,6 +20,7 @@ from typing import Any, Final, NamedTuple
 
 SEPARATOR: Final = "/"
 REST: Final = "*"
+PLUS: Final = "+"
 
 Value = Any
 Tree = Mapping[str, "Tree | None"]  # None: the value under the key is not looked into
@@ -38,7 +40,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A compiled path. `joined` stands between the scalars of a list."""
+    """A compiled path. `joined` stands between the scalars of a list, and between several keys."""
 
     text: str
     steps: tuple[Step, ...]
@@ -56,8 +58,8 @@ class Path:
         """
         steps, joined = self.steps, self.joined
         if self.is_list:
-            return lambda record: _every(record, steps) or None
-        if any(step.tests for step in steps):
+            return lambda record: _every(record, steps, joined) or None
+        if any(step.tests or PLUS in step.key for step in steps):
             return lambda record: _text(_walk(record, steps), joined)
         keys = [step.key for step in steps]
         return lambda record: _text(_plain(record, keys), joined)
@@ -99,7 +101,8 @@ def tree(used: Iterable[Path], ignored: Iterable[str]) -> Tree:
             node = _child(node, step.key, path.text)
             for key, _ in step.tests:
                 node.setdefault(key, None)
-        node.setdefault(path.steps[-1].key, None)
+        for key in path.steps[-1].key.split(PLUS):
+            node.setdefault(key, None)
     for text in ignored:
         *outer, last = text.split(SEPARATOR)
         node = root
@@ -155,11 +158,16 @@ def _walk(value: Value, steps: Iterable[Step]) -> Value:
             value = value[0] if value else None
         if not isinstance(value, dict):
             return None
-        value = _selected(value.get(step.key), step)
+        value = _selected(value, step)
     return value
 
 
-def _selected(value: Value, step: Step) -> Value:
+def _selected(record: Mapping[str, Value], step: Step) -> Value:
+    """The value of a step in an object: that of its key, or those of several, which are joined."""
+    if PLUS in step.key:
+        several = [record.get(key) for key in step.key.split(PLUS)]
+        return None if None in several else several
+    value = record.get(step.key)
     if not step.tests or value is None:
         return value
     items = value if isinstance(value, list) else [value]
@@ -172,17 +180,17 @@ def _matches(item: Value, key: str, wanted: str | None) -> bool:
     return bool(text) if wanted is None else text == wanted
 
 
-def _every(value: Value, steps: tuple[Step, ...]) -> list[str]:
+def _every(value: Value, steps: tuple[Step, ...], joined: str) -> list[str]:
     """The texts under every element that the steps lead to, in their order."""
     if not steps:
-        text = _text(value, ", ")
+        text = _text(value, joined)
         return [text] if text is not None else []
     if isinstance(value, list):
-        return [text for item in value for text in _every(item, steps)]
+        return [text for item in value for text in _every(item, steps, joined)]
     if not isinstance(value, dict):
         return []
     step, *rest = steps
-    return _every(_selected(value.get(step.key), step), tuple(rest))
+    return _every(_selected(value, step), tuple(rest), joined)
 
 
 def _text(value: Value, joined: str) -> str | None:
