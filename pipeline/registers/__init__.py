@@ -2,7 +2,7 @@
 
 Read `ee.toml`, a short one, then `declaration` (the language), `declaration_reader`, `entity`
 (one row, one company) and `source_file` (published CSV, Parquet, JSON and XML). `register` is the
-interface of a source. `uk_accounts` reads filings through `filing`, `frc_taxonomy` and `statement`.
+interface of a source. `statements/` has the readers of filed accounts and their chart of codes.
 
 To add a register of companies:
 
@@ -11,15 +11,16 @@ To add a register of companies:
 2. Put an excerpt, as published, under `seeds/raw/<iso2>/` with its origin and licence in
    `seeds/README.md`, and hold it to rows written by hand in `tests/pipeline/registers/`.
 
-Nothing else: REGISTERS below is made of the folder. A source of statement lines is a module with a
-`Register` of `table="comptes"` and its own `read`.
+Nothing else: REGISTERS below is made of the folder. A source of statement lines that is no table is
+a module of `statements/` with a `Register` of `table="comptes"` and its own `read`.
 """
 
 from pathlib import Path
 from typing import Final
 
-from pipeline.registers import declaration_reader, uk_accounts
+from pipeline.registers import declaration_reader
 from pipeline.registers.register import Register
+from pipeline.registers.statements import uk_accounts
 
 FOLDER: Final = Path(__file__).parent
 _DECLARED: Final = [declaration_reader.register(path) for path in sorted(FOLDER.glob("*.toml"))]

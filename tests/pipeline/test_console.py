@@ -5,7 +5,8 @@ import re
 import pytest
 
 from pipeline import console, seeds
-from pipeline.registers import declaration_reader, entity, uk_accounts
+from pipeline.registers import declaration_reader, entity
+from pipeline.registers.statements import uk_accounts
 from pipeline.stages import rejections, sectors, statement_lines
 
 REASONS = {

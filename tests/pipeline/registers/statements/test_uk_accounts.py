@@ -9,12 +9,12 @@ import pytest
 
 from pipeline import importing
 from pipeline.canonical import ETATS
-from pipeline.registers import frc_taxonomy
+from pipeline.registers.statements import taxonomy
 from seeds import TABLES
 from tests.pipeline.registers.published import xbrl
 
 ACCOUNTS = TABLES / "raw" / "uk" / "Accounts_Bulk_Data-sample.zip"
-TAXONOMY = frc_taxonomy.load()
+TAXONOMY = taxonomy.load("uk-accounts")
 
 
 Key = tuple[int, str]
