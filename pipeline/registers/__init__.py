@@ -1,12 +1,12 @@
 """Registers: one TOML file per register of companies, and one reader for all of them.
 
-Read `ee.toml`, a short one, then `declaration` (the language), `declaration_reader`, `entity`
-(one row, one company) and `source_file` (published CSV, Parquet, JSON and XML). `register` is the
-interface of a source. `statements/` has the readers of filed accounts and their chart of codes.
+Read `ee.toml`, a short one, then `declared/` (the language and its reader), which uses `packing`
+(files and zips) and `record_stream` (records of JSON and XML). `register` is the interface of a
+source. `statements/` has the readers of filed accounts and their chart of codes.
 
 To add a register of companies:
 
-1. Write `registers/<source>.toml` in the language of `declaration`: every published column or key
+1. Write `registers/<source>.toml` in the language of `declared/declaration`: every published column or key
    is either used, or ignored with its reason. One in neither list stops an import.
 2. Put an excerpt, as published, under `seeds/raw/<iso2>/` with its origin and licence in
    `seeds/README.md`, and hold it to rows written by hand in `tests/pipeline/registers/`.
@@ -18,7 +18,7 @@ a module of `statements/` with a `Register` of `table="comptes"` and its own `re
 from pathlib import Path
 from typing import Final
 
-from pipeline.registers import declaration_reader
+from pipeline.registers.declared import declaration_reader
 from pipeline.registers.register import Register
 from pipeline.registers.statements import uk_accounts
 

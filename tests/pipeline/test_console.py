@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pipeline import console, seeds
-from pipeline.registers import declaration_reader, entity
+from pipeline.registers.declared import column_mapping, entity
 from pipeline.registers.statements import uk_accounts
 from pipeline.stages import rejections, sectors, statement_lines
 
@@ -20,7 +20,7 @@ REASONS = {
     sectors.ABSENT,
     entity.NO_ID,
     entity.NO_NAME,
-    *declaration_reader.UNREADABLE.values(),
+    *column_mapping.UNREADABLE.values(),
     uk_accounts.CONTRADICTED,
     uk_accounts.NO_LINE,
     *(row["raison"] for row in seeds.read().tables["nace_hors"]),

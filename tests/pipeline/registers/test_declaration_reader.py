@@ -11,8 +11,9 @@ import pytest
 
 from pipeline import console
 from pipeline.canonical import InputError
-from pipeline.registers import FOLDER, REGISTERS, declaration, declaration_reader
-from pipeline.registers.declaration import DeclarationError
+from pipeline.registers import FOLDER, REGISTERS
+from pipeline.registers.declared import declaration, declaration_reader
+from pipeline.registers.declared.declaration import DeclarationError
 
 TOML = """
 main = "companies"

@@ -40,8 +40,8 @@ from typing import Any, Final, Literal, TypeVar, cast, get_args
 
 from pipeline.canonical import COMPANIES, SECOND_WAVE
 from pipeline.errors import BuildError
-from pipeline.registers import json_paths
-from pipeline.registers.json_paths import PathError
+from pipeline.registers.declared import json_paths
+from pipeline.registers.declared.json_paths import PathError
 
 Format = Literal["csv", "json", "jsonl", "xml"]
 UNESCAPED: Final = "unescaped"

@@ -24,9 +24,10 @@ from typing import IO, Any, Final, Literal
 import polars as pl
 
 from pipeline.canonical import InputError
-from pipeline.registers import json_paths, packing, record_stream
-from pipeline.registers.declaration import UNESCAPED, FileKind
-from pipeline.registers.json_paths import PathError
+from pipeline.registers import packing, record_stream
+from pipeline.registers.declared import json_paths
+from pipeline.registers.declared.declaration import UNESCAPED, FileKind
+from pipeline.registers.declared.json_paths import PathError
 from pipeline.registers.packing import Member
 from pipeline.registers.record_stream import RecordError
 

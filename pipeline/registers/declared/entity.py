@@ -17,8 +17,8 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import COMPANIES, SECOND_WAVE
+from pipeline.registers.declared.source_file import FilePart
 from pipeline.registers.register import EXAMPLES, REJECTED, RegisterRows, RowCounts
-from pipeline.registers.source_file import FilePart
 
 NO_ID: Final = "sans identifiant"
 NO_NAME: Final = "sans nom"

@@ -4,13 +4,27 @@ Polars reads the SQL. An empty text is no value: an expression that gives one gi
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
 from pipeline.canonical import InputError
 
+Schema = Mapping[str, pl.DataType]
 
-def expression(sql: str, place: str, columns: Mapping[str, pl.DataType]) -> pl.Expr:
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a declaration, for a message."""
+
+    source: str
+    table: str
+
+    def of(self, key: str) -> str:
+        return f"{self.source}.toml [{self.table}] {key}"
+
+
+def expression(sql: str, place: str, columns: Schema) -> pl.Expr:
     """The Polars expression of `sql` over `columns`.
 
     Raises:
@@ -33,6 +47,14 @@ def text(found: pl.Expr) -> pl.Expr:
     """The value as text, null for an empty one."""
     as_text = found.cast(pl.String)
     return pl.when(as_text != "").then(as_text)
+
+
+def texts(read: Sequence[pl.Expr], columns: Schema) -> pl.Expr:
+    """The values of several expressions, texts or lists of text, as one list; null for none."""
+    types = [pl.LazyFrame(schema=columns).select(e).collect_schema().dtypes()[0] for e in read]
+    values = [e if isinstance(t, pl.List) else text(e) for e, t in zip(read, types, strict=True)]
+    several = pl.concat_list(values).list.drop_nulls().list.unique(maintain_order=True)
+    return pl.when(several.list.len() > 0).then(several)
 
 
 def iso_date(published: pl.Expr, formats: Sequence[str]) -> pl.Expr:

@@ -1,0 +1,89 @@
+"""The mapping of rows to canonical columns, as `[columns]` and the reasons of a declaration say.
+
+A value that is there and cannot be read becomes null and is counted: a date of another form, a
+number that is none, a code without a label.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import polars as pl
+
+from pipeline.canonical import COMPANIES, INTEGER, NUMBER, SECOND_WAVE, TEXT, TEXTS
+from pipeline.registers.declared import sql
+from pipeline.registers.declared.declaration import Column, Declaration, Reason
+from pipeline.registers.declared.entity import Entity
+
+UNREADABLE: Final = {
+    "date_creation": "date illisible",
+    "effectif": "effectif illisible",
+    "capital_social": "capital illisible",
+}
+
+
+def entity_of(declared: Declaration, columns: sql.Schema) -> Entity:
+    """The mapping of rows that have `columns`."""
+    place = sql.Place(declared.source, "columns")
+    mapped: dict[str, pl.Expr] = {}
+    unread: dict[str, pl.Expr] = {}
+    for name, column in declared.columns.items():
+        dtype = {**COMPANIES, **SECOND_WAVE}[name]
+        read = [sql.expression(text, place.of(name), columns) for text in column.sql]
+        mapped[name] = _canonical(column, read, dtype, columns)
+        if column.formats or dtype in (INTEGER, NUMBER):
+            missed = sql.text(read[0]).is_not_null() & mapped[name].is_null()
+            reason = UNREADABLE.get(name, f"{name} illisible")
+            unread[reason] = pl.when(missed).then(sql.text(read[0]))
+    for name, derived in declared.derived.items():
+        if derived.unknown:
+            unread[derived.unknown] = pl.when(pl.col(name).is_null()).then(pl.col(f"{name} code"))
+    reasons = {
+        table: _reasons(found, sql.Place(declared.source, table), columns)
+        for table, found in (
+            ("drop", declared.drop),
+            ("reject", declared.reject),
+            ("note", declared.note),
+        )
+    }
+    return Entity(
+        columns=mapped,
+        drop_reason=reasons["drop"][0],
+        reject_reason=reasons["reject"][0],
+        detail=reasons["reject"][1],
+        note=reasons["note"][0],
+        note_value=reasons["note"][1],
+        unread=unread,
+    )
+
+
+def _canonical(
+    column: Column, read: Sequence[pl.Expr], dtype: pl.DataType, columns: sql.Schema
+) -> pl.Expr:
+    if dtype == TEXTS:
+        return sql.texts(read, columns)
+    if column.formats:
+        return sql.iso_date(sql.text(read[0]), column.formats)
+    if dtype == NUMBER:
+        return read[0].cast(NUMBER, strict=False)
+    if dtype == INTEGER:
+        number = read[0].cast(NUMBER, strict=False)
+        return pl.when(number == number.floor()).then(number).cast(INTEGER, strict=False)
+    return sql.text(read[0]) if dtype == TEXT else read[0].cast(dtype)
+
+
+def _reasons(
+    found: Mapping[str, Reason], place: sql.Place, columns: sql.Schema
+) -> tuple[pl.Expr, pl.Expr]:
+    """The first reason that holds, and the value that shows it; both null where none holds."""
+    nothing = pl.lit(None, pl.String)
+    reason, shown = nothing, nothing
+    for name, condition in reversed(list(found.items())):
+        holds = sql.expression(condition.when, place.of(name), columns).fill_null(False)
+        value = (
+            sql.expression(condition.show, place.of(name), columns).cast(pl.String)
+            if condition.show
+            else nothing
+        )
+        reason = pl.when(holds).then(pl.lit(name)).otherwise(reason)
+        shown = pl.when(holds).then(value).otherwise(shown)
+    return reason, shown

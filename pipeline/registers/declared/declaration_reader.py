@@ -1,0 +1,106 @@
+"""The one reader of declared registers: from published files to canonical companies.
+
+The steps are those of the declaration, in its order: scan the files (`source_file`), trim each kind
+(`where`, `one_per`), join the other kinds to the main rows, derive columns, map them, and account
+for every row (`entity`). All of it is one lazy plan per main file, which Polars streams; nothing is
+held but the kinds that are joined.
+
+A failure inside the plan says nothing of its place, so the plan is then run piece by piece: the
+message names the file, the row, the column and its expression.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from pipeline.canonical import InputError
+from pipeline.registers.declared import (
+    column_mapping,
+    declaration,
+    entity,
+    failure,
+    main_rows,
+    nace_revision,
+    source_file,
+    sql,
+)
+from pipeline.registers.declared.declaration import Declaration
+from pipeline.registers.declared.source_file import FilePart
+from pipeline.registers.register import Register, RegisterRows
+
+
+def register(path: Path) -> Register:
+    """The register that the TOML file `path` declares.
+
+    Raises:
+        DeclarationError: the file says what is not in the language.
+    """
+    declared = declaration.read(path)
+    return Register(declared.source, "companies", partial(read, declared), declared.english)
+
+
+def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRows:
+    """Read the published files of a declared register.
+
+    Raises:
+        InputError: no file of a required kind, a file of another layout, or an expression that
+            fails.
+    """
+    parts = source_file.unpack(files, declared.files, work)
+    main = [part for part in parts if part.kind.name in declared.main]
+    _check_kinds(declared, parts, main)
+    joined = {
+        name: main_rows.stored(
+            main_rows.joined_rows(
+                declared, join, [part for part in parts if part.kind.name == join.file]
+            ),
+            work / f"join-{name}.parquet",
+        )
+        for name, join in declared.joins.items()
+    }
+    rows = [(part, main_rows.main_rows(declared, part, joined)) for part in main]
+    mapped = [
+        (part, frame, column_mapping.entity_of(declared, frame.collect_schema()))
+        for part, frame in rows
+    ]
+    try:
+        staged = entity.stage_rows(mapped, work)
+        if auto := nace_revision.default_revision(declared):
+            staged = nace_revision.with_revisions(staged, auto, work)
+        return entity.register_rows(staged, main, detail=_orphans(declared, joined, staged))
+    except pl.exceptions.PolarsError as error:
+        failure.blame(declared, mapped)
+        names = ", ".join(part.name for part in parts)
+        raise InputError(f"{names}: cannot be read: {sql.first_line(error)}") from error
+
+
+def _check_kinds(
+    declared: Declaration, parts: Sequence[FilePart], main: Sequence[FilePart]
+) -> None:
+    if not main:
+        wanted = " or ".join(declared.main)
+        raise InputError(
+            f"no {wanted} file among those given; it is the one with the names: add it"
+        )
+    found = {part.kind.name for part in parts}
+    for kind in declared.files.values():
+        if kind.required and kind.name not in found:
+            raise InputError(
+                f"no {kind.name} file among those given (column {', '.join(kind.key)}); add it"
+            )
+
+
+def _orphans(
+    declared: Declaration, joined: Mapping[str, pl.LazyFrame], staged: pl.LazyFrame
+) -> dict[str, int]:
+    """Count the joined rows whose company is not among the main rows."""
+    counts: dict[str, int] = {}
+    for name, join in declared.joins.items():
+        if join.orphans:
+            [key] = join.on.values()
+            alone = joined[name].join(staged, left_on=key, right_on="id", how="anti")
+            found = alone.select(pl.len()).collect(engine="streaming").item()
+            counts |= {join.orphans: int(found)} if found else {}
+    return counts
