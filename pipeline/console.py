@@ -34,6 +34,10 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "société absente": "no such company",
         "copie": "exact copy",
         "exercice ancien": "older fiscal year",
+        "bilan non équilibré": "balance sheet does not close",
+        "chiffre d'affaires 100 ou 1 000 fois celui des exercices voisins": (
+            "turnover 100 or 1,000 times its neighbours'"
+        ),
         # activity codes and amounts
         "code inconnu": "unknown code",
         "aucun code": "no code",
@@ -111,6 +115,8 @@ _PATTERNS: Final = (
     (re.compile(r"division (\d\d) hors des secteurs"), r"division \1 is no sector"),
     (re.compile(r"UK SIC 2003 \(NACE Rév\. 1\.1\), jamais converti : (.+)"), r"UK SIC 2003: \1"),
     (re.compile(r"pays (.+)"), r"country \1"),
+    (re.compile(r"bilan non équilibré : (\S+) (\d+)"), r"\1 \2 (balance sheet)"),
+    (re.compile(r"chiffre d'affaires 100 ou .+ : (\S+) (\d+)"), r"\1 \2 (turnover)"),
     (re.compile(r"(.+) en cp1252"), r"\1 is in Windows-1252"),
 )
 

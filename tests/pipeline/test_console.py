@@ -7,7 +7,7 @@ import pytest
 from pipeline import console, seeds
 from pipeline.registers.declared import account_lines, column_mapping, entity, filed_accounts
 from pipeline.registers.statements import outcome, uk_accounts
-from pipeline.stages import rejections, sectors, statement_lines
+from pipeline.stages import doubtful_accounts, rejections, sectors, statement_lines
 
 REASONS = {
     *rejections.FAULTS,
@@ -16,6 +16,8 @@ REASONS = {
     statement_lines.NO_COMPANY,
     statement_lines.COPY,
     statement_lines.TOO_OLD,
+    doubtful_accounts.UNBALANCED,
+    doubtful_accounts.IMPLAUSIBLE,
     sectors.UNKNOWN,
     sectors.ABSENT,
     entity.NO_ID,

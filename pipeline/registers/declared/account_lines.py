@@ -12,7 +12,7 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.canonical import COMPTES, ETATS, InputError
+from pipeline.canonical import COMPTES, ETATS, GROUP, InputError
 from pipeline.registers.declared.declaration import Declaration, Legend, Sum
 from pipeline.registers.declared.filed_accounts import (
     ELEMENT,
@@ -23,7 +23,7 @@ from pipeline.registers.declared.filed_accounts import (
 )
 from pipeline.registers.declared.source_file import ROW, FilePart
 from pipeline.registers.statements import chart, taxonomy
-from pipeline.registers.statements.chart import GROUP, GROUP_PLACES
+from pipeline.registers.statements.chart import GROUP_PLACES
 from pipeline.registers.statements.statement_rows import COMPUTED, OF_GROUP
 from pipeline.registers.statements.taxonomy import Taxonomy
 from shards.codec.folding import fold

@@ -15,12 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from pipeline.canonical import ETATS, InputError
+from pipeline.canonical import ETATS, GROUP, InputError
 from pipeline.seeds import read_table
 from seeds import TABLES
 
 POSTES: Final = TABLES / "postes.csv"
-GROUP: Final = "Consolidated"  # ends the code of a line of group accounts
 GROUP_PLACES: Final = 1_000  # more than any place of the chart
 _COLUMNS: Final = ("code", "etat", "parent", "ordre", "libelle_fr", "libelle_en", "somme", "genre")
 
