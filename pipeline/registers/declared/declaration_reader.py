@@ -87,8 +87,9 @@ def _check_kinds(
 ) -> None:
     if not main:
         wanted = " or ".join(declared.main)
+        holds = "amounts" if declared.statements else "names"
         raise InputError(
-            f"no {wanted} file among those given; it is the one with the names: add it"
+            f"no {wanted} file among those given; it is the one with the {holds}: add it"
         )
     found = {part.kind.name for part in parts}
     for kind in declared.files.values():
