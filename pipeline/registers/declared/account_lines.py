@@ -8,7 +8,7 @@ gives no line is counted by its reason, and elements that nobody mapped are name
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -23,6 +23,7 @@ from pipeline.registers.declared.filed_accounts import (
     chosen_rows,
     repeated_keys,
 )
+from pipeline.registers.declared.main_rows import stored
 from pipeline.registers.declared.source_file import ROW, FilePart
 from pipeline.registers.statements import chart, taxonomy
 from pipeline.registers.statements.chart import GROUP_PLACES
@@ -81,9 +82,7 @@ def read(
     amounts = pl.concat(_amounts(file, gone) for file in staged)
     if accounts.legend:
         amounts = _labelled(amounts, accounts.legend, staged, legends)
-    path = work / "montants.parquet"
-    amounts.sink_parquet(path, compression="lz4", maintain_order=True)
-    amounts = _numbers(pl.scan_parquet(path))
+    amounts = _numbers(stored(amounts, work / "montants.parquet"))
     mapping = _mapping(declared.source, accounts.sums, amounts)
     mapped = amounts.join(mapping, on=ELEMENT, how="left", maintain_order="left", nulls_equal=True)
     why = pl.coalesce(
@@ -94,10 +93,12 @@ def read(
     judged = mapped.with_columns(raison=why)
     good = judged.filter(pl.col("raison").is_null() & pl.col("code").is_not_null())
     lines, repeated = _one_each(pl.concat([_signed(good), *_summed(judged, accounts.sums)]), work)
-    path = work / "montants-ecartes.parquet"
     left_out = judged.filter(pl.col("raison").is_not_null())
-    left_out.sink_parquet(path, compression="lz4", maintain_order=True)
-    return AccountLines(_canonical(lines), pl.scan_parquet(path), repeated)
+    return AccountLines(
+        kept=_canonical(lines, work),
+        left_out=stored(left_out, work / "montants-ecartes.parquet"),
+        repeated=repeated,
+    )
 
 
 def _amounts(file: StagedFile, gone: pl.LazyFrame) -> pl.LazyFrame:
@@ -220,12 +221,10 @@ def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, 
     Only the lines that several amounts give are grouped: few, where a filing is a row.
     """
     order = ["choix", "rank", ROW]
-    path = work / "postes.parquet"
     keyed = lines.with_columns(pl.struct(*_COMPANY, "code").hash().alias(KEY))
-    keyed.sink_parquet(path, compression="lz4", maintain_order=True)
-    stored = pl.scan_parquet(path)
-    several = repeated_keys(stored)
-    rivals = stored.join(several, on=KEY, how="semi")
+    all_lines = stored(keyed, work / "postes.parquet")
+    repeats = pl.col(KEY).is_in(repeated_keys(all_lines).implode())
+    rivals = all_lines.filter(repeats)
     names = [name for name in lines.collect_schema() if name not in (*_COMPANY, "code")]
     published = pl.col("choix") < _SUMS
     best = (
@@ -243,36 +242,29 @@ def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, 
     again = int(best["rows"].sum()) - int(best["is_row"].sum())
     other = int(best["others"].sum())
     repeated = {REPEATED: again - other, CONTRADICTED: other}
-    single = stored.join(several, on=KEY, how="anti", maintain_order="left")
     columns = [*_COMPANY, "code", *names]
-    found = pl.concat([single.select(columns), best.lazy().select(columns)])
+    single = stored(all_lines.filter(~repeats).select(columns), work / "postes-seuls.parquet")
+    found = pl.concat([single, best.lazy().select(columns)])
     return found, {why: n for why, n in repeated.items() if n}
 
 
-def _canonical(lines: pl.LazyFrame) -> pl.LazyFrame:
-    """The lines in canonical columns; a part is named as one where its whole is there."""
-    table = chart.load().values()
-    places = pl.LazyFrame(
-        {
-            "code": [line.code for line in table],
-            "etat": [line.etat for line in table],
-            "parent": [line.parent or None for line in table],
-            "ordre": [line.ordre for line in table],
-            "seul": [line.libelle_fr for line in table],
-            "dont": [line.as_part for line in table],
-            "compte": [line.is_count for line in table],
-        }
+def _canonical(lines: pl.LazyFrame, work: Path) -> pl.LazyFrame:
+    """The lines in canonical columns; a part is named as one where its whole is there.
+
+    Both kinds of lines are stored, since a plan that used the same lines twice would hold them.
+    """
+    placed = lines.with_columns(**_places())
+    parents = {line.parent for line in chart.load().values()}
+    wholes = placed.filter(pl.col("code").is_in(parents)).select(
+        *_COMPANY, parent="code", whole=pl.lit(True)
     )
-    placed = lines.join(places, on="code", how="left", maintain_order="left")
-    wholes = (
-        placed.filter(pl.col("code").is_in({line.parent for line in table}))
-        .select(*_COMPANY, parent="code", whole=pl.lit(True))
-    )  # fmt: skip
     parts = placed.filter(pl.col("parent").is_not_null())
+    hung = parts.join(wholes, on=[*_COMPANY, "parent"], how="left", maintain_order="left")
+    alone = placed.filter(pl.col("parent").is_null()).with_columns(whole=pl.lit(False))
     named = pl.concat(
         [
-            placed.filter(pl.col("parent").is_null()).with_columns(whole=pl.lit(False)),
-            parts.join(wholes, on=[*_COMPANY, "parent"], how="left", maintain_order="left"),
+            stored(alone, work / "postes-entiers.parquet"),
+            stored(hung, work / "postes-parties.parquet"),
         ]
     )
     group = pl.col("groupe")
@@ -293,6 +285,20 @@ def _canonical(lines: pl.LazyFrame) -> pl.LazyFrame:
         pl.when(~pl.col("compte")).then("devise").alias("devise"),
         pl.col("ordre") + pl.when(group).then(GROUP_PLACES).otherwise(0),
     ).select(pl.col(name).cast(dtype) for name, dtype in COMPTES.items())
+
+
+def _places() -> dict[str, pl.Expr]:
+    """What the chart says of the line of a code. A join would hold all lines in memory."""
+    table = chart.load()
+    said: dict[str, dict[str, Any]] = {
+        "etat": {code: line.etat for code, line in table.items()},
+        "parent": {code: line.parent or None for code, line in table.items()},
+        "ordre": {code: line.ordre for code, line in table.items()},
+        "seul": {code: line.libelle_fr for code, line in table.items()},
+        "dont": {code: line.as_part for code, line in table.items()},
+        "compte": {code: line.is_count for code, line in table.items()},
+    }
+    return {name: pl.col("code").replace_strict(values) for name, values in said.items()}
 
 
 def unknown_names(left_out: pl.LazyFrame, most: int) -> tuple[str, ...]:
