@@ -8,7 +8,7 @@ gives no line is counted by its reason, and elements that nobody mapped are name
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -40,6 +40,9 @@ CONTRADICTED: Final = "postes contradictoires (le premier est repris)"
 _COMPANY: Final = ("iso2", "id", "exercice", "groupe")
 _PLACE: Final = ("fichier", "rank", ROW)
 _BESIDE: Final = ("devise", "echelle", "is_row", "stem")
+_LINE: Final = (
+    *_COMPANY, *_PLACE, "devise", "echelle", "is_row", "code", "choix", "nombre", "calcul",
+)  # fmt: skip
 _SUMS: Final = 1_000_000  # rank of a sum: every element of the line goes before it
 _MAPPING: Final = {
     ELEMENT: pl.String(),
@@ -180,39 +183,36 @@ def _signed(good: pl.LazyFrame) -> pl.LazyFrame:
         .then(pl.col("nombre").abs())
         .otherwise(pl.col("nombre"))
     )
-    return good.select(
-        *_COMPANY, *_PLACE, "devise", "echelle", "is_row", "code", "choix",
-        (number + 0.0).alias("nombre"), pl.lit(False).alias("calcul"),
-    )  # fmt: skip
+    return good.with_columns((number + 0.0).alias("nombre"), calcul=pl.lit(False)).select(_LINE)
 
 
 def _summed(judged: pl.LazyFrame, sums: Mapping[str, Sum]) -> list[pl.LazyFrame]:
-    """The lines that are sums of elements."""
+    """The lines that are sums of elements, in the order of their first rows."""
     occurring = judged.select(pl.col(ELEMENT).unique()).collect(engine="streaming")[ELEMENT]
-    found = []
-    for code, added in sums.items():
-        signs = dict.fromkeys(map(fold, added.plus), 1.0) | dict.fromkeys(
-            map(fold, added.minus), -1.0
+    elements = {name: fold(name) for name in occurring.drop_nulls()}
+    return [_sum(judged, code, added, elements) for code, added in sums.items()]
+
+
+def _sum(judged: pl.LazyFrame, code: str, added: Sum, elements: Mapping[str, str]) -> pl.LazyFrame:
+    plus, minus = set(map(fold, added.plus)), set(map(fold, added.minus))
+    parts = [name for name, folded in elements.items() if folded in plus | minus]
+    taken = pl.col(ELEMENT).is_in([name for name in parts if elements[name] in minus])
+    signed = pl.when(taken).then(-pl.col("nombre")).otherwise(pl.col("nombre"))
+    fewest = len(plus | minus) if added.needs_all else 1
+    return (
+        judged.filter(pl.col(ELEMENT).is_in(parts) & pl.col("nombre").is_not_null())
+        .group_by(_COMPANY)
+        .agg(
+            *(pl.col(name).min() for name in (*_PLACE, "devise", "echelle")),
+            nombre=signed.sort_by(ELEMENT).sum() + 0.0,
+            calcul=(pl.col("nombre") != 0).sum() > 1,
+            there=pl.col(ELEMENT).n_unique(),
         )
-        of = {name: signs[fold(name)] for name in occurring.drop_nulls() if fold(name) in signs}
-        parts = judged.filter(pl.col(ELEMENT).is_in(list(of)) & pl.col("nombre").is_not_null())
-        sign = pl.col(ELEMENT).replace_strict(of, return_dtype=pl.Float64, default=None)
-        found.append(
-            parts.group_by(_COMPANY)
-            .agg(
-                *(pl.col(name).first() for name in (*_PLACE, "devise", "echelle")),
-                nombre=(pl.col("nombre") * sign).sum() + 0.0,
-                calcul=(pl.col("nombre") != 0).sum() > 1,
-                there=pl.col(ELEMENT).n_unique(),
-            )
-            .filter(pl.col("there") >= (len(signs) if added.needs_all else 1))
-            .select(
-                *_COMPANY, *_PLACE, "devise", "echelle", pl.lit(False).alias("is_row"),
-                pl.lit(code).alias("code"), pl.lit(_SUMS, pl.Int64).alias("choix"), "nombre",
-                "calcul",
-            )
-        )  # fmt: skip
-    return found
+        .filter(pl.col("there") >= fewest)
+        .sort("rank", ROW, *_COMPANY)
+        .with_columns(is_row=pl.lit(False), code=pl.lit(code), choix=pl.lit(_SUMS, pl.Int64))
+        .select(_LINE)
+    )
 
 
 def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, int]]:
@@ -253,7 +253,7 @@ def _canonical(lines: pl.LazyFrame, work: Path) -> pl.LazyFrame:
 
     Both kinds of lines are stored, since a plan that used the same lines twice would hold them.
     """
-    placed = lines.with_columns(**_places())
+    placed = lines.join(_places(), on="code", how="left", maintain_order="left")
     parents = {line.parent for line in chart.load().values()}
     wholes = placed.filter(pl.col("code").is_in(parents)).select(
         *_COMPANY, parent="code", whole=pl.lit(True)
@@ -287,18 +287,20 @@ def _canonical(lines: pl.LazyFrame, work: Path) -> pl.LazyFrame:
     ).select(pl.col(name).cast(dtype) for name, dtype in COMPTES.items())
 
 
-def _places() -> dict[str, pl.Expr]:
-    """What the chart says of the line of a code. A join would hold all lines in memory."""
-    table = chart.load()
-    said: dict[str, dict[str, Any]] = {
-        "etat": {code: line.etat for code, line in table.items()},
-        "parent": {code: line.parent or None for code, line in table.items()},
-        "ordre": {code: line.ordre for code, line in table.items()},
-        "seul": {code: line.libelle_fr for code, line in table.items()},
-        "dont": {code: line.as_part for code, line in table.items()},
-        "compte": {code: line.is_count for code, line in table.items()},
-    }
-    return {name: pl.col("code").replace_strict(values) for name, values in said.items()}
+def _places() -> pl.LazyFrame:
+    """What the chart says of each code. Joined: Polars 2.1 does not stream `replace_strict`."""
+    table = chart.load().values()
+    return pl.LazyFrame(
+        {
+            "code": [line.code for line in table],
+            "etat": [line.etat for line in table],
+            "parent": [line.parent or None for line in table],
+            "ordre": [line.ordre for line in table],
+            "seul": [line.libelle_fr for line in table],
+            "dont": [line.as_part for line in table],
+            "compte": [line.is_count for line in table],
+        }
+    )
 
 
 def unknown_names(left_out: pl.LazyFrame, most: int) -> tuple[str, ...]:
