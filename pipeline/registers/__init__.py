@@ -18,7 +18,13 @@ a module of `statements/` with a `Register` of `table="comptes"` and its own `re
 from pathlib import Path
 from typing import Final
 
-from pipeline.registers.annual_accounts import be_nbb, dk_comptes, fi_comptes
+from pipeline.registers.annual_accounts import (
+    be_nbb,
+    dk_comptes,
+    fi_comptes,
+    lu_comptes,
+    no_regnskap,
+)
 from pipeline.registers.declared import declaration_reader
 from pipeline.registers.register import Register
 from pipeline.registers.statements import uk_accounts
@@ -26,7 +32,10 @@ from pipeline.registers.statements import uk_accounts
 FOLDER: Final = Path(__file__).parent
 _DECLARED: Final = [declaration_reader.register(path) for path in sorted(FOLDER.glob("*.toml"))]
 
-_FILED: Final = [module.REGISTER for module in (be_nbb, dk_comptes, fi_comptes, uk_accounts)]
+_FILED: Final = [
+    module.REGISTER
+    for module in (be_nbb, dk_comptes, fi_comptes, lu_comptes, no_regnskap, uk_accounts)
+]
 
 REGISTERS: Final[dict[str, Register]] = {
     register.source: register for register in (*_DECLARED, *_FILED)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from math import inf, isfinite
-from typing import Final
+from typing import Any, Final
 
 from pipeline.registers.annual_accounts.documents import Document
 from pipeline.registers.statements.filing import Fact, FilingError
@@ -87,3 +87,15 @@ def day(text: str | None) -> date:
         return date.fromisoformat((text or "").strip()[: 10 if "-" in (text or "") else 8])
     except ValueError as error:
         raise FilingError(NO_CLOSING, repr(text)) from error
+
+
+def as_list(value: Any) -> list[Any]:
+    """The elements of one name in a record of XML: none, one or several."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def text(value: Any) -> str:
+    """The text of an element in a record of XML, empty where it has none."""
+    return str(value.get("$", "")).strip() if isinstance(value, dict) else ""
