@@ -24,6 +24,7 @@ from pipeline.registers.annual_accounts import (
     fi_comptes,
     lu_comptes,
     no_regnskap,
+    sk_ruz,
 )
 from pipeline.registers.declared import declaration_reader
 from pipeline.registers.register import Register
@@ -34,7 +35,7 @@ _DECLARED: Final = [declaration_reader.register(path) for path in sorted(FOLDER.
 
 _FILED: Final = [
     module.REGISTER
-    for module in (be_nbb, dk_comptes, fi_comptes, lu_comptes, no_regnskap, uk_accounts)
+    for module in (be_nbb, dk_comptes, fi_comptes, lu_comptes, no_regnskap, sk_ruz, uk_accounts)
 ]
 
 REGISTERS: Final[dict[str, Register]] = {

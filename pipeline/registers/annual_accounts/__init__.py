@@ -5,5 +5,4 @@ Read `filed_account` (what a reader gives), `documents` (files out of their pack
 `no_regnskap` is short, `be_nbb` and `fi_comptes` read instances through `xbrl_instance`.
 
 A source is a function from a document to the accounts in it, and its rows in `seeds/elements.csv`.
-SOURCES below is all of them.
 """

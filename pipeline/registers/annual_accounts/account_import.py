@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from pipeline.canonical import COMPTES, ETATS, InputError
 from pipeline.registers import packing
-from pipeline.registers.annual_accounts import documents
+from pipeline.registers.annual_accounts import documents, sums
 from pipeline.registers.annual_accounts.documents import Document
 from pipeline.registers.annual_accounts.filed_account import FiledAccount, Reader
 from pipeline.registers.record_stream import RecordError
@@ -104,13 +104,22 @@ def _read(running: _Import, document: Document, reader: Reader) -> None:
 def _keep(running: _Import, name: str, account: FiledAccount) -> None:
     outcome = running.outcome
     outcome.tally.counts["faits illisibles"] += account.unreadable
-    amounts = statement.amounts(account.facts, account.closing, running.known, outcome.tally)
+    added = sums.of(account.facts, running.known)
+    facts = [*account.facts, *added]
+    amounts = statement.amounts(facts, account.closing, running.known, outcome.tally)
     if not amounts:
         error = FilingError(NO_LINE, f"{len(account.facts)} faits")
         outcome.reject(name, account.id, error)
         return
     outcome.kept += 1
-    amounts = [amount._replace(group=account.group) for amount in amounts]
+    computed = sums.computed(added, running.known)
+    amounts = [
+        one._replace(
+            group=account.group,
+            computed=one.computed or (one.exercice, one.line.code) in computed,
+        )
+        for one in amounts
+    ]
     group = zlib.crc32(account.id.encode()) % _GROUPS
     for row in statement_rows.rows(running.iso2, account.id, amounts):
         running.rows += 1
