@@ -39,7 +39,7 @@ PUBLIC: Final = "Verejné"
 INTERIM_KIND: Final = "Priebežná"
 
 
-class Layout(NamedTuple):
+class TemplateTable(NamedTuple):
     """A table of a template: its row numbers, and its columns of this year and of the last."""
 
     first: int
@@ -50,9 +50,13 @@ class Layout(NamedTuple):
 
 
 _TWO: Final = (2, 0, 1)
-LAYOUTS: Final[Mapping[int, tuple[Layout, ...]]] = {
-    687: (Layout(1, 23, *_TWO), Layout(24, 45, *_TWO), Layout(1, 38, *_TWO)),
-    699: (Layout(1, 78, 4, 2, 3), Layout(79, 145, *_TWO), Layout(1, 61, *_TWO)),
+LAYOUTS: Final[Mapping[int, tuple[TemplateTable, ...]]] = {
+    687: (TemplateTable(1, 23, *_TWO), TemplateTable(24, 45, *_TWO), TemplateTable(1, 38, *_TWO)),
+    699: (
+        TemplateTable(1, 78, 4, 2, 3),
+        TemplateTable(79, 145, *_TWO),
+        TemplateTable(1, 61, *_TWO),
+    ),
 }
 
 
@@ -110,7 +114,7 @@ def _account(identifier: str | None, title: Mapping[str, Any], statement: Any) -
 
 
 def _facts(
-    data: list[str | None], layout: Layout, prefix: str, closing: date, last_year: date
+    data: list[str | None], layout: TemplateTable, prefix: str, closing: date, last_year: date
 ) -> Iterator[Fact]:
     rows = range(layout.first, layout.last + 1)
     if len(data) != len(rows) * layout.columns:
