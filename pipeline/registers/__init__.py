@@ -22,6 +22,7 @@ from pipeline.registers.annual_accounts import (
     be_nbb,
     dk_comptes,
     fi_comptes,
+    fr_comptes,
     lu_comptes,
     no_regnskap,
     sk_ruz,
@@ -35,7 +36,16 @@ _DECLARED: Final = [declaration_reader.register(path) for path in sorted(FOLDER.
 
 _FILED: Final = [
     module.REGISTER
-    for module in (be_nbb, dk_comptes, fi_comptes, lu_comptes, no_regnskap, sk_ruz, uk_accounts)
+    for module in (
+        be_nbb,
+        dk_comptes,
+        fi_comptes,
+        fr_comptes,
+        lu_comptes,
+        no_regnskap,
+        sk_ruz,
+        uk_accounts,
+    )
 ]
 
 REGISTERS: Final[dict[str, Register]] = {
