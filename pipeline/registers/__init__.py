@@ -25,6 +25,7 @@ from pipeline.registers.annual_accounts import (
     fr_comptes,
     lu_comptes,
     no_regnskap,
+    se_comptes,
     sk_ruz,
 )
 from pipeline.registers.declared import declaration_reader
@@ -43,6 +44,7 @@ _FILED: Final = [
         fr_comptes,
         lu_comptes,
         no_regnskap,
+        se_comptes,
         sk_ruz,
         uk_accounts,
     )
