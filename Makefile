@@ -53,7 +53,7 @@ demo: $(BUILT) $(KEYS) ## build the bundled real excerpts, create a key per plan
 # Every import writes a folder of its own; the output of an older demo is removed first.
 $(BUILT): $(wildcard seeds/*.csv seeds/raw/*/*) | $(READY)
 	@rm -rf $(DEMO)/input $(DEMO)/data
-	$(PY) -m pipeline import ee $(wildcard seeds/raw/ee/*) --out $(DEMO)/input/ee
+	$(PY) -m pipeline import ee $(wildcard seeds/raw/ee/*.zip) --out $(DEMO)/input/ee
 	$(PY) -m pipeline import uk-basic $(wildcard seeds/raw/uk/BasicCompanyData*) --out $(DEMO)/input/uk-basic
 	$(PY) -m pipeline import uk-accounts $(wildcard seeds/raw/uk/Accounts_Bulk_Data*) --out $(DEMO)/input/uk-accounts
 	$(PY) -m pipeline build --input $(DEMO)/input/ee $(DEMO)/input/uk-basic $(DEMO)/input/uk-accounts --out $(DEMO)/data

@@ -34,6 +34,10 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "société absente": "no such company",
         "copie": "exact copy",
         "exercice ancien": "older fiscal year",
+        "bilan non équilibré": "balance sheet does not close",
+        "chiffre d'affaires 100 ou 1 000 fois celui des exercices voisins": (
+            "turnover 100 or 1,000 times its neighbours'"
+        ),
         # activity codes and amounts
         "code inconnu": "unknown code",
         "aucun code": "no code",
@@ -96,6 +100,16 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "dépôt trop volumineux": "filing too large",
         "lignes remplacées par un dépôt ultérieur": "lines replaced by a later filing",
         "concepts inconnus": "unknown concepts",
+        "date de clôture illisible": "unreadable closing date",
+        "unité inconnue": "unknown unit of amounts",
+        "devise absente": "no currency",
+        "remplacé par un dépôt plus récent": "replaced by a later filing",
+        "postes inconnus": "unknown elements",
+        "poste sans code": "element without a code",
+        "sans montant": "no amount",
+        "montant illisible": "unreadable amount",
+        "postes répétés": "repeated elements",
+        "postes contradictoires (le premier est repris)": "contradictory elements (first kept)",
         "sociétés": "companies",
         "exercices": "fiscal years",
         "lignes écrites": "lines written",
@@ -120,6 +134,8 @@ _PATTERNS: Final = (
     (re.compile(r"division (\d\d) hors des secteurs"), r"division \1 is no sector"),
     (re.compile(r"UK SIC 2003 \(NACE Rév\. 1\.1\), jamais converti : (.+)"), r"UK SIC 2003: \1"),
     (re.compile(r"pays (.+)"), r"country \1"),
+    (re.compile(r"bilan non équilibré : (\S+) (\d+)"), r"\1 \2 (balance sheet)"),
+    (re.compile(r"chiffre d'affaires 100 ou .+ : (\S+) (\d+)"), r"\1 \2 (turnover)"),
     (re.compile(r"(.+) en cp1252"), r"\1 is in Windows-1252"),
 )
 

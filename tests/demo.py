@@ -10,7 +10,7 @@ from tests import ROOT
 
 _RAW: Final = TABLES / "raw"
 _SOURCES: Final = (
-    ("ee", "ee/*"), ("uk-basic", "uk/BasicCompanyData*"), ("uk-accounts", "uk/Accounts*"),
+    ("ee", "ee/*.zip"), ("uk-basic", "uk/BasicCompanyData*"), ("uk-accounts", "uk/Accounts*"),
 )  # fmt: skip
 
 

@@ -6,13 +6,14 @@ source. `statements/` has the readers of filed accounts and their chart of codes
 
 To add a register of companies:
 
-1. Write `registers/<source>.toml` in the language of `declared/declaration`: every published column or key
-   is either used, or ignored with its reason. One in neither list stops an import.
+1. Write `registers/<source>.toml` in the language of `declared/declaration`: every published
+   column or key is either used, or ignored with its reason. One in neither list stops an import.
 2. Put an excerpt, as published, under `seeds/raw/<iso2>/` with its origin and licence in
    `seeds/README.md`, and hold it to rows written by hand in `tests/pipeline/registers/`.
 
-Nothing else: REGISTERS below is made of the folder. A source of statement lines that is no table is
-a module of `statements/` with a `Register` of `table="comptes"` and its own `read`.
+Nothing else: REGISTERS below is made of the folder. Filed accounts that are tables are declared
+too, with `[statements]`, and their elements have rows in `seeds/elements.csv`. Those that are no
+tables are read by a module of `statements/`, a `Register` of `table="comptes"`.
 """
 
 from pathlib import Path

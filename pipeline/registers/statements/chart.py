@@ -15,19 +15,24 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from pipeline.canonical import ETATS, InputError
+from pipeline.canonical import ETATS, GROUP, InputError
 from pipeline.seeds import read_table
 from seeds import TABLES
 
 POSTES: Final = TABLES / "postes.csv"
-GROUP: Final = "Consolidated"  # ends the code of a line of group accounts
 GROUP_PLACES: Final = 1_000  # more than any place of the chart
-_COLUMNS: Final = ("code", "etat", "parent", "ordre", "libelle_fr", "libelle_en", "somme")
+_COLUMNS: Final = ("code", "etat", "parent", "ordre", "libelle_fr", "libelle_en", "somme", "genre")
 
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """A line of the chart; `parent` is the code of the line it is a part of, or empty."""
+    """A line of the chart.
+
+    Attributes:
+        parent: the code of the line it is a part of, or empty.
+        is_sum: it sums other lines up.
+        is_count: its value is a number of persons or shares, not an amount of money.
+    """
 
     code: str
     etat: str
@@ -36,6 +41,7 @@ class ChartLine:
     libelle_fr: str
     libelle_en: str
     is_sum: bool
+    is_count: bool
 
     @property
     def as_part(self) -> str:
@@ -89,6 +95,7 @@ def _line(row: Mapping[str, str], path: Path) -> ChartLine:
         libelle_fr=row["libelle_fr"],
         libelle_en=row["libelle_en"],
         is_sum=row["somme"] == "1",
+        is_count=row["genre"] == "nombre",
     )
 
 

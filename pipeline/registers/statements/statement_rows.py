@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipeline.canonical import COMPTES, ETATS
-from pipeline.registers.statements.chart import GROUP, GROUP_PLACES, ChartLine
+from pipeline.canonical import COMPTES, ETATS, GROUP
+from pipeline.registers.statements.chart import GROUP_PLACES, ChartLine
 
 BATCH: Final = 50_000  # lines written at a time
 COMPUTED: Final = " (calculé)"

@@ -7,8 +7,8 @@ import pytest
 from pipeline.canonical import InputError
 from pipeline.registers.statements import chart
 
-HEAD = "code,etat,parent,ordre,libelle_fr,libelle_en,somme\n"
-DEBTS = "Debts,bilan_passif,,10,Dettes,Debts,\n"
+HEAD = "code,etat,parent,ordre,libelle_fr,libelle_en,somme,genre\n"
+DEBTS = "Debts,bilan_passif,,10,Dettes,Debts,,montant\n"
 
 
 def test_every_line_of_the_chart_has_both_labels_and_a_part_says_whose_it_is() -> None:
@@ -22,16 +22,16 @@ def test_every_line_of_the_chart_has_both_labels_and_a_part_says_whose_it_is() -
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("Loans,bilan,,20,Emprunts,Loans,", "etat 'bilan'"),
-        ("Debts,bilan_passif,,20,Emprunts,Loans,", "Debts has the code or the place"),
-        ("Loans,bilan_passif,,10,Emprunts,Loans,", "place of Debts"),
-        ("Loans,bilan_passif,,1000,Emprunts,Loans,", "are for group accounts"),
-        ("DebtsConsolidated,bilan_passif,,20,Emprunts,Loans,", "are for group accounts"),
-        ("Loans,bilan_passif,Debt,20,Emprunts,Loans,", "Loans cannot be a part of 'Debt'"),
-        ("Loans,bilan_actif,Debts,20,Emprunts,Loans,", "Loans cannot be a part of 'Debts'"),
-        ("Loans,bilan_passif,Debts,9,Emprunts,Loans,", "Loans cannot be a part of 'Debts'"),
+        ("Loans,bilan,,20,Emprunts,Loans,,montant", "etat 'bilan'"),
+        ("Debts,bilan_passif,,20,Emprunts,Loans,,montant", "Debts has the code or the place"),
+        ("Loans,bilan_passif,,10,Emprunts,Loans,,montant", "place of Debts"),
+        ("Loans,bilan_passif,,1000,Emprunts,Loans,,montant", "are for group accounts"),
+        ("DebtsConsolidated,bilan_passif,,20,Emprunts,Loans,,montant", "are for group accounts"),
+        ("Loans,bilan_passif,Debt,20,Emprunts,Loans,,montant", "Loans cannot be a part of 'Debt'"),
+        ("Loans,bilan_actif,Debts,20,Emprunts,Loans,,montant", "Loans cannot be a part of 'Debts'"),
+        ("Loans,bilan_passif,Debts,9,Emprunts,Loans,,montant", "Loans cannot be a part of 'Debts'"),
         (
-            "Tax,bilan_passif,,20,Impôts,Tax,\nLoans,bilan_passif,Debts,30,Emprunts,Loans,",
+            "Tax,bilan_passif,,20,Impôts,Tax,,montant\nLoans,bilan_passif,Debts,30,Emprunts,Loans,,montant",
             "Tax stands between Loans and Debts",
         ),
     ],
