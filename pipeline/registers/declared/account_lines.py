@@ -12,14 +12,16 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.canonical import COMPTES, ETATS, GROUP, InputError
+from pipeline.canonical import COMPTES, GROUP, InputError
 from pipeline.registers.declared.declaration import Declaration, Legend, Sum
 from pipeline.registers.declared.filed_accounts import (
     ELEMENT,
+    KEY,
     OWN,
     VALUE,
     StagedFile,
     chosen_rows,
+    repeated_keys,
 )
 from pipeline.registers.declared.source_file import ROW, FilePart
 from pipeline.registers.statements import chart, taxonomy
@@ -66,17 +68,17 @@ def read(
     declared: Declaration,
     staged: Sequence[StagedFile],
     legends: Sequence[FilePart],
-    chosen: pl.LazyFrame,
+    gone: pl.LazyFrame,
     work: Path,
 ) -> AccountLines:
-    """The lines of the chosen filings of all files.
+    """The lines of the filings of all files but those that are `gone`.
 
     Raises:
         InputError: a file without its legend, an element of the declaration that is not mapped.
     """
     accounts = declared.statements
     assert accounts is not None
-    amounts = pl.concat(_amounts(file, chosen) for file in staged)
+    amounts = pl.concat(_amounts(file, gone) for file in staged)
     if accounts.legend:
         amounts = _labelled(amounts, accounts.legend, staged, legends)
     path = work / "montants.parquet"
@@ -92,16 +94,15 @@ def read(
     judged = mapped.with_columns(raison=why)
     good = judged.filter(pl.col("raison").is_null() & pl.col("code").is_not_null())
     lines, repeated = _one_each(pl.concat([_signed(good), *_summed(judged, accounts.sums)]), work)
-    return AccountLines(
-        kept=_canonical(lines),
-        left_out=judged.filter(pl.col("raison").is_not_null()),
-        repeated=repeated,
-    )
+    path = work / "montants-ecartes.parquet"
+    left_out = judged.filter(pl.col("raison").is_not_null())
+    left_out.sink_parquet(path, compression="lz4", maintain_order=True)
+    return AccountLines(_canonical(lines), pl.scan_parquet(path), repeated)
 
 
-def _amounts(file: StagedFile, chosen: pl.LazyFrame) -> pl.LazyFrame:
+def _amounts(file: StagedFile, gone: pl.LazyFrame) -> pl.LazyFrame:
     """One row per amount of the chosen rows of a file."""
-    rows = chosen_rows(file, chosen).with_columns(
+    rows = chosen_rows(file, gone).with_columns(
         is_row=pl.lit(not file.values), stem=pl.lit(file.part.stem)
     )
     index = [*OWN, *_PLACE, *_BESIDE]
@@ -214,20 +215,37 @@ def _summed(judged: pl.LazyFrame, sums: Mapping[str, Sum]) -> list[pl.LazyFrame]
 
 
 def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, int]]:
-    """One amount per line of the accounts of a year, and the count of the rows that repeat one."""
+    """One amount per line of the accounts of a year, and the count of the rows that repeat one.
+
+    Only the lines that several amounts give are grouped: few, where a filing is a row.
+    """
     order = ["choix", "rank", ROW]
-    first = [name for name in lines.collect_schema() if name not in (*_COMPANY, "code")]
-    published = pl.col("choix") < _SUMS
     path = work / "postes.parquet"
-    lines.group_by(*_COMPANY, "code").agg(
-        *(pl.col(name).sort_by(order).first() for name in first),
-        rows=pl.col("is_row").sum(),
-        others=(published & (pl.col("nombre") != pl.col("nombre").sort_by(order).first())).sum(),
-    ).sink_parquet(path, compression="lz4")
-    found = pl.scan_parquet(path)
-    again = (pl.col("rows") - pl.col("is_row").cast(pl.Int64)).sum()
-    total, other = found.select(again, pl.col("others").sum()).collect(engine="streaming").row(0)
-    repeated = {REPEATED: int(total) - int(other), CONTRADICTED: int(other)}
+    keyed = lines.with_columns(pl.struct(*_COMPANY, "code").hash().alias(KEY))
+    keyed.sink_parquet(path, compression="lz4", maintain_order=True)
+    stored = pl.scan_parquet(path)
+    several = repeated_keys(stored)
+    rivals = stored.join(several, on=KEY, how="semi")
+    names = [name for name in lines.collect_schema() if name not in (*_COMPANY, "code")]
+    published = pl.col("choix") < _SUMS
+    best = (
+        rivals.group_by(*_COMPANY, "code")
+        .agg(
+            *(pl.col(name).sort_by(order).first() for name in names),
+            rows=pl.col("is_row").sum(),
+            others=(
+                published & (pl.col("nombre") != pl.col("nombre").sort_by(order).first())
+            ).sum(),
+        )
+        .sort("rank", ROW, *_COMPANY, "code")
+        .collect(engine="streaming")
+    )
+    again = int(best["rows"].sum()) - int(best["is_row"].sum())
+    other = int(best["others"].sum())
+    repeated = {REPEATED: again - other, CONTRADICTED: other}
+    single = stored.join(several, on=KEY, how="anti", maintain_order="left")
+    columns = [*_COMPANY, "code", *names]
+    found = pl.concat([single.select(columns), best.lazy().select(columns)])
     return found, {why: n for why, n in repeated.items() if n}
 
 
@@ -243,26 +261,35 @@ def _canonical(lines: pl.LazyFrame) -> pl.LazyFrame:
             "seul": [line.libelle_fr for line in table],
             "dont": [line.as_part for line in table],
             "compte": [line.is_count for line in table],
-            "rang": [ETATS.index(line.etat) for line in table],
         }
     )
-    placed = lines.join(places, on="code").sort("rank", ROW, *_COMPANY, "rang", "ordre")
-    wholes = placed.select(*_COMPANY, parent="code", whole=pl.lit(True))
-    named = placed.join(wholes, on=[*_COMPANY, "parent"], how="left", maintain_order="left")
+    placed = lines.join(places, on="code", how="left", maintain_order="left")
+    wholes = (
+        placed.filter(pl.col("code").is_in({line.parent for line in table}))
+        .select(*_COMPANY, parent="code", whole=pl.lit(True))
+    )  # fmt: skip
+    parts = placed.filter(pl.col("parent").is_not_null())
+    named = pl.concat(
+        [
+            placed.filter(pl.col("parent").is_null()).with_columns(whole=pl.lit(False)),
+            parts.join(wholes, on=[*_COMPANY, "parent"], how="left", maintain_order="left"),
+        ]
+    )
     group = pl.col("groupe")
-    label = pl.when("whole").then("dont").otherwise("seul")
+    label = (
+        pl.when("whole").then("dont").otherwise("seul")
+        + pl.when("calcul").then(pl.lit(COMPUTED)).otherwise(pl.lit(""))
+        + pl.when(group).then(pl.lit(OF_GROUP)).otherwise(pl.lit(""))
+    )
+    scale = pl.when("compte").then(1.0).otherwise("echelle")
     return named.select(
         "iso2",
         "id",
         "exercice",
         "etat",
         pl.col("code") + pl.when(group).then(pl.lit(GROUP)).otherwise(pl.lit("")),
-        (
-            label
-            + pl.when("calcul").then(pl.lit(COMPUTED)).otherwise(pl.lit(""))
-            + pl.when(group).then(pl.lit(OF_GROUP)).otherwise(pl.lit(""))
-        ).alias("libelle"),
-        (pl.col("nombre") * pl.when("compte").then(1.0).otherwise("echelle")).alias("valeur"),
+        label.alias("libelle"),
+        (pl.col("nombre") * scale).alias("valeur"),
         pl.when(~pl.col("compte")).then("devise").alias("devise"),
         pl.col("ordre") + pl.when(group).then(GROUP_PLACES).otherwise(0),
     ).select(pl.col(name).cast(dtype) for name, dtype in COMPTES.items())

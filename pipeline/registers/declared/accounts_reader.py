@@ -30,15 +30,15 @@ def read(
         filed_accounts.stage(declared, part, rank, frame, work)
         for rank, (part, frame) in enumerate(rows)
     ]
-    chosen = filed_accounts.choose(staged)
+    gone = filed_accounts.replaced(staged)
     legend = declared.statements.legend if declared.statements else None
     legends = [part for part in parts if legend and part.kind.name == legend.file]
-    lines = account_lines.read(declared, staged, legends, chosen, work)
+    lines = account_lines.read(declared, staged, legends, gone, work)
     return RegisterRows(
         stems=tuple(dict.fromkeys(file.part.stem for file in staged)),
         kept=lines.kept,
         rejected=_rejected(staged, lines),
-        counts=_counts(staged, chosen, lines, detail),
+        counts=_counts(staged, gone, lines, detail),
     )
 
 
@@ -62,13 +62,13 @@ def _rejected(staged: Sequence[StagedFile], lines: AccountLines) -> pl.LazyFrame
 
 def _counts(
     staged: Sequence[StagedFile],
-    chosen: pl.LazyFrame,
+    gone: pl.LazyFrame,
     lines: AccountLines,
     detail: Mapping[str, int],
 ) -> RowCounts:
     read = sum(_length(file.rows) for file in staged)
     rejected = _tally(_rejected(staged, lines), "motif")
-    dropped = _dropped(staged, chosen)
+    dropped = _dropped(staged, gone)
     of_rows = account_lines.tally(lines.left_out.filter("is_row"))
     dropped |= {why: n for why, n in of_rows.items() if why != UNREADABLE}
     dropped |= lines.repeated
@@ -86,17 +86,15 @@ def _counts(
     )
 
 
-def _dropped(staged: Sequence[StagedFile], chosen: pl.LazyFrame) -> dict[str, int]:
+def _dropped(staged: Sequence[StagedFile], gone: pl.LazyFrame) -> dict[str, int]:
     """The rows of the files that give nothing, before their amounts are looked at."""
     dropped: dict[str, int] = {}
     for file in staged:
-        blank = filed_accounts.chosen_rows(file, chosen).filter(
-            pl.all_horizontal(pl.col(name).is_null() for name in file.values)
-            if file.values
-            else pl.lit(False)
-        )
+        chosen = filed_accounts.chosen_rows(file, gone)
+        none = [pl.col(name).is_null() for name in file.values] or [pl.lit(False)]
+        blank = chosen.filter(pl.all_horizontal(none))
         found = _tally(file.rows.filter(pl.col("drop_reason").is_not_null()), "drop_reason")
-        found[REPLACED] = filed_accounts.replaced_count(file, chosen)
+        found[REPLACED] = _length(filed_accounts.good_rows(file)) - _length(chosen)
         found[NO_AMOUNT] = _length(blank)
         for why, count in found.items():
             if count:
@@ -117,8 +115,8 @@ def _notes(staged: Sequence[StagedFile]) -> dict[str, int]:
 
 def _detail(lines: AccountLines) -> dict[str, int]:
     counted = lines.kept.select(
-        companies=pl.struct("iso2", "id").n_unique(),
-        years=pl.struct("iso2", "id", "exercice").n_unique(),
+        companies=pl.struct("iso2", "id").hash().n_unique(),
+        years=pl.struct("iso2", "id", "exercice").hash().n_unique(),
         lines=pl.len(),
     ).collect(engine="streaming")
     companies, years, written = counted.row(0)

@@ -26,6 +26,8 @@ ELEMENT: Final = "poste"
 VALUE: Final = "valeur"
 OWN: Final = ("iso2", "id", "exercice", "groupe", "part")  # a filing of these replaces another
 _FILING: Final = (*OWN, "depot")
+KEY: Final = "cle"  # the hash of what tells rows apart; two things may share one
+_KEYS_AT_ONCE: Final = 2_000_000
 _LATEST: Final = "latest "  # before a number: the texts by which the last filing is found
 
 
@@ -76,43 +78,56 @@ def stage(
     return StagedFile(part, pl.scan_parquet(path), values)
 
 
-def choose(staged: Sequence[StagedFile]) -> pl.LazyFrame:
-    """The filing that counts for each part, year and company: the columns of OWN and `depot`.
+def replaced(staged: Sequence[StagedFile]) -> pl.LazyFrame:
+    """The filings that a later one replaces: the columns of OWN and `depot`.
 
-    The one with the last closing date counts, then the last by `latest`, then the last in the files.
+    Of several filings of one part, year and company the one with the last closing date counts, then
+    the last by `latest`, then the last in the files. Only these several are in memory at once.
     """
-    orders = [n for n in staged[0].rows.collect_schema() if n.startswith(_LATEST)]
-    filings = pl.concat(
-        file.rows.filter(_is_good())
-        .group_by(_FILING)
-        .agg(
-            pl.col("cloture").max(),
-            *(pl.col(name).max() for name in orders),
-            pl.col("rank").max(),
-            pl.col(ROW).max(),
-        )
-        for file in staged
-    )
-    by = ["cloture", *orders, "rank", ROW]
-    chosen = filings.sort(by, nulls_last=False).unique(OWN, keep="last", maintain_order=True)
-    return chosen.select(_FILING).collect(engine="streaming").lazy()
+    filings = pl.concat(map(_filings, staged))
+    several = repeated_keys(filings)
+    rivals = filings.join(several, on=KEY, how="semi").collect(engine="streaming")
+    orders = [name for name in rivals.columns if name.startswith(_LATEST)]
+    ranked = rivals.sort("cloture", *orders, "rank", ROW, nulls_last=False)
+    last = ranked.unique(OWN, keep="last", maintain_order=True)
+    return ranked.join(last, on=_FILING, how="anti").select(_FILING).lazy()
 
 
-def chosen_rows(file: StagedFile, chosen: pl.LazyFrame) -> pl.LazyFrame:
-    """The good rows of the filings that count."""
-    good = file.rows.filter(_is_good())
-    return good.join(chosen, on=_FILING, how="semi", maintain_order="left")
+def good_rows(file: StagedFile) -> pl.LazyFrame:
+    """The rows of a file that are neither dropped nor rejected."""
+    return file.rows.filter(pl.col("drop_reason").is_null() & pl.col("reject_reason").is_null())
 
 
-def replaced_count(file: StagedFile, chosen: pl.LazyFrame) -> int:
-    """How many good rows are of filings that a later one replaces."""
-    good = file.rows.filter(_is_good())
-    gone = good.join(chosen, on=_FILING, how="anti")
-    return int(gone.select(pl.len()).collect(engine="streaming").item())
+def chosen_rows(file: StagedFile, gone: pl.LazyFrame) -> pl.LazyFrame:
+    """The good rows of the filings that count; `gone` are those that do not."""
+    return good_rows(file).join(gone, on=_FILING, how="anti", maintain_order="left")
 
 
-def _is_good() -> pl.Expr:
-    return pl.col("drop_reason").is_null() & pl.col("reject_reason").is_null()
+def _filings(file: StagedFile) -> pl.LazyFrame:
+    """The filings of a file, one row each: a row is a filing where it has several amounts."""
+    orders = [name for name in file.rows.collect_schema() if name.startswith(_LATEST)]
+    by = ("cloture", *orders, "rank", ROW)
+    good = good_rows(file)
+    if not file.values:
+        good = good.group_by(_FILING).agg(pl.col(by).max())
+    return good.select(*_FILING, *by, pl.struct(OWN).hash().alias(KEY))
+
+
+def repeated_keys(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The values of KEY that several rows have, found in passes so that memory holds few at once."""
+    count = int(rows.select(pl.len()).collect(engine="streaming").item())
+    passes = count // _KEYS_AT_ONCE + 1
+    found = [
+        rows.select(KEY)
+        .filter(pl.col(KEY) % passes == number)
+        .group_by(KEY)
+        .len()
+        .filter(pl.col("len") > 1)
+        .select(KEY)
+        .collect(engine="streaming")
+        for number in range(passes)
+    ]
+    return pl.concat(found).lazy()
 
 
 def _fault() -> pl.Expr:
