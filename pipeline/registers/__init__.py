@@ -19,6 +19,16 @@ tables are read by a module of `statements/`, a `Register` of `table="comptes"`.
 from pathlib import Path
 from typing import Final
 
+from pipeline.registers.annual_accounts import (
+    be_nbb,
+    dk_comptes,
+    fi_comptes,
+    fr_comptes,
+    lu_comptes,
+    no_regnskap,
+    se_comptes,
+    sk_ruz,
+)
 from pipeline.registers.declared import declaration_reader
 from pipeline.registers.register import Register
 from pipeline.registers.statements import uk_accounts
@@ -26,6 +36,21 @@ from pipeline.registers.statements import uk_accounts
 FOLDER: Final = Path(__file__).parent
 _DECLARED: Final = [declaration_reader.register(path) for path in sorted(FOLDER.glob("*.toml"))]
 
+_FILED: Final = [
+    module.REGISTER
+    for module in (
+        be_nbb,
+        dk_comptes,
+        fi_comptes,
+        fr_comptes,
+        lu_comptes,
+        no_regnskap,
+        se_comptes,
+        sk_ruz,
+        uk_accounts,
+    )
+]
+
 REGISTERS: Final[dict[str, Register]] = {
-    register.source: register for register in (*_DECLARED, uk_accounts.REGISTER)
+    register.source: register for register in (*_DECLARED, *_FILED)
 }

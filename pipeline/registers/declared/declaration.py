@@ -175,6 +175,7 @@ class Repeated:
     show: str
 
 
+@dataclass(frozen=True, slots=True)
 class Legend:
     """The kind of file that labels the elements, and its two columns."""
 
