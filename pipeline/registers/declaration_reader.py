@@ -55,7 +55,13 @@ def register(path: Path) -> Register:
         DeclarationError: the file says what is not in the language.
     """
     declared = declaration.read(path)
-    return Register(declared.source, "companies", partial(read, declared), declared.english)
+    return Register(
+        declared.source,
+        "companies",
+        partial(read, declared),
+        declared.english,
+        partial(source_file.count_rows, kinds=declared.files),
+    )
 
 
 def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRows:

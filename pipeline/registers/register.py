@@ -77,9 +77,12 @@ class Register:
     `read(files, work)` reads the published `files`; it may leave temporary files in the folder
     `work`, which outlives the frames it returns. It raises InputError for a file of another layout.
     `english` has the words that commands print for reasons of this register alone.
+    `count_rows(file)` reads one published file to its end and returns its rows, or raises InputError
+    for a file that is damaged or of another layout; without it, only the packing of files is checked.
     """
 
     source: str
     table: Literal["companies", "comptes"]
     read: Callable[[Sequence[Path], Path], RegisterRows]
     english: Mapping[str, str] = field(default_factory=dict)
+    count_rows: Callable[[Path], int] | None = None
