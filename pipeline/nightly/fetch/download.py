@@ -28,7 +28,7 @@ _PROGRESS_BYTES: Final = 1 << 16
 
 
 @dataclass(slots=True)
-class Download:
+class EditionDownload:
     """A download of `address` to `path`.
 
     Attributes:

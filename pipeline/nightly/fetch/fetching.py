@@ -14,7 +14,7 @@ from typing import Final, Literal
 from pipeline.errors import FetchError
 from pipeline.nightly.fetch import client, plausibility, published, receipt
 from pipeline.nightly.fetch.client import Client
-from pipeline.nightly.fetch.download import Download
+from pipeline.nightly.fetch.download import EditionDownload
 from pipeline.nightly.fetch.published import Edition, PublishedFile, SourceSettings
 from pipeline.nightly.fetch.receipt import Receipt
 from pipeline.registers import REGISTERS
@@ -177,7 +177,7 @@ async def _edition(
     """Bring one edition, check it, and put it in its place."""
     folder = shared.raw / file.source
     path = folder / receipt.FOLDER / edition.name
-    download = Download(
+    download = EditionDownload(
         client=shared.client,
         file=file,
         address=edition.address,

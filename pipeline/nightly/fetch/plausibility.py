@@ -1,4 +1,4 @@
-"""What makes a fetched file credible: its bytes, its layout, its size, and the edition before it.
+"""The checks that make a fetched file credible: its bytes, its layout, its size, and the edition before it.
 
 A server may send a page that says "maintenance", half a file with the right length, or a file with half of its rows.
 Nothing of that may take the place of a good file.

@@ -1,4 +1,4 @@
-"""What is recorded beside a fetched file: where it came from, when, its digests, its validators.
+"""The record beside a fetched file: where it came from, when, its digests, its validators.
 
     RAW/<source>/<file>                 as published
     RAW/<source>/.fetch/<file>.json     the receipt
