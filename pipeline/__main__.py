@@ -105,7 +105,13 @@ def _synth(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_COMMANDS: Final = {"fetch": nightly.fetch, "import": _import, "synth": _synth, "build": _build}
+_COMMANDS: Final = {
+    "fetch": nightly.fetch,
+    "import": _import,
+    "synth": _synth,
+    "build": _build,
+    "nightly": nightly.nightly,
+}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -118,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
         ("import", _add_import_arguments, "published files -> canonical Parquet"),
         ("synth", _add_synth_arguments, "synthetic canonical Parquet, at any scale"),
         ("build", _add_build_arguments, "canonical Parquet -> a published generation"),
+        ("nightly", nightly.arguments_of_nightly, "all of it, as a configuration says"),
     ):
         add_arguments(commands.add_parser(name, help=summary, allow_abbrev=False))
     return parser

@@ -10,10 +10,13 @@ from typing import Final
 
 from tqdm import tqdm
 
+from pipeline.errors import BuildError
 from pipeline.nightly import config
 from pipeline.nightly.fetch import fetching, published
+from pipeline.nightly.nightly import NightlyRun
 
 EXAMPLE_FETCH: Final = "example: python -m pipeline fetch ee uk-basic --out raw"
+EXAMPLE_NIGHTLY: Final = "example: python -m pipeline nightly /etc/societes/nightly.toml"
 
 
 def arguments_of_fetch(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +57,40 @@ def fetch(options: argparse.Namespace) -> int:
         else:
             print(f"error: {file.line()}", file=sys.stderr)
     return int(len(good) < len(found))
+
+
+def arguments_of_nightly(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `nightly`."""
+    parser.epilog = EXAMPLE_NIGHTLY
+    parser.add_argument("config", metavar="CONFIG", type=Path, help="TOML, as in README.md")
+    parser.add_argument(
+        "--accept",
+        metavar="SOURCE",
+        nargs="+",
+        action="extend",
+        default=[],
+        choices=sorted(published.read()),
+        help="take an edition of these sources that lost rows, and open the gates of the build",
+    )
+
+
+def nightly(options: argparse.Namespace) -> int:
+    """Run the command `nightly`; return its exit code."""
+    settings = config.read(options.config)
+    if others := sorted(set(options.accept) - set(settings.sources)):
+        raise BuildError(f"--accept {others[0]}: {options.config} does not name it in `sources`")
+    fetches = config.fetch_settings(settings.contact, settings.source, os.environ)
+    fetches = replace(fetches, accept=frozenset(options.accept))
+    with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
+        found = NightlyRun(settings, fetches, came=bar.update, say=_report).run()
+    for line in found.lines():
+        print(line)
+    if found.etat == "echec":
+        print(f"error: {found.erreur}", file=sys.stderr)
+    for one in found.sources:
+        for reason in one.motifs:
+            print(f"warning: {one.source}: {reason}", file=sys.stderr)
+    return found.exit_code
 
 
 def _report(message: str) -> None:

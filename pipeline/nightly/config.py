@@ -141,7 +141,7 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
 
 
 def _of(value: object, kind: type[T]) -> T:
-    if not isinstance(value, kind) or (not value and kind is not bool):
+    if not isinstance(value, kind) or value in ("", []):
         raise ValueError(f"{value!r} is no {kind.__name__}")
     return value
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from shards.sync import source_url
 from shards.sync.errors import AbsentError, FaultError, SyncError
 from shards.sync.folder import Folder
-from shards.sync.source import read_small
 from shards.sync.pacing import asked_seconds
+from shards.sync.source import read_small
 from shards.sync.web import Web
 
 CONTENT = "Société Générale, Orléans".encode() * 1_000
