@@ -88,8 +88,19 @@ def read_fetch_settings(path: Path | None, environment: Mapping[str, str]) -> Fe
 def fetch_settings(
     contact: str, source: Mapping[str, SourceSettings], environment: Mapping[str, str]
 ) -> FetchSettings:
-    """The settings of fetches, those of the environment first."""
+    """The settings of fetches, those of the environment first.
+
+    Raises:
+        NightlyConfigError: a variable FETCH_… that is none of these.
+    """
     sources = dict(source)
+    known = {CONTACT, *map(secret_name, published.read())}
+    if unknown := sorted(
+        name for name in environment if name[:6] == "FETCH_" and name not in known
+    ):
+        raise NightlyConfigError(
+            f"unknown variable {unknown[0]}; known: {', '.join(sorted(known))}"
+        )
     for name in published.read():
         if secret := environment.get(secret_name(name)):
             sources[name] = replace(sources.get(name, SourceSettings()), secret=secret)

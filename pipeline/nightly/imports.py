@@ -75,6 +75,7 @@ def run(source: str, raw: Path, work: Path, *, accept: bool) -> SourceImports:
         accept: take an import that has far fewer rows than the one before.
 
     Raises:
+        BuildError: the list of the imports before cannot be understood.
         OSError: the disk failed.
     """
     before = _read(work, source)
@@ -175,9 +176,14 @@ def _pointer(work: Path, source: str) -> Path:
 
 def _read(work: Path, source: str) -> tuple[EditionImport, ...]:
     """The imports that the last run left for a build."""
+    path = _pointer(work, source)
     try:
-        listed = orjson.loads(_pointer(work, source).read_bytes())
+        listed = orjson.loads(path.read_bytes())
+        found = [
+            EditionImport(one["cle"], tuple(one["fichiers"]), one["comptage"]) for one in listed
+        ]
     except FileNotFoundError:
         return ()
-    found = (EditionImport(one["cle"], tuple(one["fichiers"]), one["comptage"]) for one in listed)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BuildError(f"{path} cannot be understood ({error!r}); delete it") from error
     return tuple(one for one in found if (_folder(work, source) / one.cle).is_dir())

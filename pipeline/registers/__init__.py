@@ -10,6 +10,7 @@ To add a register of companies:
    is either used, or ignored with its reason. One in neither list stops an import.
 2. Put an excerpt, as published, under `seeds/raw/<iso2>/` with its origin and licence in
    `seeds/README.md`, and hold it to rows written by hand in `tests/pipeline/registers/`.
+3. Add a row to `seeds/sources.csv`: address, cadence, licence, attribution.
 
 Nothing else: REGISTERS below is made of the folder. A source of statement lines is a module with a
 `Register` of `table="comptes"` and its own `read`.

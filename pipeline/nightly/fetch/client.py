@@ -139,6 +139,11 @@ def _answer(response: aiohttp.ClientResponse, url: URL) -> Answer:
         start, size = int(found[1]), None if found[2] == "*" else int(found[2])
     elif response.status not in (200, 304, 416):
         raise _refusal(response, url)
+    packed = response.headers.get("Content-Encoding", "identity")
+    if packed != "identity" and not url.path.endswith((".gz", ".bz2", ".zip")):
+        raise FetchError(
+            f"{url} sends {packed}, which was not asked for; unpacking it would break digests and ranges"
+        )
     return Answer(
         response.status,
         start,

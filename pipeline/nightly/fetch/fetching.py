@@ -15,11 +15,13 @@ from pipeline.errors import FetchError
 from pipeline.nightly.fetch import client, plausibility, published, receipt
 from pipeline.nightly.fetch.client import Client
 from pipeline.nightly.fetch.download import EditionDownload
+from pipeline.nightly.fetch.plausibility import ImplausibleError
 from pipeline.nightly.fetch.published import Edition, PublishedFile, SourceSettings
-from pipeline.nightly.fetch.receipt import Receipt
+from pipeline.nightly.fetch.receipt import Begun, Receipt
 from pipeline.registers import REGISTERS
 from shards.generations import atomic_files, locks
 from shards.generations import manifest as manifests
+from shards.generations.manifest import File
 from shards.sync.errors import AbsentError, FaultError
 
 Result = Literal["nouveau", "inchange", "refuse", "manuel"]
@@ -81,6 +83,11 @@ class _Round:
     came: Callable[[int], object]
     report: Callable[[str], object]
 
+    @property
+    def moment(self) -> str:
+        """The time of the command, as receipts have it."""
+        return self.now.astimezone(UTC).isoformat(timespec="seconds")
+
 
 def run(
     sources: Sequence[str],
@@ -122,9 +129,8 @@ async def _all(
 ) -> list[FetchedFile]:
     async with client.connect(settings.contact, settings.silence) as session:
         shared = _Round(raw, settings, now, session, came, report)
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_source(files, shared)) for files in wanted.values()]
-    return [found for task in tasks for found in task.result()]
+        found = await asyncio.gather(*(_source(files, shared) for files in wanted.values()))
+    return [file for files in found for file in files]
 
 
 async def _source(files: Sequence[PublishedFile], shared: _Round) -> list[FetchedFile]:
@@ -135,77 +141,99 @@ async def _source(files: Sequence[PublishedFile], shared: _Round) -> list[Fetche
 
 
 async def _file(file: PublishedFile, shared: _Round) -> list[FetchedFile]:
-    """The editions of one file that are new; the older one goes where one is enough."""
+    """The outcomes for one file: of its edition, or of each that is new where editions add up."""
     folder = shared.raw / file.source
     (folder / receipt.FOLDER).mkdir(parents=True, exist_ok=True)
     if not file.address:
         return [FetchedFile(file.source, file.name, "manuel", _by_hand(file, folder))]
-    found: list[FetchedFile] = []
     last = receipt.all_of(folder, file.name)
     if file.days is None and last and receipt.valid(folder, last[0].fichier):
         return [FetchedFile(file.source, last[0].fichier, "inchange", receipt=last[0])]
-    absent: AbsentError | None = None
-    for edition in published.editions(file, shared.now.date()):
-        here = receipt.valid(folder, edition.name)
-        if here and file.editions > 1:  # the edition of a day does not change
-            continue
-        try:
-            found.append(await _edition(file, edition, here, shared))
-        except AbsentError as error:
-            absent = absent or error
-            continue
-        except (FetchError, FaultError) as error:
-            return [*found, FetchedFile(file.source, edition.name, "refuse", str(error))]
-        if file.editions == 1:
-            break
-    if found and file.editions == 1:
-        for old in receipt.all_of(folder, file.name):
+    try:
+        found = await _editions(file, _key(file, shared.settings), shared)
+    except (FetchError, FaultError) as error:
+        return [FetchedFile(file.source, file.name, "refuse", str(error))]
+    if file.editions == 1 and found[0].result != "refuse":
+        for old in last:
             if old.fichier != found[0].name:
                 receipt.remove(folder, old)
-    if found:
-        return found
-    if file.editions > 1 and last:
-        return [FetchedFile(file.source, last[0].fichier, "inchange", receipt=last[0])]
-    return [
-        FetchedFile(file.source, file.name, "refuse", f"{absent}; the register may have moved it")
-    ]
+    # Where editions add up, those of before stay, and there may be nothing new.
+    return found or [FetchedFile(file.source, last[0].fichier, "inchange", receipt=last[0])]
+
+
+async def _editions(
+    file: PublishedFile, key: Mapping[str, str], shared: _Round
+) -> list[FetchedFile]:
+    """The newest edition; where editions add up, all that are not here.
+
+    Raises:
+        FetchError: the server refuses, or has none.
+        FaultError: the server failed too often.
+    """
+    found: list[FetchedFile] = []
+    here, absent = False, ""
+    for edition in published.editions(file, shared.now.date()):
+        known = await asyncio.to_thread(receipt.valid, shared.raw / file.source, edition.name)
+        if known and file.editions > 1:  # the edition of a day does not change
+            here = True
+            continue
+        try:
+            found.append(await _edition(file, edition, key, known, shared))
+        except AbsentError as error:
+            absent = absent or str(error)
+            continue
+        except ImplausibleError as error:
+            found.append(FetchedFile(file.source, edition.name, "refuse", str(error)))
+        if file.editions == 1:
+            break
+    if not found and not here:
+        raise FetchError(f"{absent}; the register may have moved it")
+    return found
 
 
 async def _edition(
-    file: PublishedFile, edition: Edition, here: Receipt | None, shared: _Round
+    file: PublishedFile,
+    edition: Edition,
+    key: Mapping[str, str],
+    known: Receipt | None,
+    shared: _Round,
 ) -> FetchedFile:
     """Bring one edition, check it, and put it in its place."""
-    folder = shared.raw / file.source
-    path = folder / receipt.FOLDER / edition.name
+    path = shared.raw / file.source / receipt.FOLDER / edition.name
     download = EditionDownload(
         client=shared.client,
         file=file,
         address=edition.address,
         path=path,
-        key=_key(file, shared.settings),
+        key=key,
         bounded=file.source not in shared.settings.accept,
         came=shared.came,
         report=shared.report,
     )
-    moment = shared.now.astimezone(UTC).isoformat(timespec="seconds")
-    begun = await download.run(here)
+    begun = await download.run(known)
     if begun is None:
-        return _unchanged(folder, here, moment)
+        return _unchanged(known, shared)
     digest = await asyncio.to_thread(manifests.digest, path)
-    if here and digest.blake3 == here.blake3:
+    if known and digest.blake3 == known.blake3:
         path.unlink()
         receipt.end_begun(path)
-        return _unchanged(
-            folder,
-            replace(here, etag=begun.validators.etag, modifie=begun.validators.modifie),
-            moment,
-        )
+        tags = begun.validators
+        return _unchanged(replace(known, etag=tags.etag, modifie=tags.modifie), shared)
     try:
         rows = await asyncio.to_thread(_checked_rows, file, edition, path, digest.size, shared)
-    except FetchError:
+    except ImplausibleError:
         path.replace(path.with_name(f"{path.name}.refused"))
         receipt.end_begun(path)
         raise
+    return _taken(file, edition, begun, digest, rows, shared)
+
+
+def _taken(
+    file: PublishedFile, edition: Edition, begun: Begun, digest: File, rows: int, shared: _Round
+) -> FetchedFile:
+    """Put a checked edition in its place, and its receipt beside it."""
+    folder = shared.raw / file.source
+    path = folder / receipt.FOLDER / edition.name
     made = Receipt(
         source=file.source,
         fichier=edition.name,
@@ -217,8 +245,8 @@ async def _edition(
         lignes=rows,
         blake3=digest.blake3,
         sha256=digest.sha256,
-        recu=moment,
-        verifie=moment,
+        recu=shared.moment,
+        verifie=shared.moment,
     )
     atomic_files.appear(path, folder / edition.name)
     receipt.write(folder, made)
@@ -237,12 +265,12 @@ def _checked_rows(
     return rows
 
 
-def _unchanged(folder: Path, here: Receipt | None, moment: str) -> FetchedFile:
-    if here is None:
-        raise FaultError("the server answers 304 to a request without a condition")
-    checked = replace(here, verifie=moment)
-    receipt.write(folder, checked)
-    return FetchedFile(here.source, here.fichier, "inchange", receipt=checked)
+def _unchanged(known: Receipt | None, shared: _Round) -> FetchedFile:
+    if known is None:
+        raise FetchError("the server answers 304 to a request without a condition; try again later")
+    checked = replace(known, verifie=shared.moment)
+    receipt.write(shared.raw / known.source, checked)
+    return FetchedFile(known.source, known.fichier, "inchange", receipt=checked)
 
 
 def _by_hand(file: PublishedFile, folder: Path) -> str:

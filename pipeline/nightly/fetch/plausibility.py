@@ -24,15 +24,19 @@ _CHUNK: Final = 1 << 20
 _PAGES: Final = (b"<!doctype html", b"<html", b"<head", b"<script")
 
 
+class ImplausibleError(FetchError):
+    """What came is not what its register publishes, or not all of it."""
+
+
 def refuse_page(address: str, head: bytes, content_type: str = "") -> None:
     """Refuse a page for people in the place of data.
 
     Raises:
-        FetchError: `head`, the first bytes, or the media type are those of HTML.
+        ImplausibleError: `head`, the first bytes, or the media type are those of HTML.
     """
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:20].lower()
     if content_type in ("text/html", "application/xhtml+xml") or start.startswith(_PAGES):
-        raise FetchError(
+        raise ImplausibleError(
             f"{address} sends a web page instead of data; open it in a browser:"
             " it may ask for an account, or have moved"
         )
@@ -42,10 +46,10 @@ def refuse_size(name: str, size: int, bounds: tuple[int, int], unit: str = "byte
     """Refuse a number outside `bounds`.
 
     Raises:
-        FetchError: it is.
+        ImplausibleError: it is.
     """
     if not bounds[0] <= size <= bounds[1]:
-        raise FetchError(
+        raise ImplausibleError(
             f"{name} has {size:,} {unit}, {bounds[0]:,} to {bounds[1]:,} are credible (seeds/sources.csv);"
             " --accept takes it all the same"
         )
@@ -57,16 +61,16 @@ def count_rows(path: Path, name: str, register: Register | None) -> int:
     Without `register.count_rows`, the members of a zip are counted, and the lines of another file.
 
     Raises:
-        FetchError: it is damaged, a web page, or of another layout.
+        ImplausibleError: it is damaged, a web page, or of another layout.
     """
     try:
         if register and register.count_rows:
             return register.count_rows(path)
         return _members(path) if path.suffix == ".zip" else _lines(path)
     except InputError as error:
-        raise FetchError(str(error)) from error
+        raise ImplausibleError(str(error)) from error
     except (EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise FetchError(f"{name} is damaged ({error}); it came incomplete") from error
+        raise ImplausibleError(f"{name} is damaged ({error}); it came incomplete") from error
 
 
 def compare(file: PublishedFile, size: int, rows: int, before: Receipt | None) -> None:
@@ -75,7 +79,7 @@ def compare(file: PublishedFile, size: int, rows: int, before: Receipt | None) -
     Editions that add up, such as those of single days, are compared with what is expected alone.
 
     Raises:
-        FetchError: it is too large or too small.
+        ImplausibleError: it is too large or too small.
     """
     refuse_size(file.name, size, file.size)
     refuse_size(file.name, rows, file.rows, "rows")
@@ -83,7 +87,7 @@ def compare(file: PublishedFile, size: int, rows: int, before: Receipt | None) -
         return
     for unit, found, old in (("bytes", size, before.octets), ("rows", rows, before.lignes)):
         if not LEAST_SHARE * old <= found <= MOST_SHARE * old:
-            raise FetchError(
+            raise ImplausibleError(
                 f"{file.name} has {found:,} {unit}, the edition before had {old:,};"
                 " --accept takes it all the same"
             )

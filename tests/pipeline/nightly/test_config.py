@@ -75,6 +75,13 @@ def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
     assert settings.sources["be-nbb"].secret == "new"
 
 
+def test_an_unknown_variable_is_named() -> None:
+    with pytest.raises(
+        NightlyConfigError, match="unknown variable FETCH_SECRET_BENBB; known: FETCH_CONTACT, "
+    ):
+        config.fetch_settings("", {}, {"FETCH_SECRET_BENBB": "x", "PATH": "/bin"})
+
+
 def test_a_source_to_accept_must_be_in_the_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,7 +18,7 @@ import pytest
 from blake3 import blake3
 
 from pipeline.errors import FetchError
-from pipeline.nightly.fetch import download, fetching, published
+from pipeline.nightly.fetch import download, fetching, published, receipt
 from pipeline.nightly.fetch.fetching import FetchedFile, FetchSettings
 from pipeline.nightly.fetch.published import SourceSettings
 from shards.sync import pacing
@@ -431,6 +431,37 @@ def test_editions_of_days_add_up_and_are_asked_for_once(
     assert again.result == "inchange"
     assert len(here(tmp_path, "uk-accounts")) == 2
     assert not [path for path, _ in server.asked if path.endswith(("11-20.zip", "11-21.zip"))]
+
+
+def test_a_day_that_is_refused_does_not_keep_the_others_away(
+    tmp_path: Path, server: RegisterServer
+) -> None:
+    name = "Accounts_Bulk_Data-{date:%Y-%m-%d}.zip"
+    daily = FetchSettings(
+        sources={
+            "uk-accounts": SourceSettings({name: f"{server.url}/{name}"}, size=WIDE, rows=WIDE)
+        }
+    )
+    good = (RAW / "uk" / "Accounts_Bulk_Data-sample.zip").read_bytes()
+    for day, content in (("2026-11-19", good), ("2026-11-20", good[:-9_000]), ("2026-11-21", good)):
+        server.publish(f"/Accounts_Bulk_Data-{day}.zip", content)
+
+    found = fetch(tmp_path, daily, "uk-accounts")
+
+    assert [file.result for file in found] == ["nouveau", "refuse", "nouveau"]
+
+
+def test_a_full_disk_is_an_error_of_the_disk(
+    tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    server.publish(f"/{EE}", ESTONIA)
+    monkeypatch.setattr(receipt, "write", full)
+
+    with pytest.raises(OSError, match="No space left"):
+        fetch(tmp_path, settings(server))
 
 
 def test_what_is_never_published_again_is_asked_for_once(
