@@ -6,12 +6,10 @@ those of the environment (`https_proxy`, `no_proxy`, `SSL_CERT_FILE`). Bodies ar
 unpacked on the way, so that ranges and digests are those of the published file.
 """
 
-import asyncio
 import re
-from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 from uuid import uuid4
@@ -52,10 +50,9 @@ class Answer:
 
 @dataclass(slots=True)
 class Client:
-    """A session; `hosts` has a lock for each host that was asked."""
+    """A session, which opens one connection to a host and asks again when it is free."""
 
     session: aiohttp.ClientSession
-    hosts: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     @asynccontextmanager
     async def get(
@@ -83,7 +80,7 @@ class Client:
                 "X-Request-Id": str(uuid4()),
                 **(key if url.host == origin.host else {}),
             }
-            async with self.hosts[url.host or ""], self._ask(url, own) as response:
+            async with self._ask(url, own) as response:
                 if response.status not in _REDIRECTS:
                     yield _answer(response, url)
                     return

@@ -130,7 +130,20 @@ def status(code: int, **headers: str) -> Way:
 
 async def page(_: web.Request, __: bytes) -> web.StreamResponse:
     """A page for people, with the status of success."""
-    return web.Response(text="<!DOCTYPE html><title>Maintenance</title>", content_type="text/html")
+    return web.Response(text="Maintenance", content_type="text/html")
+
+
+def portions(size: int) -> Way:
+    """At most `size` bytes for a range, as RFC 9110 §14.4 allows."""
+
+    async def way(request: web.Request, content: bytes) -> web.StreamResponse:
+        start = request.http_range.start or 0
+        body = content[start : start + size]
+        where = f"bytes {start}-{start + len(body) - 1}/{len(content)}"
+        headers = {"Content-Range": where, "ETag": tag(content)}
+        return web.Response(status=206, body=body, headers=headers)
+
+    return way
 
 
 async def _send(

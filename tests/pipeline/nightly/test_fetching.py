@@ -167,6 +167,14 @@ def test_a_download_that_breaks_off_is_resumed(tmp_path: Path, server: RegisterS
     assert server.headers("If-Range") == [None, ways.tag(ESTONIA)]
 
 
+def test_a_range_may_come_in_portions(tmp_path: Path, server: RegisterServer) -> None:
+    server.publish(f"/{EE}", ESTONIA, ways.cut(1 << 14), ways.portions(1 << 14))
+
+    found = one(tmp_path, settings(server))
+
+    assert (found.result, here(tmp_path)) == ("nouveau", {EE: ESTONIA})
+
+
 def test_a_file_that_changes_during_a_download_comes_whole(
     tmp_path: Path, server: RegisterServer
 ) -> None:
@@ -180,6 +188,7 @@ def test_a_file_that_changes_during_a_download_comes_whole(
     found = one(tmp_path, settings(server))
 
     assert (found.result, here(tmp_path)) == ("nouveau", {EE: newer})
+    assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize("code", [429, 500, 502, 503])
