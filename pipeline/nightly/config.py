@@ -42,7 +42,7 @@ class NightlyConfig:
         memory: bytes for all processes of a build.
         verify: whether every invariant is checked before a generation is published.
         reports: how many reports are kept.
-        source: for a source, `addresses` by file, the `secret` of its account, and the least and
+        source: for a source, the `addresses` of its files, the `secret` of its account, and the least and
             most bytes (`size`) and `rows` of a credible file.
     """
 

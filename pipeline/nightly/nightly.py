@@ -105,7 +105,7 @@ class NightlyRun:
             found.signee = True
         with self._timed(found, "prune"):
             imports.prune(imported, config.work)
-        failed = any(one.resultat in ("precedent", "absent") for one in found.sources)
+        failed = any(one.failed for one in found.sources)
         found.etat = "partiel" if failed else "complet"
 
     def _build(self, imported: list[SourceImports], found: NightlyReport) -> Built:

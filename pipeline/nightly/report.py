@@ -19,6 +19,14 @@ from pipeline.nightly.imports import SourceImports
 from shards.generations import atomic_files
 
 State = Literal["complet", "partiel", "echec"]
+SourceResult = Literal["nouveau", "inchange", "partiel", "precedent", "absent"]
+_WORDS: Final[Mapping[SourceResult, str]] = {
+    "nouveau": "new",
+    "inchange": "unchanged",
+    "partiel": "new in part",
+    "precedent": "refused, the edition before stays",
+    "absent": "nothing to build",
+}
 _OVERDUE: Final = 2  # periods of a source
 _DAY: Final = 86_400
 
@@ -29,7 +37,8 @@ class SourceReport:
 
     Attributes:
         resultat: `nouveau`: this run imported an edition; `inchange`: there is none that is newer;
-            `precedent`: one was refused, and the one before is served; `absent`: there is none.
+            `precedent`: one was refused, and the one before is served; `partiel`: a file was
+            refused, others were imported; `absent`: there is nothing to build.
         motifs: why a file or an import was refused.
         fichiers: each file: its result, size, rows, date.
         date, age_jours: the date of the files that are served, the oldest one's, and their age in days.
@@ -38,7 +47,7 @@ class SourceReport:
     """
 
     source: str
-    resultat: Literal["nouveau", "inchange", "precedent", "absent"]
+    resultat: SourceResult
     motifs: tuple[str, ...]
     fichiers: tuple[dict[str, Any], ...]
     date: str | None
@@ -46,18 +55,17 @@ class SourceReport:
     en_retard: bool
     comptage: dict[str, int]
 
+    @property
+    def failed(self) -> bool:
+        """Whether not all that is published of it is served."""
+        return self.resultat in ("partiel", "precedent", "absent")
+
     def lines(self) -> Iterator[str]:
         """The report of the source for a terminal."""
-        words = {
-            "nouveau": "new",
-            "inchange": "unchanged",
-            "precedent": "refused, the edition before stays",
-            "absent": "nothing to build",
-        }
         days = "day" if self.age_jours == 1 else "days"
         old = f", {self.age_jours} {days} old" if self.age_jours is not None else ""
         late = ", overdue" if self.en_retard else ""
-        yield f"  {self.source}: {words[self.resultat]}{old}{late}"
+        yield f"  {self.source}: {_WORDS[self.resultat]}{old}{late}"
         if self.comptage:
             yield (
                 "    {lus:,} read, {gardes:,} kept, {ecartes:,} dropped, {rejetes:,} rejected".format(
@@ -100,7 +108,7 @@ class NightlyReport:
 
     def lines(self) -> Iterator[str]:
         """The report for a terminal."""
-        bad = sum(one.resultat in ("precedent", "absent") for one in self.sources)
+        bad = sum(one.failed for one in self.sources)
         if self.etat == "echec":
             yield f"failed: {self.erreur}; {self.generation or 'nothing'} stays published"
         else:
@@ -148,9 +156,9 @@ def of_source(
     dated = pick(_dates(fetched, imported, raw), default=None)
     age = max(0, int((now - dated).total_seconds()) // _DAY) if dated else None
     if not imported.imports:
-        result: Literal["nouveau", "inchange", "precedent", "absent"] = "absent"
+        result: SourceResult = "absent"
     elif motifs:
-        result = "precedent"
+        result = "partiel" if imported.fresh else "precedent"
     else:
         result = "nouveau" if imported.fresh else "inchange"
     return SourceReport(

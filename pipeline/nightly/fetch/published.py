@@ -61,7 +61,7 @@ class SourceSettings:
     """What an operator says of a source instead of seeds/sources.csv.
 
     Attributes:
-        addresses: by file; a file that the table does not name is added.
+        addresses: of all files of the source, by name; empty for those of the table.
         secret: the value of the header that opens the account.
         size, rows: the least and the most that is credible, for each file.
     """
@@ -110,7 +110,9 @@ def read(path: Path = TABLES / "sources.csv") -> dict[str, tuple[PublishedFile, 
 def with_settings(
     files: tuple[PublishedFile, ...], settings: SourceSettings
 ) -> tuple[PublishedFile, ...]:
-    """The files of a source at other addresses, or with other bounds; a name that is not listed is another file.
+    """The files of a source at other addresses, or with other bounds.
+
+    Addresses are those of all its files; one that the table does not name is like the first of those.
 
     Raises:
         FetchError: a name that is no plain file name, or an address that is none.
@@ -120,17 +122,14 @@ def with_settings(
             raise FetchError(f"{name!r} is no name of a file; write it as the register does")
         if not address.startswith(("https://", "http://")):
             raise FetchError(f"{address!r} is no address; write https://…")
-    left = settings.addresses.keys() - {file.name for file in files}
-    others = tuple(replace(files[0], name=name) for name in sorted(left))
-    named = tuple(file for file in files if file.name or not others)
+    named = {file.name: file for file in files}
+    wanted = [
+        replace(named.get(name, files[0]), name=name, address=address)
+        for name, address in settings.addresses.items()
+    ]
     return tuple(
-        replace(
-            file,
-            address=settings.addresses.get(file.name, file.address),
-            size=settings.size or file.size,
-            rows=settings.rows or file.rows,
-        )
-        for file in named + others
+        replace(file, size=settings.size or file.size, rows=settings.rows or file.rows)
+        for file in wanted or files
     )
 
 

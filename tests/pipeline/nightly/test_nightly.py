@@ -189,6 +189,28 @@ def test_an_import_that_fails_leaves_the_one_of_yesterday(
     assert published(config) == {"EE": 2_662, "IE": 1}
 
 
+def test_a_source_of_which_a_file_fails_is_new_in_part(
+    tmp_path: Path, server: RegisterServer
+) -> None:
+    config = configured(tmp_path, server)
+    days = [f"Accounts_Bulk_Data-2026-11-{day}.zip" for day in (20, 21)]
+    good = (RAW / "uk" / "Accounts_Bulk_Data-sample.zip").read_bytes()
+    for name, content in zip(days, (good, good[:-9_000]), strict=True):
+        server.publish(f"/{name}", content)
+    addresses = ", ".join(f'"{name}" = "{server.url}/{name}"' for name in days)
+    config.write_text(
+        config.read_text().replace('"ie-cro"]', '"uk-accounts"]')
+        + f"[source.uk-accounts]\naddresses = {{ {addresses} }}\n"
+        + "size = [1, 100_000_000]\nrows = [1, 1_000_000]\n"
+    )
+
+    assert run(config) == 0
+
+    assert last_report(config)["etat"] == "partiel"
+    assert results(config) == {"ee": "nouveau", "uk-accounts": "partiel"}
+    assert len(list((tmp_path / "work" / "input" / "uk-accounts").iterdir())) == 1
+
+
 def test_an_edition_that_lost_rows_is_taken_when_it_is_accepted(
     tmp_path: Path, server: RegisterServer
 ) -> None:
