@@ -5,15 +5,18 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline.__main__ import main
+from shards.errors import CorruptError
 from shards.generations import generation_files, pointer
+from shards.search.reader import Shard
 from shards.sync import pacing, signature
+from shards.verify import invariants
 from tests import ROOT
 from tests.pipeline.nightly import register_server as ways
 from tests.pipeline.nightly.register_server import RegisterServer
@@ -225,6 +228,64 @@ def test_an_edition_that_lost_rows_is_taken_when_it_is_accepted(
 
     assert results(config)["ee"] == "nouveau"
     assert published(config)["EE"] < 2_662
+
+
+def test_an_import_that_kept_fewer_rows_is_refused(
+    tmp_path: Path, server: RegisterServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A loss of five hundredths, which a fetch lets pass and the gates of a build would not."""
+    config = configured(tmp_path, server)
+    run(config)
+    lines = unzipped(ESTONIA).splitlines(keepends=True)
+    server.publish(f"/{EE}", zipped(b"".join(lines[:-135]), EE.removesuffix(".zip")))
+    capsys.readouterr()
+
+    assert run(config) == 0
+
+    assert results(config)["ee"] == "precedent"
+    assert (
+        "were of the edition before; --accept ee takes it all the same" in capsys.readouterr().err
+    )
+    assert published(config)["EE"] == 2_662
+
+
+def test_what_breaks_an_invariant_is_not_published(
+    tmp_path: Path,
+    server: RegisterServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise CorruptError("EE.shard: row 3 is not in its cell")
+
+    monkeypatch.setattr(invariants, "verify", broken)
+    config = configured(tmp_path, server)
+
+    assert run(config) == 1
+
+    assert pointer.current(tmp_path / "data") is None
+    assert capsys.readouterr().err == "error: EE.shard: row 3 is not in its cell\n"
+
+
+def test_shards_that_have_not_changed_are_not_verified_again(
+    tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[list[Path]] = []
+    check_all = invariants._check_all
+
+    def spy(shards: Sequence[Shard], jobs: int, done: Callable[[], object]) -> None:
+        checked.append([shard.path for shard in shards])
+        check_all(shards, jobs, done)
+
+    monkeypatch.setattr(invariants, "_check_all", spy)
+    config = configured(tmp_path, server)
+    run(config)
+    server.publish(f"/{EE}", zipped(_renamed(unzipped(ESTONIA)), EE.removesuffix(".zip")))
+
+    run(config)
+
+    assert [len(shards) for shards in checked] == [25, 1]
+    assert checked[1][0].name == "EE.shard"
 
 
 def test_a_closed_gate_leaves_what_is_published(
