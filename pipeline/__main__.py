@@ -1,4 +1,4 @@
-"""`python -m pipeline`: import the files of a register, make synthetic input, build a generation.
+"""`python -m pipeline`: fetch and import the files of registers, make synthetic input, build.
 
 Exit codes: 0 done, 1 failed, 2 wrong use. An error is one line that names the value and the remedy.
 """
@@ -17,6 +17,7 @@ from pipeline.build import build, dry_run
 from pipeline.build.plan import BuildOptions
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
+from pipeline.nightly import command as nightly
 from pipeline.registers import REGISTERS
 from pipeline.stages import quality_report
 from pipeline.stages.rejections import MAX_SHARE
@@ -104,7 +105,13 @@ def _synth(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_COMMANDS: Final = {"import": _import, "synth": _synth, "build": _build}
+_COMMANDS: Final = {
+    "fetch": nightly.fetch,
+    "import": _import,
+    "synth": _synth,
+    "build": _build,
+    "nightly": nightly.nightly,
+}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -113,9 +120,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     for name, add_arguments, summary in (
+        ("fetch", nightly.arguments_of_fetch, "what registers publish, checked, into a folder"),
         ("import", _add_import_arguments, "published files -> canonical Parquet"),
         ("synth", _add_synth_arguments, "synthetic canonical Parquet, at any scale"),
         ("build", _add_build_arguments, "canonical Parquet -> a published generation"),
+        ("nightly", nightly.arguments_of_nightly, "all of it, as a configuration says"),
     ):
         add_arguments(commands.add_parser(name, help=summary, allow_abbrev=False))
     return parser

@@ -7,3 +7,7 @@ class BuildError(Exception):
 
 class SeedError(BuildError):
     """A reference table of `seeds/` that is missing or breaks a rule of the build."""
+
+
+class FetchError(BuildError):
+    """A source that cannot be fetched, or a file that is refused; the file of before stays."""

@@ -120,6 +120,7 @@ def run(options: BuildOptions) -> Built:
                 gates=options.gates,
                 keep=options.keep,
                 compare=partial(diff.compare, here=local),
+                check=options.check,
             )
         reuse.keep_receipts(options.out, work.done)
     unchanged = (iso2 for iso2, one in reused.items() if one.cells)

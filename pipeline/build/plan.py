@@ -3,7 +3,7 @@
 This module writes nothing: `build` carries the plan out, `dry_run` prints it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from pipeline.stages.input_files import Survey
 from pipeline.workers import memory, processes
 from pipeline.workers.processes import Processes
 from seeds import TABLES
+from shards.generations.generation_files import Generation
 from shards.generations.manifest import InputSource
 from shards.generations.reference import SPELLINGS
 from shards.publish import publication
@@ -36,6 +37,7 @@ class BuildOptions:
         cluster: the address of a Dask scheduler; None for local processes.
         keep: how many generations stay.
         max_rejected: the share of a country's rows that may be rejected.
+        check: a last check of the generation before it is published, which may raise.
     """
 
     inputs: tuple[Path, ...]
@@ -48,6 +50,7 @@ class BuildOptions:
     keep: int = publication.KEPT
     max_rejected: float = rejections.MAX_SHARE
     seeds: Path = TABLES
+    check: Callable[[Generation], object] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)

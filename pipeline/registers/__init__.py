@@ -10,6 +10,7 @@ To add a register of companies:
    column or key is either used, or ignored with its reason. One in neither list stops an import.
 2. Put an excerpt, as published, under `seeds/raw/<iso2>/` with its origin and licence in
    `seeds/README.md`, and hold it to rows written by hand in `tests/pipeline/registers/`.
+3. Add a row to `seeds/sources.csv`: address, cadence, licence, attribution.
 
 Nothing else: REGISTERS below is made of the folder. Filed accounts that are tables are declared
 too, with `[statements]`, and their elements have rows in `seeds/elements.csv`. Those that are no

@@ -78,6 +78,8 @@ class Register:
     `work`, which outlives the frames it returns. It raises InputError for a file of another layout.
     `english` has the words that commands print for reasons of this register alone. `complement` names
     the countries whose own register the source only completes (`canonical.Origin`).
+    `count_rows(file)` reads one published file to its end and returns its rows, or raises InputError
+    for a file that is damaged or of another layout; without it, only the packing of files is checked.
     """
 
     source: str
@@ -85,3 +87,4 @@ class Register:
     read: Callable[[Sequence[Path], Path], RegisterRows]
     english: Mapping[str, str] = field(default_factory=dict)
     complement: tuple[str, ...] = ()
+    count_rows: Callable[[Path], int] | None = None

@@ -7,7 +7,7 @@ remains. Callers of `publish` and `adopt` hold `locks.write_lock`; readers of a 
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from shards.errors import GenerationError, ShardError
 from shards.generations import atomic_files, generation_files, locks, pointer
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
-from shards.generations.generation_files import MANIFEST, REFERENCE
+from shards.generations.generation_files import MANIFEST, REFERENCE, Generation
 from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.pointer import Pointer
 from shards.generations.reference import Reference
@@ -102,6 +102,7 @@ def publish(
     gates: Gates = _GATES,
     keep: int = KEPT,
     compare: Compare = compare,
+    check: Callable[[Generation], object] = lambda _: None,
 ) -> str:
     """Check the files in `staged`, make them a generation, and publish it; return its name.
 
@@ -114,6 +115,7 @@ def publish(
         known: the digests of files that the caller has just computed.
         keep: the number of generations to keep, including this one; at least 2.
         compare: the function that writes the changes since the published generation.
+        check: a further check of the generation, which may raise.
 
     Raises:
         ShardError: a check failed or a gate is closed; the published generation is unchanged.
@@ -138,6 +140,7 @@ def publish(
     generation_files.verify_digests(staged, manifest)
     with generation_files.open_folder(staged, manifest) as generation:
         smoke_test.check(generation.shards, generation.reference)
+        check(generation)
     adopt(data, staged, manifest, keep=keep, compare=compare)
     return manifest.generation
 

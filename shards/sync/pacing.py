@@ -10,6 +10,8 @@ Clock, sleep and chance are parameters, so that tests need no time.
 import random
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Final
 
 from shards.sync.errors import FaultError
@@ -54,6 +56,14 @@ class Backoff:
         """Wait before the next try.
 
         Raises:
+            FaultError: as `next_wait`.
+        """
+        self._sleep(self.next_wait(fault))
+
+    def next_wait(self, fault: FaultError) -> float:
+        """The seconds to wait before the next try, which are reported.
+
+        Raises:
             FaultError: `fault` itself, if it was the last try or asks for too long a wait.
         """
         self._failed += 1
@@ -64,7 +74,7 @@ class Backoff:
         seconds = max(asked, self._chance() * longest)
         if seconds >= _NOTICED_SECONDS:
             self._report(f"{fault}; trying again in {seconds:.0f} s")
-        self._sleep(seconds)
+        return seconds
 
 
 class RateLimit:
@@ -90,3 +100,15 @@ class RateLimit:
         self._free_at = max(self._free_at, now - 1.0) + size / self._bytes
         if self._free_at > now:
             self._sleep(self._free_at - now)
+
+
+def asked_seconds(retry_after: str) -> float | None:
+    """The seconds that Retry-After asks to wait, given as a number or a date; None if it is neither."""
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after[:9])
+    try:
+        until = parsedate_to_datetime(retry_after)
+        left = until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # the header may contain anything
+        return None
+    return max(0.0, left.total_seconds())

@@ -73,7 +73,7 @@ def sign(data: Path, key: Path) -> str:
     Raises:
         ShardError: nothing is published, or the key is unusable.
     """
-    private = _private(key)
+    private = private_key(key)
     generation = pointer.current(data)
     if generation is None:
         raise GenerationError(f"{data} has nothing published to sign; `python -m pipeline build`")
@@ -150,7 +150,12 @@ def public_key(path: Path) -> "Ed25519PublicKey":
     return key
 
 
-def _private(path: Path) -> "Ed25519PrivateKey":
+def private_key(path: Path) -> "Ed25519PrivateKey":
+    """The private key in the file `path`.
+
+    Raises:
+        SyncError: it is none that signs generations, or `cryptography` is not installed.
+    """
     _installed()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -14,11 +14,10 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import IO, Any, Final
 
 from shards.sync.errors import AbsentError, FaultError, SyncError
+from shards.sync.pacing import asked_seconds
 from shards.sync.source import Body
 
 TOKEN: Final = "MIRROR_TOKEN"
@@ -142,21 +141,9 @@ def _refusal(error: urllib.error.HTTPError, url: str) -> SyncError:
     if error.code in (404, 410):
         return AbsentError(f"{url} is not there (HTTP {error.code})")
     if error.code in _PASSING:
-        after = _seconds(error.headers.get("Retry-After", ""))
+        after = asked_seconds(error.headers.get("Retry-After", ""))
         return FaultError(f"{url} answers {error.code}", after)
     if error.code == 416:
         return FaultError(f"{url} is shorter than what was read of it (HTTP 416)")
     hint = f"; set {TOKEN} or {PASSWORD} (user:password)" if error.code in (401, 403) else ""
     return SyncError(f"{url} answers {error.code}{hint}")
-
-
-def _seconds(retry_after: str) -> float | None:
-    """The seconds that Retry-After asks to wait, given as a number or a date; None if it is neither."""
-    if retry_after.isascii() and retry_after.isdigit():
-        return float(retry_after[:9])
-    try:
-        until = parsedate_to_datetime(retry_after)
-        left = until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)
-    except (ArithmeticError, LookupError, TypeError, ValueError):  # the header may contain anything
-        return None
-    return max(0.0, left.total_seconds())

@@ -42,7 +42,14 @@ def register(path: Path) -> Register:
     declared = declaration.read(path)
     table: Literal["companies", "comptes"] = "comptes" if declared.statements else "companies"
     reader = partial(read, declared)
-    return Register(declared.source, table, reader, declared.english, declared.complement)
+    return Register(
+        declared.source,
+        table,
+        reader,
+        declared.english,
+        declared.complement,
+        partial(source_file.count_rows, kinds=declared.files),
+    )
 
 
 def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRows:

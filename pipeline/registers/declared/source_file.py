@@ -14,14 +14,19 @@ the declared encoding, else as Windows-1252, the encoding of the UK files of the
 import codecs
 import csv
 import shutil
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pipeline.canonical import InputError
 from pipeline.registers import packing, record_stream
@@ -82,6 +87,46 @@ def unpack(
     return tuple(parts)
 
 
+def count_rows(file: Path, kinds: Mapping[str, FileKind]) -> int:
+    """The rows of a published file, which is read to its end; nothing is copied.
+
+    The lines of a CSV are counted (a line break inside quotes counts too), and the records of the
+    other formats. A file of a kind that is skipped counts none.
+
+    Raises:
+        InputError: as `unpack`, but the keys of records are checked for the first batch alone.
+    """
+    suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
+    try:
+        return sum(_count(member, kinds) for member in packing.members(file, suffixes))
+    except (EOFError, OSError, zipfile.BadZipFile, zlib.error, RecordError, PathError) as error:
+        raise InputError(f"{file.name} is damaged ({error}); download it again") from error
+
+
+def _count(member: Member, kinds: Mapping[str, FileKind]) -> int:
+    with member.open() as stream:
+        head = stream.read(1 << 16)
+    kind, header = _kind(member, kinds, head)
+    if header and not kind.skip:
+        _check_header(member.name, kind, header)
+    with member.open() as stream:
+        if _form(head) == "parquet":
+            return int(pq.ParquetFile(stream).metadata.num_rows)
+        if kind.format not in _RECORDS:
+            lines = sum(chunk.count(b"\n") for chunk in iter(partial(stream.read, CHUNK), b""))
+            return 0 if kind.skip else max(0, lines - (not kind.header))
+        return _count_records(member, kind, stream)
+
+
+def _count_records(member: Member, kind: FileKind, stream: IO[bytes]) -> int:
+    known = json_paths.tree(kind.paths.values(), kind.ignored)
+    number = 0
+    for number, record in enumerate(_records(stream, kind), start=1):
+        if number <= BATCH and (unknown := json_paths.unknown_key(record, known)):
+            raise InputError(_unknown_key(member.name, kind, unknown, number))
+    return number
+
+
 def ragged_row(part: FilePart) -> int | None:
     """The first row of a CSV with more fields than its header; null if there is none."""
     if part.path is None or part.path.suffix != ".csv" or part.kind.quote == UNESCAPED:
@@ -95,15 +140,37 @@ def ragged_row(part: FilePart) -> int | None:
 def _part(member: Member, kinds: Mapping[str, FileKind], path: Path) -> FilePart | None:
     with member.open() as stream:
         head = stream.read(1 << 16)
+    kind, header = _kind(member, kinds, head)
+    if kind.skip:
+        return None
+    if header:
+        _check_header(member.name, kind, header)
+    if _form(head) == "parquet":
+        return _parquet_part(member, kind, header, path.with_suffix(".parquet"))
+    if kind.format in _RECORDS:
+        return _record_part(member, kind, path)
+    return _csv_part(member, kind, header, path.with_suffix(".csv"))
+
+
+def _kind(
+    member: Member, kinds: Mapping[str, FileKind], head: bytes
+) -> tuple[FileKind, tuple[str, ...]]:
+    """The kind of a file by its first bytes, and its columns; none for records."""
     if not head.strip():
         raise InputError(f"{member.name} is empty; download it again")
     form = _form(head)
     if form == "parquet":
-        return _parquet_part(member, kinds, path.with_suffix(".parquet"))
+        try:
+            with member.open() as stream:
+                names = tuple(pq.ParquetFile(stream).schema_arrow.names)
+        except pa.ArrowException as error:
+            raise InputError(f"{member.name} is no Parquet ({error}); download it again") from error
+        headers = {name: _cased(names, kind) for name, kind in kinds.items()}
+        kind = _kind_of(member.name, kinds, headers)
+        return kind, headers[kind.name]
     records = [kind for kind in kinds.values() if kind.format in _RECORDS]
     if form in ("json", "xml") and any(kind.format.startswith(form) for kind in records):
-        kind = next(kind for kind in records if kind.format.startswith(form))
-        return None if kind.skip else _record_part(member, kind, path)
+        return next(kind for kind in records if kind.format.startswith(form)), ()
     tables = {name: kind for name, kind in kinds.items() if kind.format == "csv"}
     if form != "csv" or not tables:
         known = sorted({kind.format for kind in kinds.values()})
@@ -111,7 +178,10 @@ def _part(member: Member, kinds: Mapping[str, FileKind], path: Path) -> FilePart
             f"{member.name} begins with {head.lstrip()[:20]!r}: it is no {' or '.join(known)}; is"
             " it a file of this register? Download it again"
         )
-    return _csv_part(member, tables, head, path.with_suffix(".csv"))
+    first = head.decode("utf-8-sig", "replace").splitlines()[0]
+    headers = {name: _header(first, kind) for name, kind in tables.items()}
+    kind = _kind_of(member.name, tables, headers)
+    return kind, kind.header or headers[kind.name]
 
 
 def _form(head: bytes) -> str:
@@ -125,16 +195,7 @@ def _form(head: bytes) -> str:
 # -- tables --------------------------------------------------------------------------
 
 
-def _csv_part(
-    member: Member, kinds: Mapping[str, FileKind], head: bytes, path: Path
-) -> FilePart | None:
-    first = head.decode("utf-8-sig", "replace").splitlines()[0]
-    headers = {name: _header(first, kind) for name, kind in kinds.items()}
-    kind = _kind_of(member.name, kinds, headers)
-    header = kind.header or headers[kind.name]
-    if kind.skip:
-        return None
-    _check_header(member.name, kind, header)
+def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Path) -> FilePart:
     is_cp1252 = _copy_as_utf8(member.open, path, kind.encoding)
     if kind.quote == UNESCAPED:
         _mark_fields(path, kind.separator)
@@ -156,20 +217,13 @@ def _csv_part(
     )
 
 
-def _parquet_part(member: Member, kinds: Mapping[str, FileKind], path: Path) -> FilePart | None:
+def _parquet_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Path) -> FilePart:
     with member.open() as source, path.open("wb") as target:
         shutil.copyfileobj(source, target, CHUNK)
     published = pl.scan_parquet(path)
-    names = tuple(published.collect_schema())
-    lower = tuple(name.lower() for name in names)
-    headers = {name: lower if kind.lowercase else names for name, kind in kinds.items()}
-    kind = _kind_of(member.name, kinds, headers)
-    if kind.skip:
-        return None
-    header = headers[kind.name]
+    names = published.collect_schema().names()
     frame = published.rename(dict(zip(names, header, strict=True)))
     schema = frame.collect_schema()
-    _check_header(member.name, kind, header)
     text = [
         pl.col(name).dt.to_string("iso") if dtype.is_temporal() else pl.col(name).cast(pl.String)
         for name, dtype in schema.items()
@@ -187,7 +241,10 @@ def _same(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _header(first: str, kind: FileKind) -> tuple[str, ...]:
     row = next(csv.reader([first], delimiter=kind.separator), [])
-    names = [name.strip() for name in row]
+    return _cased([name.strip() for name in row], kind)
+
+
+def _cased(names: Sequence[str], kind: FileKind) -> tuple[str, ...]:
     return tuple(name.lower() if kind.lowercase else name for name in names)
 
 
@@ -293,13 +350,16 @@ def _record_part(member: Member, kind: FileKind, path: Path) -> FilePart:
     except (RecordError, PathError, EOFError, OSError) as error:
         raise InputError(f"{member.name} as {kind.name}: {error}; download it again") from error
     except _UnknownKeyError as error:
-        raise InputError(
-            f"{member.name} as {kind.name}: unknown key {error.args[0]!r} in record"
-            f" {error.args[1]}; the register's layout has changed: use the key or list it as"
-            " ignored, with the reason"
-        ) from None
+        raise InputError(_unknown_key(member.name, kind, *error.args)) from None
     rows = pl.concat([pl.LazyFrame(schema=_record_schema(kind)), *map(pl.scan_parquet, written)])
     return FilePart(kind, member.name, member.stem, rows, None, (), False)
+
+
+def _unknown_key(name: str, kind: FileKind, key: str, number: int) -> str:
+    return (
+        f"{name} as {kind.name}: unknown key {key!r} in record {number}; the register's layout has"
+        " changed: use the key or list it as ignored, with the reason"
+    )
 
 
 class _UnknownKeyError(Exception):

@@ -45,8 +45,8 @@ def test_systemd_understands_the_units(tmp_path: Path) -> None:
 
     done = _run([analyze, "verify", "--man=no", *(str(tmp_path / name) for name in UNITS)])
 
-    assert UNITS == ["societes-mirror.service", "societes-refresh.service",
-                     "societes-refresh.timer", "societes.service"]  # fmt: skip
+    assert UNITS == ["societes-mirror.service", "societes-nightly.service",
+                     "societes-nightly.timer", "societes.service"]  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -71,9 +71,12 @@ def test_the_commands_of_the_units_are_commands(source: Path, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert pointer.current(tmp_path / "data") == pointer.current(source)
 
-    build = _run(_started_by("societes-refresh.service", tmp_path))
-    assert build.returncode == 1
-    assert f"{tmp_path}/input" in build.stderr
+    nightly = _run(_started_by("societes-nightly.service", tmp_path))
+    assert nightly.returncode == 1
+    assert (
+        nightly.stderr
+        == "error: /etc/societes/nightly.toml cannot be read: No such file or directory\n"
+    )
 
 
 def test_nginx_understands_the_example(tmp_path: Path) -> None:

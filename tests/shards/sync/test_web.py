@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from shards.sync import source_url
 from shards.sync.errors import AbsentError, FaultError, SyncError
 from shards.sync.folder import Folder
+from shards.sync.pacing import asked_seconds
 from shards.sync.source import read_small
-from shards.sync.web import Web, _seconds
+from shards.sync.web import Web
 
 CONTENT = "Société Générale, Orléans".encode() * 1_000
 
@@ -140,7 +141,7 @@ def test_a_redirect_to_another_scheme_is_refused() -> None:
 
 @given(st.text(max_size=40) | st.from_regex(r"\w{3}, \d+ \w{3} \d+ \d+:\d+:\d+ [+-]?\w+"))
 def test_whatever_retry_after_says_is_seconds_or_nothing(said: str) -> None:
-    found = _seconds(said)
+    found = asked_seconds(said)
 
     assert found is None or found >= 0
 

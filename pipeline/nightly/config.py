@@ -1,0 +1,200 @@
+"""The configuration of `nightly`, which `fetch --config` reads too: one TOML file.
+
+A key that is not listed here is an error, as is a value of another type: a misspelt minimum must not leave a build
+without one. Relative paths start at the folder of the file. Environment variables come before it: FETCH_CONTACT, and
+FETCH_SECRET_<SOURCE> for a key that should not stand in a file.
+"""
+
+import argparse
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pipeline import argument_types as types
+from pipeline.errors import BuildError
+from pipeline.nightly.fetch import published
+from pipeline.nightly.fetch.fetching import FetchSettings, secret_name
+from pipeline.nightly.fetch.published import SourceSettings
+from pipeline.stages.rejections import MAX_SHARE
+from shards.publish import publication
+
+CONTACT: Final = "FETCH_CONTACT"
+_REQUIRED: Final = ("work", "data", "sources")
+_REPORTS: Final = 30
+
+T = TypeVar("T")
+
+
+class NightlyConfigError(BuildError):
+    """A setting is unknown, missing or not of its type; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class NightlyConfig:
+    """The settings of a nightly run; each attribute is a key of the file.
+
+    Attributes:
+        work: the folder of what is fetched and imported, and of the reports.
+        data: where generations are published.
+        key: the private key that signs generations; None to sign none.
+        memory: bytes for all processes of a build.
+        verify: whether every invariant is checked before a generation is published.
+        reports: how many reports are kept.
+        source: for a source, the `addresses` of its files, the `secret` of its account, and the least and
+            most bytes (`size`) and `rows` of a credible file.
+    """
+
+    work: Path
+    data: Path
+    sources: tuple[str, ...]
+    contact: str = ""
+    key: Path | None = None
+    keep: int = publication.KEPT
+    jobs: int | None = None
+    memory: int | None = None
+    max_rejected: float = MAX_SHARE
+    minimum: Mapping[str, int] = field(default_factory=dict)
+    verify: bool = True
+    reports: int = _REPORTS
+    source: Mapping[str, SourceSettings] = field(default_factory=dict)
+
+
+def read(path: Path) -> NightlyConfig:
+    """The configuration in the TOML file `path`.
+
+    Raises:
+        NightlyConfigError: the file cannot be read, lacks a key, or says what is not in the language.
+    """
+    found = _load(path)
+    if missing := [key for key in _REQUIRED if key not in found]:
+        raise NightlyConfigError(
+            f"{path} lacks {missing[0]!r}; README.md of pipeline/ has an example"
+        )
+    return NightlyConfig(**found)
+
+
+def read_fetch_settings(path: Path | None, environment: Mapping[str, str]) -> FetchSettings:
+    """The settings of `fetch`: those of the file, if there is one, and of the environment.
+
+    Raises:
+        NightlyConfigError: as `read`, but no key is missing.
+    """
+    found = _load(path) if path else {}
+    return fetch_settings(found.get("contact", ""), found.get("source", {}), environment)
+
+
+def fetch_settings(
+    contact: str, source: Mapping[str, SourceSettings], environment: Mapping[str, str]
+) -> FetchSettings:
+    """The settings of fetches, those of the environment first.
+
+    Raises:
+        NightlyConfigError: a variable FETCH_… that is none of these.
+    """
+    sources = dict(source)
+    known = {CONTACT, *map(secret_name, published.read())}
+    if unknown := sorted(
+        name for name in environment if name[:6] == "FETCH_" and name not in known
+    ):
+        raise NightlyConfigError(
+            f"unknown variable {unknown[0]}; known: {', '.join(sorted(known))}"
+        )
+    for name in published.read():
+        if secret := environment.get(secret_name(name)):
+            sources[name] = replace(sources.get(name, SourceSettings()), secret=secret)
+    return FetchSettings(environment.get(CONTACT) or contact, sources)
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """The keys of the file as values of `NightlyConfig`."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise NightlyConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise NightlyConfigError(f"{path} is no TOML: {error}") from error
+    readers = _readers(path.resolve().parent)
+    if unknown := sorted(document.keys() - readers.keys()):
+        raise NightlyConfigError(f"{path}: unknown key {unknown[0]!r}; known: {', '.join(readers)}")
+    found = {}
+    for key, value in document.items():
+        try:
+            found[key] = readers[key](value)
+        except (ValueError, argparse.ArgumentTypeError) as error:
+            raise NightlyConfigError(f"{path}: {key}: {error}") from error
+    return found
+
+
+# -- readers: a value of TOML becomes that of a setting, or a ValueError ---------------
+
+
+def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
+    def path(value: object) -> Path:
+        return folder / _of(value, str)
+
+    return {
+        "work": path,
+        "data": path,
+        "sources": _sources,
+        "contact": lambda value: _of(value, str),
+        "key": path,
+        "keep": lambda value: _whole(value, publication.KEPT),
+        "jobs": lambda value: _whole(value, 1),
+        "memory": lambda value: types.gibibytes(str(value)),
+        "max_rejected": lambda value: types.share(str(value)),
+        "minimum": lambda value: dict(types.minimum(str(part)) for part in _of(value, list)),
+        "verify": lambda value: _of(value, bool),
+        "reports": lambda value: _whole(value, 1),
+        "source": _source_tables,
+    }
+
+
+def _of(value: object, kind: type[T]) -> T:
+    if not isinstance(value, kind) or value in ("", []):
+        raise ValueError(f"{value!r} is no {kind.__name__}")
+    return value
+
+
+def _whole(value: object, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{value!r} is no whole number from {least} on")
+    return value
+
+
+def _sources(value: object) -> tuple[str, ...]:
+    found = tuple(_known_source(name) for name in _of(value, list))
+    if len(set(found)) < len(found):
+        raise ValueError("a source is named twice")
+    return found
+
+
+def _known_source(name: object) -> str:
+    known = published.read()
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(f"unknown source {name!r}; known: {', '.join(sorted(known))}")
+    return name
+
+
+def _source_tables(value: object) -> dict[str, SourceSettings]:
+    readers: Mapping[str, Callable[[Any], Any]] = {
+        "addresses": lambda value: {n: _of(a, str) for n, a in _of(value, dict).items()},
+        "secret": lambda value: _of(value, str),
+        "size": _bounds,
+        "rows": _bounds,
+    }
+    found = {}
+    for name, table in _of(value, dict).items():
+        if unknown := sorted(_of(table, dict).keys() - readers.keys()):
+            raise ValueError(f"{name}: unknown key {unknown[0]!r}; known: {', '.join(readers)}")
+        settings = {key: readers[key](said) for key, said in table.items()}
+        found[_known_source(name)] = SourceSettings(**settings)
+    return found
+
+
+def _bounds(value: object) -> tuple[int, int]:
+    found = [_whole(number, 0) for number in _of(value, list)]
+    if len(found) != 2 or found[0] > found[1]:
+        raise ValueError(f"{value!r} is no pair; write [least, most]")
+    return found[0], found[1]

@@ -1,0 +1,6 @@
+"""Fetch what registers publish: `python -m pipeline fetch SOURCE --out RAW`.
+
+Read `published` (what there is to fetch: seeds/sources.csv), then `fetching` (sources, files, editions), `download`
+(one file: conditional, resumed, retried), `plausibility` (what makes a file credible) and `receipt` (what is recorded
+beside it). `client` is the only module of the batch job that speaks HTTP.
+"""

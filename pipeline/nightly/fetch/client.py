@@ -1,0 +1,170 @@
+"""The HTTP client of the batch job: polite, and careful about where a redirect leads.
+
+One request at a time goes to a host. A redirect is followed on the same host and to the hosts that seeds/sources.csv
+allows, never from https to http; the key of an account goes to the first host alone. Proxies and certificates are
+those of the environment (`https_proxy`, `no_proxy`, `SSL_CERT_FILE`). Bodies are kept as they are sent: nothing is
+unpacked on the way, so that ranges and digests are those of the published file.
+"""
+
+import re
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+from uuid import uuid4
+
+import aiohttp
+from yarl import URL
+
+from pipeline.errors import FetchError
+from shards.sync.errors import AbsentError, FaultError
+from shards.sync.pacing import asked_seconds
+
+PIECE: Final = 1 << 18
+_MOST_REDIRECTS: Final = 5
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+# Temporary failures (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
+_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509})
+_RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18}|\*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer whose body is still to be read.
+
+    Attributes:
+        status: 200, 206, 304 or 416.
+        start: the place in the file at which the body begins.
+        size: the size of the whole file, if the server says it.
+    """
+
+    status: int
+    start: int
+    size: int | None
+    etag: str
+    modified: str
+    content_type: str
+    pieces: AsyncIterator[bytes]
+
+
+@dataclass(slots=True)
+class Client:
+    """A session, which opens one connection to a host and asks again when it is free."""
+
+    session: aiohttp.ClientSession
+
+    @asynccontextmanager
+    async def get(
+        self,
+        address: str,
+        headers: Mapping[str, str],
+        key: Mapping[str, str],
+        allowed: Collection[str],
+    ) -> AsyncIterator[Answer]:
+        """Ask for `address`.
+
+        Args:
+            key: headers for the host of `address` alone.
+            allowed: other hosts to which it may redirect.
+
+        Raises:
+            AbsentError: there is no such file.
+            FaultError: the server failed in a way that may be temporary.
+            FetchError: the server refuses, or redirects to another host.
+        """
+        url = origin = URL(address, encoded=True)
+        for _ in range(_MOST_REDIRECTS):
+            own = {
+                **headers,
+                "X-Request-Id": str(uuid4()),
+                **(key if url.host == origin.host else {}),
+            }
+            async with self._ask(url, own) as response:
+                if response.status not in _REDIRECTS:
+                    yield _answer(response, url)
+                    return
+                target = url.join(URL(response.headers.get("Location", ""), encoded=True))
+            if target.host not in {origin.host, *allowed} or (url.scheme, target.scheme) == (
+                "https",
+                "http",
+            ):
+                raise FetchError(
+                    f"{url} redirects to {target.origin()}, which is not followed; if it is the register's,"
+                    " add the host to seeds/sources.csv, or give the address in the configuration"
+                )
+            url = target
+        raise FetchError(f"{address} redirects more than {_MOST_REDIRECTS} times")
+
+    @asynccontextmanager
+    async def _ask(
+        self, url: URL, headers: Mapping[str, str]
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        try:
+            async with self.session.get(url, headers=headers, allow_redirects=False) as response:
+                yield response
+        except TimeoutError as error:
+            raise FaultError(f"{url} says nothing any more") from error
+        except aiohttp.ClientError as error:
+            raise FaultError(
+                f"{url} cannot be read: {str(error) or type(error).__name__}"
+            ) from error
+
+
+@asynccontextmanager
+async def connect(contact: str, silence: float) -> AsyncIterator[Client]:
+    """A client that names itself and the `contact`; `silence` is the longest time without a byte."""
+    agent = (
+        f"societes/{_version()} ({f'+{contact}' if contact else 'batch import of open registers'})"
+    )
+    async with aiohttp.ClientSession(
+        headers={"User-Agent": agent, "Accept-Encoding": "identity"},
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=silence, sock_read=silence),
+        connector=aiohttp.TCPConnector(limit_per_host=1),
+        trust_env=True,
+        auto_decompress=False,
+    ) as session:
+        yield Client(session)
+
+
+def _answer(response: aiohttp.ClientResponse, url: URL) -> Answer:
+    start, size = 0, response.content_length
+    if response.status == 206:
+        found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        if not found:
+            raise FaultError(f"{url} answers 206 without a range that can be understood")
+        start, size = int(found[1]), None if found[2] == "*" else int(found[2])
+    elif response.status not in (200, 304, 416):
+        raise _refusal(response, url)
+    packed = response.headers.get("Content-Encoding", "identity")
+    if packed != "identity" and not url.path.endswith((".gz", ".bz2", ".zip")):
+        raise FetchError(
+            f"{url} sends {packed}, which was not asked for; unpacking it would break digests and ranges"
+        )
+    return Answer(
+        response.status,
+        start,
+        size,
+        response.headers.get("ETag", ""),
+        response.headers.get("Last-Modified", ""),
+        response.content_type,
+        response.content.iter_chunked(PIECE),
+    )
+
+
+def _refusal(response: aiohttp.ClientResponse, url: URL) -> Exception:
+    status = response.status
+    if status in (404, 410):
+        return AbsentError(f"{url} is not there (HTTP {status})")
+    if status in _PASSING:
+        return FaultError(
+            f"{url} answers {status}", asked_seconds(response.headers.get("Retry-After", ""))
+        )
+    return FetchError(f"{url} answers {status}")
+
+
+def _version() -> str:
+    try:
+        return version("societes")
+    except PackageNotFoundError:  # a checkout that is not installed
+        return "0"

@@ -1,0 +1,305 @@
+"""The command `fetch`: what is new of some sources, checked, in the place of what was there.
+
+Sources are asked side by side, one request at a time for each host. A file is replaced by one rename, after it has
+come whole, was read to its end and is credible; its receipt follows. A file that fails changes nothing of the others.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Literal
+
+from pipeline.errors import FetchError
+from pipeline.nightly.fetch import client, plausibility, published, receipt
+from pipeline.nightly.fetch.client import Client
+from pipeline.nightly.fetch.download import EditionDownload
+from pipeline.nightly.fetch.plausibility import ImplausibleError
+from pipeline.nightly.fetch.published import Edition, PublishedFile, SourceSettings
+from pipeline.nightly.fetch.receipt import Begun, Receipt
+from pipeline.registers import REGISTERS
+from shards.generations import atomic_files, locks
+from shards.generations import manifest as manifests
+from shards.generations.manifest import File
+from shards.sync.errors import AbsentError, FaultError
+
+Result = Literal["nouveau", "inchange", "refuse", "manuel"]
+ENGLISH: Final[Mapping[Result, str]] = {
+    "nouveau": "new",
+    "inchange": "unchanged",
+    "refuse": "refused",
+    "manuel": "by hand",
+}
+SECRET: Final = "FETCH_SECRET_"
+SILENCE_SECONDS: Final = 30.0
+_UNSAID: Final = SourceSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSettings:
+    """The settings of fetches.
+
+    Attributes:
+        contact: an address for registers that want to know who asks; part of the user agent.
+        sources: what an operator says of a source instead of seeds/sources.csv.
+        accept: sources whose files are taken however large or small they are.
+        silence: the seconds without a byte after which a server is given up.
+    """
+
+    contact: str = ""
+    sources: Mapping[str, SourceSettings] = field(default_factory=dict)
+    accept: frozenset[str] = frozenset()
+    silence: float = SILENCE_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedFile:
+    """The outcome for one file; `reason` says why it was refused, or how to get it."""
+
+    source: str
+    name: str
+    result: Result
+    reason: str = ""
+    receipt: Receipt | None = None
+
+    def line(self) -> str:
+        """The outcome for a terminal."""
+        found = self.receipt
+        size = f", {found.octets:,} bytes, {found.lignes:,} rows" if found else ""
+        dated = f", of {found.modifie}" if found and found.modifie else ""
+        why = f": {self.reason}" if self.reason else ""
+        return f"{self.source}: {self.name or 'files'}: {ENGLISH[self.result]}{size}{dated}{why}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """What the fetches of one command share."""
+
+    raw: Path
+    settings: FetchSettings
+    now: datetime
+    client: Client
+    came: Callable[[int], object]
+    report: Callable[[str], object]
+
+    @property
+    def moment(self) -> str:
+        """The time of the command, as receipts have it."""
+        return self.now.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def run(
+    sources: Sequence[str],
+    raw: Path,
+    settings: FetchSettings,
+    *,
+    now: datetime,
+    came: Callable[[int], object] = lambda _: None,
+    report: Callable[[str], object] = lambda _: None,
+) -> list[FetchedFile]:
+    """Fetch what is new of the `sources` into `raw`; return the outcome for each file.
+
+    Args:
+        came: called with the number of bytes received.
+        report: called with a message before a wait.
+
+    Raises:
+        FetchError: an unknown source, or an address in the settings that is none.
+        ShardError: another command fetches into `raw`.
+    """
+    table = published.read()
+    if unknown := sorted({*sources, *settings.sources} - table.keys()):
+        raise FetchError(f"unknown source {unknown[0]!r}; known: {', '.join(sorted(table))}")
+    wanted = {
+        source: published.with_settings(table[source], settings.sources.get(source, _UNSAID))
+        for source in sources
+    }
+    with locks.write_lock(raw):
+        return asyncio.run(_all(wanted, raw, settings, now, came, report))
+
+
+async def _all(
+    wanted: Mapping[str, Sequence[PublishedFile]],
+    raw: Path,
+    settings: FetchSettings,
+    now: datetime,
+    came: Callable[[int], object],
+    report: Callable[[str], object],
+) -> list[FetchedFile]:
+    async with client.connect(settings.contact, settings.silence) as session:
+        shared = _Round(raw, settings, now, session, came, report)
+        found = await asyncio.gather(*(_source(files, shared) for files in wanted.values()))
+    return [file for files in found for file in files]
+
+
+async def _source(files: Sequence[PublishedFile], shared: _Round) -> list[FetchedFile]:
+    found: list[FetchedFile] = []
+    for file in files:
+        found += await _file(file, shared)
+    return found
+
+
+async def _file(file: PublishedFile, shared: _Round) -> list[FetchedFile]:
+    """The outcomes for one file: of its edition, or of each that is new where editions add up."""
+    folder = shared.raw / file.source
+    (folder / receipt.FOLDER).mkdir(parents=True, exist_ok=True)
+    if not file.address:
+        return [FetchedFile(file.source, file.name, "manuel", _by_hand(file, folder))]
+    last = receipt.all_of(folder, file.name)
+    if file.days is None and last and receipt.valid(folder, last[0].fichier):
+        return [FetchedFile(file.source, last[0].fichier, "inchange", receipt=last[0])]
+    try:
+        found = await _editions(file, _key(file, shared.settings), shared)
+    except (FetchError, FaultError) as error:
+        return [FetchedFile(file.source, file.name, "refuse", str(error))]
+    if file.editions == 1 and found[0].result != "refuse":
+        for old in last:
+            if old.fichier != found[0].name:
+                receipt.remove(folder, old)
+    # Where editions add up, those of before stay, and there may be nothing new.
+    return found or [FetchedFile(file.source, last[0].fichier, "inchange", receipt=last[0])]
+
+
+async def _editions(
+    file: PublishedFile, key: Mapping[str, str], shared: _Round
+) -> list[FetchedFile]:
+    """The newest edition; where editions add up, all that are not here.
+
+    Raises:
+        FetchError: the server refuses, or has none.
+        FaultError: the server failed too often.
+    """
+    found: list[FetchedFile] = []
+    here, absent = False, ""
+    for edition in published.editions(file, shared.now.date()):
+        known = await asyncio.to_thread(receipt.valid, shared.raw / file.source, edition.name)
+        if known and file.editions > 1:  # the edition of a day does not change
+            here = True
+            continue
+        try:
+            found.append(await _edition(file, edition, key, known, shared))
+        except AbsentError as error:
+            absent = absent or str(error)
+            continue
+        except ImplausibleError as error:
+            found.append(FetchedFile(file.source, edition.name, "refuse", str(error)))
+        if file.editions == 1:
+            break
+    if not found and not here:
+        raise FetchError(f"{absent}; the register may have moved it")
+    return found
+
+
+async def _edition(
+    file: PublishedFile,
+    edition: Edition,
+    key: Mapping[str, str],
+    known: Receipt | None,
+    shared: _Round,
+) -> FetchedFile:
+    """Bring one edition, check it, and put it in its place."""
+    path = shared.raw / file.source / receipt.FOLDER / edition.name
+    download = EditionDownload(
+        client=shared.client,
+        file=file,
+        address=edition.address,
+        path=path,
+        key=key,
+        bounded=file.source not in shared.settings.accept,
+        came=shared.came,
+        report=shared.report,
+    )
+    begun = await download.run(known)
+    if begun is None:
+        return _unchanged(known, shared)
+    digest = await asyncio.to_thread(manifests.digest, path)
+    if known and digest.blake3 == known.blake3:
+        path.unlink()
+        receipt.end_begun(path)
+        tags = begun.validators
+        return _unchanged(replace(known, etag=tags.etag, modifie=tags.modifie), shared)
+    try:
+        rows = await asyncio.to_thread(_checked_rows, file, edition, path, digest.size, shared)
+    except ImplausibleError:
+        path.replace(path.with_name(f"{path.name}.refused"))
+        receipt.end_begun(path)
+        raise
+    return _taken(file, edition, begun, digest, rows, shared)
+
+
+def _taken(
+    file: PublishedFile, edition: Edition, begun: Begun, digest: File, rows: int, shared: _Round
+) -> FetchedFile:
+    """Put a checked edition in its place, and its receipt beside it."""
+    folder = shared.raw / file.source
+    path = folder / receipt.FOLDER / edition.name
+    made = Receipt(
+        source=file.source,
+        fichier=edition.name,
+        modele=file.name,
+        adresse=edition.address,
+        etag=begun.validators.etag,
+        modifie=begun.validators.modifie,
+        octets=digest.size,
+        lignes=rows,
+        blake3=digest.blake3,
+        sha256=digest.sha256,
+        recu=shared.moment,
+        verifie=shared.moment,
+    )
+    atomic_files.appear(path, folder / edition.name)
+    receipt.write(folder, made)
+    receipt.end_begun(path)
+    return FetchedFile(file.source, edition.name, "nouveau", receipt=made)
+
+
+def _checked_rows(
+    file: PublishedFile, edition: Edition, path: Path, size: int, shared: _Round
+) -> int:
+    """The rows of a file that has come whole, if it is credible."""
+    rows = plausibility.count_rows(path, edition.name, REGISTERS.get(file.source))
+    if file.source not in shared.settings.accept:
+        before = receipt.all_of(shared.raw / file.source, file.name)
+        plausibility.compare(file, size, rows, before[0] if before else None)
+    return rows
+
+
+def _unchanged(known: Receipt | None, shared: _Round) -> FetchedFile:
+    if known is None:
+        raise FetchError("the server answers 304 to a request without a condition; try again later")
+    checked = replace(known, verifie=shared.moment)
+    receipt.write(shared.raw / known.source, checked)
+    return FetchedFile(known.source, known.fichier, "inchange", receipt=checked)
+
+
+def _by_hand(file: PublishedFile, folder: Path) -> str:
+    account = f" (it takes: {file.account})" if file.account else ""
+    return (
+        f"it has no fixed address{account}; put the files into {folder}, or give an address in"
+        f" the configuration: [source.{file.source}] addresses"
+    )
+
+
+def _key(file: PublishedFile, settings: FetchSettings) -> dict[str, str]:
+    """The header that opens the account.
+
+    Raises:
+        FetchError: the source needs one, and there is no key.
+    """
+    secret = settings.sources.get(file.source, _UNSAID).secret
+    if file.header and not secret:
+        raise FetchError(
+            f"it takes: {file.account}; set {secret_name(file.source)} to the value of the header"
+            f" {file.header}"
+        )
+    return {file.header or "Authorization": secret} if secret else {}
+
+
+def secret_name(source: str) -> str:
+    """The environment variable with the key of a source.
+
+    >>> secret_name("be-nbb")
+    'FETCH_SECRET_BE_NBB'
+    """
+    return SECRET + source.upper().replace("-", "_")

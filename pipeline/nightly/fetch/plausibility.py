@@ -1,0 +1,109 @@
+"""The checks that make a fetched file credible: its bytes, its layout, its size, and the edition before it.
+
+A server may send a page that says "maintenance", half a file with the right length, or a file with half of its rows.
+Nothing of that may take the place of a good file.
+"""
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Final
+
+from pipeline.canonical import InputError
+from pipeline.errors import FetchError
+from pipeline.nightly.fetch.published import PublishedFile
+from pipeline.nightly.fetch.receipt import Receipt
+from pipeline.registers import packing
+from pipeline.registers.register import Register
+
+# An edition with fewer or more than these shares of the rows or bytes of the one before is taken for a mistake.
+LEAST_SHARE: Final = 0.9
+MOST_SHARE: Final = 1.5
+
+_CHUNK: Final = 1 << 20
+_PAGES: Final = (b"<!doctype html", b"<html", b"<head", b"<script")
+
+
+class ImplausibleError(FetchError):
+    """What came is not what its register publishes, or not all of it."""
+
+
+def refuse_page(address: str, head: bytes, content_type: str = "") -> None:
+    """Refuse a page for people in the place of data.
+
+    Raises:
+        ImplausibleError: `head`, the first bytes, or the media type are those of HTML.
+    """
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:20].lower()
+    if content_type in ("text/html", "application/xhtml+xml") or start.startswith(_PAGES):
+        raise ImplausibleError(
+            f"{address} sends a web page instead of data; open it in a browser:"
+            " it may ask for an account, or have moved"
+        )
+
+
+def refuse_size(name: str, size: int, bounds: tuple[int, int], unit: str = "bytes") -> None:
+    """Refuse a number outside `bounds`.
+
+    Raises:
+        ImplausibleError: it is.
+    """
+    if not bounds[0] <= size <= bounds[1]:
+        raise ImplausibleError(
+            f"{name} has {size:,} {unit}, {bounds[0]:,} to {bounds[1]:,} are credible (seeds/sources.csv);"
+            " --accept takes it all the same"
+        )
+
+
+def count_rows(path: Path, name: str, register: Register | None) -> int:
+    """The rows of the file, which is read to its end and held to the layout of its register.
+
+    Without `register.count_rows`, the members of a zip are counted, and the lines of another file.
+
+    Raises:
+        ImplausibleError: it is damaged, a web page, or of another layout.
+    """
+    try:
+        if register and register.count_rows:
+            return register.count_rows(path)
+        return _members(path) if path.suffix == ".zip" else _lines(path)
+    except InputError as error:
+        raise ImplausibleError(str(error)) from error
+    except (EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise ImplausibleError(f"{name} is damaged ({error}); it came incomplete") from error
+
+
+def compare(file: PublishedFile, size: int, rows: int, before: Receipt | None) -> None:
+    """Compare an edition with what is expected, and with the edition before it.
+
+    Editions that add up, such as those of single days, are compared with what is expected alone.
+
+    Raises:
+        ImplausibleError: it is too large or too small.
+    """
+    refuse_size(file.name, size, file.size)
+    refuse_size(file.name, rows, file.rows, "rows")
+    if before is None or file.editions > 1:
+        return
+    for unit, found, old in (("bytes", size, before.octets), ("rows", rows, before.lignes)):
+        if not LEAST_SHARE * old <= found <= MOST_SHARE * old:
+            raise ImplausibleError(
+                f"{file.name} has {found:,} {unit}, the edition before had {old:,};"
+                " --accept takes it all the same"
+            )
+
+
+def _members(path: Path) -> int:
+    with zipfile.ZipFile(path) as archive:
+        if damaged := archive.testzip():
+            raise zipfile.BadZipFile(f"the digest of {damaged} is wrong")
+        return sum(not info.is_dir() for info in archive.infolist())
+
+
+def _lines(path: Path) -> int:
+    count = 0
+    for member in packing.members(path, ()):
+        with member.open() as stream:
+            while chunk := stream.read(_CHUNK):
+                count += chunk.count(b"\n")
+    return count

@@ -1,0 +1,149 @@
+"""The files that registers publish: the rows of seeds/sources.csv, as values.
+
+A file whose name or address holds `{date:…}` appears in dated editions. This module reads the table and computes
+addresses; it asks no server.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pipeline import seeds
+from pipeline.errors import FetchError, SeedError
+from seeds import TABLES
+
+DAYS: Final[Mapping[str, int | None]] = {
+    "quotidienne": 1,
+    "hebdomadaire": 7,
+    "mensuelle": 31,
+    "trimestrielle": 92,
+    "annuelle": 366,
+    "unique": None,
+}
+_DATE: Final = "{date"
+_COLUMNS: Final = (
+    "source", "fichier", "adresse", "hotes", "cadence", "editions", "compte", "entete",
+    "octets_min", "octets_max", "lignes_min", "lignes_max",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFile:
+    """A row of seeds/sources.csv.
+
+    Attributes:
+        name: under which the file is kept; empty where the source has no file at a fixed address.
+        address: empty where the file can only be had by hand.
+        hosts: other hosts to which the address may redirect.
+        days: between two editions; None where there will be no other.
+        editions: how many editions make the source whole.
+        account: what it takes to be let in; empty where nothing.
+        header: the HTTP header that carries the key.
+        size, rows: the least and the most that is credible.
+    """
+
+    source: str
+    name: str
+    address: str
+    hosts: tuple[str, ...]
+    days: int | None
+    editions: int
+    account: str
+    header: str
+    size: tuple[int, int]
+    rows: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """What an operator says of a source instead of seeds/sources.csv.
+
+    Attributes:
+        addresses: of all files of the source, by name; empty for those of the table.
+        secret: the value of the header that opens the account.
+        size, rows: the least and the most that is credible, for each file.
+    """
+
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    secret: str = ""
+    size: tuple[int, int] | None = None
+    rows: tuple[int, int] | None = None
+
+
+class Edition(NamedTuple):
+    """One edition of a published file: the name under which it is kept, and its address."""
+
+    name: str
+    address: str
+
+
+def read(path: Path = TABLES / "sources.csv") -> dict[str, tuple[PublishedFile, ...]]:
+    """The published files of each source.
+
+    Raises:
+        SeedError: the table is missing, or has a value that is no number, date or cadence.
+    """
+    found: dict[str, list[PublishedFile]] = {}
+    for line, row in enumerate(seeds.read_table(path, _COLUMNS), start=2):
+        try:
+            file = PublishedFile(
+                source=row["source"],
+                name=row["fichier"],
+                address=row["adresse"],
+                hosts=tuple(row["hotes"].split()),
+                days=DAYS[row["cadence"]],
+                editions=int(row["editions"]),
+                account=row["compte"],
+                header=row["entete"],
+                size=(int(row["octets_min"]), int(row["octets_max"])),
+                rows=(int(row["lignes_min"]), int(row["lignes_max"])),
+            )
+            editions(file, date.min + timedelta(days=999))
+        except (IndexError, KeyError, ValueError) as error:
+            raise SeedError(f"{path} line {line}: {error!r} cannot be read; mend it") from error
+        found.setdefault(file.source, []).append(file)
+    return {source: tuple(files) for source, files in found.items()}
+
+
+def with_settings(
+    files: tuple[PublishedFile, ...], settings: SourceSettings
+) -> tuple[PublishedFile, ...]:
+    """The files of a source at other addresses, or with other bounds.
+
+    Addresses are those of all its files; one that the table does not name is like the first of those.
+
+    Raises:
+        FetchError: a name that is no plain file name, or an address that is none.
+    """
+    for name, address in settings.addresses.items():
+        if "/" in name or name.startswith(".") or not name.strip():
+            raise FetchError(f"{name!r} is no name of a file; write it as the register does")
+        if not address.startswith(("https://", "http://")):
+            raise FetchError(f"{address!r} is no address; write https://…")
+    named = {file.name: file for file in files}
+    wanted = [
+        replace(named.get(name, files[0]), name=name, address=address)
+        for name, address in settings.addresses.items()
+    ]
+    return tuple(
+        replace(file, size=settings.size or file.size, rows=settings.rows or file.rows)
+        for file in wanted or files
+    )
+
+
+def editions(file: PublishedFile, today: date) -> list[Edition]:
+    """The editions that may be published, the newest first; one that is not dated has one.
+
+    >>> files = read()["uk-basic"]
+    >>> [edition.name for edition in editions(files[0], date(2026, 3, 2))][:2]
+    ['BasicCompanyDataAsOneFile-2026-03-01.zip', 'BasicCompanyDataAsOneFile-2026-02-01.zip']
+    """
+    if _DATE not in file.address:
+        return [Edition(file.name, file.address)]
+    # One edition is looked for through two periods: the newest may be late.
+    days = (file.days or 0) * max(2, file.editions)
+    dates = (today - timedelta(days=back) for back in range(days))
+    found = (Edition(file.name.format(date=day), file.address.format(date=day)) for day in dates)
+    return list(dict.fromkeys(found))

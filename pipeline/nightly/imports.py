@@ -1,0 +1,189 @@
+"""The imports of a nightly run: each edition in a folder of its own, named by all that its content depends on.
+
+    WORK/input/<source>/<key>/      the output of one import, whole or absent
+    WORK/input/<source>.json        the imports that the next build takes
+
+The key is made of the published bytes, the code and the tables, so an edition is imported once, a run that was killed
+finds what it had finished, and nothing is ever half of one edition and half of another. A source whose import fails
+keeps the imports that it had. Sources whose editions add up have an import for each file.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from pipeline import code_version, importing
+from pipeline.canonical import InputError
+from pipeline.errors import BuildError
+from pipeline.nightly.fetch import published
+from pipeline.registers import FOLDER
+from seeds import TABLES
+from shards.generations import atomic_files
+from shards.generations import manifest as manifests
+from shards.publish.publication import LEAST_SHARE
+
+_KEY_DIGITS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class EditionImport:
+    """One import; the attributes are the keys of its JSON.
+
+    Attributes:
+        cle: the name of its folder.
+        comptage: the account of the rows, as in the report of an import.
+    """
+
+    cle: str
+    fichiers: tuple[str, ...]
+    comptage: dict[str, Any]
+
+    @property
+    def kept(self) -> int:
+        """The rows that it gave."""
+        return int(self.comptage["gardes"])
+
+
+@dataclass(frozen=True, slots=True)
+class SourceImports:
+    """The imports of a source that a build takes.
+
+    Attributes:
+        fresh: the keys of those that were made in this run.
+        failures: why files of the source are not among them.
+    """
+
+    source: str
+    imports: tuple[EditionImport, ...]
+    fresh: tuple[str, ...] = ()
+    failures: tuple[str, ...] = field(default=())
+
+    def folders(self, work: Path) -> list[Path]:
+        """Their folders, which are inputs of a build."""
+        return [_folder(work, self.source) / one.cle for one in self.imports]
+
+
+def run(source: str, raw: Path, work: Path, *, accept: bool) -> SourceImports:
+    """Import what is new of a source in `raw`.
+
+    Args:
+        accept: take an import that has far fewer rows than the one before.
+
+    Raises:
+        BuildError: the list of the imports before cannot be understood.
+        OSError: the disk failed.
+    """
+    before = _read(work, source)
+    files = _files(raw / source)
+    if not files:
+        reason = f"no file in {raw / source}; fetch one, or put it there"
+        return SourceImports(source, before, failures=(reason,))
+    folder = _folder(work, source)
+    folder.mkdir(parents=True, exist_ok=True)
+    for dead in folder.glob(f"{atomic_files.STAGED}*"):
+        shutil.rmtree(dead)
+    adds_up = any(file.editions > 1 for file in published.read()[source])
+    groups = [[file] for file in files] if adds_up else [files]
+    found: list[EditionImport] = []
+    fresh: list[str] = []
+    failures: list[str] = []
+    for group in groups:
+        try:
+            one, made = _import(source, group, folder)
+            if not adds_up and not accept:
+                _refuse_losses(source, one, before)
+        except (BuildError, InputError) as error:
+            failures.append(str(error))
+        else:
+            found.append(one)
+            fresh += [one.cle] if made else []
+    if failures and not adds_up:
+        return SourceImports(source, before, failures=tuple(failures))
+    atomic_files.write(_pointer(work, source), orjson.dumps([asdict(one) for one in found]))
+    return SourceImports(source, tuple(found), tuple(fresh), tuple(failures))
+
+
+def prune(sources: Sequence[SourceImports], work: Path) -> int:
+    """Delete the imports that no build takes any more; return their number."""
+    removed = 0
+    for one in sources:
+        used = {made.cle for made in one.imports}
+        for folder in _folder(work, one.source).glob("*"):
+            if folder.name not in used:
+                shutil.rmtree(folder)
+                removed += 1
+    return removed
+
+
+def _import(source: str, files: Sequence[Path], folder: Path) -> tuple[EditionImport, bool]:
+    """The import of these files, and whether it was made now."""
+    key = _key(source, files)
+    if made := not (folder / key).exists():
+        staged = Path(tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=folder))
+        try:
+            importing.run(source, files, staged)
+            atomic_files.settle(staged, folder / key)
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+    (report,) = (folder / key / "imports").glob("*.json")
+    names = tuple(file.name for file in files)
+    return EditionImport(key, names, orjson.loads(report.read_bytes())["comptage"]), made
+
+
+def _key(source: str, files: Sequence[Path]) -> str:
+    """The digest of all that an import of these files depends on."""
+    parts = [
+        source,
+        code_version.code_version(),
+        code_version.folder_digest(FOLDER, "*.toml"),
+        code_version.folder_digest(TABLES, "*.csv"),
+        *(part for file in files for part in (file.name, manifests.digest(file).blake3)),
+    ]
+    return code_version.digest([(b"", part.encode()) for part in parts])[:_KEY_DIGITS]
+
+
+def _refuse_losses(source: str, one: EditionImport, before: Sequence[EditionImport]) -> None:
+    """Refuse an edition that lost companies, as a gate of the publication does for a country."""
+    kept = sum(other.kept for other in before)
+    if one.kept < LEAST_SHARE * kept:
+        raise BuildError(
+            f"{', '.join(one.fichiers)}: {one.kept:,} rows are kept, {kept:,} were of the edition before;"
+            f" --accept {source} takes it all the same"
+        )
+
+
+def _files(folder: Path) -> list[Path]:
+    """The published files in the folder of a source; hidden ones are ours."""
+    return sorted(_visible(folder)) if folder.is_dir() else []
+
+
+def _visible(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
+
+
+def _folder(work: Path, source: str) -> Path:
+    return work / "input" / source
+
+
+def _pointer(work: Path, source: str) -> Path:
+    return work / "input" / f"{source}.json"
+
+
+def _read(work: Path, source: str) -> tuple[EditionImport, ...]:
+    """The imports that the last run left for a build."""
+    path = _pointer(work, source)
+    try:
+        listed = orjson.loads(path.read_bytes())
+        found = [
+            EditionImport(one["cle"], tuple(one["fichiers"]), one["comptage"]) for one in listed
+        ]
+    except FileNotFoundError:
+        return ()
+    except (KeyError, TypeError, ValueError) as error:
+        raise BuildError(f"{path} cannot be understood ({error!r}); delete it") from error
+    return tuple(one for one in found if (_folder(work, source) / one.cle).is_dir())

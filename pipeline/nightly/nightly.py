@@ -1,0 +1,153 @@
+"""The command `nightly`: fetch, import, build, verify, publish, sign, prune.
+
+Every stage finds what an earlier run has finished and does the rest, so a run that was killed is started again and
+comes to the same result. One run at a time works in a folder. A source that fails leaves its edition of before in
+place; an error of the build leaves the published generation in place.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from pipeline.build import build
+from pipeline.build.build import Built
+from pipeline.build.plan import BuildOptions
+from pipeline.canonical import InputError
+from pipeline.errors import BuildError
+from pipeline.nightly import imports, report
+from pipeline.nightly.config import NightlyConfig
+from pipeline.nightly.fetch import fetching, published
+from pipeline.nightly.fetch.fetching import FetchSettings
+from pipeline.nightly.imports import SourceImports
+from pipeline.nightly.report import NightlyReport
+from shards.errors import ShardError
+from shards.generations import atomic_files, generation_files, locks, pointer
+from shards.generations.generation_files import Generation, Inode
+from shards.publish.publication import Gates
+from shards.sync import signature
+from shards.verify import invariants
+
+VERIFIED: Final = "verified"  # the file with the name of the last generation that was verified
+
+
+@dataclass(frozen=True, slots=True)
+class NightlyRun:
+    """A run.
+
+    Attributes:
+        clock: the present, in UTC.
+        came: called with the number of bytes that were fetched.
+        say: called with a message before a wait.
+    """
+
+    config: NightlyConfig
+    fetches: FetchSettings
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    came: Callable[[int], object] = lambda _: None
+    say: Callable[[str], object] = lambda _: None
+
+    def run(self) -> NightlyReport:
+        """Run all stages; return the report, which is also written.
+
+        Raises:
+            ShardError: another run is under way, or the key cannot sign.
+        """
+        config = self.config
+        with locks.write_lock(config.work):
+            if config.key:  # a key that is wrong should not be found out after hours
+                signature.private_key(config.key)
+            found = NightlyReport(debut=self.clock().isoformat(timespec="seconds"))
+            found.precedente = found.generation = pointer.current(config.data)
+            try:
+                self._stages(found)
+            except pl.exceptions.PolarsError as error:
+                found.erreur = f"the input cannot be read: {str(error).splitlines()[0]}"
+            except (BuildError, InputError, ShardError, OSError) as error:
+                found.erreur = str(error)
+            found.fin = self.clock().isoformat(timespec="seconds")
+            found.write(config.work / "reports", config.reports)
+            return found
+
+    def _stages(self, found: NightlyReport) -> None:
+        config, raw = self.config, self.config.work / "raw"
+        table = published.read()
+        with self._timed(found, "fetch"):
+            fetched = fetching.run(
+                config.sources, raw, self.fetches, now=self.clock(), came=self.came, report=self.say
+            )
+        imported: list[SourceImports] = []
+        with self._timed(found, "import"):
+            for source in config.sources:
+                accept = source in self.fetches.accept
+                imported.append(imports.run(source, raw, config.work, accept=accept))
+                files = [file for file in fetched if file.source == source]
+                found.sources.append(
+                    report.of_source(table[source][0], files, imported[-1], raw, self.clock())
+                )
+        with self._timed(found, "build"):
+            built = self._build(imported, found)
+        found.generation = built.generation
+        found.rejetees = {
+            iso2: dict(quality.rejetees)
+            for iso2, quality in built.pays.items()
+            if any(quality.rejetees.values())
+        }
+        if config.verify:
+            atomic_files.write(config.work / VERIFIED, built.generation.encode())
+        if config.key:
+            with self._timed(found, "sign"):
+                signature.sign(config.data, config.key)
+            found.signee = True
+        with self._timed(found, "prune"):
+            imports.prune(imported, config.work)
+        failed = any(one.failed for one in found.sources)
+        found.etat = "partiel" if failed else "complet"
+
+    def _build(self, imported: list[SourceImports], found: NightlyReport) -> Built:
+        """Build, verify and publish."""
+        config = self.config
+        inputs = tuple(folder for one in imported for folder in one.folders(config.work))
+        if not inputs:
+            raise BuildError("no source has anything to build; see the reasons above each of them")
+        options = BuildOptions(
+            inputs=inputs,
+            out=config.data,
+            jobs=config.jobs,
+            memory=config.memory,
+            gates=Gates(bool(self.fetches.accept), config.minimum),
+            keep=config.keep,
+            max_rejected=config.max_rejected,
+        )
+
+        def verify(generation: Generation) -> None:
+            with self._timed(found, "verify"):
+                invariants.verify(generation, _verified(config), jobs=config.jobs or 1)
+
+        return build.run(replace(options, check=verify) if config.verify else options)
+
+    @contextmanager
+    def _timed(self, found: NightlyReport, stage: str) -> Iterator[None]:
+        since = self.clock()
+        try:
+            yield
+        finally:
+            found.etapes[stage] = (self.clock() - since).total_seconds()
+
+
+def _verified(config: NightlyConfig) -> set[Inode]:
+    """The shards of the published generation, if a run has verified it; they are linked, not built again.
+
+    Their bytes are compared with their digests before any publication.
+    """
+    try:
+        name = (config.work / VERIFIED).read_text()
+    except FileNotFoundError:
+        return set()
+    if name != pointer.current(config.data):
+        return set()
+    return {generation_files.inode_of(path) for path in Path(config.data / name).glob("*.shard")}

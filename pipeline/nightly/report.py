@@ -1,0 +1,208 @@
+"""The report of a nightly run, as JSON for programs and as lines for people.
+
+WORK/reports/<start>.json, .txt
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import orjson
+
+from pipeline import console
+from pipeline.nightly.fetch.fetching import ENGLISH, FetchedFile
+from pipeline.nightly.fetch.published import PublishedFile
+from pipeline.nightly.imports import SourceImports
+from shards.generations import atomic_files
+
+State = Literal["complet", "partiel", "echec"]
+SourceResult = Literal["nouveau", "inchange", "partiel", "precedent", "absent"]
+_WORDS: Final[Mapping[SourceResult, str]] = {
+    "nouveau": "new",
+    "inchange": "unchanged",
+    "partiel": "new in part",
+    "precedent": "refused, the edition before stays",
+    "absent": "nothing to build",
+}
+_OVERDUE: Final = 2  # periods of a source
+_DAY: Final = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What became of a source; the attributes are the keys of its JSON.
+
+    Attributes:
+        resultat: `nouveau`: this run imported an edition; `inchange`: there is none that is newer;
+            `precedent`: one was refused, and the one before is served; `partiel`: a file was
+            refused, others were imported; `absent`: there is nothing to build.
+        motifs: why a file or an import was refused.
+        fichiers: each file: its result, size, rows, date.
+        date, age_jours: the date of the files that are served, the oldest one's, and their age in days.
+        en_retard: whether it is older than two periods of the source.
+        comptage: the rows of its imports: read, kept, rejected and dropped.
+    """
+
+    source: str
+    resultat: SourceResult
+    motifs: tuple[str, ...]
+    fichiers: tuple[dict[str, Any], ...]
+    date: str | None
+    age_jours: int | None
+    en_retard: bool
+    comptage: dict[str, int]
+
+    @property
+    def failed(self) -> bool:
+        """Whether not all that is published of it is served."""
+        return self.resultat in ("partiel", "precedent", "absent")
+
+    def lines(self) -> Iterator[str]:
+        """The report of the source for a terminal."""
+        days = "day" if self.age_jours == 1 else "days"
+        old = f", {self.age_jours} {days} old" if self.age_jours is not None else ""
+        late = ", overdue" if self.en_retard else ""
+        yield f"  {self.source}: {_WORDS[self.resultat]}{old}{late}"
+        if self.comptage:
+            yield (
+                "    {lus:,} read, {gardes:,} kept, {ecartes:,} dropped, {rejetes:,} rejected".format(
+                    **self.comptage
+                )
+            )
+        for file in self.fichiers:
+            yield f"    {file['fichier'] or 'files'}: {ENGLISH[file['resultat']]}"
+        for reason in self.motifs:
+            yield f"    refused: {reason}"
+
+
+@dataclass(slots=True)
+class NightlyReport:
+    """The report of a run; the attributes are the keys of its JSON.
+
+    Attributes:
+        etat: `complet`: all sources came; `partiel`: published, but a source failed; `echec`: nothing was published.
+        generation, precedente: what is published after and before the run.
+        erreur: what ended the run.
+        rejetees: rows that the build rejected, by country and reason.
+        etapes: seconds of each stage.
+    """
+
+    debut: str
+    fin: str = ""
+    etat: State = "echec"
+    generation: str | None = None
+    precedente: str | None = None
+    signee: bool = False
+    erreur: str = ""
+    sources: list[SourceReport] = field(default_factory=list)
+    rejetees: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    etapes: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if a generation of this run is published, else 1."""
+        return int(self.etat == "echec")
+
+    def lines(self) -> Iterator[str]:
+        """The report for a terminal."""
+        bad = sum(one.failed for one in self.sources)
+        if self.etat == "echec":
+            yield f"failed: {self.erreur}; {self.generation or 'nothing'} stays published"
+        else:
+            same = " again, nothing has changed" if self.generation == self.precedente else ""
+            signed = " and signed" if self.signee else ""
+            yield f"published{signed} {self.generation}{same}; {bad} of {len(self.sources)} sources failed"
+        for one in self.sources:
+            yield from one.lines()
+        for iso2, reasons in self.rejetees.items():
+            counts = ", ".join(console.counted(reason, count) for reason, count in reasons.items())
+            yield f"  {iso2}: rejected by the build: {counts}"
+        yield "  " + ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in self.etapes.items())
+
+    def write(self, folder: Path, keep: int) -> Path:
+        """Write the report into `folder`, in which `keep` stay; return the path of its JSON."""
+        folder.mkdir(parents=True, exist_ok=True)
+        name = self.debut.replace("-", "").replace(":", "").replace("+0000", "Z")
+        path = folder / f"{name}.json"
+        atomic_files.write(path, orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2) + b"\n")
+        text = "\n".join(self.lines()) + "\n"
+        atomic_files.write(path.with_suffix(".txt"), text.encode())
+        for old in sorted(folder.glob("*.json"))[:-keep]:
+            old.with_suffix(".txt").unlink(missing_ok=True)
+            old.unlink()
+        return path
+
+
+def of_source(
+    file: PublishedFile,
+    fetched: list[FetchedFile],
+    imported: SourceImports,
+    raw: Path,
+    now: datetime,
+) -> SourceReport:
+    """The report of one source.
+
+    Args:
+        file: the first of its published files.
+    """
+    refused = [f"{file.name}: {file.reason}" for file in fetched if file.result == "refuse"]
+    by_hand = [file.reason for file in fetched if file.result == "manuel"]
+    motifs = (*refused, *imported.failures, *(by_hand if not imported.imports else ()))
+    # Editions that add up are as old as the newest of them.
+    pick = max if file.editions > 1 else min
+    dated = pick(_dates(fetched, imported, raw), default=None)
+    age = max(0, int((now - dated).total_seconds()) // _DAY) if dated else None
+    if not imported.imports:
+        result: SourceResult = "absent"
+    elif motifs:
+        result = "partiel" if imported.fresh else "precedent"
+    else:
+        result = "nouveau" if imported.fresh else "inchange"
+    return SourceReport(
+        source=imported.source,
+        resultat=result,
+        motifs=motifs,
+        fichiers=tuple(_file(file) for file in fetched),
+        date=dated.date().isoformat() if dated else None,
+        age_jours=age,
+        en_retard=age is not None and file.days is not None and age > _OVERDUE * file.days,
+        comptage=_counts(imported),
+    )
+
+
+def _file(file: FetchedFile) -> dict[str, Any]:
+    found = file.receipt
+    return {
+        "fichier": file.name,
+        "resultat": file.result,
+        "octets": found.octets if found else None,
+        "lignes": found.lignes if found else None,
+        "modifie": found.modifie if found else None,
+    }
+
+
+def _counts(imported: SourceImports) -> dict[str, int]:
+    if not imported.imports:
+        return {}
+    counts = [one.comptage for one in imported.imports]
+    plain = {key: sum(int(one[key]) for one in counts) for key in ("lus", "gardes")}
+    by_reason = {
+        key: sum(sum(one[key].values()) for one in counts) for key in ("ecartes", "rejetes")
+    }
+    return plain | by_reason
+
+
+def _dates(fetched: list[FetchedFile], imported: SourceImports, raw: Path) -> Iterator[datetime]:
+    """The dates of the files that are served: as their server says, else when they came here."""
+    told = {file.name: file.receipt.modifie for file in fetched if file.receipt}
+    for one in imported.imports:
+        for name in one.fichiers:
+            path = raw / imported.source / name
+            try:
+                yield parsedate_to_datetime(told.get(name, "")).astimezone(UTC)
+            except ValueError:
+                if path.exists():
+                    yield datetime.fromtimestamp(path.stat().st_mtime, UTC)

@@ -1,0 +1,93 @@
+"""The configuration of nightly runs: the example of the README, and every way to be wrong."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from pipeline.__main__ import main
+from pipeline.nightly import config
+from pipeline.nightly.config import NightlyConfig, NightlyConfigError
+from tests import ROOT
+
+README = (ROOT / "pipeline" / "README.md").read_text(encoding="utf-8")
+LEAST = 'work = "w"\ndata = "d"\nsources = ["ee"]\n'
+
+
+def read(tmp_path: Path, text: str) -> NightlyConfig:
+    (tmp_path / "nightly.toml").write_text(text, encoding="utf-8")
+    return config.read(tmp_path / "nightly.toml")
+
+
+def test_the_example_of_the_readme_has_every_key(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+
+    found = read(tmp_path, example)
+
+    assert {field.name for field in fields(NightlyConfig)} == set(re.findall(r"^\[?(\w+)", example, re.M)) - {
+        "addresses", "secret", "size", "rows",
+    }  # fmt: skip
+    assert found.work == Path("/srv/societes/nightly")
+    assert found.memory == 16 << 30
+    assert found.minimum == {"": 18_000_000, "UK": 2_500_000}
+    assert found.source["be-kbo"].rows == (30_000_000, 100_000_000)
+
+
+def test_paths_start_at_the_folder_of_the_file(tmp_path: Path) -> None:
+    found = read(tmp_path, LEAST)
+
+    assert (found.work, found.data) == (tmp_path / "w", tmp_path / "d")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('work = "w"\ndata = "d"\n', "lacks 'sources'"),
+        (LEAST + "keeep = 3\n", "unknown key 'keeep'; known: work, data, sources"),
+        (LEAST + "keep = 1\n", "keep: 1 is no whole number from 2 on"),
+        (LEAST + "jobs = true\n", "jobs: True is no whole number from 1 on"),
+        (LEAST + "memory = 0\n", "memory: '0' is no amount of memory"),
+        (LEAST + "max_rejected = 2\n", "max_rejected: '2' is no share"),
+        (LEAST + 'minimum = ["ZZ=3"]\n', "minimum: unknown country ZZ"),
+        (LEAST + "verify = 1\n", "verify: 1 is no bool"),
+        (LEAST + 'contact = ""\n', "contact: '' is no str"),
+        (LEAST.replace("ee", "zz"), "sources: unknown source 'zz'; known: be-kbo"),
+        (LEAST.replace('"ee"', '"ee", "ee"'), "sources: a source is named twice"),
+        (LEAST + "[source.zz]\n", "source: unknown source 'zz'"),
+        (LEAST + '[source.ee]\nadress = "x"\n', "source: ee: unknown key 'adress'; known: addresses"),
+        (LEAST + "[source.ee]\nrows = [5, 1]\n", r"source: \[5, 1\] is no pair"),
+        (LEAST + "keep = \n", "is no TOML"),
+    ],
+)  # fmt: skip
+def test_a_wrong_configuration_is_named(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(NightlyConfigError, match=why):
+        read(tmp_path, text)
+
+
+def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
+    found = read(tmp_path, LEAST + 'contact = "a@example.org"\n[source.be-nbb]\nsecret = "old"\n')
+    environment = {"FETCH_CONTACT": "b@example.org", "FETCH_SECRET_BE_NBB": "new"}
+
+    settings = config.fetch_settings(found.contact, found.source, environment)
+
+    assert settings.contact == "b@example.org"
+    assert settings.sources["be-nbb"].secret == "new"
+
+
+def test_an_unknown_variable_is_named() -> None:
+    with pytest.raises(
+        NightlyConfigError, match="unknown variable FETCH_SECRET_BENBB; known: FETCH_CONTACT, "
+    ):
+        config.fetch_settings("", {}, {"FETCH_SECRET_BENBB": "x", "PATH": "/bin"})
+
+
+def test_a_source_to_accept_must_be_in_the_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read(tmp_path, LEAST)
+
+    code = main(["nightly", str(tmp_path / "nightly.toml"), "--accept", "gleif"])
+
+    assert code == 1
+    assert "--accept gleif: " in capsys.readouterr().err
