@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 
 import seeds
+from pipeline.registers import REGISTERS
 
 SEEDS = seeds.TABLES
 REVISIONS = ("", "_rev21")
@@ -251,3 +252,24 @@ def test_the_readme_says_how_many_rows_a_table_has() -> None:
 
     assert len(said) == len(TABLES) - len(UNCOUNTED & set(TABLES))
     assert {name: len(rows(name)) for name in said} == said
+
+
+# -- published files -------------------------------------------------------------------------------
+
+
+def test_every_source_that_can_be_imported_has_a_row_with_its_licence() -> None:
+    listed = rows("sources")
+
+    assert sorted(REGISTERS.keys() - {row["source"] for row in listed}) == []
+    assert [row for row in listed if not (row["licence"] and row["licence_url"])] == []
+    assert [row for row in listed if not (row["attribution_fr"] and row["attribution_en"])] == []
+
+
+def test_a_published_file_is_listed_once_and_its_address_is_https() -> None:
+    listed = rows("sources")
+    places = Counter((row["source"], row["fichier"]) for row in listed)
+
+    assert [place for place, count in places.items() if count > 1] == []
+    assert [a for row in listed if (a := row["adresse"]) and not a.startswith("https://")] == []
+    assert [row for row in listed if row["adresse"] and not row["fichier"]] == []
+    assert {row["iso2"] for row in listed} - {row["iso2"] for row in rows("pays")} == {""}
