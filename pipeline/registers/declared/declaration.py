@@ -2,6 +2,8 @@
 
     main = ["companies"]                  the kinds of file whose rows are the companies
     [english]                             reason -> the words that commands print
+    edition = { pattern, format }         the date in the head (64 KiB) of one of the files, for all of them; else
+                                          it is in their names, or the newest `date_source` of their rows
     [file.KIND]                           one kind of published file
       format        csv (default; also as Parquet) | json | jsonl | xml
       key           the columns that tell this kind from the others, where there are several
@@ -143,6 +145,14 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class Edition:
+    """The date of the published files in the head of one of them: a pattern with one group, its form."""
+
+    pattern: str
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
 class Declaration:
     """A register of companies as its TOML file declares it."""
 
@@ -157,6 +167,7 @@ class Declaration:
     reject: Mapping[str, Reason] = field(default_factory=dict)
     note: Mapping[str, Reason] = field(default_factory=dict)
     english: Mapping[str, str] = field(default_factory=dict)
+    edition: Edition | None = None
 
     @property
     def source(self) -> str:
@@ -187,6 +198,7 @@ def read(path: Path) -> Declaration:
         reject={name: _reason(table) for name, table in found.either("reject").items()},
         note={name: _reason(table) for name, table in found.either("note").items()},
         english=found.texts("english"),
+        edition=_edition(found),
     )
     found.end()
     _check(declared, found)
@@ -211,6 +223,15 @@ def _check(declared: Declaration, found: "_Table") -> None:
     reasons |= {join.orphans for join in declared.joins.values() if join.orphans}
     if extra := sorted(declared.english.keys() - reasons):
         raise found.wrong("english", f"{extra[0]!r} is no reason of this register")
+
+
+def _edition(found: "_Table") -> Edition | None:
+    written = found.texts("edition")
+    if not written:
+        return None
+    if written.keys() != {"pattern", "format"}:
+        raise found.wrong("edition", "it has a pattern and a format")
+    return Edition(**written)
 
 
 def _file_kind(name: str, found: "_Table") -> FileKind:
