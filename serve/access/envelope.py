@@ -35,6 +35,7 @@ class SearchResult(NamedTuple):
         offer: JSON of `offre_suivante`.
         total: companies that match, whatever the plan.
         rows: JSON of each company of the page.
+        sans_donnees: the countries named by the search of which there is no company at all (X9).
     """
 
     caller: Caller
@@ -42,6 +43,7 @@ class SearchResult(NamedTuple):
     window: Window
     total: int
     rows: Sequence[bytes]
+    sans_donnees: Sequence[str] = ()
 
     @property
     def limit(self) -> int:
@@ -72,7 +74,7 @@ class SearchResult(NamedTuple):
         return [orjson.loads(row) for row in self.rows]
 
     def json(self) -> bytes:
-        """The envelope of §2.2."""
+        """The envelope of §2.2; `pays_sans_donnees` only where there is such a country."""
         plan = self.caller.plan
         shown = rights.shown(plan, self.total)
         head = (
@@ -95,8 +97,11 @@ class SearchResult(NamedTuple):
         # Head and end go with the first row and the last, so that the page is copied once.
         pieces = list(self.rows) or [b""]
         pieces[0] = head + pieces[0]
-        pieces[-1] += b"]}"
+        pieces[-1] += b"]}" if not self.sans_donnees else self._end()
         return b",".join(pieces)
+
+    def _end(self) -> bytes:
+        return b'],"pays_sans_donnees":%s}' % orjson.dumps(self.sans_donnees)
 
 
 class Record(NamedTuple):

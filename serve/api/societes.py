@@ -49,7 +49,8 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             prepared.cost, lambda: prepared.page(offset=first, limit=window.limit)
         )
         rows = _records(generation.shards, page.rows, coordonnees=plan.coordonnees)
-        result = SearchResult(caller, request.offer, window, page.total, rows)
+        empty = [iso2 for iso2 in search.query.pays if not generation.shards[iso2].rows]
+        result = SearchResult(caller, request.offer, window, page.total, rows, empty)
         return CallResult(200, result, headers | _link(request, window, page.total))
 
     return PreparedCall(run, tag, headers)

@@ -28,6 +28,8 @@ ASKED: Final = (
     ("secteurs", "secteurs", "The first three of 84 sectors", "/api/v1/secteurs", "visiteur"),
     ("sous-secteurs", "sous-secteurs", "Restaurants in Estonia",
      "/api/v1/sous-secteurs?secteur=restauration&pays=EE", "visiteur"),
+    ("sources", "sources", "The sources of Estonia and the United Kingdom",
+     "/api/v1/sources?pays=EE,UK", "visiteur"),
     ("societes-visiteur", "societes", "Without a key", f"{SEARCH}?pays=EE,UK&q=steel", "visiteur"),
     ("societes-data", "societes", "Plan `data`",
      f"{SEARCH}?pays=UK&secteur=restauration&tri=recent&limit=1", "data"),
