@@ -10,6 +10,7 @@ checked, never guessed: a number published as text is an error, not a cast.
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -75,6 +76,7 @@ SECOND_WAVE: Final[Schema] = MappingProxyType(
         "date_source": TEXT,  # ISO date of the register's file: a day, else a month or a year
     }
 )
+EVERY_COUNTRY: Final = "*"  # in the countries that a source complements
 COMPANIES_REQUIRED: Final = frozenset({"iso2", "id", "nom"})
 
 COMPTES: Final[Schema] = MappingProxyType(
@@ -110,6 +112,40 @@ ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
 
 class InputError(BuildError):
     """An unusable input; the message names the file, the value and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The source of a canonical file, from the key-value metadata of the Parquet.
+
+    Attributes:
+        source: the name of the source; null for a file that no import of this project wrote.
+        complement: the countries whose own register the source completes; `*` stands for all.
+    """
+
+    source: str | None = None
+    complement: tuple[str, ...] = ()
+
+    @property
+    def of_every_country(self) -> bool:
+        return EVERY_COUNTRY in self.complement
+
+    def complements(self, iso2: str) -> bool:
+        """Whether the rows of a country complete those of its own register."""
+        return self.of_every_country or iso2 in self.complement
+
+    def metadata(self) -> dict[str, str]:
+        """The key-value metadata of a file of this origin."""
+        found = {"source": self.source, "complement": ",".join(self.complement)}
+        return {name: text for name, text in found.items() if text}
+
+
+def origin(file: Path) -> Origin:
+    """The origin of a canonical Parquet file."""
+    with name_unreadable([file]):
+        found = pl.read_parquet_metadata(file)
+    complement = found.get("complement", "")
+    return Origin(found.get("source"), tuple(complement.split(",")) if complement else ())
 
 
 def scan(file: Path, table: str) -> pl.LazyFrame:

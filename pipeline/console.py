@@ -100,6 +100,7 @@ _PATTERNS: Final = (
     (re.compile(r"sans taux (\S+) (\d+)"), r"no rate of \1 for \2"),
     (re.compile(r"division (\d\d) hors des secteurs"), r"division \1 is no sector"),
     (re.compile(r"UK SIC 2003 \(NACE Rév\. 1\.1\), jamais converti : (.+)"), r"UK SIC 2003: \1"),
+    (re.compile(r"absente du registre national \((.+)\)"), r"not in the national register (\1)"),
     (re.compile(r"pays (.+)"), r"country \1"),
     (re.compile(r"(.+) en cp1252"), r"\1 is in Windows-1252"),
 )

@@ -27,7 +27,7 @@ import polars as pl
 from blake3 import blake3
 
 from pipeline import canonical, console, seeds
-from pipeline.canonical import TEXT, InputError
+from pipeline.canonical import TEXT, InputError, Origin
 from pipeline.registers import REGISTERS, file_date
 from pipeline.registers.register import FileDate, Register, RegisterRows, RowCounts
 from seeds import TABLES
@@ -140,9 +140,10 @@ def _write_output(
     target = out / register.table / f"{name}.parquet"
     rejected = out / "rejected" / f"{name}.parquet"
     before = _digest(target) if target.exists() else None
-    _sink(rows.kept, target)
+    origin = Origin(register.source, register.complement)
+    _sink(rows.kept, target, origin)
     if rows.counts.rejected:
-        _sink(rows.rejected, rejected)
+        _sink(rows.rejected, rejected, origin)
     else:
         rejected.unlink(missing_ok=True)
     report = Report(
@@ -330,9 +331,9 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _sink(frame: pl.LazyFrame, target: Path) -> None:
+def _sink(frame: pl.LazyFrame, target: Path, origin: Origin) -> None:
     partial = _partial(target)
-    frame.sink_parquet(partial, compression="zstd", maintain_order=True)
+    frame.sink_parquet(partial, compression="zstd", maintain_order=True, metadata=origin.metadata())
     atomic_files.appear(partial, target)
 
 

@@ -8,16 +8,14 @@ reports its share of the work on a row to `progress`.
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from pipeline import (
-    canonical,
-)
+from pipeline import canonical
 from pipeline.build import (
     resume,
     shard_input,
@@ -29,6 +27,7 @@ from pipeline.canonical import COMPANIES, COMPTES
 from pipeline.seeds import Seeds
 from pipeline.stages import (
     checks,
+    complements,
     derived_fields,
     duplicates,
     identifiers,
@@ -41,6 +40,7 @@ from pipeline.stages import (
     statement_lines,
     text_cleaning,
 )
+from pipeline.stages.complements import Source
 from pipeline.stages.input_files import InputPart
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import REASON
@@ -120,7 +120,12 @@ def build(task: Task, progress: Progress) -> BuiltCountry:
 
 def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     lines, line_counts = _NO_LINES, dict[str, Any]()
-    pieces = _clean_pieces(task, progress)
+    sources = complements.of_country(task.companies, task.iso2)
+    stored = {
+        source.name: _store_complement(task, rank, source, progress)
+        for rank, source in enumerate(sources.complements)
+    }
+    pieces = _complete_pieces(task, sources.register, stored, progress)
     if task.comptes:
         good = [_store(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
         pieces = map(pl.read_parquet, good)
@@ -131,8 +136,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     runs, searched, summed = _finish(task, pieces, facts.lazy(), progress)
     ordered, order = layout_order.merge(searched)
     del searched
-    files = [part.path for part in task.companies]
-    duplicates.refuse(ordered.lazy(), task.iso2, files)
+    duplicates.refuse(ordered.lazy(), task.iso2, [part.path for part in sources.register])
     conformity = identifiers.conformity(ordered["id"], task.tables.seeds.country(task.iso2))
     columns = shard_input.columns(ordered)
     comptes = shard_input.statements(ordered["id"], lines) if task.comptes else ()
@@ -146,6 +150,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         summed,
         lues=task.rows,
         rejetees=rejections.count_reasons(_rejected_rows(task)),
+        ecartees=_left_out(stored, summed.fusionnees),
         codes_inconnus=quality_report.most_common(summed.codes_inconnus),
         **line_counts,
         **asdict(conformity),
@@ -175,13 +180,50 @@ def _complete(task: Task, written: Path, columns: Columns, report: Quality) -> B
     return country
 
 
-def _clean_pieces(task: Task, progress: Progress) -> Iterator[pl.DataFrame]:
-    """The good rows, cleaned, in pieces of about `task.batch`; bad rows are stored apart.
+def _store_complement(task: Task, rank: int, source: Source, progress: Progress) -> pl.LazyFrame:
+    """The good rows of a complement, cleaned and stored.
+
+    Raises:
+        BuildError: a company that comes twice.
+    """
+    pieces = _clean_pieces(task, source.parts, f"complement-{rank}", progress)
+    stored = [
+        _store(piece, task, f"complement-{rank}-{number:05}") for number, piece in enumerate(pieces)
+    ]
+    rows = pl.scan_parquet(stored)
+    duplicates.refuse(rows, task.iso2, [part.path for part in source.parts])
+    return rows
+
+
+def _complete_pieces(
+    task: Task,
+    register: Sequence[InputPart],
+    stored: Mapping[str, pl.LazyFrame],
+    progress: Progress,
+) -> Iterator[pl.DataFrame]:
+    """The good rows of the country's register, filled from its complements, in pieces."""
+    for piece in _clean_pieces(task, register, "register", progress):
+        for name, rows in stored.items():
+            piece = complements.fill(piece, rows, name)
+        yield piece
+    _write_rejected(task)
+
+
+def _left_out(stored: Mapping[str, pl.LazyFrame], met: Mapping[str, int]) -> dict[str, int]:
+    """The rows of complements whose company is not in the register, by reason and source."""
+    left = {name: rejections.count_rows(rows) - met.get(name, 0) for name, rows in stored.items()}
+    return {f"{complements.LEFT_OUT} ({name})": count for name, count in left.items() if count}
+
+
+def _clean_pieces(
+    task: Task, parts: Sequence[InputPart], name: str, progress: Progress
+) -> Iterator[pl.DataFrame]:
+    """The good rows of some files, cleaned, in pieces of about `task.batch`; bad rows are stored.
 
     A file of many countries gives few rows of one country at a time, so several make a piece.
     """
     waiting: list[pl.DataFrame] = []
-    read = input_files.scan_pieces(task.companies, "companies", task.iso2, task.batch)
+    read = input_files.scan_pieces(parts, "companies", task.iso2, task.batch)
     for number, piece in enumerate(read):
         cleaned = (
             piece.pipe(text_cleaning.clean)
@@ -191,7 +233,7 @@ def _clean_pieces(task: Task, progress: Progress) -> Iterator[pl.DataFrame]:
         marked = cleaned.collect(engine="in-memory")
         bad = marked.filter(pl.col(REASON).is_not_null())
         if bad.height:
-            _store(bad, task, f"{_BAD}-{number:05}")
+            _store(bad, task, f"{_BAD}-{name}-{number:05}")
         waiting.append(marked.filter(pl.col(REASON).is_null()).drop(REASON))
         progress(marked.height * _READ)
         if sum(frame.height for frame in waiting) > task.batch // 2:
@@ -199,7 +241,6 @@ def _clean_pieces(task: Task, progress: Progress) -> Iterator[pl.DataFrame]:
             waiting = []
     if waiting:
         yield pl.concat(waiting)
-    _write_rejected(task)
 
 
 def _write_rejected(task: Task) -> None:

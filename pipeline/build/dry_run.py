@@ -15,7 +15,7 @@ from pipeline.build.country import Task
 from pipeline.build.plan import BuildInput, BuildOptions
 from pipeline.build.workdir import FOLDER, WorkFolder
 from pipeline.seeds import Seeds
-from pipeline.stages import input_files
+from pipeline.stages import complements, input_files
 from shards.generations import pointer
 from shards.publish import publication
 
@@ -59,13 +59,18 @@ def _expected_companies(
     seeds: Seeds, build_input: BuildInput, before: dict[str, int], actions: dict[str, str]
 ) -> dict[str, int]:
     """Companies per country: the published ones where nothing changes, else the rows of the input."""
-    rows = input_files.rows_per_country(build_input.companies)
     return {
         pays.iso2: before.get(pays.iso2, 0)
         if actions[pays.iso2] in (_KEPT, _SAME)
-        else rows.get(pays.iso2, 0)
+        else _register_rows(build_input, pays.iso2)
         for pays in seeds.pays
     }
+
+
+def _register_rows(build_input: BuildInput, iso2: str) -> int:
+    """The rows of a country's own register: a complement adds no company."""
+    parts = input_files.parts_of_country(build_input.companies, iso2)
+    return sum(part.rows for part in complements.of_country(parts, iso2).register)
 
 
 def _actions(

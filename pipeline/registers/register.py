@@ -87,10 +87,12 @@ class Register:
 
     `read(files, work)` reads the published `files`; it may leave temporary files in the folder
     `work`, which outlives the frames it returns. It raises InputError for a file of another layout.
-    `english` has the words that commands print for reasons of this register alone.
+    `english` has the words that commands print for reasons of this register alone. `complement` names
+    the countries whose own register the source only completes (`canonical.Origin`).
     """
 
     source: str
     table: Literal["companies", "comptes"]
     read: Callable[[Sequence[Path], Path], RegisterRows]
     english: Mapping[str, str] = field(default_factory=dict)
+    complement: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ import polars as pl
 
 from pipeline import console
 from pipeline.errors import BuildError
-from pipeline.stages import money, sectors, statement_lines, text_cleaning
+from pipeline.stages import complements, money, sectors, statement_lines, text_cleaning
 from shards.codec.record import FIELDS
 
 # The counted fields: all that are served, rows with statements and rows with a contact.
@@ -31,13 +31,16 @@ Counts = Mapping[str, int]
 class Quality:
     """The report of one country; the fields are the keys of `quality.json`.
 
-    Rows: `lues` = `gardees` + the values of `rejetees`. Statement lines: `lignes_lues` =
+    Rows: `lues` = `gardees` + the values of `rejetees`, `fusionnees` and `ecartees`. Statement lines: `lignes_lues` =
     `lignes_gardees` + the values of `lignes_ecartees`.
     """
 
     lues: int = 0
     gardees: int = 0
     rejetees: Counts = field(default_factory=dict)
+    fusionnees: Counts = field(default_factory=dict)  # rows of complements, by source
+    ecartees: Counts = field(default_factory=dict)  # rows of complements, by reason
+    completees: Counts = field(default_factory=dict)  # rows filled, by `source field`
     renseignees: Counts = field(default_factory=dict)  # rows with a value, for each of COUNTED
     sans_secteur: Counts = field(default_factory=dict)  # by reason
     codes_inconnus: Counts = field(default_factory=dict)  # the most common
@@ -62,8 +65,11 @@ def of_frame(frame: pl.DataFrame) -> Quality:
         comptes=pl.col(statement_lines.PRESENT).sum(),
         contacts=contacts.sum(),
     )
+    met, filled = complements.count(frame)
     return Quality(
         gardees=frame.height,
+        fusionnees=met,
+        completees=filled,
         renseignees=known.row(0, named=True),
         sans_secteur=tally(frame, sectors.OUTSIDE),
         codes_inconnus=tally(unknown, sectors.PUBLISHED),
@@ -168,6 +174,9 @@ def _share(part: int, whole: int) -> str:
 
 def _remarks(quality: Quality) -> Iterator[str]:
     yield from _listed("rejected", quality.rejetees)
+    yield from _listed("complemented", quality.fusionnees)
+    yield from _listed("filled by complements", quality.completees)
+    yield from _listed("left out", quality.ecartees)
     yield from _listed("no sector", quality.sans_secteur)
     yield from _listed("unknown codes", quality.codes_inconnus)
     yield from _listed("turnover not converted", quality.sans_conversion)

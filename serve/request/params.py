@@ -101,7 +101,7 @@ class Modifications:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class SourceScope:
     """The parameters of `/sources`; empty `pays` means all, `version` is as in `Search`."""
 
     pays: tuple[str, ...]
@@ -171,10 +171,10 @@ def sub_sectors(given: Pairs, names: PlaceNames) -> SearchScope:
     return scope
 
 
-def sources(given: Pairs, names: PlaceNames) -> Sources:
+def sources(given: Pairs, names: PlaceNames) -> SourceScope:
     """Read the parameters of `/sources` (X9). Raises ApiError 400."""
     values = _known(given, SOURCES)
-    return Sources(_places(values, names)[0].pays, matching(values, VERSION))
+    return SourceScope(_places(values, names)[0].pays, matching(values, VERSION))
 
 
 def modifications(given: Pairs, names: PlaceNames) -> Modifications:

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline.build import build
 from pipeline.build.plan import BuildOptions
-from pipeline.canonical import COMPANIES, COMPTES
+from pipeline.canonical import COMPANIES, COMPTES, Origin
 from pipeline.stages.quality_report import Quality
 from shards.generations import generation_files, pointer
 from shards.publish.publication import Gates
@@ -45,12 +45,19 @@ def comptes(*rows: Row) -> pl.LazyFrame:
     return pl.DataFrame(list(rows), schema=dict(COMPTES)).lazy()
 
 
-def write(folder: Path, rows: Sequence[Row], lines: Sequence[Row] = (), name: str = "part") -> Path:
+def write(
+    folder: Path,
+    rows: Sequence[Row],
+    lines: Sequence[Row] = (),
+    name: str = "part",
+    origin: Origin | None = None,
+) -> Path:
     """Write an input folder; return it."""
+    metadata = origin.metadata() if origin else None
     for table, frame in (("companies", companies(*rows)), ("comptes", comptes(*lines))):
         if rows if table == "companies" else lines:
             (folder / table).mkdir(parents=True, exist_ok=True)
-            frame.sink_parquet(folder / table / f"{name}.parquet")
+            frame.sink_parquet(folder / table / f"{name}.parquet", metadata=metadata)
     return folder
 
 
@@ -79,7 +86,8 @@ def served(tmp_path: Path, iso2: str) -> list[dict[str, Any]]:
 
 def accounted(quality: Quality) -> bool:
     """Whether every row and every line is accounted for."""
-    rows = quality.gardees + sum(quality.rejetees.values())
+    elsewhere = (quality.rejetees, quality.fusionnees, quality.ecartees)
+    rows = quality.gardees + sum(sum(counts.values()) for counts in elsewhere)
     lines = quality.lignes_gardees + sum(quality.lignes_ecartees.values())
     return (rows, lines) == (quality.lues, quality.lignes_lues)
 

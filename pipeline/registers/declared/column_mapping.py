@@ -53,7 +53,22 @@ def entity_of(declared: Declaration, columns: sql.Schema) -> Entity:
         note=reasons["note"][0],
         note_value=reasons["note"][1],
         unread=unread,
+        order=_ranks(declared, columns),
+        repeated=_shown(declared, columns),
     )
+
+
+def _ranks(declared: Declaration, columns: sql.Schema) -> list[pl.Expr]:
+    place = sql.Place(declared.source, "repeated").of("order")
+    orders = declared.repeated.order if declared.repeated else ()
+    return [sql.expression(text, place, columns).cast(INTEGER) for text in orders]
+
+
+def _shown(declared: Declaration, columns: sql.Schema) -> pl.Expr:
+    if declared.repeated is None:
+        return pl.lit(None, TEXT)
+    place = sql.Place(declared.source, "repeated").of("show")
+    return sql.expression(declared.repeated.show, place, columns)
 
 
 def _canonical(

@@ -1,6 +1,8 @@
 """A declared register: one TOML file, held to the language below and turned into values.
 
     main = ["companies"]                  the kinds of file whose rows are the companies
+    complement = ["FR"]                   the countries whose own register this source only completes;
+                                          "*" for all
     [english]                             reason -> the words that commands print
     edition = { pattern, format }         the date in the head (64 KiB) of one of the files, for all of them; else
                                           it is in their names, or the newest `date_source` of their rows
@@ -29,6 +31,9 @@
     [columns]       canonical column = SQL | { date, format } | [SQL, ...] for a list
                     nace_version = { auto = revision }: by the codes of the file, else `revision`
     [drop] [reject] [note]   reason = condition | { when, show }
+    [repeated]      of the rows of a file with one identifier, the first by `order`, a list of whole
+                    numbers in SQL, is kept; the others are rejected under `reason` with the value
+                    `show`. Without this table they stop a build
 
 Expressions are SQL, read by `polars.sql_expr`, over text columns. `fichier` is the name of the
 published file. A key that is not in this list stops the import: a misspelt one would be ignored.
@@ -40,10 +45,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast, get_args
 
-from pipeline.canonical import COMPANIES, SECOND_WAVE
+from pipeline import seeds
+from pipeline.canonical import COMPANIES, EVERY_COUNTRY, SECOND_WAVE
 from pipeline.errors import BuildError
 from pipeline.registers.declared import json_paths
 from pipeline.registers.declared.json_paths import PathError
+from seeds import TABLES
 
 Format = Literal["csv", "json", "jsonl", "xml"]
 UNESCAPED: Final = "unescaped"
@@ -153,12 +160,22 @@ class Edition:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """Which of the rows with one identifier is kept; the attributes are those of `[repeated]`."""
+
+    reason: str
+    order: tuple[str, ...]
+    show: str
+
+
+@dataclass(frozen=True, slots=True)
 class Declaration:
     """A register of companies as its TOML file declares it."""
 
     path: Path
     main: tuple[str, ...]
     files: Mapping[str, FileKind]
+    complement: tuple[str, ...] = ()
     joins: Mapping[str, Join] = field(default_factory=dict)
     codes: Mapping[str, CodeList] = field(default_factory=dict)
     derived: Mapping[str, Derived] = field(default_factory=dict)
@@ -166,6 +183,7 @@ class Declaration:
     drop: Mapping[str, Reason] = field(default_factory=dict)
     reject: Mapping[str, Reason] = field(default_factory=dict)
     note: Mapping[str, Reason] = field(default_factory=dict)
+    repeated: Repeated | None = None
     english: Mapping[str, str] = field(default_factory=dict)
     edition: Edition | None = None
 
@@ -173,6 +191,14 @@ class Declaration:
     def source(self) -> str:
         """The name of the source, which is that of the file."""
         return self.path.stem
+
+    @property
+    def reasons(self) -> set[str]:
+        """Every reason under which rows are counted."""
+        found = {*self.drop, *self.reject, *self.note}
+        found |= {derived.unknown for derived in self.derived.values() if derived.unknown}
+        found |= {join.orphans for join in self.joins.values() if join.orphans}
+        return found | ({self.repeated.reason} if self.repeated else set())
 
 
 def read(path: Path) -> Declaration:
@@ -190,6 +216,7 @@ def read(path: Path) -> Declaration:
         path=path,
         main=found.names("main"),
         files=files,
+        complement=found.names("complement"),
         joins={name: _join(name, table) for name, table in found.tables("join").items()},
         codes={name: _code_list(table) for name, table in found.tables("codes").items()},
         derived={name: _derived(table) for name, table in found.either("derived").items()},
@@ -197,6 +224,7 @@ def read(path: Path) -> Declaration:
         drop={name: _reason(table) for name, table in found.either("drop").items()},
         reject={name: _reason(table) for name, table in found.either("reject").items()},
         note={name: _reason(table) for name, table in found.either("note").items()},
+        repeated=_repeated(found.table("repeated")),
         english=found.texts("english"),
         edition=_edition(found),
     )
@@ -208,20 +236,18 @@ def read(path: Path) -> Declaration:
 def _check(declared: Declaration, found: "_Table") -> None:
     """Hold the names that a declaration refers to against those that it declares."""
     canonical = {*COMPANIES, *SECOND_WAVE}
-    reasons = {*declared.drop, *declared.reject, *declared.note}
     for what, names, known in (
         ("main", declared.main, declared.files),
         ("join", [join.file for join in declared.joins.values()], declared.files),
         ("derived", [d.codes for d in declared.derived.values() if d.codes], declared.codes),
         ("columns", declared.columns, canonical),
+        ("complement", declared.complement, {EVERY_COUNTRY, *_countries()}),
     ):
         if unknown := [name for name in names if name not in known]:
             raise found.wrong(what, f"{unknown[0]!r} is not declared")
     if not declared.main:
         raise found.wrong("main", "names no kind of file")
-    reasons |= {d.unknown for d in declared.derived.values() if d.unknown}
-    reasons |= {join.orphans for join in declared.joins.values() if join.orphans}
-    if extra := sorted(declared.english.keys() - reasons):
+    if extra := sorted(declared.english.keys() - declared.reasons):
         raise found.wrong("english", f"{extra[0]!r} is no reason of this register")
 
 
@@ -232,6 +258,10 @@ def _edition(found: "_Table") -> Edition | None:
     if written.keys() != {"pattern", "format"}:
         raise found.wrong("edition", "it has a pattern and a format")
     return Edition(**written)
+
+
+def _countries() -> list[str]:
+    return [row["iso2"] for row in seeds.read_table(TABLES / "pays.csv", ("iso2",))]
 
 
 def _file_kind(name: str, found: "_Table") -> FileKind:
@@ -330,6 +360,16 @@ def _reason(found: "_Table") -> Reason:
     return reason
 
 
+def _repeated(found: "_Table | None") -> Repeated | None:
+    if found is None:
+        return None
+    repeated = Repeated(found.text("reason", ""), found.names("order"), found.text("show", "NULL"))
+    found.end()
+    if not repeated.reason or not repeated.order:
+        raise found.wrong("repeated", "it needs a reason and an order")
+    return repeated
+
+
 class _Table:
     """A table of the TOML file whose keys are taken one by one; `end` refuses what is left.
 
@@ -369,6 +409,11 @@ class _Table:
         return {name: self._below(key, name, t) for name, t in self.take(key, dict, {}).items()}
 
     either = tables  # of texts, lists or tables
+
+    def table(self, key: str) -> "_Table | None":
+        """A table; null if it is not there."""
+        found = self.take(key, dict, {})
+        return _Table(self._path, key, found) if found else None
 
     def kinds(self) -> dict[str, "_Table"]:
         """The tables below `file`, each with what it takes over from the kind it is like."""

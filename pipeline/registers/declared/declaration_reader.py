@@ -40,7 +40,8 @@ def register(path: Path) -> Register:
         DeclarationError: the file says what is not in the language.
     """
     declared = declaration.read(path)
-    return Register(declared.source, "companies", partial(read, declared), declared.english)
+    reader = partial(read, declared)
+    return Register(declared.source, "companies", reader, declared.english, declared.complement)
 
 
 def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRows:
@@ -69,6 +70,8 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
     ]
     try:
         staged = entity.stage_rows(mapped, work)
+        if declared.repeated:
+            staged = entity.reject_repeated(staged, declared.repeated.reason, work)
         if auto := nace_revision.default_revision(declared):
             staged = nace_revision.with_revisions(staged, auto, work)
         told = edition.told(declared.edition, files, declared.files)

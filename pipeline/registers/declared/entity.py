@@ -6,7 +6,7 @@ accounts for every row: kept, dropped, rejected or merged.
 
 Invariants: rows keep the order of the files; a value that cannot be read is counted, with examples;
 an identifier that comes twice within one file is left as it is, for the build to stop on (contract
-E3).
+E3), unless the register declares which of the rows holds.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +34,9 @@ _STAGED: Final[Mapping[str, pl.DataType]] = {
     "note": pl.String(),
     "note_value": pl.String(),
 }
+_COMPANY: Final = ("iso2", "id")
+_ORDER: Final = "order: "  # before a number: the ranks of rows with one identifier
+_SHOWN: Final = "repeated"  # the column that shows such a row
 _UNREAD: Final = "unread: "  # before a reason: the column of the published values
 
 
@@ -49,6 +52,8 @@ class Entity:
         note: the reason why the row, which is kept, is counted apart; null for an ordinary row.
         note_value: the published value that shows the note.
         unread: reason -> a published value that could not be read; null where it could.
+        order: ranks of the rows with one identifier; empty if they are left as they are.
+        repeated: the published value that shows such a row.
     """
 
     columns: Mapping[str, pl.Expr]
@@ -58,6 +63,8 @@ class Entity:
     note: pl.Expr
     note_value: pl.Expr
     unread: Mapping[str, pl.Expr]
+    order: Sequence[pl.Expr]
+    repeated: pl.Expr
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
@@ -72,6 +79,23 @@ def stage_rows(rows: Iterable[tuple[FilePart, pl.LazyFrame, Entity]], work: Path
     staged = work / "entities.parquet"
     pl.concat(frames).sink_parquet(staged, maintain_order=True)
     return pl.scan_parquet(staged)
+
+
+def reject_repeated(staged: pl.LazyFrame, reason: str, work: Path) -> pl.LazyFrame:
+    """Reject all but the first, by the declared order, of the rows of a file with one identifier."""
+    good = staged.filter(_is_good())
+    key = [*_COMPANY, "rank"]
+    several = good.group_by(key).len().filter(pl.col("len") > 1).select(key)
+    orders = [name for name in staged.collect_schema() if name.startswith(_ORDER)]
+    rows = good.join(several, on=key, how="semi").select(*key, "ligne", *orders)
+    found = rows.sort(*orders, "ligne", nulls_last=True).collect(engine="streaming")
+    later = found.filter(~pl.struct(key).is_first_distinct()).select("rank", "ligne", later=True)
+    path = work / "distinct.parquet"
+    staged.join(later.lazy(), on=["rank", "ligne"], how="left", maintain_order="left").with_columns(
+        reject_reason=pl.when("later").then(pl.lit(reason)).otherwise("reject_reason"),
+        detail=pl.when("later").then(_SHOWN).otherwise("detail"),
+    ).drop("later", _SHOWN, *orders).sink_parquet(path, maintain_order=True)
+    return pl.scan_parquet(path)
 
 
 def register_rows(
@@ -95,13 +119,13 @@ def merge_files(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
     shared = _shared_ids(staged)
     if shared.is_empty():
         return staged, 0
-    fields = [name for name in _canonical(staged) if name not in ("iso2", "id")]
-    several = staged.join(shared.lazy(), on="id", how="semi").sort("rank")
-    united = several.group_by("id", maintain_order=True).agg(
+    fields = [name for name in _canonical(staged) if name not in _COMPANY]
+    several = staged.join(shared.lazy(), on=_COMPANY, how="semi").sort("rank")
+    united = several.group_by(_COMPANY, maintain_order=True).agg(
         pl.col("rank").first().alias("first_rank"),
         *(pl.col(name).drop_nulls().first().alias(f"{name}_merged") for name in fields),
     )
-    joined = staged.join(united, on="id", how="left", maintain_order="left")
+    joined = staged.join(united, on=_COMPANY, how="left", maintain_order="left")
     first = pl.col("first_rank").is_null() | (pl.col("rank") == pl.col("first_rank"))
     one_each = joined.filter(first).with_columns(
         pl.coalesce(pl.col(f"{name}_merged"), pl.col(name)).alias(name) for name in fields
@@ -112,8 +136,7 @@ def merge_files(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
 
 def kept_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The canonical columns of the rows that are neither dropped nor rejected."""
-    good = rows.filter(pl.col("drop_reason").is_null() & _fault().is_null())
-    return good.select(_canonical(rows))
+    return rows.filter(_is_good()).select(_canonical(rows))
 
 
 def rejected_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -130,12 +153,12 @@ def count_rows(
     detail: Mapping[str, int],
 ) -> RowCounts:
     """Account for every row: `staged` before the merge of files, `rows` after it."""
-    not_dropped = staged.filter(pl.col("drop_reason").is_null())
-    noted = _tally(not_dropped, "note", "note_value")
+    good = staged.filter(_is_good())
+    noted = _tally(good, "note", "note_value")
     for column in staged.collect_schema():
         if column.startswith(_UNREAD):
             reason = pl.when(pl.col(column).is_not_null()).then(pl.lit(column[len(_UNREAD) :]))
-            noted |= _tally(not_dropped.with_columns(unread=reason), "unread", column)
+            noted |= _tally(good.with_columns(unread=reason), "unread", column)
     encodings = {f"{part.name} en cp1252": 1 for part in parts if part.is_cp1252}
     dropped = _tally(rows, "drop_reason", "drop_reason")
     rejected = _tally(rejected_rows(rows), "motif", "motif")
@@ -168,7 +191,9 @@ def _map_rows(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) ->
     }
     typed = {name: beside[name].cast(dtype) for name, dtype in _STAGED.items()}
     unread = {_UNREAD + reason: value.cast(pl.String) for reason, value in entity.unread.items()}
-    return frame.select(**canonical, **typed, **unread)
+    order = {f"{_ORDER}{n}": rank for n, rank in enumerate(entity.order)}
+    repeated = {_SHOWN: entity.repeated.cast(pl.String)} if order else {}
+    return frame.select(**canonical, **typed, **unread, **order, **repeated)
 
 
 def _canonical(staged: pl.LazyFrame) -> list[str]:
@@ -177,11 +202,15 @@ def _canonical(staged: pl.LazyFrame) -> list[str]:
 
 
 def _shared_ids(staged: pl.LazyFrame) -> pl.DataFrame:
-    """The identifiers that several files hold, each file once."""
-    per_file = staged.filter(pl.col("id").is_not_null()).group_by("id", "rank").len()
-    per_id = per_file.group_by("id").agg(files=pl.len(), most=pl.col("len").max())
+    """The companies that several files hold, each file once."""
+    per_file = staged.filter(pl.col("id").is_not_null()).group_by(*_COMPANY, "rank").len()
+    per_id = per_file.group_by(_COMPANY).agg(files=pl.len(), most=pl.col("len").max())
     shared = per_id.filter((pl.col("files") > 1) & (pl.col("most") == 1))
-    return shared.select("id").collect(engine="streaming")
+    return shared.select(_COMPANY).collect(engine="streaming")
+
+
+def _is_good() -> pl.Expr:
+    return pl.col("drop_reason").is_null() & _fault().is_null()
 
 
 def _fault() -> pl.Expr:

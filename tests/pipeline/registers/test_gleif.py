@@ -7,8 +7,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from tests.pipeline.registers.reading import RAW, company, read, rejected
 
 GLEIF = RAW / "gleif" / "lei2-intra-day-20240505-0000.json.zip"
@@ -17,22 +15,20 @@ GLEIF = RAW / "gleif" / "lei2-intra-day-20240505-0000.json.zip"
 def test_every_record_is_accounted_for(tmp_path: Path) -> None:
     found = read("gleif", [GLEIF], tmp_path)
 
-    assert (found.counts.read, found.counts.kept) == (427, 175)
+    assert (found.counts.read, found.counts.kept) == (427, 177)
     assert found.counts.dropped == {
         "hors des pays servis": 236,
         "pas une société": 5,
         "personne physique": 3,
     }
-    assert found.counts.rejected == {
-        "aucun registre (RA999999)": 6,
-        "registre sans correspondance": 2,
-    }
-    assert [detail for reason, detail in rejected(found) if str(reason).startswith("registre")] == [
-        "ES RA000533 MA-152437-8",
+    assert found.counts.rejected == {"aucun registre (RA999999)": 6}
+    assert found.counts.noted == {"registre sans correspondance : le LEI identifie": 2}
+    assert found.counts.examples["registre sans correspondance : le LEI identifie"] == (
         "ES RA000533 B-146674-8",
-    ]
+        "ES RA000533 MA-152437-8",
+    )
     assert Counter(found.kept.select("iso2").collect()["iso2"]) == {
-        "AT": 1, "BE": 31, "CH": 2, "CZ": 2, "DE": 12, "DK": 12, "EE": 2, "ES": 6, "FI": 1,
+        "AT": 1, "BE": 31, "CH": 2, "CZ": 2, "DE": 12, "DK": 12, "EE": 2, "ES": 8, "FI": 1,
         "FR": 34, "IE": 2, "IT": 13, "LT": 3, "NL": 3, "NO": 17, "PL": 1, "PT": 7, "SE": 13,
         "SK": 1, "UK": 12,
     }  # fmt: skip
@@ -136,23 +132,93 @@ def _flat(value: Any, name: str = "") -> list[tuple[str, object]]:
     return found
 
 
-def test_a_country_without_a_table_row_is_rejected_and_never_guessed(tmp_path: Path) -> None:
+def _first() -> Any:
+    """The first record of the excerpt: a Portuguese company."""
     with zipfile.ZipFile(GLEIF) as archive:
-        records = json.loads(archive.read(archive.namelist()[0]))["records"]
-    portuguese = records[0]
-    authority = portuguese["Entity"]["RegistrationAuthority"]
-    unknown = json.loads(json.dumps(portuguese))
-    unknown["Entity"]["RegistrationAuthority"]["RegistrationAuthorityID"]["$"] = "RA000001"
-    wrong = json.loads(json.dumps(portuguese))
-    wrong["Entity"]["RegistrationAuthority"]["RegistrationAuthorityEntityID"]["$"] = "5068174581"
-    file = tmp_path / "lei2.json"
-    file.write_text(json.dumps({"records": [portuguese, unknown, wrong]}), encoding="utf-8")
+        return json.loads(archive.read(archive.namelist()[0]))["records"][0]
+
+
+def _record(lei: str, country: str, authority: str, number: str, **entity: object) -> Any:
+    """The first record of the excerpt with another LEI, country and number."""
+    record = json.loads(json.dumps(_first()))
+    record["LEI"]["$"] = lei
+    record["Entity"]["LegalAddress"]["Country"]["$"] = country
+    record["Entity"]["RegistrationAuthority"] = {
+        "RegistrationAuthorityID": {"$": authority},
+        "RegistrationAuthorityEntityID": {"$": number},
+    }
+    record["Entity"] |= {name: {"$": value} for name, value in entity.items()}
+    return record
+
+
+def _publish(path: Path, *records: Any) -> Path:
+    path.write_text(json.dumps({"records": records}), encoding="utf-8")
+    return path
+
+
+def test_a_number_of_another_register_or_form_leaves_the_lei_as_identifier(tmp_path: Path) -> None:
+    file = _publish(
+        tmp_path / "lei2.json",
+        _record("A" * 20, "PT", "RA000487", "506817458"),
+        _record("B" * 20, "PT", "RA000001", "506817458"),
+        _record("C" * 20, "PT", "RA000487", "5068174581"),
+        _record("D" * 20, "HR", "RA000156", "080000604"),  # a MBS is no OIB
+        _record("E" * 20, "RO", "RA000497", "J40/15812/2017"),
+        _record("F" * 20, "RO", "RA000497", "RO 00361757"),
+    )
 
     found = read("gleif", [file], tmp_path)
 
-    assert authority["RegistrationAuthorityID"]["$"] == "RA000487"
-    assert found.kept.select(pl.len()).collect().item() == 1
+    assert found.kept.collect()["id"].to_list() == [
+        "506817458", "B" * 20, "C" * 20, "D" * 20, "E" * 20, "361757",
+    ]  # fmt: skip
+    assert found.counts.noted == {
+        "numéro d'une autre forme : le LEI identifie": 3,
+        "registre sans correspondance : le LEI identifie": 1,
+    }
+
+
+def test_of_the_records_with_one_number_the_one_that_lives_is_kept(tmp_path: Path) -> None:
+    merged = _record("B" * 20, "PT", "RA000487", "506817458", EntityStatus="INACTIVE")
+    older = _record("C" * 20, "PT", "RA000487", "506817458")
+    older["Registration"]["LastUpdateDate"]["$"] = "2019-01-01T00:00:00Z"
+    kept = _record("A" * 20, "PT", "RA000487", "506817458")
+    double = _record("D" * 20, "PT", "RA000487", "506817458")
+    double["Registration"]["RegistrationStatus"]["$"] = "DUPLICATE"
+    elsewhere = _record("E" * 20, "FR", "RA000189", "506817458")
+    file = _publish(tmp_path / "lei2.json", merged, older, kept, double, elsewhere)
+
+    found = read("gleif", [file], tmp_path)
+
+    assert found.kept.select("iso2", "lei").collect().rows() == [("PT", "A" * 20), ("FR", "E" * 20)]
+    assert found.counts.dropped == {"LEI annulé ou en double": 1}
     assert rejected(found) == [
-        ("registre sans correspondance", "PT RA000001 506817458"),
-        ("numéro d'une autre forme", "PT RA000487 5068174581"),
+        ("numéro d'un autre LEI", f"506817458 {'B' * 20}"),
+        ("numéro d'un autre LEI", f"506817458 {'C' * 20}"),
     ]
+
+
+def test_sole_traders_are_dropped_by_category_or_legal_form(tmp_path: Path) -> None:
+    by_form = _record("A" * 20, "PT", "RA000487", "506817458")
+    by_form["Entity"]["LegalForm"] = {"EntityLegalFormCode": {"$": "VALH"}}
+    del by_form["Entity"]["EntityCategory"]
+    by_category = _record("B" * 20, "PT", "RA000487", "506817459", EntityCategory="SOLE_PROPRIETOR")
+    company_ = _record("C" * 20, "PT", "RA000487", "506817450")
+    file = _publish(tmp_path / "lei2.json", by_form, by_category, company_)
+
+    found = read("gleif", [file], tmp_path)
+
+    assert found.counts.dropped == {"personne physique": 2}
+    assert found.kept.collect()["lei"].to_list() == ["C" * 20]
+
+
+def test_two_files_merge_by_country_and_number(tmp_path: Path) -> None:
+    dutch = _record("A" * 20, "NL", "RA000463", "34237362")
+    danish = _record("B" * 20, "DK", "RA000170", "34237362")
+    whole = _publish(tmp_path / "whole.json", dutch, danish)
+    delta = _publish(tmp_path / "delta.json", danish)
+
+    found = read("gleif", [whole, delta], tmp_path)
+
+    assert found.counts.merged == 1
+    assert found.kept.select("iso2", "lei").collect().rows() == [("NL", "A" * 20), ("DK", "B" * 20)]
