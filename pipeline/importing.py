@@ -228,6 +228,7 @@ def _record_source(
     entry = RegisterImport(
         source=register.source,
         table=register.table,
+        complement=tuple(register.complement),
         fichiers=read,
         importe=now.astimezone(UTC).isoformat(timespec="seconds"),
         lignes=rows.counts.kept,

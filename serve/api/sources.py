@@ -53,7 +53,7 @@ def _country(pays: Pays, known: CountrySources) -> dict[str, Any]:
         "registre": pays.registre,
         "n_societes": known.n_societes,
         "date_source": known.date,
-        "sources": [_source(one) for one in known.imports],
+        "sources": [_source(one, pays.iso2) for one in known.imports],
         "champs": {
             name: round(count / known.n_societes, _DIGITS)
             for name, count in known.filled.items()
@@ -62,10 +62,11 @@ def _country(pays: Pays, known: CountrySources) -> dict[str, Any]:
     }
 
 
-def _source(one: RegisterImport) -> dict[str, Any]:
+def _source(one: RegisterImport, iso2: str) -> dict[str, Any]:
     return {
         "source": one.source,
         "table": _TABLES.get(one.table, one.table),
+        "complement": one.completes(iso2),
         "registre": one.registre,
         "adresse": one.adresse or None,
         "licence": {

@@ -26,7 +26,7 @@ class CountrySources:
 
     Attributes:
         n_societes: its companies; 0 for a country without data.
-        imports: what was imported, the sources of companies first; empty where none is declared.
+        imports: what was imported: companies, their complements, statements; empty where none is declared.
         filled: how many companies have each field of COUNTED; empty where the build did not count.
     """
 
@@ -37,11 +37,13 @@ class CountrySources:
 
     @property
     def date(self) -> str | None:
-        """The oldest date among the files of its companies (ISO 8601); None where no source is declared."""
-        days = (
-            file.date for one in self.imports if one.table == COMPANIES for file in one.fichiers
-        )
-        return min(days, default=None)
+        """The oldest date among the files of its companies (ISO 8601); None where no source is declared.
+
+        A source that completes another does not count beside it.
+        """
+        own = [one for one in self.imports if one.table == COMPANIES]
+        own = [one for one in own if not one.completes(self.iso2)] or own
+        return min((file.date for one in own for file in one.fichiers), default=None)
 
 
 def read(generation: Generation) -> dict[str, CountrySources]:
@@ -59,10 +61,14 @@ def read(generation: Generation) -> dict[str, CountrySources]:
         found[pays.iso2] = CountrySources(
             pays.iso2,
             generation.shards[pays.iso2].rows,
-            tuple(sorted(own, key=lambda one: one.table != COMPANIES)),
+            _ordered(own, pays.iso2),
             {name: counts[name] for name in COUNTED if name in counts},
         )
     return found
+
+
+def _ordered(imports: Iterable[RegisterImport], iso2: str) -> tuple[RegisterImport, ...]:
+    return tuple(sorted(imports, key=lambda one: (one.table != COMPANIES, one.completes(iso2))))
 
 
 def period(countries: Iterable[CountrySources]) -> tuple[str, str] | None:

@@ -43,6 +43,7 @@ class RegisterImport:
         table: what it gives: `companies` or `comptes`.
         adresse: where its files are published; "" where they have no fixed address.
         attribution: the words that the licence demands, in French; `attribution_en` in English.
+        complement: the countries whose own register it only completes, `*` for all.
         importe: the time of the import (ISO 8601, UTC).
         lignes: the rows in the table; in a generation those of one country.
     """
@@ -55,9 +56,14 @@ class RegisterImport:
     licence_adresse: str
     attribution: str
     attribution_en: str
+    complement: tuple[str, ...]
     fichiers: tuple[RegisterFile, ...]
     importe: str
     lignes: int
+
+    def completes(self, iso2: str) -> bool:
+        """Whether it only completes the register of a country."""
+        return iso2 in self.complement or "*" in self.complement
 
 
 # By the path of the table in an input folder, by country in a generation.
@@ -87,7 +93,7 @@ def load(packed: bytes) -> dict[str, tuple[RegisterImport, ...]]:
 
 def _import(entry: Mapping[str, Any]) -> RegisterImport:
     files = tuple(RegisterFile(**file) for file in entry["fichiers"])
-    return RegisterImport(**{**entry, "fichiers": files})
+    return RegisterImport(**{**entry, "fichiers": files, "complement": tuple(entry["complement"])})
 
 
 def _place(one: RegisterImport) -> tuple[str, str, str]:

@@ -52,6 +52,7 @@ def test_an_import_says_what_it_read(tmp_path: Path) -> None:
     assert entry == {
         "source": "be-kbo",
         "table": "companies",
+        "complement": [],
         "registre": "Banque-Carrefour des Entreprises (SPF Économie)",
         "adresse": "",
         "licence": "Licence KBO/BCE Open Data",

@@ -134,7 +134,12 @@ Lines = Sequence[Mapping[str, Any]]
 
 
 def _imported(
-    source: str, table: str, day: str, origin: DateOrigin, licence: str = "CC BY 4.0"
+    source: str,
+    table: str,
+    day: str,
+    origin: DateOrigin,
+    licence: str = "CC BY 4.0",
+    complement: tuple[str, ...] = (),
 ) -> RegisterImport:
     return RegisterImport(
         source=source,
@@ -145,6 +150,7 @@ def _imported(
         licence_adresse=f"https://licence.example/{source}",
         attribution=f"Source : {source} & Cie",
         attribution_en=f"Source: {source} & Co",
+        complement=complement,
         fichiers=(RegisterFile(f"{source}-{day}.zip", day, origin, 1_000, "0" * 64),),
         importe="2026-11-20T04:05:06+00:00",
         lignes=8,
@@ -156,6 +162,7 @@ SOURCES: Final = {
     "FR": [
         _imported("fr-comptes", "comptes", "2026-11-19", "nom"),
         _imported("fr-registre", "companies", "2026-11-01", "nom", "Licence Ouverte 2.0"),
+        _imported("lei", "companies", "2018-09-01", "contenu", "CC0 1.0", ("*",)),
     ],
     "UK": [_imported("uk-registre", "companies", "2026-10", "indiquee")],
     "EE": [_imported("ee-registre", "companies", "2022-01-15", "modification")],

@@ -128,6 +128,7 @@ SOURCES: Final[dict[str, Schema]] = {
         {
             "source": text("Name of the importer."),
             "table": text("Companies or statements.", enum=["societes", "comptes"]),
+            "complement": truth("Whether it only completes another source of the country."),
             "registre": text("Publisher."),
             "adresse": nullable(text("Where the files are published; null without an address.")),
             "licence": ref("Licence"),

@@ -35,10 +35,16 @@ def test_every_country_is_there_and_those_without_data_say_so(served: Served) ->
 def test_a_source_says_licence_attribution_files_and_dates(served: Served) -> None:
     france = _country(served, "FR")
 
-    assert [one["table"] for one in france["sources"]] == ["societes", "comptes"]
+    tables = [(one["source"], one["table"], one["complement"]) for one in france["sources"]]
+    assert tables == [
+        ("fr-registre", "societes", False),
+        ("lei", "societes", True),
+        ("fr-comptes", "comptes", False),
+    ]
     assert france["sources"][0] == {
         "source": "fr-registre",
         "table": "societes",
+        "complement": False,
         "registre": "Registre fr-registre",
         "adresse": None,
         "licence": {
@@ -56,7 +62,7 @@ def test_a_source_says_licence_attribution_files_and_dates(served: Served) -> No
 
 
 def test_the_date_of_a_country_is_that_of_its_companies(served: Served) -> None:
-    """Not that of its statements, and not that of the build."""
+    """Not that of its statements or of a complement, and not that of the build."""
     body = served.ask(PATH).json
 
     days = {one["iso2"]: one["date_source"] for one in body["pays"] if one["date_source"]}

@@ -92,9 +92,9 @@ def test_every_page_credits_its_sources(served: Served, path: str, lang: str, wo
     footer = Visitor(served, {"Accept-Language": lang}).get(path).html.partition("<footer>")[2]
 
     end = "Cie" if lang == "fr" else "Co"
-    for name in ("fr-registre", "fr-comptes", "uk-registre", "ee-registre"):
+    for name in ("lei", "fr-registre", "fr-comptes", "uk-registre", "ee-registre"):
         assert footer.count(f"{name} &amp; {end}") == 1
-    assert footer.count('rel="license"') == 4
+    assert footer.count('rel="license"') == 5
     assert '<a href="/sources">' in footer
 
 

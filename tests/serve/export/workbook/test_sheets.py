@@ -230,9 +230,8 @@ def test_the_attributions_of_the_scope_stand_in_the_file_with_the_dates_of_its_f
 
     wanted = "Source : ee-registre & Cie (CC BY 4.0) · https://licence.example/ee-registre"
     assert ("Estonie", "15 janvier 2022", wanted) in lines
-    assert [line[0] for line in lines if line[2] and "https://licence.example/fr" in line[2]] == [
-        "France", "France",
-    ]  # fmt: skip
+    france = [line[1] for line in lines if line[0] == "France" and "licence.example" in line[2]]
+    assert france == ["1er novembre 2026", "1er septembre 2018", "19 novembre 2026"]
     assert whole.sheets["Intro"]["A2"].value == (
         "Export du registre des sociétés · fichiers des registres du 15 janvier 2022 au 1er novembre 2026"
     )
