@@ -47,18 +47,19 @@ $(READY): requirements.lock pyproject.toml setup.py $(wildcard shards/kernel/*.p
 # -- the demonstration: the bundled real excerpts, imported, built and served ----------------------
 
 demo: $(BUILT) $(KEYS) ## build the bundled real excerpts, create a key per plan, serve on DEMO_PORT (8080)
-	@echo "Try: curl 'http://127.0.0.1:$(DEMO_PORT)/api/v1/societes?pays=EE,UK&q=steel'"
+	@echo "Try: http://127.0.0.1:$(DEMO_PORT)/ or curl 'http://127.0.0.1:$(DEMO_PORT)/api/v1/societes?pays=EE,UK&q=steel'"
 	@echo "and with a key, as -H 'Authorization: Bearer KEY' (from $(KEYS)):"
 	@cat $(KEYS)
 	@exec $(PY) -m serve --data $(DEMO)/data --state $(DEMO)/state --port $(DEMO_PORT)
 
-# Every import writes a folder of its own; the output of an older demo is removed first.
+# Every source in seeds/extraits.csv is imported into a folder of its own; the output of an older demo is removed first.
 $(BUILT): $(wildcard seeds/*.csv seeds/raw/*/*) | $(READY)
 	@rm -rf $(DEMO)/input $(DEMO)/data
-	$(PY) -m pipeline import ee $(wildcard seeds/raw/ee/*.zip) --out $(DEMO)/input/ee
-	$(PY) -m pipeline import uk-basic $(wildcard seeds/raw/uk/BasicCompanyData*) --out $(DEMO)/input/uk-basic
-	$(PY) -m pipeline import uk-accounts $(wildcard seeds/raw/uk/Accounts_Bulk_Data*) --out $(DEMO)/input/uk-accounts
-	$(PY) -m pipeline build --input $(DEMO)/input/ee $(DEMO)/input/uk-basic $(DEMO)/input/uk-accounts --out $(DEMO)/data
+	@tail -n +2 seeds/extraits.csv | while IFS=, read -r source files day; do \
+	  set -- $(PY) -m pipeline import $$source seeds/raw/$$files $${day:+--date $$day} --out $(DEMO)/input/$$source; \
+	  echo "$$@"; "$$@" || exit 1; \
+	done
+	$(PY) -m pipeline build --input $(DEMO)/input/* --out $(DEMO)/data
 	@touch $@
 
 # Real keys are shown once and stored nowhere; these keys open nothing but the demonstration.

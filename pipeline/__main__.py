@@ -55,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    for line in importing.run(options.source, options.files, options.out).lines():
+    report = importing.run(options.source, options.files, options.out, options.date)
+    for line in report.lines():
         print(line)
     return 0
 
@@ -138,6 +139,13 @@ def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="as published")
     parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="input of a build")
+    parser.add_argument(
+        "--date",
+        metavar="DAY",
+        type=types.day,
+        help="the date of the files, as 2026-11-01, 2026-11 or 2026 (default: the one that the files or"
+        " their names tell, else their last modification)",
+    )
 
 
 def _add_synth_arguments(parser: argparse.ArgumentParser) -> None:

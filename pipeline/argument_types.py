@@ -3,6 +3,7 @@
 import argparse
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cache
 from typing import Final
 
@@ -26,6 +27,18 @@ def whole(least: int, problem: str) -> Callable[[str], int]:
         return int(value)
 
     return parse
+
+
+def day(value: str) -> str:
+    """A date as ISO 8601: a day, or where no more is known a month or a year."""
+    for form in ("%Y-%m-%d", "%Y-%m", "%Y"):
+        try:
+            found = datetime.strptime(value, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+        if found.strftime(form) == value:
+            return value
+    raise argparse.ArgumentTypeError(f"{value!r} is no date; write 2026-11-01, 2026-11 or 2026")
 
 
 def share(value: str) -> float:

@@ -18,6 +18,8 @@ from typing import Final
 import polars as pl
 
 from pipeline.errors import BuildError
+from shards.generations import register_sources
+from shards.generations.register_sources import SOURCES, RegisterImport
 
 Schema = Mapping[str, pl.DataType]
 
@@ -71,7 +73,7 @@ SECOND_WAVE: Final[Schema] = MappingProxyType(
         "tva": TEXT,  # VAT number
         "noms_anterieurs": TEXTS,
         "nace_secondaires": TEXTS,
-        "date_source": TEXT,  # ISO date of the register's file
+        "date_source": TEXT,  # ISO date of the register's file: a day, else a month or a year
     }
 )
 EVERY_COUNTRY: Final = "*"  # in the countries that a source complements
@@ -162,6 +164,21 @@ def scan(file: Path, table: str) -> pl.LazyFrame:
     return frame.select(
         _column(name, dtype, found.get(name)).alias(name) for name, dtype in expected.items()
     )
+
+
+def read_sources(folder: Path) -> dict[str, tuple[RegisterImport, ...]]:
+    """The imports of an input folder, by the path of their table; none without a `sources.json`.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    path = folder / SOURCES
+    try:
+        return register_sources.load(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise InputError(f"{path} cannot be read: {error}; import the register again") from error
 
 
 def check_columns(found: Schema, expected: Schema, required: frozenset[str], where: object) -> None:

@@ -3,27 +3,36 @@
     out/companies/<source>.<stems>.parquet      or out/comptes/…, by the source
     out/rejected/<source>.<stems>.parquet       only if a row could not be kept
     out/imports/<source>.<stems>.json           the report
+    out/sources.json                            register, licence, files and their dates, by table
 
 The name comes from the source and the published files: other files imported into the same folder
 are added, the same files replace their earlier output. Each file appears whole (`name.partial`,
-fsync, rename). The same files give the same bytes.
+fsync, rename). The same files give the same bytes; only sources.json has a time, that of the import
+which first gave a table its bytes.
 """
 
+import fcntl
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
+from blake3 import blake3
 
-from pipeline import canonical, console
-from pipeline.canonical import InputError, Origin
-from pipeline.registers import REGISTERS
-from pipeline.registers.register import Register, RegisterRows, RowCounts
-from shards.generations import atomic_files
+from pipeline import canonical, console, seeds
+from pipeline.canonical import TEXT, InputError, Origin
+from pipeline.registers import REGISTERS, file_date
+from pipeline.registers.register import FileDate, Register, RegisterRows, RowCounts
+from seeds import TABLES
+from shards.generations import atomic_files, register_sources
+from shards.generations.register_sources import SOURCES, RegisterFile, RegisterImport
 
 LONGEST_NAME: Final = 120  # a file name holds 255 bytes; the UK product comes in seven parts
 # The fields of `RowCounts` -> their keys in the report, in its order.
@@ -50,6 +59,7 @@ class Report:
     rejected: str | None
     counts: RowCounts
     english: Mapping[str, str] = field(default_factory=dict)
+    dated: tuple[RegisterFile, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values, under its French keys."""
@@ -75,6 +85,10 @@ class Report:
             *self._section("noted", counts.noted),
             *([f"  ignored on purpose: {ignored:,}"] if ignored else []),
             *self._section("detail", counts.detail),
+            *(
+                f"  {file.nom}: of {file.date} ({_ORIGINS[file.origine_date]})"
+                for file in self.dated
+            ),
         ]
 
     def _section(self, title: str, counts: Mapping[str, int]) -> Iterator[str]:
@@ -86,8 +100,18 @@ class Report:
                 yield f"  {title}: {words}: {count:,}{after}"
 
 
-def run(source: str, files: Sequence[Path], out: Path) -> Report:
+def run(
+    source: str,
+    files: Sequence[Path],
+    out: Path,
+    day: str | None = None,
+    now: datetime | None = None,
+) -> Report:
     """Import the published `files` of `source` into the folder `out`.
+
+    Args:
+        day: the date of the files (ISO 8601), where the operator knows it; None for what they tell.
+        now: the time of the import; None for the time of the clock.
 
     Raises:
         InputError: an unknown source, a file that cannot be read, a column that is new or gone,
@@ -97,15 +121,15 @@ def run(source: str, files: Sequence[Path], out: Path) -> Report:
     _check_files(files)
     with tempfile.TemporaryDirectory(prefix="import-", dir=_made(out)) as folder:
         try:
-            rows = register.read(files, Path(folder))
-            return _write_output(register, files, rows, out)
+            rows = _dated(register, register.read(files, Path(folder)), files, day)
+            return _write_output(register, files, rows, out, now or datetime.now(UTC))
         except pl.exceptions.PolarsError as error:
             names = ", ".join(file.name for file in files)
             raise InputError(f"{names}: no readable CSV: {_first_line(error)}") from error
 
 
 def _write_output(
-    register: Register, files: Sequence[Path], rows: RegisterRows, out: Path
+    register: Register, files: Sequence[Path], rows: RegisterRows, out: Path, now: datetime
 ) -> Report:
     name = output_name(register.source, rows.stems)
     _check_overlap(out, register.source, name, rows.stems)
@@ -115,6 +139,7 @@ def _write_output(
     canonical.check_columns(rows.kept.collect_schema(), accepted, required, name)
     target = out / register.table / f"{name}.parquet"
     rejected = out / "rejected" / f"{name}.parquet"
+    before = _digest(target) if target.exists() else None
     origin = Origin(register.source, register.complement)
     _sink(rows.kept, target, origin)
     if rows.counts.rejected:
@@ -128,6 +153,7 @@ def _write_output(
         rejected=str(rejected.relative_to(out)) if rows.counts.rejected else None,
         counts=rows.counts,
         english=register.english,
+        dated=_record_source(register, files, rows, target, now, is_new=before != _digest(target)),
     )
     body = report.to_dict() | {"bases": list(rows.stems)}
     text = json.dumps(body, ensure_ascii=False, indent=1) + "\n"
@@ -146,6 +172,112 @@ def output_name(source: str, stems: Sequence[str]) -> str:
         return name
     digest = blake2b(name.encode(), digest_size=8).hexdigest()
     return f"{source}.{min(stems)[:60]}+{len(stems) - 1}-{digest}"
+
+
+# -- the dates of the files, and the sources of a folder ---------------------------------------------
+
+
+# How the date of a file is known, for a terminal.
+_ORIGINS: Final[Mapping[str, str]] = {
+    "contenu": "told by its content",
+    "nom": "told by its name",
+    "indiquee": "as given",
+    "modification": "its last modification; --date gives the date of the register",
+}
+
+
+def _dated(
+    register: Register, rows: RegisterRows, files: Sequence[Path], day: str | None
+) -> RegisterRows:
+    """The rows with the date of every file, which companies have in `date_source`.
+
+    Rows of a file that does not tell its date have the oldest date of such files.
+    """
+    if day:
+        dates, column = dict.fromkeys(files, FileDate(day, "indiquee")), pl.lit(day, TEXT)
+    else:
+        rest = {file: file_date.of_file(file) for file in files if file not in rows.dates}
+        dates = {file: rows.dates.get(file) or rest[file] for file in files}
+        oldest = pl.lit(min(rest.values(), default=FileDate("", "nom")).date or None, TEXT)
+        is_there = register.table == "companies" and "date_source" in rows.kept.collect_schema()
+        column = pl.coalesce("date_source", oldest) if is_there else oldest
+    kept = rows.kept
+    if register.table == "companies":
+        kept = kept.with_columns(date_source=column)
+    return replace(rows, kept=kept, dates=dates)
+
+
+def _record_source(
+    register: Register,
+    files: Sequence[Path],
+    rows: RegisterRows,
+    table: Path,
+    now: datetime,
+    *,
+    is_new: bool,
+) -> tuple[RegisterFile, ...]:
+    """Enter the import into the `sources.json` of its folder; return the files with their dates.
+
+    Entries whose table is gone are removed. If nothing has changed, the time of the import stays.
+    """
+    out = table.parent.parent
+    read = tuple(
+        RegisterFile(file.name, *rows.dates[file], file.stat().st_size, _digest(file))
+        for file in sorted(files, key=lambda file: file.name)
+    )
+    entry = RegisterImport(
+        source=register.source,
+        table=register.table,
+        complement=tuple(register.complement),
+        fichiers=read,
+        importe=now.astimezone(UTC).isoformat(timespec="seconds"),
+        lignes=rows.counts.kept,
+        **publisher(register.source),
+    )
+    with _folder_lock(out):
+        known = canonical.read_sources(out)
+        kept = {path: found for path, found in known.items() if (out / path).exists()}
+        key = str(table.relative_to(out))
+        for earlier in kept.get(key, ()):
+            if not is_new and replace(earlier, importe=entry.importe) == entry:
+                entry = earlier
+        _write(out / SOURCES, register_sources.dump({**kept, key: (entry,)}))
+    return read
+
+
+def publisher(source: str) -> dict[str, str]:
+    """What `seeds/sources.csv` says of a source; several publishers are joined by semicolons."""
+    columns = ("registre", "licence", "licence_url", "attribution_fr", "attribution_en")
+    rows = seeds.read_table(TABLES / "sources.csv", ("source", "adresse", *columns))
+    own = [row for row in rows if row["source"] == source]
+    said = {name: " ; ".join(dict.fromkeys(row[name] for row in own)) for name in columns}
+    addresses = [row["adresse"] for row in own if row["adresse"]]
+    # `{date:…}` in an address stands for that of an edition: only its folder is always there.
+    address = addresses[0] if addresses else ""
+    address = address.partition("{")[0].rpartition("/")[0] + "/" if "{" in address else address
+    return {
+        "registre": said["registre"],
+        "adresse": address,
+        "licence": said["licence"],
+        "licence_adresse": said["licence_url"],
+        "attribution": said["attribution_fr"],
+        "attribution_en": said["attribution_en"],
+    }
+
+
+@contextmanager
+def _folder_lock(folder: Path) -> Iterator[None]:
+    """Keep other imports into the same folder from writing its `sources.json` meanwhile."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _digest(path: Path) -> str:
+    return blake3(max_threads=blake3.AUTO).update_mmap(path).hexdigest()
 
 
 def _register(source: str) -> Register:

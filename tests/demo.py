@@ -1,7 +1,10 @@
 """The bundled excerpts, imported and built with the commands of `make demo`."""
 
+import csv
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -9,18 +12,28 @@ from seeds import TABLES
 from tests import ROOT
 
 _RAW: Final = TABLES / "raw"
-_SOURCES: Final = (
-    ("ee", "ee/*.zip"), ("uk-basic", "uk/BasicCompanyData*"), ("uk-accounts", "uk/Accounts*"),
-)  # fmt: skip
+
+
+def excerpts() -> list[dict[str, str]]:
+    """The excerpts: importer, files below `seeds/raw`, and the date where the files do not tell it."""
+    with (TABLES / "extraits.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def build(folder: Path) -> Path:
     """Publish them below `folder`; return the folder of generations."""
-    for source, pattern in _SOURCES:
-        files = [str(path) for path in sorted(_RAW.glob(pattern))]
-        _run("pipeline", "import", source, *files, "--out", f"{folder}/input")
-    _run("pipeline", "build", "--input", f"{folder}/input", "--out", f"{folder}/data")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda excerpt: _import(excerpt, folder / "input"), excerpts()))
+    inputs = [str(path) for path in sorted((folder / "input").iterdir())]
+    _run("pipeline", "build", "--input", *inputs, "--out", f"{folder}/data")
     return folder / "data"
+
+
+def _import(excerpt: dict[str, str], inputs: Path) -> None:
+    files = [str(path) for path in sorted(_RAW.glob(excerpt["fichiers"]))]
+    source, day = excerpt["source"], excerpt["date"]
+    dated = ["--date", day] if day else []
+    _run("pipeline", "import", source, *files, *dated, "--out", str(inputs / source))
 
 
 def _run(*arguments: str) -> None:

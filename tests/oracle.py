@@ -92,3 +92,13 @@ def sort_key(company: Company, tri: str) -> tuple[Any, ...]:
     }[tri]
     value = company[field]
     return (value is None, 0 if value is None else sign * value, *tie)
+
+
+def without_data(companies: Sequence[Company], countries: Sequence[str]) -> list[str]:
+    """X9: the countries of which there is no company at all."""
+    return [iso2 for iso2 in countries if all(company["iso2"] != iso2 for company in companies)]
+
+
+def filled(companies: Sequence[Company], iso2: str, field: str) -> int:
+    """X9: the companies of a country that have a value in `field`."""
+    return sum(company["iso2"] == iso2 and company[field] is not None for company in companies)

@@ -22,6 +22,7 @@ from pipeline import canonical
 from pipeline import seeds as tables
 from pipeline.build import (
     country,
+    country_sources,
     diff,
     kept_countries,
     plan,
@@ -43,7 +44,7 @@ from pipeline.stages.rejections import NO_COUNTRY, REASON, UNKNOWN_ISO2
 from pipeline.workers import dask_cluster, processes
 from pipeline.workers.dask_cluster import Cluster
 from pipeline.workers.processes import Processes
-from shards.generations import atomic_files, generation_files, reference
+from shards.generations import atomic_files, generation_files, reference, register_sources
 from shards.publish import publication
 
 
@@ -108,10 +109,17 @@ def run(options: BuildOptions) -> Built:
                 counts |= {iso2: previous.counts[iso2] for iso2 in kept}
                 qualities |= {iso2: previous.qualities[iso2] for iso2 in kept}
                 sources = kept_countries.merge_sources(previous, sources)
-            lists = reference_lists.reference(seeds, counts)
-            report = quality_report.dump(qualities, elsewhere)
-            (staged / generation_files.REFERENCE).write_bytes(reference.dump(lists))
-            (staged / generation_files.QUALITY).write_bytes(report)
+            others = {iso2: previous.sources.get(iso2, ()) for iso2 in kept} if previous else {}
+            registers = country_sources.by_country(options.inputs, build_input, wanted, others)
+            for name, document in (
+                (
+                    generation_files.REFERENCE,
+                    reference.dump(reference_lists.reference(seeds, counts)),
+                ),
+                (generation_files.QUALITY, quality_report.dump(qualities, elsewhere)),
+                (register_sources.SOURCES, register_sources.dump(registers)),
+            ):
+                (staged / name).write_bytes(document)
             generation = publication.publish(
                 options.out,
                 staged,

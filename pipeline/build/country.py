@@ -167,7 +167,7 @@ def _build_empty(task: Task) -> BuiltCountry:
     columns = shard_input.columns(layout_order.EMPTY)
     writer.write(path, task.iso2, columns, lambda _: iter(()), ())
     return _complete(
-        task, path, columns, Quality(renseignees=dict.fromkeys(quality_report.SHARES, 0))
+        task, path, columns, Quality(renseignees=dict.fromkeys(quality_report.COUNTED, 0))
     )
 
 

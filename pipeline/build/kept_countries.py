@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline import canonical
 from pipeline.errors import BuildError
 from pipeline.stages import quality_report
 from pipeline.stages.quality_report import Quality
 from shards.generations import atomic_files, generation_files, manifest, pointer, reference
 from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.reference import CellCount
+from shards.generations.register_sources import Imports
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Previous:
     manifest: Manifest
     counts: Mapping[str, tuple[CellCount, ...]]
     qualities: Mapping[str, Quality]
+    sources: Imports
 
 
 def read_published(data: Path) -> Previous:
@@ -47,6 +50,7 @@ def read_published(data: Path) -> Previous:
         manifest=generation_files.read_manifest(folder),
         counts=lists.counts,
         qualities=quality_report.load(report.read_bytes(), report),
+        sources=canonical.read_sources(folder),
     )
 
 

@@ -10,9 +10,11 @@ report and of the rejected rows; `pipeline.console` has the English words that c
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import polars as pl
+
+from shards.generations.register_sources import DateOrigin
 
 # The columns of a rejected row: its place, its identity as far as known, the reason.
 REJECTED: Final[Mapping[str, pl.DataType]] = {
@@ -54,6 +56,13 @@ class RowCounts:
     detail: Mapping[str, int] = field(default_factory=dict)
 
 
+class FileDate(NamedTuple):
+    """The date of a published file (ISO 8601, a day or a month), and how it is known."""
+
+    date: str
+    origin: DateOrigin
+
+
 @dataclass(frozen=True, slots=True)
 class RegisterRows:
     """The result of reading a register: lazy frames over files of the work folder.
@@ -62,12 +71,14 @@ class RegisterRows:
         stems: the published files that hold the rows; they name the output.
         kept: rows in canonical columns.
         rejected: rows in the columns of REJECTED.
+        dates: the files among those given whose content or name tells their date.
     """
 
     stems: tuple[str, ...]
     kept: pl.LazyFrame
     rejected: pl.LazyFrame
     counts: RowCounts
+    dates: Mapping[Path, FileDate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,11 @@ import polars as pl
 from pipeline import console
 from pipeline.errors import BuildError
 from pipeline.stages import complements, money, sectors, statement_lines, text_cleaning
+from shards.codec.record import FIELDS
 
+# The counted fields: all that are served, rows with statements and rows with a contact.
+COUNTED: Final = (*FIELDS, "comptes", "contacts")
+# Those on a terminal.
 SHARES: Final = ("secteur", "ca_eur", "effectif", "total_actif_last", "comptes", "contacts")
 _EXAMPLES: Final = 20  # unknown codes that are named
 _SHOWN: Final = 6  # reasons on a line; the rest is in quality.json
@@ -37,7 +41,7 @@ class Quality:
     fusionnees: Counts = field(default_factory=dict)  # rows of complements, by source
     ecartees: Counts = field(default_factory=dict)  # rows of complements, by reason
     completees: Counts = field(default_factory=dict)  # rows filled, by `source field`
-    renseignees: Counts = field(default_factory=dict)  # rows with a value, for each of SHARES
+    renseignees: Counts = field(default_factory=dict)  # rows with a value, for each of COUNTED
     sans_secteur: Counts = field(default_factory=dict)  # by reason
     codes_inconnus: Counts = field(default_factory=dict)  # the most common
     secteurs_devines: int = 0  # sector chosen among several candidates (Rev. 2.1)
@@ -58,7 +62,7 @@ def of_frame(frame: pl.DataFrame) -> Quality:
     unknown = frame.filter(pl.col(sectors.OUTSIDE) == sectors.UNKNOWN)
     contacts = pl.any_horizontal(pl.col(name).is_not_null() for name in _CONTACTS)
     known = frame.select(
-        *(pl.col(name).is_not_null().sum() for name in SHARES[:-2]),
+        *(pl.col(name).is_not_null().sum() for name in FIELDS),
         comptes=pl.col(statement_lines.PRESENT).sum(),
         contacts=contacts.sum(),
     )

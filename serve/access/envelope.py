@@ -6,6 +6,7 @@ tables. `serve/access/rights.py` decides what a plan may see; `shards/codec/reco
 fields to null.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -34,6 +35,7 @@ class SearchResult(NamedTuple):
         offer: JSON of `offre_suivante`.
         total: companies that match, whatever the plan.
         rows: JSON of the companies of the page, joined by commas.
+        sans_donnees: the countries named by the search of which there is no company at all (X9).
     """
 
     caller: Caller
@@ -41,6 +43,7 @@ class SearchResult(NamedTuple):
     window: Window
     total: int
     rows: bytes
+    sans_donnees: Sequence[str] = ()
 
     @property
     def limit(self) -> int:
@@ -72,13 +75,13 @@ class SearchResult(NamedTuple):
         return companies
 
     def json(self) -> bytes:
-        """The envelope of §2.2."""
+        """The envelope of §2.2; `pays_sans_donnees` only where there is such a country."""
         plan = self.caller.plan
         shown = rights.shown(plan, self.total)
         return (
             b'{"total":%d,"limit":%d,"offset":%d,"plan":%s,"plafond_resultats":%d,'
             b'"visibles":%d,"tronque":%s,"restantes":%d,"coordonnees":%s,'
-            b'"offre_suivante":%s,"apercu":%s,"societes":[%b]}'
+            b'"offre_suivante":%s,"apercu":%s,"societes":[%b]%b}'
         ) % (
             self.total,
             self.limit,
@@ -92,6 +95,14 @@ class SearchResult(NamedTuple):
             self.offer,
             _JSON[self.apercu],
             self.rows,
+            self._end(),
+        )
+
+    def _end(self) -> bytes:
+        return (
+            b',"pays_sans_donnees":%b' % orjson.dumps(self.sans_donnees)
+            if self.sans_donnees
+            else b""
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.access.etag import etag, matches
-from serve.access.result import CallResult, Request, not_modified
+from serve.access.result import DATA_VERSION, CallResult, Request, not_modified
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import SearchScope
@@ -44,7 +44,7 @@ def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent
         ]
         return {"total": len(entries), "pays": entries}
 
-    return _cached(request, generation, ("pays",), document)
+    return cached(request, generation, ("pays",), document)
 
 
 def secteurs(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
@@ -67,7 +67,7 @@ def secteurs(request: Request, generation: OpenGeneration) -> CallResult[ListCon
         ]
         return {"total": len(entries), "secteurs": entries}
 
-    return _cached(request, generation, ("secteurs", scope), document)
+    return cached(request, generation, ("secteurs", scope), document)
 
 
 def sous_secteurs(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
@@ -98,22 +98,18 @@ def sous_secteurs(request: Request, generation: OpenGeneration) -> CallResult[Li
         }
         return {"total": len(entries), "perimetre": perimetre, "sous_secteurs": entries}
 
-    return _cached(request, generation, ("sous-secteurs", scope), document)
+    return cached(request, generation, ("sous-secteurs", scope), document)
 
 
-def _cells(reference: Reference, scope: SearchScope) -> Iterable[CellCount]:
-    for iso2 in scope.pays or reference.counts:
-        yield from reference.counts[iso2]
-
-
-def _cached(
+def cached(
     request: Request,
     generation: OpenGeneration,
     what: tuple[Hashable, ...],
     document: Callable[[], Document],
 ) -> CallResult[ListContent]:
+    """The list that `what` determines, made once for each generation, or a 304."""
     tag = etag(generation.id, *what)
-    headers = {"ETag": tag, **_CACHED}
+    headers = {"ETag": tag, **_CACHED, DATA_VERSION: generation.id}
     if matches(request.if_none_match, tag):
         return not_modified(headers)
 
@@ -122,3 +118,8 @@ def _cached(
         return ListContent(value, orjson.dumps(value))
 
     return CallResult(200, generation.document(what, content), headers)
+
+
+def _cells(reference: Reference, scope: SearchScope) -> Iterable[CellCount]:
+    for iso2 in scope.pays or reference.counts:
+        yield from reference.counts[iso2]

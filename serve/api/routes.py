@@ -46,6 +46,7 @@ ROUTES: Final = (
     Route("pays", ("api", "v1", "pays")),
     Route("secteurs", ("api", "v1", "secteurs")),
     Route("sous-secteurs", ("api", "v1", "sous-secteurs")),
+    Route("sources", ("api", "v1", "sources")),
     Route("societes", ("api", "v1", "societes")),
     Route("modifications", ("api", "v1", "modifications")),
     Route("societe", ("api", "v1", "societes", "", "")),

@@ -1,4 +1,4 @@
-"""The tables of `seeds/` that the server reads: fields, statement lines that are sums, euro rates."""
+"""The tables of `seeds/` that the server reads: fields, sums of statements, euro rates, attributions."""
 
 import csv
 from collections.abc import Mapping
@@ -35,6 +35,15 @@ class ExchangeRate:
 
     taux: float
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """The words that a licence demands, by language; `adresse` is that of the licence."""
+
+    attribution: Mapping[str, str]
+    licence: str
+    adresse: str
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -78,3 +87,17 @@ def rates() -> Mapping[tuple[str, int], ExchangeRate]:
         (row["devise"], int(row["annee"])): ExchangeRate(float(row["taux"]), row["source"])
         for row in rows("taux.csv")
     }
+
+
+@cache
+def attributions() -> tuple[Attribution, ...]:
+    """The attributions of all registers that can be imported, each once."""
+    found = {
+        row["attribution_fr"]: Attribution(
+            {"fr": row["attribution_fr"], "en": row["attribution_en"]},
+            row["licence"],
+            row["licence_url"],
+        )
+        for row in rows("sources.csv")
+    }
+    return tuple(found.values())

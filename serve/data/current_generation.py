@@ -15,6 +15,7 @@ the event loop, so there is no lock.
 import asyncio
 import logging
 import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Final
 
 from serve.contract import errors
 from serve.data import open_generation
+from serve.data.country_sources import CountrySources
 from serve.data.generation_status import GenerationStatus
 from serve.data.open_generation import OpenGeneration
 from shards.changes import change_steps
@@ -101,6 +103,11 @@ class CurrentGeneration:
     def generation(self) -> str | None:
         """The id of the current generation, or None; any thread may call this."""
         return self.standing.generation
+
+    @property
+    def sources(self) -> Mapping[str, CountrySources]:
+        """The sources of the current generation by country; none while nothing is served."""
+        return self._open[0].generation.sources if self._open else {}
 
     @property
     def standing(self) -> GenerationStatus:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from serve.contract import errors
+from serve.data import country_sources
+from serve.data.country_sources import CountrySources
 from serve.request import params, place_names
 from serve.request.params import Pairs, Search
 from serve.request.place_names import PlaceNames
@@ -45,11 +47,13 @@ class OpenGeneration:
 
     Attributes:
         names: the words that callers may send for its countries and sectors.
+        sources: where the companies of each country come from.
         steps: the known changes from one generation to another (`/modifications`), by the first.
     """
 
     generation: Generation
     names: PlaceNames
+    sources: Mapping[str, CountrySources]
     _read: Callable[[tuple[tuple[str, str], ...]], Search]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     _documents: dict[Hashable, Any] = field(default_factory=dict)
@@ -151,8 +155,14 @@ def load(data: Path, generation: str) -> OpenGeneration:
 
     Raises:
         ShardError: the generation is absent, not whole, or of another format.
+        ValueError: its sources or its quality report are damaged.
     """
     opened = generation_files.load(data, generation)
     known = place_names.read(opened.reference)
     read = lru_cache(_REMEMBERED)(lambda pairs: params.search(pairs, known))
-    return OpenGeneration(opened, known, read, change_steps.steps(data))
+    try:
+        sources = country_sources.read(opened)
+    except BaseException:
+        opened.close()
+        raise
+    return OpenGeneration(opened, known, sources, read, change_steps.steps(data))

@@ -14,6 +14,7 @@ from quota.plans import Plan
 from serve.api import static_pages
 from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
+from serve.contract import seed_tables
 from serve.docs.openapi import document
 from serve.mcp.arguments import MOST_ROWS
 from serve.mcp.sizes import LARGEST
@@ -43,12 +44,16 @@ Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Strea
 only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows
 {rows} companies at most, and no answer is larger than {size} KiB.
 
+Whoever shows the data owes the attributions of the registers in them, with the dates of their files
+(`{base}/api/v1/sources`): {attributions}.
+
 ## API
 
 - [OpenAPI 3.1]({base}/openapi.json): every route, parameter, answer and error
 - [Countries]({base}/api/v1/pays): codes for `pays`, with numbers of companies
 - [Sectors]({base}/api/v1/secteurs): labels and slugs for `secteur`, with numbers of companies
 - [Sub-sectors]({base}/api/v1/sous-secteurs?secteur=restauration): labels for `sous_secteur`
+- [Sources]({base}/api/v1/sources): registers, licences, attributions, dates of the files, by country
 - [A search]({base}/api/v1/societes?pays=EE,UK&q=steel): companies with `steel` in their name
 
 ## Documentation
@@ -90,6 +95,9 @@ def summary(base_url: str) -> str:
         tools=", ".join(f"`{name}`" for name in tools()),
         rows=MOST_ROWS,
         size=LARGEST // 1024,
+        attributions="; ".join(
+            one.attribution["en"].removeprefix("Source: ") for one in seed_tables.attributions()
+        ),
     )
 
 

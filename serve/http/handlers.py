@@ -23,6 +23,7 @@ from serve.api.compte import compte
 from serve.api.modifications import modifications
 from serve.api.societe import societe
 from serve.api.societes import societes
+from serve.api.sources import sources
 from serve.data.open_generation import OpenGeneration
 from serve.docs.documents import documents
 from serve.http import export_adapter, mcp_adapter
@@ -94,6 +95,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "pays": _public_list(lists.pays),
     "secteurs": _public_list(lists.secteurs),
     "sous-secteurs": _public_list(lists.sous_secteurs),
+    "sources": _public_list(sources),
     "societes": _keyed(societes),
     "modifications": _keyed(modifications),
     "societe": _keyed(societe),

@@ -55,6 +55,7 @@ SEARCH: Final = tuple(
 SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "offset"))
 SECTORS: Final = parameters.SECTORS
 SUB_SECTORS: Final = parameters.SUB_SECTORS
+SOURCES: Final = (parameters.PAYS,)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 
 

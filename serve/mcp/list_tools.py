@@ -15,7 +15,9 @@ from serve.access.rights import VISITOR
 from serve.api import lists
 from serve.api.compte import compte
 from serve.api.lists import ListContent
+from serve.api.sources import sources as list_of_sources
 from serve.contract import errors
+from serve.contract.parameters import PAYS
 from serve.mcp import results, sizes
 from serve.mcp.results import ToolCall, ToolResult
 
@@ -57,6 +59,46 @@ async def sub_sectors(call: ToolCall) -> ToolResult:
         return results.of_result(result, document(entries))
     note = f"Only the first {len(entries)} are shown; ask for fewer sectors at a time."
     return results.of_result(result, {**document(entries), "note": note})
+
+
+async def sources(call: ToolCall) -> ToolResult:
+    """The sources of each country with data; the share of each field only of countries that are named."""
+    result, found = _listed(call, list_of_sources)
+    named = any(name == PAYS.name for name, _ in call.call.read())
+    entries = [_sourced(one, named) for one in found["pays"] if one["n_societes"]]
+
+    def document(entries: list[Any]) -> dict[str, Any]:
+        return {
+            "total": found["total"],
+            "pays_sans_donnees": found["pays_sans_donnees"],
+            "pays": entries,
+        }
+
+    shown = sizes.most(entries, document)
+    if len(shown) == len(entries):
+        return results.of_result(result, document(shown))
+    note = f"Only the first {len(shown)} are shown; name fewer countries."
+    return results.of_result(result, {**document(shown), "note": note})
+
+
+def _sourced(country: Mapping[str, Any], named: bool) -> dict[str, Any]:
+    """A country as a model needs it: whom to credit, and how old and how complete the data are."""
+    sources = [
+        {
+            "registre": one["registre"],
+            "table": one["table"],
+            "licence": one["licence"]["nom"],
+            "attribution_en": one["licence"]["attribution_en"],
+            "dates": sorted({file["date"] for file in one["fichiers"]}),
+        }
+        for one in country["sources"]
+    ]
+    kept = {name: country[name] for name in ("iso2", "nom_en", "n_societes", "date_source")}
+    return {
+        **sizes.known(kept),
+        "sources": sources,
+        **({"champs": country["champs"]} if named else {}),
+    }
 
 
 async def explain(call: ToolCall) -> ToolResult:

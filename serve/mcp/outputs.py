@@ -70,8 +70,42 @@ SUB_SECTORS: Final = _object(
     },
     {"note": _NOTE},
 )
+_EMPTY: Final[Schema] = {**_list(_TEXT), "description": "Countries without any data."}
+SOURCES: Final = _object(
+    {
+        "total": _COUNT,
+        "pays_sans_donnees": _EMPTY,
+        "pays": _list(
+            _object(
+                {
+                    "iso2": _TEXT,
+                    "nom_en": _TEXT,
+                    "n_societes": _N,
+                    "sources": _list(
+                        _object(
+                            {
+                                "registre": _TEXT,
+                                "table": _TEXT,
+                                "licence": _TEXT,
+                                "attribution_en": {**_TEXT, "description": "To repeat."},
+                                "dates": {**_list(_TEXT), "description": "Of the files."},
+                            }
+                        )
+                    ),
+                },
+                {
+                    "date_source": {**_TEXT, "description": "Age of the companies' data."},
+                    "champs": {"type": "object", "description": "Share of each field, 0 to 1."},
+                },
+            )
+        ),
+    },
+    {"note": _NOTE},
+)
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
-COUNT: Final = _object({"total": _TOTAL, "plan": _TEXT}, {"note": _NOTE})
+COUNT: Final = _object(
+    {"total": _TOTAL, "plan": _TEXT}, {"pays_sans_donnees": _EMPTY, "note": _NOTE}
+)
 
 
 @cache
@@ -88,6 +122,7 @@ def search() -> Schema:
         },
         {
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
+            "pays_sans_donnees": _EMPTY,
             "note": _NOTE,
         },
     )

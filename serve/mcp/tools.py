@@ -80,6 +80,17 @@ def _lists() -> list[Tool]:
             arguments.SUB_SECTORS,
             ("secteur",),
         ),
+        Tool(
+            "list_sources",
+            "Sources of the data",
+            "Where the companies of each country come from: registers, licences and the "
+            "attributions to repeat beside the data, dates of the files (the age of the data), "
+            "which countries have no data at all and, for countries that are named, the share of "
+            "companies that have each field. Free.",
+            list_tools.sources,
+            outputs.SOURCES,
+            arguments.SOURCES,
+        ),
     ]
 
 

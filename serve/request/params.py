@@ -61,6 +61,7 @@ SEARCH: Final = parameters.names(parameters.SEARCH)
 EXPORT: Final = parameters.names(parameters.EXPORT)
 SECTORS: Final = parameters.names(parameters.SECTORS)
 SUB_SECTORS: Final = parameters.names(parameters.SUB_SECTORS)
+SOURCES: Final = parameters.names(parameters.SOURCES)
 MODIFICATIONS: Final = parameters.names(parameters.MODIFICATIONS)
 
 Pairs = Sequence[tuple[str, str]]
@@ -97,6 +98,14 @@ class Modifications:
     natures: tuple[str, ...]
     limit: int
     curseur: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceScope:
+    """The parameters of `/sources`; empty `pays` means all, `version` is as in `Search`."""
+
+    pays: tuple[str, ...]
+    version: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +169,12 @@ def sub_sectors(given: Pairs, names: PlaceNames) -> SearchScope:
     if not scope.secteurs:
         raise errors.secteur_requis()
     return scope
+
+
+def sources(given: Pairs, names: PlaceNames) -> SourceScope:
+    """Read the parameters of `/sources` (X9). Raises ApiError 400."""
+    values = _known(given, SOURCES)
+    return SourceScope(_places(values, names)[0].pays, matching(values, VERSION))
 
 
 def modifications(given: Pairs, names: PlaceNames) -> Modifications:

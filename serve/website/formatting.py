@@ -29,6 +29,7 @@ _MONTHS: Final = {
     "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 }  # fmt: skip
 _SYMBOLS: Final = {"EUR": "€"}
+_SOURCE: Final = re.compile(r"^Source ?: ")
 _HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[^\s<>\"']*)?")
 # The headcount bands of INSEE: minimum and maximum of each.
 _BANDS: Final = {
@@ -182,6 +183,15 @@ def plain(text: str | None) -> str:
     'Acme gnp.exe'
     """
     return unicodedata.normalize("NFC", _UNSAFE.sub("", text or ""))
+
+
+def credit(attribution: str) -> str:
+    """An attribution in a list of sources, without the word "source" in front.
+
+    >>> credit("Source : Insee, base Sirene"), credit("Contains Companies House data")
+    ('Insee, base Sirene', 'Contains Companies House data')
+    """
+    return _SOURCE.sub("", attribution)
 
 
 def web(url: str | None) -> str | None:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from serve.access.result import Response
+from serve.data import country_sources
 from serve.website import assets, cookies, formatting
 from serve.website.formatting import Formatting
 from serve.website.page_request import PageRequest
@@ -43,6 +44,7 @@ def page(
     **values: Any,
 ) -> Response:
     """The response that shows a template, filled with `values`; `outcome` as in `Response`."""
+    sources = request.server.published.sources.values()
     text = _environment().get_template(template).render(
         request=request,
         t=request.t,
@@ -50,6 +52,8 @@ def page(
         token=token(request),
         other_language=_other_language(request),
         asset=assets.names(),
+        credited=country_sources.credited(sources),
+        period=country_sources.period(sources),
         **values,
     )  # fmt: skip
     return Response(status, text.encode(), _headers(request) | dict(headers or {}), outcome)
@@ -115,5 +119,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"plain": formatting.plain, "web": formatting.web}
+    environment.filters |= {
+        "plain": formatting.plain, "web": formatting.web, "credit": formatting.credit,
+    }  # fmt: skip
     return environment

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from serve.access.result import Response
 from serve.website import assets
 from serve.website.page_request import PageRequest
-from serve.website.pages import account, entry, explorer, prices, record, status
+from serve.website.pages import account, entry, explorer, prices, record, sources, status
 
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
 
@@ -55,6 +55,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/compte/cles/revocation": WebRoute("revocation", post=account.revoke_key, personal=True),
     "/compte/mot-de-passe": WebRoute("mot-de-passe", post=account.change_password, personal=True),
     "/statut": WebRoute("statut", status.status),
+    "/sources": WebRoute("sources", sources.sources),
 }
 _RECORD: Final = WebRoute("fiche", record.record, record.full_record)
 _ASSET: Final = WebRoute("asset", _asset)

@@ -1,6 +1,6 @@
 """Generations: complete sets of shards in a folder DATA, of which one is published.
 
-`generation_files` opens a generation by name, `pointer` reads and replaces DATA/CURRENT, `manifest` and `reference`
-are the two documents beside the shards. `locks` keeps writers and readers apart; `atomic_files` is the only module of
-the room that syncs and renames files.
+`generation_files` opens a generation by name, `pointer` reads and replaces DATA/CURRENT, `manifest`, `reference` and
+`register_sources` are the documents beside the shards. `locks` keeps writers and readers apart; `atomic_files` is the
+only module of the room that syncs and renames files.
 """

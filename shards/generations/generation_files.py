@@ -4,6 +4,7 @@
     DATA/4f6a…/manifest.json        sources, counts, and the digest of each file
     DATA/4f6a…/reference.json       countries, sectors, sub-sectors and their counts
     DATA/4f6a…/quality.json         the report of the build
+    DATA/4f6a…/sources.json         the registers of each country, their licences and files (register_sources.py)
     DATA/4f6a…/FR.shard …           one shard per country; an unchanged shard is the same file as before
     DATA/changes/81c0…-4f6a…/       the differences between two generations (change_steps.py)
     DATA/.partial-…                 a generation that is being built, or whose build died
@@ -50,6 +51,7 @@ class Generation:
     """An open generation: every shard is open, and the folder cannot be removed, until `close`."""
 
     id: str
+    folder: Path
     manifest: Manifest
     reference: Reference
     shards: Base
@@ -108,7 +110,7 @@ def open_folder(folder: Path, manifest: Manifest) -> Generation:
             release_shard(shard)
         reading.end()
         raise
-    return Generation(manifest.generation, manifest, reference, shards, reading)
+    return Generation(manifest.generation, folder, manifest, reference, shards, reading)
 
 
 def read_manifest(folder: Path) -> Manifest:

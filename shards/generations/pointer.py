@@ -1,7 +1,7 @@
 """The file DATA/CURRENT: the published generation, and the older ones that are kept.
 
 The file is one line of JSON and is replaced by one rename. It is the only place with the time of publication, because
-generations contain no time.
+generations contain none of their own.
 """
 
 import re

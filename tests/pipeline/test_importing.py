@@ -166,6 +166,7 @@ def test_the_same_files_again_replace_and_other_files_add(tmp_path: Path) -> Non
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == [
         "ee.ettevotja_rekvisiidid__lihtandmed.json",
         "ee.ettevotja_rekvisiidid__lihtandmed.parquet",
+        "sources.json",
         "uk-basic.BasicCompanyData-southyorkshire.json",
         "uk-basic.BasicCompanyData-southyorkshire.parquet",
     ]

@@ -15,12 +15,14 @@ from typing import Any, Final
 import orjson
 
 from seeds import TABLES
-from shards.generations import generation_files
+from shards.codec.record import FIELDS
+from shards.generations import generation_files, register_sources
 from shards.generations import reference as references
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
+from shards.generations.register_sources import DateOrigin, Imports, RegisterFile, RegisterImport
 from shards.publish import publication
 from shards.publish.publication import Gates
-from tests import world
+from tests import oracle, world
 from tests.world import Company, company
 
 CONTACT: Final = "fuite"
@@ -131,10 +133,47 @@ WITH_STATEMENTS: Final = ("FR", "552100554")
 Lines = Sequence[Mapping[str, Any]]
 
 
+def _imported(
+    source: str,
+    table: str,
+    day: str,
+    origin: DateOrigin,
+    licence: str = "CC BY 4.0",
+    complement: tuple[str, ...] = (),
+) -> RegisterImport:
+    return RegisterImport(
+        source=source,
+        table=table,
+        registre=f"Registre {source}",
+        adresse="",
+        licence=licence,
+        licence_adresse=f"https://licence.example/{source}",
+        attribution=f"Source : {source} & Cie",
+        attribution_en=f"Source: {source} & Co",
+        complement=complement,
+        fichiers=(RegisterFile(f"{source}-{day}.zip", day, origin, 1_000, "0" * 64),),
+        importe="2026-11-20T04:05:06+00:00",
+        lignes=8,
+    )
+
+
+# The sources of three countries; Germany has companies of no declared source.
+SOURCES: Final = {
+    "FR": [
+        _imported("fr-comptes", "comptes", "2026-11-19", "nom"),
+        _imported("fr-registre", "companies", "2026-11-01", "nom", "Licence Ouverte 2.0"),
+        _imported("lei", "companies", "2018-09-01", "contenu", "CC0 1.0", ("*",)),
+    ],
+    "UK": [_imported("uk-registre", "companies", "2026-10", "indiquee")],
+    "EE": [_imported("ee-registre", "companies", "2022-01-15", "modification")],
+}
+
+
 def publish(
     data: Path,
     companies: Sequence[Company] = COMPANIES,
     comptes: Mapping[tuple[str, str], Lines] = MappingProxyType({WITH_STATEMENTS: STATEMENTS}),
+    sources: Imports = MappingProxyType(SOURCES),
 ) -> str:
     """Publish a generation of `companies` in the folder `data`; return its name.
 
@@ -146,8 +185,18 @@ def publish(
         world.write_shard(staged / generation_files.shard_name(iso2), iso2, companies, of_country)
     reference = replace(LISTS, counts={iso2: _cells(companies, iso2) for iso2 in COUNTRIES})
     (staged / generation_files.REFERENCE).write_bytes(references.dump(reference))
-    (staged / generation_files.QUALITY).write_bytes(orjson.dumps({}))
+    (staged / generation_files.QUALITY).write_bytes(orjson.dumps(_quality(companies)))
+    (staged / register_sources.SOURCES).write_bytes(register_sources.dump(sources))
     return publication.publish(data, staged, sources=(), gates=Gates(force=True))
+
+
+def _quality(companies: Sequence[Company]) -> dict[str, Any]:
+    """The quality report of these companies, as far as the server reads it."""
+    counts = {
+        iso2: {field: oracle.filled(companies, iso2, field) for field in FIELDS}
+        for iso2 in COUNTRIES
+    }
+    return {"pays": {iso2: {"renseignees": filled} for iso2, filled in counts.items()}}
 
 
 def _cells(companies: Sequence[Company], iso2: str) -> tuple[CellCount, ...]:

@@ -4,6 +4,8 @@
     complement = ["FR"]                   the countries whose own register this source only completes;
                                           "*" for all
     [english]                             reason -> the words that commands print
+    edition = { pattern, format }         the date in the head (64 KiB) of one of the files, for all of them; else
+                                          it is in their names, or the newest `date_source` of their rows
     [file.KIND]                           one kind of published file
       format        csv (default; also as Parquet) | json | jsonl | xml
       key           the columns that tell this kind from the others, where there are several
@@ -167,6 +169,14 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class Edition:
+    """The date of the published files in the head of one of them: a pattern with one group, its form."""
+
+    pattern: str
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
 class Repeated:
     """Which of the rows with one identifier is kept; the attributes are those of `[repeated]`."""
 
@@ -231,6 +241,7 @@ class Declaration:
     repeated: Repeated | None = None
     english: Mapping[str, str] = field(default_factory=dict)
     statements: FiledAccounts | None = None
+    edition: Edition | None = None
 
     @property
     def source(self) -> str:
@@ -272,6 +283,7 @@ def read(path: Path) -> Declaration:
         repeated=_repeated(found.below("repeated")),
         english=found.texts("english"),
         statements=_statements(found),
+        edition=_edition(found),
     )
     found.end()
     _check(declared, found)
@@ -296,6 +308,15 @@ def _check(declared: Declaration, found: "_Table") -> None:
         raise found.wrong("columns", "stands beside [statements]; a register has one of them")
     if extra := sorted(declared.english.keys() - declared.reasons):
         raise found.wrong("english", f"{extra[0]!r} is no reason of this register")
+
+
+def _edition(found: "_Table") -> Edition | None:
+    written = found.texts("edition")
+    if not written:
+        return None
+    if written.keys() != {"pattern", "format"}:
+        raise found.wrong("edition", "it has a pattern and a format")
+    return Edition(**written)
 
 
 def _countries() -> list[str]:

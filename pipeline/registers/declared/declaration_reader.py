@@ -10,6 +10,7 @@ message names the file, the row, the column and its expression.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -21,6 +22,7 @@ from pipeline.registers.declared import (
     accounts_reader,
     column_mapping,
     declaration,
+    edition,
     entity,
     failure,
     main_rows,
@@ -85,7 +87,10 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
             staged = entity.reject_repeated(staged, declared.repeated.reason, work)
         if auto := nace_revision.default_revision(declared):
             staged = nace_revision.with_revisions(staged, auto, work)
-        return entity.register_rows(staged, main, detail=_orphans(declared, joined, [staged]))
+        told = edition.told(declared.edition, files, declared.files)
+        staged, dates = edition.dated(staged, main, told)
+        read_rows = entity.register_rows(staged, main, detail=_orphans(declared, joined, [staged]))
+        return replace(read_rows, dates={file: told for file in files} | dates if told else dates)
     except pl.exceptions.PolarsError as error:
         failure.blame(declared, mapped)
         names = ", ".join(part.name for part in parts)

@@ -17,7 +17,7 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
@@ -55,6 +55,7 @@ class FilePart:
         path: the copy in the work folder; null for records.
         header: the columns of the copy, as published; none for records.
         is_cp1252: whether the published text was Windows-1252 without a declaration.
+        file: the file that was given, which may be a zip of several.
     """
 
     kind: FileKind
@@ -64,6 +65,7 @@ class FilePart:
     path: Path | None
     header: tuple[str, ...]
     is_cp1252: bool
+    file: Path = Path()
 
 
 def unpack(
@@ -83,7 +85,7 @@ def unpack(
         for member in packing.members(file, suffixes):
             part = _part(member, kinds, work / str(len(parts)))
             if part is not None:
-                parts.append(part)
+                parts.append(replace(part, file=file))
     return tuple(parts)
 
 

@@ -97,6 +97,80 @@ LIGNE: Final = shape(
 )
 
 
+# -- GET /api/v1/sources (X9) --------------------------------------------------------------
+
+_DAY: Final = "ISO 8601: a day or, where no more is known, a month or a year."
+
+SOURCES: Final[dict[str, Schema]] = {
+    "Licence": shape(
+        "The licence of a register's files.",
+        {
+            "nom": text("Name of the licence."),
+            "adresse": nullable(text("Its text.")),
+            "attribution": text("Words that it demands beside the data, French."),
+            "attribution_en": text("The same, English."),
+        },
+    ),
+    "FichierSource": shape(
+        "A published file that was read.",
+        {
+            "nom": text("Name."),
+            "date": text(f"Date of the file. {_DAY}"),
+            "origine_date": text(
+                "Where the date is from: the content, the name, the operator, or only the time of "
+                "the last modification.",
+                enum=["contenu", "nom", "indiquee", "modification"],
+            ),
+        },
+    ),
+    "Source": shape(
+        "An import of a register.",
+        {
+            "source": text("Name of the importer."),
+            "table": text("Companies or statements.", enum=["societes", "comptes"]),
+            "complement": truth("Whether it only completes another source of the country."),
+            "registre": text("Publisher."),
+            "adresse": nullable(text("Where the files are published; null without an address.")),
+            "licence": ref("Licence"),
+            "importe": moment("When the files were imported"),
+            "lignes": whole("Rows of this country.", minimum=0),
+            "fichiers": array(ref("FichierSource"), "Files."),
+        },
+    ),
+    "SourcesPays": shape(
+        "A country: its sources, and how much of each field is known.",
+        {
+            "iso2": text("Code of the country."),
+            "slug": text("Name for addresses."),
+            "nom_fr": text("Name, French."),
+            "nom_en": text("Name, English."),
+            "registre": text("Name of the country's register."),
+            "n_societes": whole("Companies; 0: there are no data of this country.", minimum=0),
+            "date_source": nullable(
+                text(f"Age of the data: oldest date of the files of companies. {_DAY}")
+            ),
+            "sources": array(ref("Source"), "Sources, those of companies first."),
+            "champs": {
+                "type": "object",
+                "description": "Share of the companies that have each field, 0 to 1; `comptes`: "
+                "that have statements. Empty where there is no company.",
+                "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
+            },
+        },
+    ),
+    "ListeSources": shape(
+        "Where the companies come from, and how old that is.",
+        {
+            "total": whole("Countries in the list.", minimum=0),
+            "date_min": nullable(text(f"Oldest `date_source`. {_DAY}")),
+            "date_max": nullable(text(f"Newest `date_source`. {_DAY}")),
+            "pays_sans_donnees": texts("Countries without a company."),
+            "pays": array(ref("SourcesPays"), "Countries."),
+        },
+    ),
+}
+
+
 # -- GET /api/v1/compte (contract D15) ---------------------------------------------------
 
 _LIMITS: Final = shape(

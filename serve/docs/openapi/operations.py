@@ -25,7 +25,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     """The operations by the name of their path, then by method."""
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
-        "societes": _societes, "societe": _societe, "modifications": _modifications,
+        "sources": _sources, "societes": _societes, "societe": _societe, "modifications": _modifications,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
@@ -123,6 +123,17 @@ def _sous_secteurs() -> Mapping[str, Operation]:
         "listSubSectors", prose.SOUS_SECTEURS, "ListeSousSecteurs", "sous-secteurs", *given,
         companies=("searchCompanies", first),
     )  # fmt: skip
+
+
+def _sources() -> Mapping[str, Operation]:
+    given = in_query(*parameters.SOURCES)
+    first = {"pays": "$response.body#/pays/0/iso2"}
+    found = _list(
+        "listSources", prose.SOURCES, "ListeSources", "sources", *given,
+        companies=("searchCompanies", first),
+    )  # fmt: skip
+    found["get"]["responses"] |= refusals(409)
+    return found
 
 
 # The parameters of a record, and the fields of a company that they are.

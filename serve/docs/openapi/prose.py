@@ -9,6 +9,7 @@ from typing import Final
 from quota.plans import Plan
 from serve.access.rights import apercu
 from serve.config import BurstLimits
+from serve.contract import seed_tables
 from serve.contract.error_codes import CODES
 
 OperationText = tuple[str, str]  # summary, description
@@ -26,6 +27,12 @@ SOUS_SECTEURS: Final[OperationText] = (
     "List the sub-sectors of sectors",
     "The sub-sectors (sous-secteurs) that have a company in the scope, with their numbers. Public: "
     "a key changes nothing.",
+)
+SOURCES: Final[OperationText] = (
+    "List the sources of the data",
+    "By country: registers with licence and attribution, the files that were read with their dates, "
+    "when they were imported, companies, and the share of companies that have each field. Countries "
+    "without data say so. Public: a key changes nothing.",
 )
 SOCIETES: Final[OperationText] = (
     "Search companies",
@@ -119,6 +126,13 @@ HEAD of a record is never 402; and OPTIONS with 204. Other methods are 405, unkn
 which is free. Lists may be kept for five
 minutes. `X-Donnees-Version` names the data, which change with a build, usually nightly.
 
+## Sources
+
+The data are those of the registers, under their licences. Who shows them owes these attributions;
+`/api/v1/sources` says which registers are in the data served, with the dates of their files.
+
+{attributions}
+
 ## Programs that talk
 
 Language models use the same companies, plans and counters through tools: `POST /api/mcp`, the
@@ -140,6 +154,7 @@ def description(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
         lists=debit.listes,
         exports=debit.exports,
         errors=_errors(),
+        attributions=_attributions(),
     )
 
 
@@ -155,6 +170,14 @@ def _plans(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
         f"| {plan.exports_par_mois} x {plan.lignes_par_export} | {_yes(plan.coordonnees)} "
         f"| {_yes(plan.etats_financiers)} | {plan.credits_par_mois} |"
         for plan in plans.values()
+    )
+
+
+def _attributions() -> str:
+    """A line for each attribution that a register demands, with its licence."""
+    return "\n".join(
+        f"- {one.attribution['en']}. {one.licence}: <{one.adresse}>"
+        for one in seed_tables.attributions()
     )
 
 

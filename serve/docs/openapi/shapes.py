@@ -4,7 +4,7 @@ from typing import Final
 
 from quota.plans import SLUGS
 from serve.access.rights import VISITOR
-from serve.docs.openapi.objects import LIGNE, SOCIETE
+from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES
 from serve.docs.openapi.schema import (
     Schema,
     array,
@@ -72,6 +72,10 @@ _SEARCH: Final[dict[str, Schema]] = {
     "offre_suivante": _NEXT,
     "apercu": truth("True: the call is not identified, this is the preview of a visitor."),
     "societes": array(ref("Societe"), "Companies, in the order asked for."),
+    "pays_sans_donnees": texts(
+        "Countries named by `pays` of which there is no company in the base, whatever the search; "
+        "absent where there is none."
+    ),
 }
 _RECORD: Final[dict[str, Schema]] = {
     "societe": ref("Societe"),
@@ -129,11 +133,11 @@ SHAPES: Final[dict[str, Schema]] = {
             "coordonnees": truth("Contact fields are served."),
         },
     ),
-    "Recherche": shape("A page of a search.", _SEARCH, _OPTIONAL),
+    "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, "pays_sans_donnees")),
     "RechercheRefusee": shape(
         "The page that a visitor gets, and why it is no more: the key is not valid.",
         {**_SEARCH, **_REFUSED},
-        _OPTIONAL,
+        (*_OPTIONAL, "pays_sans_donnees"),
     ),
     "Fiche": shape("The record of a company.", _RECORD, (*_OPTIONAL, *_STATEMENTS)),
     "FicheRefusee": shape(
@@ -199,6 +203,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "sous_secteurs": array(ref("SousSecteur"), "Sub-sectors."),
         },
     ),
+    **SOURCES,
     "Vivant": shape("The process is alive.", {"statut": text("Always so.", enum=["vivant"])}),
     "Pret": shape(
         "The process can answer.",

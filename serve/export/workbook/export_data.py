@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import orjson
 
+from serve.data import country_sources
+from serve.data.country_sources import CountrySources
 from serve.export.workbook.cell_values import sheet_names
 from serve.export.workbook.export_request import ExportRequest
 from shards.codec.record import FIELDS
@@ -39,6 +41,7 @@ class ExportData:
         rows: the values of each company in the file.
         places: the country and sector of each row.
         comptes: the statement lines as JSON, by row, of the rows that get a sheet.
+        sources: where the companies come from, of each country of the scope that has some.
     """
 
     request: ExportRequest
@@ -47,6 +50,7 @@ class ExportData:
     rows: Sequence[Values]
     places: Sequence[FacetRow]
     comptes: Mapping[int, bytes]
+    sources: Sequence[CountrySources]
 
     @cached_property
     def turnovers(self) -> Sequence[float | None]:
@@ -81,7 +85,13 @@ def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> 
         list(_records(shards, facets.rows, coordonnees=plan.coordonnees)),
         [_place(shards[iso2], row) for iso2, row in facets.rows],
         dict(islice(with_comptes, plan.societes_avec_comptes_par_export)),
+        _sources(generation, facets),
     )
+
+
+def _sources(generation: Generation, facets: FacetCount) -> Sequence[CountrySources]:
+    found = {place.iso2 for place in facets.counts}
+    return [one for one in country_sources.read(generation).values() if one.iso2 in found]
 
 
 def _records(

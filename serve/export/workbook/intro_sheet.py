@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from serve.data.country_sources import credited, period
 from serve.export.workbook import filter_lines, scope_sheets
 from serve.export.workbook.cell_values import within
 from serve.export.workbook.export_data import ExportData
@@ -17,7 +18,7 @@ def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     request, look = data.request, sheet.styles
     sheet.widths(34, 26, 60)
     sheet.title(0, labels("title"))
-    sheet.text(1, 0, labels("subtitle", day=labels.day(request.published)), look.subtitle)
+    sheet.text(1, 0, _subtitle(data, labels), look.subtitle)
     row = _notice(sheet, 3, data, labels)
     row = scope_sheets.totals(sheet, row, data, labels)
     row = _section(sheet, row + 1, labels("filters"))
@@ -26,6 +27,7 @@ def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
         (labels("plan"), request.plan.nom_en if labels.lang == "en" else request.plan.nom),
         (labels("published"), labels.day(request.published)),
         (labels("version"), request.folder.name),
+        (labels("sources"), "; ".join(labels.attribution(one) for one in credited(data.sources))),
     ]
     for label, text in facts:
         sheet.text(row, 0, label, look.label)
@@ -38,6 +40,17 @@ def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
         sheet.text(row, 0, labels(name), look.link if name == "legend_link" else style)
         sheet.across(row, 1, 2, labels(f"{name}_is"), look.wrapped)
         row += 1
+
+
+def _subtitle(data: ExportData, labels: Labels) -> str:
+    """The scope and the age of its data, which is that of the registers' files (X9)."""
+    days = period(data.sources)
+    if days is None:
+        return labels("subtitle")
+    oldest, newest = map(labels.date, days)
+    if oldest == newest:
+        return labels("subtitle_day", day=oldest)
+    return labels("subtitle_days", oldest=oldest, newest=newest)
 
 
 def _notice(sheet: Sheet, row: int, data: ExportData, labels: Labels) -> int:

@@ -4,8 +4,10 @@ They are names of sheets, headings and explanations; the data stay French (F11).
 """
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
+
+from shards.generations.register_sources import RegisterImport
 
 LANGUAGES: Final = ("fr", "en")
 
@@ -37,6 +39,23 @@ class Labels:
         """
         return f"{value:,}".replace(",", _THIN if self.lang == "fr" else ",")
 
+    def attribution(self, one: RegisterImport) -> str:
+        """The words that the licence of a register demands, and its name."""
+        words = one.attribution_en if self.lang == "en" else one.attribution
+        return f"{words} ({one.licence})"
+
+    def date(self, text: str) -> str:
+        """A date of a register's file within a sentence: a day, a month or a year.
+
+        >>> Labels("en").date("2024-09"), Labels("fr").date("2026-11-01"), Labels("fr").date("2022")
+        ('September 2024', '1er novembre 2026', '2022')
+        """
+        year, _, rest = text.partition("-")
+        month, _, day = rest.partition("-")
+        if day:
+            return self.day(datetime(int(year), int(month), int(day), tzinfo=UTC))
+        return f"{_MONTHS[self.lang][int(month) - 1]} {year}" if month else year
+
     def day(self, moment: datetime) -> str:
         """A day within a sentence.
 
@@ -59,9 +78,14 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "log": ("Journal", "Log"),
     # Intro.
     "title": ("Sociétés européennes", "European companies"),
-    "subtitle": (
-        "Export du registre des sociétés · données au {day}",
-        "Export of the company register · data as of {day}",
+    "subtitle": ("Export du registre des sociétés", "Export of the company register"),
+    "subtitle_day": (
+        "Export du registre des sociétés · fichiers des registres du {day}",
+        "Export of the company register · files of the registers of {day}",
+    ),
+    "subtitle_days": (
+        "Export du registre des sociétés · fichiers des registres du {oldest} au {newest}",
+        "Export of the company register · files of the registers from {oldest} to {newest}",
     ),
     "subject": ("Export d'un périmètre de recherche", "Export of a search scope"),
     "keywords": ("sociétés, registres, comptes", "companies, registers, accounts"),
@@ -219,6 +243,9 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "definition": ("Définition", "Definition"),
     "sources": ("Sources", "Sources"),
     "register": ("Registre", "Register"),
+    "attributions": ("Attributions et licences", "Attributions and licences"),
+    "attribution": ("Attribution, licence", "Attribution, licence"),
+    "files_of": ("Fichiers du", "Files of"),
     "rates": (
         "Taux annuels moyens employés (unités pour un euro)",
         "Annual average rates used (units for one euro)",

@@ -16,7 +16,7 @@ from serve.export.workbook.labels import Labels
 from serve.export.workbook.sheet import Sheet, naive
 from shards.format import FORMAT_VERSION
 
-API_VERSION: Final = "1.0.0"  # §9
+API_VERSION: Final = "1.1.0"  # §9, X
 _LIMITS: Final = ("limit_total", "limit_null", "limit_dissolved", "limit_comptes",
                   "limit_columns", "limit_text")  # fmt: skip
 
@@ -43,6 +43,9 @@ def methodology(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     ]
     heads = (labels("country"), labels("currency"), labels("register"))
     row = _rows(sheet, row + 1, labels("sources"), heads, sources)
+    credits = list(_credits(data, labels, names))
+    heads = (labels("country"), labels("files_of"), labels("attribution"))
+    row = _rows(sheet, row, labels("attributions"), heads, credits)
     rates = list(_rates(data, labels))
     heads = (labels("currency_year"), labels("rate"), labels("source"))
     row = _rows(sheet, row, labels("rates"), heads, rates)
@@ -86,6 +89,18 @@ def journal(sheet: Sheet, data: ExportData, labels: Labels, seconds: Mapping[str
         ("xlsxwriter", xlsxwriter.__version__),
         ("Python", platform.python_version()),
     ])  # fmt: skip
+
+
+def _credits(
+    data: ExportData, labels: Labels, names: Mapping[str, str]
+) -> Iterable[tuple[str, str, str]]:
+    """The attribution of each import in the scope, with the dates of its files (X9)."""
+    for country in data.sources:
+        for one in country.imports:
+            days = sorted({file.date for file in one.fichiers})
+            dates = " – ".join(labels.date(day) for day in dict.fromkeys((days[0], days[-1])))
+            text = " · ".join(filter(None, (labels.attribution(one), one.licence_adresse)))
+            yield names[country.iso2], dates, text
 
 
 def _rates(data: ExportData, labels: Labels) -> Iterable[tuple[str, float, str]]:

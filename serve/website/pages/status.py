@@ -1,4 +1,4 @@
-"""/statut: the generation served, its age, its build, and the uptime of this process."""
+"""/statut: the generation served, the age of its data, its build, and the uptime of this process."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,7 @@ async def status(request: PageRequest) -> Response:
             request, "status.html",
             generation=generation.id,
             since=since,
-            age=int((request.now - since).total_seconds()),
+            sources=generation.sources,
             uptime=int((request.now - request.context.started).total_seconds()),
             total=reference.total,
             pays=sorted(reference.pays, key=lambda one: -counts[one.iso2]),

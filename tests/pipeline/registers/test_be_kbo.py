@@ -50,6 +50,7 @@ def test_eight_files_make_a_company(tmp_path: Path) -> None:
         "nace_secondaires": ["87201", "87303", "87304", "88103", "88104", "88991", "88992"],
         "site_web": "extranet.iglimburg.be/",
         "telephone": "089/32.39.50",
+        "date_source": "2024-09",
     }
 
 

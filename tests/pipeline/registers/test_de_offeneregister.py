@@ -33,7 +33,7 @@ def test_an_entity_becomes_a_company(tmp_path: Path) -> None:
         "region": "Baden-Württemberg",
         "adresse": "Siemensstraße 10",
         "noms_anterieurs": ["DITTON GmbH"],
-        "date_source": "2018-07-28",
+        "date_source": "2019-01-31",
     }
 
 

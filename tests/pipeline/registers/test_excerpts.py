@@ -170,7 +170,7 @@ def test_french_formalities_have_the_capital(tmp_path: Path) -> None:
         "capital_devise": "EUR",
         "nace_code": "4110",
         "nace_version": "2",
-        "date_source": "2024-07-03",
+        "date_source": "2025-08-12",
     }
 
 
@@ -263,5 +263,6 @@ def test_czech_rows_of_the_published_layout(tmp_path: Path) -> None:
         "tranche_effectif": "200-249",
         "nace_code": "8411",
         "nace_version": "2.1",
+        "date_source": "2024-01-01",
     }
     assert found.counts.dropped == {"personne physique": 1}

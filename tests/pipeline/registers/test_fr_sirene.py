@@ -43,6 +43,7 @@ def test_every_unit_is_kept_with_its_seat(tmp_path: Path) -> None:
         "tranche_effectif": "32",
         "nace_code": "84.11",
         "nace_version": "2",
+        "date_source": "2025-06-27",
     }
 
 

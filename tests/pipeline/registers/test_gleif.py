@@ -49,7 +49,7 @@ def test_a_record_becomes_a_company(tmp_path: Path) -> None:
         "adresse": "Rua Agostinho Oliveira Bernardes, 2",
         "date_creation": "2004-01-27",
         "lei": "894500TIVBXFTLRKP875",
-        "date_source": "2024-05-04",
+        "date_source": "2024-05-05",
     }
     assert company(found, "0452884882")["noms_anterieurs"] == ["BALAK METAALBESCHERMING"]
 
@@ -74,12 +74,12 @@ def test_xml_and_csv_give_what_json_gives(tmp_path: Path) -> None:
     xml = tmp_path / "lei2.xml"
     xml.write_text(
         '<lei:LEIData xmlns:lei="http://www.gleif.org/data/schema/leidata/2016"'
-        ' xmlns:gleif="http://www.gleif.org/data/schema/extension"><lei:LEIHeader/><lei:LEIRecords>'
+        ' xmlns:gleif="http://www.gleif.org/data/schema/extension"><lei:LEIHeader><lei:ContentDate>2024-05-05T00:00:00Z</lei:ContentDate></lei:LEIHeader><lei:LEIRecords>'
         + "".join(_xml("lei:LEIRecord", record) for record in records)
         + "</lei:LEIRecords></lei:LEIData>",
         encoding="utf-8",
     )
-    table = tmp_path / "lei2.csv"
+    table = tmp_path / "20240505-0000-gleif-goldencopy-lei2.csv"
     _write_csv(table, records)
 
     for number, file in enumerate((xml, table)):

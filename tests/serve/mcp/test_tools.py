@@ -128,6 +128,34 @@ def test_lists_are_those_of_the_routes(served: Served) -> None:
     assert groups["sous_secteurs"][0]["n_societes"] > 0
 
 
+def test_sources_are_those_of_the_route(served: Served) -> None:
+    """X9"""
+    everywhere = shown(served, "list_sources")
+    named = shown(served, "list_sources", pays=["FR", "AT"])
+
+    route = served.ask("/api/v1/sources").json
+    assert everywhere["pays_sans_donnees"] == route["pays_sans_donnees"]
+    with_data = [one for one in route["pays"] if one["n_societes"]]
+    assert [one["iso2"] for one in everywhere["pays"]] == [one["iso2"] for one in with_data]
+    assert not any("champs" in one for one in everywhere["pays"])
+    [france] = named["pays"]
+    assert (named["pays_sans_donnees"], france["date_source"]) == (["AT"], "2026-11-01")
+    assert france["champs"] == with_data[0]["champs"]
+    assert france["sources"][0] == {
+        "registre": "Registre fr-registre",
+        "table": "societes",
+        "licence": "Licence Ouverte 2.0",
+        "attribution_en": "Source: fr-registre & Co",
+        "dates": ["2026-11-01"],
+    }
+
+
+@pytest.mark.parametrize("tool", ["search_companies", "count_companies"])
+def test_a_search_says_which_countries_have_no_data(served: Served, tool: str) -> None:
+    assert shown(served, tool, pays=["FR", "AT"])["pays_sans_donnees"] == ["AT"]
+    assert "pays_sans_donnees" not in shown(served, tool, pays=["FR"])
+
+
 def test_a_search_has_the_rows_and_the_total_of_its_route(
     served: Served, customer: Customer
 ) -> None:

@@ -14,7 +14,7 @@ from tests.serve.website.visitor import PASSWORD, Visitor, address, member
 from tests.serve.world import COMPANIES
 
 PAGES = ["/", "/?q=lab", "/chiffres?q=lab", "/societes/FR/552100554", "/tarifs", "/inscription",
-         "/connexion", "/statut", "/rien"]  # fmt: skip
+         "/connexion", "/statut", "/sources", "/rien"]  # fmt: skip
 # What the policy would stop anyway: styles and scripts within a page, assets of other hosts.
 FORBIDDEN = re.compile(r"style=|<script>|<style| on[a-z]+=|https?://[^\"'<]*\.(js|css)")
 
@@ -57,6 +57,53 @@ def test_the_status_tells_what_is_served(served: Served) -> None:
     counts = dict(re.findall(r'<th scope="row">([^<]+)<small.*?<td class="num">(\d+)', seen.html))
     assert sum(map(int, counts.values())) == len(COMPANIES)
     assert counts["Allemagne"] == str(sum(one["iso2"] == "DE" for one in COMPANIES))
+
+
+def test_the_age_of_the_data_is_that_of_the_files_and_not_of_the_build(served: Served) -> None:
+    """X9"""
+    seen = Visitor(served).get("/statut")
+
+    assert "Données des registres 1 nov. 2026 les plus anciennes : 15 janv. 2022" in seen.text
+    dates = re.findall(r'<a href="/sources#(..)">([^<]+)</a>', seen.html)
+    assert dict(dates) == {"FR": "1 nov. 2026", "UK": "oct. 2026", "EE": "15 janv. 2022"}
+
+
+def test_the_sources_are_those_of_the_route(served: Served) -> None:
+    """X9"""
+    seen = Visitor(served).get("/sources")
+    english = Visitor(served, {"Accept-Language": "en"}).get("/sources")
+
+    body = served.ask("/api/v1/sources").json
+    for country in body["pays"]:
+        for one in country["sources"]:
+            assert f'<a href="{one["licence"]["adresse"]}" rel="license">' in seen.html
+            assert one["licence"]["attribution"] in seen.text
+            assert one["licence"]["attribution_en"] in english.text
+            assert all(file["nom"] in seen.text for file in one["fichiers"])
+    assert "Aucune source n’est déclarée" in seen.text  # Germany
+    assert "Autriche, " in seen.text.partition("Pays sans données")[2]
+    assert re.search(r"Site web</dt><dd>(\d+)", seen.html)
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(("lang", "word"), [("fr", "Source"), ("en", "Sources")])
+def test_every_page_credits_its_sources(served: Served, path: str, lang: str, word: str) -> None:
+    """X9: the attributions stand in the footer, with a link to all sources"""
+    footer = Visitor(served, {"Accept-Language": lang}).get(path).html.partition("<footer>")[2]
+
+    end = "Cie" if lang == "fr" else "Co"
+    for name in ("lei", "fr-registre", "fr-comptes", "uk-registre", "ee-registre"):
+        assert footer.count(f"{name} &amp; {end}") == 1
+    assert footer.count('rel="license"') == 5
+    assert '<a href="/sources">' in footer
+
+
+def test_a_search_over_a_country_without_data_says_so(served: Served) -> None:
+    """X9"""
+    seen = Visitor(served).get("/?pays=AT&pays=FR")
+
+    assert "Il n’y a pas de données de : Autriche." in seen.text
+    assert "pas de données de" not in Visitor(served).get("/?pays=FR").text
 
 
 @pytest.mark.parametrize(

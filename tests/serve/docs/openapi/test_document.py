@@ -36,7 +36,7 @@ def test_the_document_is_openapi_3_1_of_version_1_0_0() -> None:
     validate(DOCUMENT)
 
     assert DOCUMENT["openapi"] == "3.1.0"
-    assert DOCUMENT["info"]["version"] == "1.0.0"
+    assert DOCUMENT["info"]["version"] == "1.1.0"
 
 
 def test_the_document_has_no_extension() -> None:

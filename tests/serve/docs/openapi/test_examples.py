@@ -18,6 +18,9 @@ SHOWN: Final = 3
 # What chance gives an account and its key; these are shown instead.
 CHANCE: Final = {"id": ("a_kwQwnnTrk7Fi", "k_OZODlAYFNuEI"), "fin": "mSn4"}
 
+# The time at which the bundled excerpts were imported is another one in each run.
+IMPORTED: Final = {"importe": "2026-11-21T05:00:00+00:00"}
+
 SEARCH: Final = "/api/v1/societes"
 COMPANY: Final = f"{SEARCH}/UK/09418436"
 BAD: Final = {"Authorization": "Bearer soc_live_revoked"}
@@ -28,6 +31,8 @@ ASKED: Final = (
     ("secteurs", "secteurs", "The first three of 84 sectors", "/api/v1/secteurs", "visiteur"),
     ("sous-secteurs", "sous-secteurs", "Restaurants in Estonia",
      "/api/v1/sous-secteurs?secteur=restauration&pays=EE", "visiteur"),
+    ("sources", "sources", "The sources of Estonia and the United Kingdom",
+     "/api/v1/sources?pays=EE,UK", "visiteur"),
     ("societes-visiteur", "societes", "Without a key", f"{SEARCH}?pays=EE,UK&q=steel", "visiteur"),
     ("societes-data", "societes", "Plan `data`",
      f"{SEARCH}?pays=UK&secteur=restauration&tri=recent&limit=1", "data"),
@@ -84,9 +89,9 @@ def _spent(demo: Served) -> Customer:
 
 
 def _cut(value: Any) -> Any:
-    """The same with the first entries of each list of objects."""
+    """The same with the first entries of each list of objects, and another time of import."""
     if isinstance(value, dict):
-        return {name: _cut(member) for name, member in value.items()}
+        return {name: IMPORTED.get(name) or _cut(member) for name, member in value.items()}
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return [_cut(entry) for entry in value[:SHOWN]]
     return value

@@ -221,6 +221,29 @@ def test_the_method_names_sources_and_rates_that_were_used(tmp_path: Path) -> No
     assert {line[1] for line in lines} >= set(FIELDS)
 
 
+def test_the_attributions_of_the_scope_stand_in_the_file_with_the_dates_of_its_files(
+    whole: File, tmp_path: Path
+) -> None:
+    """X9"""
+    lines = [line[:3] for line in whole.sheets["Méthodologie"].iter_rows(values_only=True)]
+    estonia = of_world(tmp_path, query=Query(pays=("EE",)), lang="en").sheets
+
+    wanted = "Source : ee-registre & Cie (CC BY 4.0) · https://licence.example/ee-registre"
+    assert ("Estonie", "15 janvier 2022", wanted) in lines
+    france = [line[1] for line in lines if line[0] == "France" and "licence.example" in line[2]]
+    assert france == ["1er novembre 2026", "1er septembre 2018", "19 novembre 2026"]
+    assert whole.sheets["Intro"]["A2"].value == (
+        "Export du registre des sociétés · fichiers des registres du 15 janvier 2022 au 1er novembre 2026"
+    )
+    assert estonia["Intro"]["A2"].value == (
+        "Export of the company register · files of the registers of 15 January 2022"
+    )
+    assert not any(
+        "fr-registre" in str(cell) for line in estonia["Methodology"].iter_rows(values_only=True)
+        for cell in line
+    )  # fmt: skip
+
+
 def test_the_log_tells_what_was_asked_and_found(tmp_path: Path) -> None:
     sheet = of_world(tmp_path, given=(("q", "=1+1"), ("pays", "FR"))).sheets["Journal"]
     told = {line[0]: line[1] for line in sheet.iter_rows(values_only=True)}

@@ -1,0 +1,100 @@
+"""The registers that a generation is made of: licences, files and their dates (X9 of the extensions).
+
+An import writes `sources.json` beside its tables, by the path of the table. A build carries the entries into the
+generation, by country; the server reads them there. The time of an import is in these files and in no table, so the
+same files give the same tables whenever they are imported.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+import orjson
+
+SOURCES: Final = "sources.json"
+
+# How the date of a file is known: from the file itself, from its name, as the operator said, or only from its
+# time of modification.
+DateOrigin = Literal["contenu", "nom", "indiquee", "modification"]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterFile:
+    """A published file that an import read.
+
+    Attributes:
+        date: ISO 8601, to the day or, where no more is known, to the month or the year.
+        octets: its size in bytes; `blake3` is its digest in hexadecimal.
+    """
+
+    nom: str
+    date: str
+    origine_date: DateOrigin
+    octets: int
+    blake3: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterImport:
+    """One import of a register; the names of the attributes are those of the JSON.
+
+    Attributes:
+        source: its name in `python -m pipeline import`.
+        table: what it gives: `companies` or `comptes`.
+        adresse: where its files are published; "" where they have no fixed address.
+        attribution: the words that the licence demands, in French; `attribution_en` in English.
+        complement: the countries whose own register it only completes, `*` for all.
+        importe: the time of the import (ISO 8601, UTC).
+        lignes: the rows in the table; in a generation those of one country.
+    """
+
+    source: str
+    table: str
+    registre: str
+    adresse: str
+    licence: str
+    licence_adresse: str
+    attribution: str
+    attribution_en: str
+    complement: tuple[str, ...]
+    fichiers: tuple[RegisterFile, ...]
+    importe: str
+    lignes: int
+
+    def completes(self, iso2: str) -> bool:
+        """Whether it only completes the register of a country."""
+        return iso2 in self.complement or "*" in self.complement
+
+
+# By the path of the table in an input folder, by country in a generation.
+Imports = Mapping[str, Sequence[RegisterImport]]
+
+
+def dump(imports: Imports) -> bytes:
+    """The bytes of a `sources.json`; equal imports give equal bytes, whatever their order."""
+    document = {
+        key: [asdict(one) for one in sorted(imports[key], key=_place)] for key in sorted(imports)
+    }
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2)
+
+
+def load(packed: bytes) -> dict[str, tuple[RegisterImport, ...]]:
+    """The imports that these bytes encode.
+
+    Raises:
+        ValueError: the bytes are no `sources.json`.
+    """
+    try:
+        document: dict[str, Any] = orjson.loads(packed)
+        return {key: tuple(map(_import, entries)) for key, entries in document.items()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"no sources of registers: {error}") from error
+
+
+def _import(entry: Mapping[str, Any]) -> RegisterImport:
+    files = tuple(RegisterFile(**file) for file in entry["fichiers"])
+    return RegisterImport(**{**entry, "fichiers": files, "complement": tuple(entry["complement"])})
+
+
+def _place(one: RegisterImport) -> tuple[str, str, str]:
+    return one.source, one.importe, repr(one)

@@ -1,0 +1,93 @@
+"""The date of a published file: of its head, its name, its newest row, in this order."""
+
+import os
+import shutil
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pipeline.canonical import InputError
+from pipeline.registers.register import FileDate
+from tests.pipeline.registers.reading import RAW, read
+
+KBO = RAW / "be" / "KboOpenData_2024_09_excerpt.zip"
+META = '"Variable","Value"\r\n"SnapshotDate","{}"\r\n"ExtractType","full"\r\n'
+
+
+def _dates(source: str, files: list[Path], work: Path) -> tuple[set[str | None], list[FileDate]]:
+    """The dates in the rows, and those of the files."""
+    found = read(source, files, work)
+    return set(found.kept.collect()["date_source"]), [found.dates[file] for file in files]
+
+
+def _with_meta(folder: Path, day: str) -> Path:
+    path = folder / "KboOpenData_0127_2024_09_Full.zip"
+    shutil.copy(KBO, path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("meta.csv", META.format(day))
+    return path
+
+
+def test_the_head_of_one_file_dates_all_of_them(tmp_path: Path) -> None:
+    file = _with_meta(tmp_path, "31-08-2024")
+
+    assert _dates("be-kbo", [file], tmp_path) == (
+        {"2024-08-31"}, [FileDate("2024-08-31", "contenu")],
+    )  # fmt: skip
+
+
+def test_a_date_of_the_edition_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
+    file = _with_meta(tmp_path, "31-02-2024")
+
+    with pytest.raises(InputError, match=r"meta\.csv: the date of the edition cannot be read"):
+        read("be-kbo", [file], tmp_path)
+
+
+def test_without_it_the_name_dates_a_file(tmp_path: Path) -> None:
+    assert _dates("be-kbo", [KBO], tmp_path) == ({"2024-09"}, [FileDate("2024-09", "nom")])
+
+
+def test_else_it_is_the_newest_date_in_the_rows_of_the_file(tmp_path: Path) -> None:
+    file = RAW / "fr" / "StockUniteLegale_utf8.csv"
+
+    assert _dates("fr-sirene", [file], tmp_path) == (
+        {"2025-06-27"}, [FileDate("2025-06-27", "contenu")],
+    )  # fmt: skip
+
+
+def test_a_date_after_the_file_was_written_does_not_count(tmp_path: Path) -> None:
+    file = tmp_path / "StockUniteLegale_utf8.csv"
+    text = (RAW / "fr" / "StockUniteLegale_utf8.csv").read_text(encoding="utf-8")
+    file.write_text(text.replace("2025-06-27", "2999-12-31"), encoding="utf-8")
+    written = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    os.utime(file, (written, written))
+
+    rows, [told] = _dates("fr-sirene", [file], tmp_path)
+
+    assert rows == {told.date}
+    assert told.date < "2026"
+
+
+def test_each_row_has_the_date_of_its_own_file(tmp_path: Path) -> None:
+    first, second = tmp_path / "krs-1.json", tmp_path / "krs-2.json"
+    text = (RAW / "pl" / "krs_odpis_aktualny_0000413516.json").read_text(encoding="utf-8")
+    first.write_text(text, encoding="utf-8")
+    other = text.replace("0000413516", "0000413517").replace("08.03.2022", "09.11.2025")
+    second.write_text(other, encoding="utf-8")
+
+    found = read("pl-krs", [first, second], tmp_path)
+
+    assert found.kept.select("id", "date_source").collect().rows() == [
+        ("0000413516", "2022-03-08"),
+        ("0000413517", "2025-11-09"),
+    ]
+    assert [found.dates[file].date for file in (first, second)] == ["2022-03-08", "2025-11-09"]
+
+
+def test_a_file_that_tells_no_date_has_none(tmp_path: Path) -> None:
+    found = read("lv-ur", [RAW / "lv" / "register.csv"], tmp_path)
+
+    assert found.dates == {}
+    assert set(found.kept.collect()["date_source"]) == {None}
