@@ -78,10 +78,15 @@ def read(
     """The lines of the filings of all files but those that are `gone`.
 
     Raises:
-        InputError: a file without its legend, an element of the declaration that is not mapped.
+        InputError: a file without its legend, a sum that is no line of the chart.
     """
     accounts = declared.statements
     assert accounts is not None
+    if unknown := sorted(accounts.sums.keys() - chart.load().keys()):
+        raise InputError(
+            f"{declared.source}.toml [statements.sums] {unknown[0]}: no line of"
+            f" {chart.POSTES.name}; add it there"
+        )
     amounts = pl.concat(_amounts(file, gone) for file in staged)
     if accounts.legend:
         amounts = _labelled(amounts, accounts.legend, staged, legends)
