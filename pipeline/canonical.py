@@ -38,7 +38,7 @@ COMPANIES: Final[Schema] = MappingProxyType(
         "code_postal": TEXT,
         "region": TEXT,
         "adresse": TEXT,
-        "date_creation": TEXT,  # ISO; a Parquet date is accepted and becomes text
+        "date_creation": TEXT,  # ISO
         "effectif": INTEGER,
         "tranche_effectif": TEXT,
         "capital_social": NUMBER,
@@ -61,16 +61,11 @@ COMPANIES: Final[Schema] = MappingProxyType(
         "telephone": TEXT,
         "est_cotee": BOOLEAN,
         "url_registre": TEXT,
-    }
-)
-# Columns that an import writes where its register has them, and that a build does not serve yet.
-SECOND_WAVE: Final[Schema] = MappingProxyType(
-    {
         "lei": TEXT,  # ISO 17442
         "tva": TEXT,  # VAT number
+        "date_source": TEXT,  # ISO date of the register's file
         "noms_anterieurs": TEXTS,
         "nace_secondaires": TEXTS,
-        "date_source": TEXT,  # ISO date of the register's file
     }
 )
 COMPANIES_REQUIRED: Final = frozenset({"iso2", "id", "nom"})
@@ -95,10 +90,8 @@ TABLES: Final = MappingProxyType(
     {"companies": (COMPANIES, COMPANIES_REQUIRED), "comptes": (COMPTES, COMPTES_REQUIRED)}
 )
 
-# Folder of an input -> the columns that its files may hold.
-ACCEPTED: Final[Mapping[str, Schema]] = MappingProxyType(
-    {"companies": MappingProxyType({**COMPANIES, **SECOND_WAVE}), "comptes": COMPTES}
-)
+# Texts that may also be Parquet dates.
+_DATES: Final = frozenset({"date_creation", "date_source"})
 
 # The errors of Polars for a damaged file; some bytes make its reader panic.
 _UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -121,7 +114,7 @@ def scan(file: Path, table: str) -> pl.LazyFrame:
     frame = pl.scan_parquet(file, hive_partitioning=False)
     with name_unreadable([file]):
         found = frame.collect_schema()
-    check_columns(found, ACCEPTED[table], required, file)
+    check_columns(found, expected, required, file)
     return frame.select(
         _column(name, dtype, found.get(name)).alias(name) for name, dtype in expected.items()
     )
@@ -179,7 +172,7 @@ def _read_through(file: Path) -> None:
 def _column(name: str, expected: pl.DataType, found: pl.DataType | None) -> pl.Expr:
     if found is None:
         return pl.lit(None, dtype=expected)
-    if name == "date_creation" and found == pl.Date:
+    if name in _DATES and found == pl.Date:
         return pl.col(name).dt.to_string("iso")
     return pl.col(name).cast(expected)
 
@@ -192,5 +185,7 @@ def _accepts(name: str, expected: pl.DataType, found: pl.DataType) -> bool:
     if expected == INTEGER:
         return found.is_integer()
     if expected == TEXT:
-        return found in (pl.Categorical, pl.Enum) or (name == "date_creation" and found == pl.Date)
+        return found in (pl.Categorical, pl.Enum) or (name in _DATES and found == pl.Date)
+    if expected == TEXTS:
+        return found == pl.List(pl.Null)
     return False

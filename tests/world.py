@@ -76,7 +76,15 @@ def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
 def company(iso2: str, identifier: str, nom: str, **fields: Any) -> Company:
     """A company with all fields of §2.1 and the three internal ones, null unless given."""
     nulls = dict.fromkeys((*record.FIELDS, "division", "groupe", "capital_eur"))
-    return {**nulls, "score": 0, "iso2": iso2, "id": identifier, "nom": nom, **fields}
+    return {
+        **nulls,
+        "score": 0,
+        "etat": "inconnu",
+        "iso2": iso2,
+        "id": identifier,
+        "nom": nom,
+        **fields,
+    }
 
 
 def in_layout(found: Sequence[Company]) -> list[Company]:

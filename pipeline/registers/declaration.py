@@ -38,7 +38,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast, get_args
 
-from pipeline.canonical import COMPANIES, SECOND_WAVE
+from pipeline.canonical import COMPANIES
 from pipeline.errors import BuildError
 from pipeline.registers import json_paths
 from pipeline.registers.json_paths import PathError
@@ -195,13 +195,12 @@ def read(path: Path) -> Declaration:
 
 def _check(declared: Declaration, found: "_Table") -> None:
     """Hold the names that a declaration refers to against those that it declares."""
-    canonical = {*COMPANIES, *SECOND_WAVE}
     reasons = {*declared.drop, *declared.reject, *declared.note}
     for what, names, known in (
         ("main", declared.main, declared.files),
         ("join", [join.file for join in declared.joins.values()], declared.files),
         ("derived", [d.codes for d in declared.derived.values() if d.codes], declared.codes),
-        ("columns", declared.columns, canonical),
+        ("columns", declared.columns, COMPANIES),
     ):
         if unknown := [name for name in names if name not in known]:
             raise found.wrong(what, f"{unknown[0]!r} is not declared")

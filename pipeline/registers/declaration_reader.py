@@ -18,7 +18,7 @@ from typing import Final
 import polars as pl
 
 from pipeline import seeds
-from pipeline.canonical import COMPANIES, INTEGER, NUMBER, SECOND_WAVE, TEXT, TEXTS, InputError
+from pipeline.canonical import COMPANIES, INTEGER, NUMBER, TEXT, TEXTS, InputError
 from pipeline.registers import declaration, entity, source_file, sql
 from pipeline.registers.declaration import Column, Declaration, Join, Reason
 from pipeline.registers.entity import Entity
@@ -228,7 +228,7 @@ def _entity(declared: Declaration, columns: Schema) -> Entity:
     mapped: dict[str, pl.Expr] = {}
     unread: dict[str, pl.Expr] = {}
     for name, column in declared.columns.items():
-        dtype = {**COMPANIES, **SECOND_WAVE}[name]
+        dtype = COMPANIES[name]
         read = [sql.expression(text, place.of(name), columns) for text in column.sql]
         mapped[name] = _canonical(column, read, dtype, columns)
         if column.formats or dtype in (INTEGER, NUMBER):

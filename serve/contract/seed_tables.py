@@ -17,11 +17,12 @@ YEAR: Final = "annee"
 DATE: Final = "date"
 LINK: Final = "lien"
 TRUTH: Final = "booleen"
+TEXTS: Final = "liste"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of §2.1 as a column: its kind, and its heading and definition by language."""
+    """A field of a company as a column: its kind, and its heading and definition by language."""
 
     champ: str
     genre: str
@@ -45,7 +46,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 @cache
 def fields() -> tuple[Field, ...]:
-    """All fields, in the order of §2.1."""
+    """All fields, in the order of `Societe`."""
     return tuple(
         Field(
             row["champ"],

@@ -19,7 +19,7 @@ from serve.docs.openapi.schema import Schema
 from serve.docs.openapi.shapes import SHAPES
 
 OPENAPI: Final = "3.1.0"
-VERSION: Final = "1.0.0"  # §9: of the API, not of this program
+VERSION: Final = "1.1.0"  # §9: of the API, not of this program
 
 _DEFAULT_DEBIT: Final = BurstLimits()
 

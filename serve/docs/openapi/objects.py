@@ -19,6 +19,7 @@ from serve.docs.openapi.schema import (
 from shards.changes.change_file import NATURES
 
 ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
+ETATS_SOCIETE: Final = ("active", "procedure", "cessee", "inconnu")
 
 _CONTACT: Final = "Null without the contact right (`coordonnees`); never approximated."
 
@@ -71,6 +72,16 @@ FIELDS: Final[dict[str, Schema]] = {
     "est_cotee": nullable(truth("Listed on an exchange.")),
     "url_registre": nullable(text("Page of the company at its official register.")),
     "score": nullable(number("Completeness of the data, 0 to 100; a key to sort by.")),
+    "etat": (
+        text("State, normalised from `statut`: `active`, `procedure` (insolvency, liquidation, "
+             "winding up), `cessee` (struck off, dissolved, merged away) or `inconnu`.",
+             enum=list(ETATS_SOCIETE))
+    ),
+    "lei": nullable(text("Legal entity identifier (ISO 17442).")),
+    "tva": nullable(text("VAT number.")),
+    "date_source": nullable(text("Date of the register's file, `YYYY-MM-DD`.", pattern=r"^\d{4}-\d{2}-\d{2}$")),
+    "noms_anterieurs": nullable(texts("Former names.")),
+    "nace_secondaires": nullable(texts("Codes of further activities (NACE).")),
 }  # fmt: skip
 
 # §2.1: "all fields are optional in the schema".

@@ -16,7 +16,7 @@ from serve.export.workbook.labels import Labels
 from serve.export.workbook.sheet import Sheet, naive
 from shards.format import FORMAT_VERSION
 
-API_VERSION: Final = "1.0.0"  # §9
+API_VERSION: Final = "1.1.0"  # §9
 _LIMITS: Final = ("limit_total", "limit_null", "limit_dissolved", "limit_comptes",
                   "limit_columns", "limit_text")  # fmt: skip
 
