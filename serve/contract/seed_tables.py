@@ -1,4 +1,4 @@
-"""The tables of `seeds/` that the server reads: fields, statement lines that are sums, euro rates."""
+"""The tables of `seeds/` that the server reads: fields, labels, sums of statements, euro rates."""
 
 import csv
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from seeds import TABLES
+from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
 
 # The kinds of a field's value, which decide the format of its cell.
@@ -61,6 +62,30 @@ def fields() -> tuple[Field, ...]:
 def public_fields() -> tuple[Field, ...]:
     """The fields that every plan sees."""
     return tuple(field for field in fields() if field.champ not in CONTACTS)
+
+
+def label(champ: str, iso2: str, value: str, lang: str) -> str | None:
+    """The French or English words for a published value of `forme` or `statut`, or for an `etat`.
+
+    None where no table has the value. Values are compared folded (contract B15), those of the country first.
+
+    >>> label("forme", "SE", "AKTIEBOLAG", "en"), label("etat", "FR", "cessee", "fr")
+    ('Limited company', 'Cessée')
+    """
+    folded, known = fold(value), _labels()
+    words = known.get((champ, iso2, folded)) or known.get((champ, "", folded))
+    return words[lang] if words else None
+
+
+@cache
+def _labels() -> Mapping[tuple[str, str, str], Mapping[str, str]]:
+    return {
+        (row["champ"], row["iso2"], fold(row["valeur"])): {
+            "fr": row["libelle"],
+            "en": row["libelle_en"],
+        }
+        for row in rows("libelles.csv")
+    }
 
 
 @cache
