@@ -1,14 +1,17 @@
 """The state of a company: the table, the oracle, and the statuses that registers publish."""
 
 import csv
+import re
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import seeds
+from pipeline import registers, seeds
 from pipeline.errors import SeedError
 from pipeline.stages import statuses
 from seeds import TABLES
@@ -98,3 +101,30 @@ def test_a_faulty_table_is_refused(row: dict[str, str], told: str) -> None:
 
     with pytest.raises(SeedError, match=told):
         statuses.states(faulty, "EE")
+
+
+REGISTERS = sorted(Path(registers.__file__).parent.glob("*.toml"))
+SPOKEN = re.compile(r"(?:THEN|ELSE)\s+'([^']+)'")
+
+
+@pytest.mark.parametrize("path", REGISTERS, ids=lambda path: path.stem)
+def test_every_status_that_a_declaration_writes_has_a_state(path: Path) -> None:
+    declared = tomllib.loads(path.read_text(encoding="utf-8"))
+    statut = declared["columns"]["statut"]
+    written = SPOKEN.findall(statut)
+    for name in ("etat", "procedure"):  # derived columns that a `statut` reads
+        derived = declared.get("derived", {}).get(name)
+        if isinstance(derived, str):
+            written += SPOKEN.findall(derived)
+        elif derived:
+            written += declared["codes"][derived["codes"]]["values"].values()
+    literal = re.fullmatch(r"'([A-Z]{2})'", declared["columns"]["iso2"])
+    countries = [literal[1]] if literal else CODES
+
+    assert written or re.fullmatch(r"\w+|COALESCE\([\w, ]+\)", statut)
+    assert [
+        (iso2, value)
+        for iso2 in countries
+        for value in written
+        if oracle.state(iso2, value, TABLE) is None
+    ] == []
