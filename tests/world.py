@@ -68,6 +68,8 @@ def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
                 date_creation=draw(dates),
                 score=draw(st.integers(0, 3)),
                 site_web=draw(st.none() | st.just("https://exemple.ee")),
+                etat=draw(st.sampled_from(["active", "procedure", "cessee", "inconnu"])),
+                noms_anterieurs=draw(st.none() | st.lists(names, min_size=1, max_size=2)),
             )
         )
     return found

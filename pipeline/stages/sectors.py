@@ -99,7 +99,7 @@ def add_sectors(
     """Add the labels and the working columns; write codes as `62.01`, `01.1` or `01`.
 
     `nace_code` is null for a code that is unknown or outside NACE: every served code is a NACE code.
-    Such codes are left out of `nace_secondaires`, which may be of either revision.
+    Such codes are left out of `nace_secondaires`, which are of the same revision.
     """
     coded = companies.with_columns(
         pl.col("nace_code").alias(PUBLISHED),
@@ -122,15 +122,18 @@ def add_sectors(
         why.alias(OUTSIDE),
         pl.when(pl.col("known")).then(pl.col("nace_code")).alias("nace_code"),
         pl.col(GUESSED).fill_null(False),
-        *_further(lookup["code"].unique()),
+        *_further(lookup),
     ).drop("known", "raison", "bare_code", "revision", "nace_version")
 
 
-def _further(known: pl.Series) -> tuple[pl.Expr, pl.Expr]:
-    """`nace_secondaires` with its `known` codes, and UNKNOWN_FURTHER."""
-    code = normalised(pl.element())
-    published = pl.col("nace_secondaires")
-    found = published.list.eval(pl.when(code.is_in(known.implode())).then(code)).list.drop_nulls()
+def _further(lookup: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
+    """`nace_secondaires` with the codes that the row's `revision` has, and UNKNOWN_FURTHER."""
+    code, published = normalised(pl.element()), pl.col("nace_secondaires")
+    found = pl.lit(None)
+    for revision in REVISIONS:
+        known = lookup.filter(revision=revision)["code"].implode()
+        kept = published.list.eval(pl.when(code.is_in(known)).then(code)).list.drop_nulls()
+        found = pl.when(pl.col("revision") == revision).then(kept).otherwise(found)
     codes = found.list.unique(maintain_order=True)
     missing = (published.list.len() - found.list.len()).fill_null(0)
     return (
