@@ -72,7 +72,6 @@ def test_an_estonian_address_is_split_into_street_town_and_county(tmp_path: Path
 
     found = read("ee", [full], tmp_path).kept.collect()
 
-    assert found["tva"].to_list() == ["EE101721589"] * 2
     assert found.select("adresse", "code_postal", "ville", "region").rows() == [
         ("Õismäe tee 78-9", "13513", "Tallinn", "Harju maakond"),
         ("Õismäe tee 78-9", "13513", "Haabneeme alevik", "Harju maakond"),

@@ -1,6 +1,5 @@
 """United Kingdom: the excerpt of the register, compared with rows written by hand."""
 
-import csv
 import zipfile
 from pathlib import Path
 
@@ -86,33 +85,3 @@ def _uk_lines() -> tuple[str, str]:
         text = archive.read(archive.namelist()[0]).decode("utf-8")
     lines = text.splitlines(keepends=True)
     return lines[0], next(line for line in lines if '"09179823"' in line)
-
-
-def test_further_codes_are_those_of_sic_2007_and_former_names_come_newest_first(
-    tmp_path: Path,
-) -> None:
-    published = tmp_path / "BasicCompanyData-2026.csv"
-    with zipfile.ZipFile(UK) as packed, packed.open(packed.namelist()[0]) as file:
-        header, first = (file.readline().decode() for _ in range(2))
-    names = [name.strip() for name in next(csv.reader([header]))]
-    row = dict(zip(names, next(csv.reader([first])), strict=True)) | {
-        "SICCode.SicText_2": "62012 - Business and domestic software development",
-        "SICCode.SicText_3": "7260 - Other computer related activities",
-        "SICCode.SicText_4": "62020 - Information technology consultancy activities",
-        "PreviousName_1.CompanyName": "CAFÉ Ψ LIMITED",
-        "PreviousName_2.CompanyName": "SHELFCO (NO. 1) LIMITED",
-        "PreviousName_10.CompanyName": "FIRST LIMITED",
-    }
-    with published.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        writer.writerow(row)
-
-    (found,) = read("uk-basic", [published], tmp_path).kept.collect().rows(named=True)
-
-    assert found["nace_secondaires"] == ["62012", "62020"]
-    assert found["noms_anterieurs"] == [
-        "CAFÉ Ψ LIMITED",
-        "SHELFCO (NO. 1) LIMITED",
-        "FIRST LIMITED",
-    ]
