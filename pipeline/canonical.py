@@ -63,7 +63,7 @@ COMPANIES: Final[Schema] = MappingProxyType(
         "url_registre": TEXT,
         "lei": TEXT,  # ISO 17442
         "tva": TEXT,  # VAT number
-        "date_source": TEXT,  # ISO date of the register's file
+        "date_source": TEXT,  # ISO date of the register's file: a day, else a month or a year
         "noms_anterieurs": TEXTS,
         "nace_secondaires": TEXTS,
     }

@@ -41,16 +41,13 @@ def _any(faults: list[pl.Expr]) -> pl.Expr:
     return pl.any_horizontal(*faults)
 
 
-def _is_day(text: pl.Expr) -> pl.Expr:
-    return text.str.contains(r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}$") & (
+def _unreadable_date(name: str) -> pl.Expr:
+    """True for a date that is neither YYYY, YYYY-MM nor a YYYY-MM-DD (contract C8)."""
+    text = pl.col(name)
+    whole = text.str.contains(r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}$") & (
         text.str.to_date("%Y-%m-%d", strict=False).is_not_null()
     )
-
-
-def _unreadable_date() -> pl.Expr:
-    """True for a date that is neither YYYY, YYYY-MM nor a YYYY-MM-DD (contract C8)."""
-    text = pl.col("date_creation")
-    return ~(_is_day(text) | text.str.contains(r"^[12][0-9]{3}(-(0[1-9]|1[0-2]))?$"))
+    return ~(whole | text.str.contains(r"^[12][0-9]{3}(-(0[1-9]|1[0-2]))?$"))
 
 
 # Reason -> condition. A null condition is false, so a missing optional value is no fault.
@@ -63,9 +60,8 @@ FAULTS: Final[Mapping[str, pl.Expr]] = {
     "montant non fini": _any([~pl.col(name).is_finite() for name in _AMOUNTS]),
     "effectif négatif": pl.col("effectif") < 0,
     "effectif démesuré": pl.col("effectif") > _MOST_STAFF,
-    "date de création illisible": _unreadable_date(),
-    "date de source illisible": pl.col("date_source").is_not_null()
-    & ~_is_day(pl.col("date_source")),
+    "date de création illisible": _unreadable_date("date_creation"),
+    "date de source illisible": _unreadable_date("date_source"),
     "devise illisible": _any([~pl.col(name).str.contains(r"^[A-Z]{3}$") for name in _CURRENCIES]),
     "multiplicateur nul ou négatif": _any([pl.col(name) <= 0 for name in _MULTIPLIERS]),
     "exercice invraisemblable": _any([_year_fault(name) for name in _YEARS]),

@@ -21,6 +21,7 @@ from shards.changes.change_file import NATURES
 ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
 ETATS_SOCIETE: Final = ("active", "procedure", "cessee", "inconnu")
 
+_DATE: Final = r"^\d{4}(-\d{2}(-\d{2})?)?$"
 _CONTACT: Final = "Null without the contact right (`coordonnees`); never approximated."
 
 # In the order in which they are served (shards/codec/record.py); null if the register has no value.
@@ -37,7 +38,7 @@ FIELDS: Final[dict[str, Schema]] = {
     "adresse": nullable(text("Address.")),
     "date_creation": nullable(
         text("Date of creation: `YYYY-MM-DD`, else `YYYY-MM` or `YYYY`.",
-             pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
+             pattern=_DATE)
     ),
     "effectif": nullable(whole("Headcount.")),
     "tranche_effectif": nullable(text("Headcount band: a code of INSEE, `00` to `53`.")),
@@ -79,7 +80,9 @@ FIELDS: Final[dict[str, Schema]] = {
     ),
     "lei": nullable(text("Legal entity identifier (ISO 17442).")),
     "tva": nullable(text("VAT number.")),
-    "date_source": nullable(text("Date of the register's file, `YYYY-MM-DD`.", pattern=r"^\d{4}-\d{2}-\d{2}$")),
+    "date_source": nullable(
+        text("Date of the register's file: `YYYY-MM-DD`, else `YYYY-MM` or `YYYY`.", pattern=_DATE)
+    ),
     "noms_anterieurs": nullable(texts("Former names.")),
     "nace_secondaires": nullable(texts("Codes of further activities (NACE).")),
 }  # fmt: skip
