@@ -86,9 +86,6 @@ def _build(arguments: argparse.Namespace) -> int:
             print(f"{title}: {' '.join(countries)}")
     for line in quality_report.table(built.pays, built.hors_pays):
         print(line)
-    if built.not_served:
-        counts = ", ".join(f"{name} {count:,}" for name, count in built.not_served.items())
-        print(f"columns that are not served yet, by rows that have them: {counts}")
     print(f"published {built.generation} in {arguments.out}")
     return 0
 

@@ -41,7 +41,7 @@ COMPANIES: Final[Schema] = MappingProxyType(
         "code_postal": TEXT,
         "region": TEXT,
         "adresse": TEXT,
-        "date_creation": TEXT,  # ISO; a Parquet date is accepted and becomes text
+        "date_creation": TEXT,  # ISO
         "effectif": INTEGER,
         "tranche_effectif": TEXT,
         "capital_social": NUMBER,
@@ -64,16 +64,11 @@ COMPANIES: Final[Schema] = MappingProxyType(
         "telephone": TEXT,
         "est_cotee": BOOLEAN,
         "url_registre": TEXT,
-    }
-)
-# Columns that an import writes where its register has them, and that a build does not serve yet.
-SECOND_WAVE: Final[Schema] = MappingProxyType(
-    {
         "lei": TEXT,  # ISO 17442
         "tva": TEXT,  # VAT number
+        "date_source": TEXT,  # ISO date of the register's file: a day, else a month or a year
         "noms_anterieurs": TEXTS,
         "nace_secondaires": TEXTS,
-        "date_source": TEXT,  # ISO date of the register's file: a day, else a month or a year
     }
 )
 EVERY_COUNTRY: Final = "*"  # in the countries that a source complements
@@ -99,10 +94,8 @@ TABLES: Final = MappingProxyType(
     {"companies": (COMPANIES, COMPANIES_REQUIRED), "comptes": (COMPTES, COMPTES_REQUIRED)}
 )
 
-# Folder of an input -> the columns that its files may hold.
-ACCEPTED: Final[Mapping[str, Schema]] = MappingProxyType(
-    {"companies": MappingProxyType({**COMPANIES, **SECOND_WAVE}), "comptes": COMPTES}
-)
+# Texts that may also be Parquet dates.
+_DATES: Final = frozenset({"date_creation", "date_source"})
 
 # The errors of Polars for a damaged file; some bytes make its reader panic.
 _UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -160,7 +153,7 @@ def scan(file: Path, table: str) -> pl.LazyFrame:
     frame = pl.scan_parquet(file, hive_partitioning=False)
     with name_unreadable([file]):
         found = frame.collect_schema()
-    check_columns(found, ACCEPTED[table], required, file)
+    check_columns(found, expected, required, file)
     return frame.select(
         _column(name, dtype, found.get(name)).alias(name) for name, dtype in expected.items()
     )
@@ -233,7 +226,7 @@ def _read_through(file: Path) -> None:
 def _column(name: str, expected: pl.DataType, found: pl.DataType | None) -> pl.Expr:
     if found is None:
         return pl.lit(None, dtype=expected)
-    if name == "date_creation" and found == pl.Date:
+    if name in _DATES and found == pl.Date:
         return pl.col(name).dt.to_string("iso")
     return pl.col(name).cast(expected)
 
@@ -246,5 +239,7 @@ def _accepts(name: str, expected: pl.DataType, found: pl.DataType) -> bool:
     if expected == INTEGER:
         return found.is_integer()
     if expected == TEXT:
-        return found in (pl.Categorical, pl.Enum) or (name == "date_creation" and found == pl.Date)
+        return found in (pl.Categorical, pl.Enum) or (name in _DATES and found == pl.Date)
+    if expected == TEXTS:
+        return found == pl.List(pl.Null)
     return False

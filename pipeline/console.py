@@ -21,6 +21,7 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "effectif négatif": "negative headcount",
         "effectif démesuré": "headcount too large",
         "date de création illisible": "unreadable date of creation",
+        "date de source illisible": "unreadable date of the source",
         "devise illisible": "unreadable currency",
         "multiplicateur nul ou négatif": "multiplier zero or negative",
         "exercice invraisemblable": "implausible fiscal year",

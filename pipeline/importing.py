@@ -134,9 +134,7 @@ def _write_output(
     name = output_name(register.source, rows.stems)
     _check_overlap(out, register.source, name, rows.stems)
     _check_kept(register, files, rows.counts)
-    _, required = canonical.TABLES[register.table]
-    accepted = canonical.ACCEPTED[register.table]
-    canonical.check_columns(rows.kept.collect_schema(), accepted, required, name)
+    canonical.check_columns(rows.kept.collect_schema(), *canonical.TABLES[register.table], name)
     target = out / register.table / f"{name}.parquet"
     rejected = out / "rejected" / f"{name}.parquet"
     before = _digest(target) if target.exists() else None

@@ -36,6 +36,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "nace_classes_rev21": (*_NACE, "group"),
         "nace_crosswalk": ("nace_rev2", "nace_rev21", "partial"),
         "nace_hors": ("iso2", "code", "raison"),
+        "etats": ("iso2", "statut", "etat"),
         "taux": ("devise", "annee", "taux"),
         "roles": ("role", "etat", "code"),
     }

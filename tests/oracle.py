@@ -70,6 +70,17 @@ def folded(text: str) -> str:
     return out.strip(" ")
 
 
+def state(iso2: str, statut: str | None, table: Sequence[Mapping[str, str]]) -> str | None:
+    """X1: the state of a published status; None for one that no row of its country, or of all countries, has."""
+    if statut is None:
+        return "inconnu"
+    for place in (iso2, ""):
+        for row in table:
+            if row["iso2"] == place and folded(row["statut"]) == folded(statut):
+                return row["etat"]
+    return None
+
+
 def letters_and_digits(text: str) -> str:
     return "".join(char for char in text.upper() if char.isalnum())
 

@@ -13,6 +13,7 @@ import pytest
 
 import seeds
 from pipeline.registers import REGISTERS
+from shards.codec.folding import fold
 
 SEEDS = seeds.TABLES
 REVISIONS = ("", "_rev21")
@@ -233,6 +234,32 @@ def test_a_code_outside_nace_is_no_class_of_the_revision_registers_use() -> None
     assert pairs == sorted(set(pairs))
     assert {iso2 for iso2, _ in pairs} <= {row["iso2"] for row in rows("pays")}
     assert {("UK", code) for code in ("98000", "99999", "74990", "7499", "7487")} <= set(pairs)
+
+
+# -- states and labels -----------------------------------------------------------------------------
+
+
+def test_a_label_names_one_value_of_a_country_and_every_word_of_synth_has_one() -> None:
+    keys = [(row["champ"], row["iso2"], fold(row["valeur"])) for row in rows("libelles")]
+
+    assert [key for key, n in Counter(keys).items() if n > 1] == []
+    assert {champ for champ, _, _ in keys} == {"etat", "statut", "forme"}
+    drawn = [("statut", row["iso2"], row["statut"]) for row in rows("statuts")]
+    drawn += [("forme", row["iso2"], row["forme"]) for row in rows("formes")]
+    without = [
+        (champ, iso2, value)
+        for champ, iso2, value in drawn
+        if not {(champ, iso2, fold(value)), (champ, "", fold(value))} & set(keys)
+    ]
+    assert without == []
+
+
+def test_a_status_with_a_label_has_a_state() -> None:
+    states = {(row["iso2"], fold(row["statut"])) for row in rows("etats")}
+    named = [(r["iso2"], fold(r["valeur"])) for r in rows("libelles") if r["champ"] == "statut"]
+
+    assert len(named) > 150
+    assert [one for one in named if not {one, ("", one[1])} & states] == []
 
 
 # -- the README ------------------------------------------------------------------------------------

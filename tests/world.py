@@ -68,6 +68,8 @@ def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
                 date_creation=draw(dates),
                 score=draw(st.integers(0, 3)),
                 site_web=draw(st.none() | st.just("https://exemple.ee")),
+                etat=draw(st.sampled_from(["active", "procedure", "cessee", "inconnu"])),
+                noms_anterieurs=draw(st.none() | st.lists(names, min_size=1, max_size=2)),
             )
         )
     return found
@@ -76,7 +78,15 @@ def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
 def company(iso2: str, identifier: str, nom: str, **fields: Any) -> Company:
     """A company with all fields of §2.1 and the three internal ones, null unless given."""
     nulls = dict.fromkeys((*record.FIELDS, "division", "groupe", "capital_eur"))
-    return {**nulls, "score": 0, "iso2": iso2, "id": identifier, "nom": nom, **fields}
+    return {
+        **nulls,
+        "score": 0,
+        "etat": "inconnu",
+        "iso2": iso2,
+        "id": identifier,
+        "nom": nom,
+        **fields,
+    }
 
 
 def in_layout(found: Sequence[Company]) -> list[Company]:

@@ -57,7 +57,6 @@ class Built:
         hors_pays: the report of the rows of no known country.
         resumed: countries that an interrupted build had finished.
         reused: countries with companies that have not changed since the previous generation.
-        not_served: how many rows have each column that a shard does not hold yet.
     """
 
     generation: str
@@ -65,7 +64,6 @@ class Built:
     hors_pays: Quality
     resumed: tuple[str, ...]
     reused: tuple[str, ...]
-    not_served: Mapping[str, int]
 
 
 def run(options: BuildOptions) -> Built:
@@ -126,14 +124,14 @@ def run(options: BuildOptions) -> Built:
                 sources=sources,
                 known=files,
                 gates=options.gates,
+                closed=quality_report.closed_gates(qualities),
                 keep=options.keep,
                 compare=partial(diff.compare, here=local),
                 check=options.check,
             )
         reuse.keep_receipts(options.out, work.done)
     unchanged = (iso2 for iso2, one in reused.items() if one.cells)
-    not_served = input_files.second_wave(options.inputs)
-    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)), not_served)
+    return Built(generation, qualities, elsewhere, resumed, tuple(sorted(unchanged)))
 
 
 def _reject_unknown_countries(

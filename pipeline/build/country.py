@@ -39,6 +39,7 @@ from pipeline.stages import (
     rejections,
     sectors,
     statement_lines,
+    statuses,
     text_cleaning,
 )
 from pipeline.stages.complements import Source
@@ -153,6 +154,7 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
         rejetees=rejections.count_reasons(_rejected_rows(task)),
         ecartees=_left_out(stored, summed.fusionnees),
         codes_inconnus=quality_report.most_common(summed.codes_inconnus),
+        statuts_inconnus=quality_report.most_common(summed.statuts_inconnus),
         **line_counts,
         **asdict(conformity),
     )
@@ -353,6 +355,7 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
         )
         .pipe(sectors.add_sectors, nace, sectors.outside(seeds, task.iso2))
         .pipe(checks.require_columns, "sectors", there=_WORKING, gone=["nace_version"])
+        .pipe(statuses.add_state, statuses.states(seeds, task.iso2))
         .pipe(identifiers.fill_register_url, seeds.country(task.iso2))
         .pipe(derived_fields.fill_derived)
         .pipe(derived_fields.add_score)

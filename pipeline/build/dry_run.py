@@ -50,7 +50,7 @@ def lines(options: BuildOptions) -> Iterator[str]:
     closed = options.gates.closed(compared, after)
     yield from (f"gate closed: {reason}" for reason in closed)
     if not closed:
-        yield "gates: open, unless rows are rejected or a search is answered wrongly"
+        yield "gates: open, unless rows are rejected, statuses are unknown or a search is answered wrongly"
     elif options.gates.force:
         yield "--force publishes it all the same"
 

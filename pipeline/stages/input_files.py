@@ -14,7 +14,7 @@ import polars as pl
 from blake3 import blake3
 
 from pipeline import canonical
-from pipeline.canonical import SECOND_WAVE, TABLES
+from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
 from shards.generations.manifest import InputSource
 from shards.generations.reference import SPELLINGS
@@ -70,23 +70,6 @@ def survey(inputs: Iterable[Path], table: str) -> Survey:
         InputError: an unreadable file, or a column that is unknown, missing or of another type.
     """
     return {path: _countries(path, table) for path in files(inputs, table)}
-
-
-def second_wave(inputs: Iterable[Path]) -> dict[str, int]:
-    """How many rows have each column that a build does not serve yet; columns without any are left out.
-
-    Raises:
-        InputError: a file that cannot be read.
-    """
-    found: dict[str, int] = {}
-    for path in files(inputs, "companies"):
-        with canonical.name_unreadable([path]):
-            held = pl.scan_parquet(path, hive_partitioning=False)
-            names = [name for name in held.collect_schema() if name in SECOND_WAVE]
-            rows = held.select(pl.col(names).count()).collect(engine="streaming") if names else None
-        for name in names:
-            found[name] = found.get(name, 0) + int(rows[name].item() if rows is not None else 0)
-    return {name: found[name] for name in SECOND_WAVE if found.get(name)}
 
 
 def parts_of_country(survey: Survey, iso2: str) -> tuple[InputPart, ...]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from pipeline import console
 from pipeline.errors import BuildError
-from pipeline.stages import complements, money, sectors, statement_lines, text_cleaning
+from pipeline.stages import complements, money, sectors, statement_lines, statuses, text_cleaning
 from shards.codec.record import FIELDS
 
 # The counted fields: all that are served, rows with statements and rows with a contact.
@@ -23,6 +23,7 @@ SHARES: Final = ("secteur", "ca_eur", "effectif", "total_actif_last", "comptes",
 _EXAMPLES: Final = 20  # unknown codes that are named
 _SHOWN: Final = 6  # reasons on a line; the rest is in quality.json
 _CONTACTS: Final = ("site_web", "email", "telephone")
+UNMAPPED_SHARE: Final = 0.01  # of the companies with a status; more unmapped ones close a gate (X1)
 
 Counts = Mapping[str, int]
 
@@ -45,6 +46,10 @@ class Quality:
     sans_secteur: Counts = field(default_factory=dict)  # by reason
     codes_inconnus: Counts = field(default_factory=dict)  # the most common
     secteurs_devines: int = 0  # sector chosen among several candidates (Rev. 2.1)
+    codes_secondaires_ecartes: int = 0  # unknown or outside NACE
+    avec_statut: int = 0
+    statuts_sans_etat: int = 0
+    statuts_inconnus: Counts = field(default_factory=dict)  # of these, the most common
     sans_conversion: Counts = field(default_factory=dict)  # by reason
     textes_coupes: int = 0
     lignes_lues: int = 0
@@ -75,6 +80,10 @@ def of_frame(frame: pl.DataFrame) -> Quality:
         sans_secteur=tally(frame, sectors.OUTSIDE),
         codes_inconnus=tally(unknown, sectors.PUBLISHED),
         secteurs_devines=int(frame[sectors.GUESSED].sum()),
+        codes_secondaires_ecartes=int(frame[sectors.UNKNOWN_FURTHER].sum()),
+        avec_statut=frame["statut"].count(),
+        statuts_sans_etat=frame[statuses.UNMAPPED].count(),
+        statuts_inconnus=tally(frame, statuses.UNMAPPED),
         sans_conversion=tally(frame, money.UNCONVERTED),
         textes_coupes=int(frame[text_cleaning.CUT].sum()),
     )
@@ -83,6 +92,17 @@ def of_frame(frame: pl.DataFrame) -> Quality:
 def most_common(counts: Counts) -> Counts:
     """The highest counts: the examples of a report."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES])
+
+
+def closed_gates(countries: Mapping[str, Quality]) -> list[str]:
+    """The countries where over UNMAPPED_SHARE of the published statuses have no state, as messages."""
+    return [
+        f"{iso2}: {found.statuts_sans_etat:,} of {found.avec_statut:,} published statuses are not in "
+        f"seeds/etats.csv (at most {UNMAPPED_SHARE:.0%}), such as "
+        f"{', '.join(map(repr, list(most_common(found.statuts_inconnus))[:3]))}; add them"
+        for iso2, found in sorted(countries.items())
+        if found.statuts_sans_etat > UNMAPPED_SHARE * found.avec_statut
+    ]
 
 
 def tally(frame: pl.DataFrame, column: str) -> dict[str, int]:
@@ -180,6 +200,11 @@ def _remarks(quality: Quality) -> Iterator[str]:
     yield from _listed("left out", quality.ecartees)
     yield from _listed("no sector", quality.sans_secteur)
     yield from _listed("unknown codes", quality.codes_inconnus)
+    if quality.codes_secondaires_ecartes:
+        yield f"further activity codes left out: {quality.codes_secondaires_ecartes:,}"
+    if quality.statuts_sans_etat:
+        shown = f"{quality.statuts_sans_etat:,} of {quality.avec_statut:,}"
+        yield from _listed(f"statuses without a state ({shown})", quality.statuts_inconnus)
     yield from _listed("turnover not converted", quality.sans_conversion)
     yield from _listed("statement lines left out", quality.lignes_ecartees)
     if quality.comptes_retenus:

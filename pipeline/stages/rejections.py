@@ -41,9 +41,9 @@ def _any(faults: list[pl.Expr]) -> pl.Expr:
     return pl.any_horizontal(*faults)
 
 
-def _unreadable_date() -> pl.Expr:
+def _unreadable_date(name: str) -> pl.Expr:
     """True for a date that is neither YYYY, YYYY-MM nor a YYYY-MM-DD (contract C8)."""
-    text = pl.col("date_creation")
+    text = pl.col(name)
     whole = text.str.contains(r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}$") & (
         text.str.to_date("%Y-%m-%d", strict=False).is_not_null()
     )
@@ -60,7 +60,8 @@ FAULTS: Final[Mapping[str, pl.Expr]] = {
     "montant non fini": _any([~pl.col(name).is_finite() for name in _AMOUNTS]),
     "effectif négatif": pl.col("effectif") < 0,
     "effectif démesuré": pl.col("effectif") > _MOST_STAFF,
-    "date de création illisible": _unreadable_date(),
+    "date de création illisible": _unreadable_date("date_creation"),
+    "date de source illisible": _unreadable_date("date_source"),
     "devise illisible": _any([~pl.col(name).str.contains(r"^[A-Z]{3}$") for name in _CURRENCIES]),
     "multiplicateur nul ou négatif": _any([pl.col(name) <= 0 for name in _MULTIPLIERS]),
     "exercice invraisemblable": _any([_year_fault(name) for name in _YEARS]),

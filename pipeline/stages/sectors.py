@@ -36,6 +36,7 @@ GROUP: Final = "nace_group"
 PUBLISHED: Final = "nace_published"  # the code as published
 OUTSIDE: Final = "no_sector"  # the reason for a code without a sector
 GUESSED: Final = "nace_guessed"  # whether the sector was guessed
+UNKNOWN_FURTHER: Final = "nace_further_unknown"  # the number of `nace_secondaires` left out
 
 _DOTTED: Final = r"^[0-9]{2}(\.[0-9]([0-9][0-9A-Z]?)?)?$"  # 01, 01.1, 01.11, 01.11Z, 01.110
 _PLAIN: Final = r"^[0-9]{4}[0-9A-Z]?$"  # 0111, 0111Z, 01110
@@ -95,9 +96,10 @@ def outside(seeds: Seeds, iso2: str) -> pl.DataFrame:
 def add_sectors(
     companies: pl.LazyFrame, lookup: pl.DataFrame, outside: pl.DataFrame
 ) -> pl.LazyFrame:
-    """Add the labels and the working columns; write `nace_code` as `62.01`, `01.1` or `01`.
+    """Add the labels and the working columns; write codes as `62.01`, `01.1` or `01`.
 
     `nace_code` is null for a code that is unknown or outside NACE: every served code is a NACE code.
+    Such codes are left out of `nace_secondaires`, which are of the same revision.
     """
     coded = companies.with_columns(
         pl.col("nace_code").alias(PUBLISHED),
@@ -120,7 +122,24 @@ def add_sectors(
         why.alias(OUTSIDE),
         pl.when(pl.col("known")).then(pl.col("nace_code")).alias("nace_code"),
         pl.col(GUESSED).fill_null(False),
+        *_further(lookup),
     ).drop("known", "raison", "bare_code", "revision", "nace_version")
+
+
+def _further(lookup: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
+    """`nace_secondaires` with the codes that the row's `revision` has, and UNKNOWN_FURTHER."""
+    code, published = normalised(pl.element()), pl.col("nace_secondaires")
+    found = pl.lit(None)
+    for revision in REVISIONS:
+        known = lookup.filter(revision=revision)["code"].implode()
+        kept = published.list.eval(pl.when(code.is_in(known)).then(code)).list.drop_nulls()
+        found = pl.when(pl.col("revision") == revision).then(kept).otherwise(found)
+    codes = found.list.unique(maintain_order=True)
+    missing = (published.list.len() - found.list.len()).fill_null(0)
+    return (
+        pl.when(codes.list.len() > 0).then(codes).alias("nace_secondaires"),
+        missing.cast(pl.Int64).alias(UNKNOWN_FURTHER),
+    )
 
 
 def normalised(published: pl.Expr) -> pl.Expr:

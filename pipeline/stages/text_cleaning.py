@@ -3,7 +3,8 @@
 Every text becomes NFC; a run of control characters and line separators becomes one blank; a blank
 text becomes null. A text over its cap in CAPS is cut and its row marked. A contact or an address
 over its cap becomes null, because a part of one is useless (§2.1: "an approximate value is never
-returned"). Cleaning is idempotent. Identifiers are only trimmed; `rejections` refuses those that
+returned"). The texts of a list are cleaned likewise; a list without any text is null. Cleaning is
+idempotent. Identifiers are only trimmed; `rejections` refuses those that
 are not printable.
 """
 
@@ -12,6 +13,8 @@ from types import MappingProxyType
 from typing import Final
 
 import polars as pl
+
+from pipeline.canonical import TEXTS
 
 CUT: Final = "text_cut"  # working column: whether the row had a text over its cap
 
@@ -33,10 +36,16 @@ CAPS: Final[Mapping[str, int]] = MappingProxyType(
         "email": 254,  # RFC 5321 §4.5.3.1.3
         "telephone": 50,
         "url_registre": 1000,
+        "lei": 20,  # ISO 17442
+        "tva": 30,
+        "noms_anterieurs": 500,
+        "nace_secondaires": 30,
         "libelle": 500,
     }
 )
-WHOLE_OR_NULL: Final = frozenset({"site_web", "domaine", "email", "telephone", "url_registre"})
+WHOLE_OR_NULL: Final = frozenset(
+    {"site_web", "domaine", "email", "telephone", "url_registre", "lei", "tva"}
+)
 _CONTROL: Final = r"[\p{Cc}\p{Zl}\p{Zp}]+"
 # A text of these characters only, without a blank at an end, is already clean: NFC never changes
 # them, whatever their neighbours. Most texts are such and are neither normalised nor copied.
@@ -46,12 +55,21 @@ _UNTIDY: Final = rf"[^{_TIDY}]|^ | $|^$"
 
 def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Clean every text column of `frame`; add CUT."""
-    names = [name for name, dtype in frame.collect_schema().items() if dtype == pl.String]
-    tidied = frame.with_columns(_tidy(name) for name in names)
+    schema = frame.collect_schema()
+    names = [name for name, dtype in schema.items() if dtype == pl.String]
+    lists = [name for name, dtype in schema.items() if dtype == TEXTS]
+    tidied = frame.with_columns(
+        *(_tidy(name) for name in names),
+        *(pl.col(name).list.eval(_plain(pl.element())).list.drop_nulls() for name in lists),
+    )
     capped = [name for name in names if name in CAPS]
-    over = [pl.col(name).str.len_chars() > CAPS[name] for name in capped]
+    over = [
+        *(pl.col(name).str.len_chars() > CAPS[name] for name in capped),
+        *(_longest(name) > CAPS[name] for name in lists),
+    ]
     return tidied.with_columns(
         *(_capped(name) for name in capped),
+        *(_capped_list(name) for name in lists),
         pl.any_horizontal(*over).fill_null(False).alias(CUT),
     )
 
@@ -68,12 +86,18 @@ def _tidied(texts: pl.Series, kept_inside: bool) -> pl.Series:
     untidy = texts.str.contains(_UNTIDY).arg_true()
     if untidy.is_empty():
         return texts
-    found = pl.col(texts.name).str.normalize("NFC")
+    found = _plain(pl.col(texts.name), kept_inside)
+    cleaned = texts.gather(untidy).to_frame().select(found)
+    return texts.scatter(untidy, cleaned.to_series())
+
+
+def _plain(text: pl.Expr, kept_inside: bool = False) -> pl.Expr:
+    """The cleaned text, null for a blank one; controls inside it stay if `kept_inside`."""
+    found = text.str.normalize("NFC")
     if not kept_inside:
         found = found.str.replace_all(_CONTROL, " ")
     found = found.str.strip_chars()
-    cleaned = texts.gather(untidy).to_frame().select(pl.when(found != "").then(found))
-    return texts.scatter(untidy, cleaned.to_series())
+    return pl.when(found != "").then(found)
 
 
 def _capped(name: str) -> pl.Expr:
@@ -82,3 +106,15 @@ def _capped(name: str) -> pl.Expr:
         return pl.when(text.str.len_chars() <= cap).then(text).alias(name)
     cut = text.str.head(cap).str.strip_chars_end()
     return pl.when(text.str.len_chars() <= cap).then(text).otherwise(cut).alias(name)
+
+
+def _longest(name: str) -> pl.Expr:
+    """The most code points of a text in a list."""
+    return pl.col(name).list.eval(pl.element().str.len_chars()).list.max()
+
+
+def _capped_list(name: str) -> pl.Expr:
+    """The distinct texts, cut to the cap; null if there is none."""
+    cut = pl.element().str.head(CAPS[name]).str.strip_chars_end()
+    texts = pl.col(name).list.eval(cut).list.unique(maintain_order=True)
+    return pl.when(texts.list.len() > 0).then(texts).alias(name)

@@ -12,6 +12,9 @@ from pipeline.synth.lexicon import Profile, World
 from pipeline.synth.random_draws import generator, null_unless, random_mask
 
 _DESCRIBED: Final = 0.02  # share of companies with a description
+_SUBJECTS: Final = (
+    "names", "activities", "places", "figures", "contacts", "further identifiers",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +35,23 @@ def companies(chunk: Chunk, world: World) -> pl.DataFrame:
     profile = world.profile(chunk.iso2)
     draw = {
         subject: generator(chunk.seed, profile.place, chunk.number, subject)
-        for subject in ("names", "activities", "places", "figures", "contacts")
+        for subject in _SUBJECTS
     }
     rows = np.arange(chunk.start, chunk.start + chunk.rows)
     bodies, named = names.draw(profile, world.gabarits, draw["names"], chunk.rows)
+    ids = identifiers.ids(
+        chunk.iso2, profile.segments, rows, chunk.total, _shift(chunk.seed, profile)
+    )
     columns = {
         "iso2": pl.repeat(chunk.iso2, chunk.rows, eager=True),
-        "id": identifiers.ids(
-            chunk.iso2, profile.segments, rows, chunk.total, _shift(chunk.seed, profile)
-        ),
+        "id": ids,
         **named,
         "statut": profile.statuts.draw(draw["figures"], chunk.rows),
         **activities.draw(profile.codes, draw["activities"], chunk.rows),
         **places.draw(profile, draw["places"], chunk.rows),
         **amounts.draw(profile, draw["figures"], chunk.rows),
         **contacts.draw(profile, bodies, draw["contacts"]),
+        **identifiers.further(chunk.iso2, ids, draw["further identifiers"]),
     }
     columns["description"] = null_unless(
         random_mask(draw["contacts"], chunk.rows, _DESCRIBED), columns["activite"]

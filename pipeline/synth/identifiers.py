@@ -12,11 +12,19 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+from numpy.random import Generator
 
 from pipeline.errors import BuildError
 from pipeline.seeds import Row
 from pipeline.synth.check_digits import GAPPED, PER_TEN, RULES, valid_stems
-from pipeline.synth.random_draws import Indices, by_group, concat, zero_padded
+from pipeline.synth.random_draws import (
+    Indices,
+    by_group,
+    concat,
+    null_unless,
+    random_mask,
+    zero_padded,
+)
 
 _GOLDEN: Final = 0.6180339887498949
 # Spanish control letters, for kinds of organisations that have a letter instead of a digit.
@@ -26,6 +34,20 @@ _SPANISH_LETTERED: Final = frozenset("NPQRSW")
 _AUSTRIAN_LETTERS: Final = pl.Series(list("abdfghikmpstvwxyz"))
 _BEFORE_CHECK: Final[Mapping[str, str]] = {"FI": "-"}
 _CHECK_WIDTH: Final[Mapping[str, int]] = {"BE": 2}
+# Shares of companies.
+_WITH_LEI: Final = 0.02
+_WITH_VAT: Final = 0.4
+_LOU: Final = "9695"  # the prefix of one issuer of LEIs
+# What stands before and after the identifier in a VAT number; France has a key of two digits.
+_VAT: Final[Mapping[str, tuple[str, str]]] = {
+    **{
+        iso2: (iso2, "")
+        for iso2 in ("BE", "BG", "CZ", "DK", "ES", "FI", "HR", "IT", "LV", "PT", "RO")
+    },
+    "CH": ("", "MWST"),
+    "NO": ("NO", "MVA"),
+    "SE": ("SE", "01"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +132,36 @@ def ids(iso2: str, parts: Sequence[Segment], rows: Indices, total: int, shift: i
         return _written(iso2, parts[segment], places[at] - first, shift)
 
     return by_group(of_segment, make)
+
+
+def further(iso2: str, ids: pl.Series, rng: Generator) -> dict[str, pl.Series]:
+    """Draw `lei`, and `tva` in countries whose VAT number contains the identifier."""
+    count = len(ids)
+    listed, liable = random_mask(rng, count, _WITH_LEI), random_mask(rng, count, _WITH_VAT)
+    bodies = [f"{_LOU}00{number:012}" for number in rng.integers(0, 10**12, int(listed.sum()))]
+    rank = null_unless(listed, np.cumsum(listed) - 1)
+    leis = pl.Series([body + _lei_check(body) for body in bodies], dtype=pl.String).gather(rank)
+    return {"lei": leis, "tva": null_unless(liable, _vat(iso2, ids))}
+
+
+def _vat(iso2: str, ids: pl.Series) -> pl.Series:
+    if iso2 == "FR":
+        keys = (12 + 3 * (ids.cast(pl.Int64) % 97)) % 97
+        return concat(["FR", zero_padded(keys, 2), ids])
+    if iso2 not in _VAT:
+        return pl.Series([None], dtype=pl.String).new_from_index(0, len(ids))
+    before, after = _VAT[iso2]
+    return concat([before, ids.str.replace("-", "", literal=True), after])
+
+
+def _lei_check(body: str) -> str:
+    """The check digits of an LEI (ISO 17442, ISO 7064 MOD 97-10).
+
+    >>> _lei_check("213800WAVVOPS85N22")
+    '05'
+    """
+    digits = "".join(str(int(char, 36)) for char in body)
+    return f"{98 - int(digits + '00') % 97:02}"
 
 
 def _written(iso2: str, part: Segment, inside: Indices, shift: int) -> pl.Series:

@@ -29,6 +29,7 @@ SUBJECTS: Final = (
     "figures",
     "contacts",
     "statements",
+    "further identifiers",
 )
 LETTERS: Final = pl.Series(list(ascii_uppercase))
 _RUNS: Final = re.compile(r"(#+|@)")

@@ -1,4 +1,4 @@
-"""The tables of `seeds/` that the server reads: fields, sums of statements, euro rates, attributions."""
+"""The tables of `seeds/` that the server reads: fields, labels, sums of statements, euro rates, attributions."""
 
 import csv
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from seeds import TABLES
+from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
 
 # The kinds of a field's value, which decide the format of its cell.
@@ -17,11 +18,12 @@ YEAR: Final = "annee"
 DATE: Final = "date"
 LINK: Final = "lien"
 TRUTH: Final = "booleen"
+TEXTS: Final = "liste"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of §2.1 as a column: its kind, and its heading and definition by language."""
+    """A field of a company as a column: its kind, and its heading and definition by language."""
 
     champ: str
     genre: str
@@ -54,7 +56,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 @cache
 def fields() -> tuple[Field, ...]:
-    """All fields, in the order of §2.1."""
+    """All fields, in the order of `Societe`."""
     return tuple(
         Field(
             row["champ"],
@@ -69,6 +71,30 @@ def fields() -> tuple[Field, ...]:
 def public_fields() -> tuple[Field, ...]:
     """The fields that every plan sees."""
     return tuple(field for field in fields() if field.champ not in CONTACTS)
+
+
+def label(champ: str, iso2: str, value: str, lang: str) -> str | None:
+    """The French or English words for a published value of `forme` or `statut`, or for an `etat`.
+
+    None where no table has the value. Values are compared folded (contract B15), those of the country first.
+
+    >>> label("forme", "SE", "AKTIEBOLAG", "en"), label("etat", "FR", "cessee", "fr")
+    ('Limited company', 'Cessée')
+    """
+    folded, known = fold(value), _labels()
+    words = known.get((champ, iso2, folded)) or known.get((champ, "", folded))
+    return words[lang] if words else None
+
+
+@cache
+def _labels() -> Mapping[tuple[str, str, str], Mapping[str, str]]:
+    return {
+        (row["champ"], row["iso2"], fold(row["valeur"])): {
+            "fr": row["libelle"],
+            "en": row["libelle_en"],
+        }
+        for row in rows("libelles.csv")
+    }
 
 
 @cache

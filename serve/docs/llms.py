@@ -32,7 +32,8 @@ _SUMMARY: Final = """\
 > search. Over HTTP (JSON), as tools for language models (MCP), and as Excel workbooks.
 
 Names of fields, labels and messages are French: `pays` country, `secteur` sector, `societe`
-company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements.
+company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements, `etat`
+state of a company: `active`, `procedure` (insolvency, liquidation), `cessee` (ceased), `inconnu`.
 
 Without a key a call is a visitor's: {visitor}. With `Authorization: Bearer <key>` it is that of an
 organisation's plan, the first of which is free: {free}. Larger plans: {larger}. Totals are exact on

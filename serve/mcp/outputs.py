@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 # The fields of a company in a search: enough to choose one, not to describe it.
 COMPACT: Final = (
     "iso2", "id", "nom", "statut", "ville", "date_creation", "effectif", "ca_eur", "ca_year",
-    "secteur", "sous_secteur", "site_web",
+    "secteur", "sous_secteur", "site_web", "etat",
 )  # fmt: skip
 _ALWAYS: Final = ("iso2", "id", "nom")
 
@@ -48,7 +48,10 @@ def _company(names: Sequence[str], *, described: bool) -> Schema:
     known = {field.champ: field for field in seed_tables.fields()}
     properties: dict[str, Schema] = {}
     for name in names:
-        properties[name] = {"type": _TYPES.get(known[name].genre, "string")}
+        genre = known[name].genre
+        properties[name] = (
+            _list(_TEXT) if genre == seed_tables.TEXTS else {"type": _TYPES.get(genre, "string")}
+        )
         if described:
             properties[name]["description"] = known[name].definition["en"]
     schema = _object({name: properties[name] for name in _ALWAYS})

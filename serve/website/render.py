@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from serve.access.result import Response
+from serve.contract import seed_tables
 from serve.data import country_sources
 from serve.website import assets, cookies, formatting
 from serve.website.formatting import Formatting
@@ -119,6 +120,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.globals["label"] = seed_tables.label
     environment.filters |= {
         "plain": formatting.plain, "web": formatting.web, "credit": formatting.credit,
     }  # fmt: skip

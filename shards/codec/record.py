@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import orjson
 
-# Every field of `Societe`, in the order of §2.1; all are always present (contract C6, which counts 38; the table of
-# §2.1 has 40).
+# Every field of `Societe`, all always present: in the order of §2.1 (contract C6, which counts 38; the table has 40),
+# then the further keys (extensions X1, X6, X9).
 FIELDS: Final = (
     "iso2", "id", "nom", "forme", "statut", "activite", "ville", "code_postal", "region",
     "adresse", "date_creation", "effectif", "tranche_effectif", "capital_social",
@@ -20,7 +20,8 @@ FIELDS: Final = (
     "total_actif_last", "exercice_actif", "devise", "unite_mult", "n_exercices",
     "exercice_min", "exercice_max", "secteur", "grand_secteur", "sous_secteur", "nace_code",
     "nace_libelle", "description", "site_web", "domaine", "email", "telephone", "est_cotee",
-    "url_registre", "score",
+    "url_registre", "score", "etat", "lei", "tva", "date_source", "noms_anterieurs",
+    "nace_secondaires",
 )  # fmt: skip
 CONTACTS: Final = ("site_web", "domaine", "email", "telephone")
 

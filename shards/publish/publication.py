@@ -100,6 +100,7 @@ def publish(
     sources: Sequence[InputSource],
     known: Mapping[str, File] = MappingProxyType({}),
     gates: Gates = _GATES,
+    closed: Sequence[str] = (),
     keep: int = KEPT,
     compare: Compare = compare,
     check: Callable[[Generation], object] = lambda _: None,
@@ -113,6 +114,7 @@ def publish(
 
     Args:
         known: the digests of files that the caller has just computed.
+        closed: messages of the gates that the caller found closed.
         keep: the number of generations to keep, including this one; at least 2.
         compare: the function that writes the changes since the published generation.
         check: a further check of the generation, which may raise.
@@ -123,7 +125,7 @@ def publish(
     before = pointer.read(data)
     reference = references.load((staged / REFERENCE).read_bytes())
     counts = {pays.iso2: reference.societes(pays.iso2) for pays in reference.pays}
-    closed = gates.closed(counts_of(data, before), counts)
+    closed = [*gates.closed(counts_of(data, before), counts), *closed]
     if closed and not gates.force:
         raise GenerationError(f"{'; '.join(closed)}. --force publishes it all the same")
     manifest = manifests.make(

@@ -52,16 +52,24 @@ def test_a_missing_required_column_stops_and_is_named(tmp_path: Path, column: st
 
 @pytest.mark.parametrize("given", ["1987-03-01", date(1987, 3, 1)])
 def test_a_date_may_come_as_text_or_as_a_date(tmp_path: Path, given: object) -> None:
-    file = _companies(tmp_path, ORLEANS | {"date_creation": given})
+    file = _companies(tmp_path, ORLEANS | {"date_creation": given, "date_source": given})
 
     found = canonical.scan(file, "companies").collect()
 
     assert found["date_creation"].to_list() == ["1987-03-01"]
+    assert found["date_source"].to_list() == ["1987-03-01"]
 
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("capital_social", "37 000"), ("effectif", 1.5), ("est_cotee", 1), ("ville", 45)],
+    [
+        ("capital_social", "37 000"),
+        ("effectif", 1.5),
+        ("est_cotee", 1),
+        ("ville", 45),
+        ("noms_anterieurs", "Œuvre SA"),
+        ("nace_secondaires", [62]),
+    ],
 )
 def test_a_value_of_another_type_is_refused_and_not_cast(
     tmp_path: Path, column: str, value: object
@@ -70,6 +78,16 @@ def test_a_value_of_another_type_is_refused_and_not_cast(
 
     with pytest.raises(InputError, match=f"{column} is "):
         canonical.scan(file, "companies")
+
+
+@pytest.mark.parametrize("given", [["Œuvre SA"], [], None])
+def test_a_list_of_texts_may_be_empty_or_null(tmp_path: Path, given: list[str] | None) -> None:
+    file = _companies(tmp_path, ORLEANS | {"noms_anterieurs": given})
+
+    found = canonical.scan(file, "companies").collect()["noms_anterieurs"]
+
+    assert found.dtype == pl.List(pl.String)
+    assert found.to_list() == [given]
 
 
 def test_a_statement_line_may_have_no_currency_but_must_have_a_value(tmp_path: Path) -> None:

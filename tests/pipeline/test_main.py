@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import importing
 from pipeline.__main__ import main
 from pipeline.build import country, dry_run
 from pipeline.build.plan import BuildOptions
-from seeds import TABLES
 from shards.generations import pointer
 from tests.pipeline.inputs import companies, company, comptes, line, two_countries, write
 
@@ -220,16 +218,3 @@ def test_a_minimum_and_what_is_kept_are_options(
     for wrong in (["--minimum", "beaucoup"], ["--keep", "1"]):
         with pytest.raises(SystemExit):
             main([*command, str(tmp_path / "É"), *wrong])
-
-
-def test_columns_of_the_second_wave_are_accepted_and_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    raw = TABLES / "raw" / "gleif" / "lei2-intra-day-20240505-0000.json.zip"
-    importing.run("gleif", [raw], tmp_path / "input")
-    arguments = ["build", "--input", str(tmp_path / "input"), "--out", str(tmp_path / "data")]
-
-    assert main([*arguments, "--jobs", "1"]) == 0
-
-    told = "columns that are not served yet, by rows that have them: lei 177, noms_anterieurs 10"
-    assert told in capsys.readouterr().out

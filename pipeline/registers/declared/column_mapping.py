@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.canonical import COMPANIES, INTEGER, NUMBER, SECOND_WAVE, TEXT, TEXTS
+from pipeline.canonical import COMPANIES, INTEGER, NUMBER, TEXT, TEXTS
 from pipeline.registers.declared import sql
 from pipeline.registers.declared.declaration import Column, Declaration, Reason
 from pipeline.registers.declared.entity import Entity
@@ -27,7 +27,7 @@ def entity_of(declared: Declaration, columns: sql.Schema) -> Entity:
     mapped: dict[str, pl.Expr] = {}
     unread: dict[str, pl.Expr] = {}
     for name, column in declared.columns.items():
-        dtype = {**COMPANIES, **SECOND_WAVE}[name]
+        dtype = COMPANIES[name]
         read = [sql.expression(text, place.of(name), columns) for text in column.sql]
         mapped[name] = _canonical(column, read, dtype, columns)
         if column.formats or dtype in (INTEGER, NUMBER):

@@ -61,7 +61,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast, get_args
 
 from pipeline import seeds
-from pipeline.canonical import COMPANIES, EVERY_COUNTRY, SECOND_WAVE
+from pipeline.canonical import COMPANIES, EVERY_COUNTRY
 from pipeline.errors import BuildError
 from pipeline.registers.declared import json_paths
 from pipeline.registers.declared.json_paths import PathError
@@ -292,12 +292,11 @@ def read(path: Path) -> Declaration:
 
 def _check(declared: Declaration, found: "_Table") -> None:
     """Hold the names that a declaration refers to against those that it declares."""
-    canonical = {*COMPANIES, *SECOND_WAVE}
     for what, names, known in (
         ("main", declared.main, declared.files),
         ("join", [join.file for join in declared.joins.values()], declared.files),
         ("derived", [d.codes for d in declared.derived.values() if d.codes], declared.codes),
-        ("columns", declared.columns, canonical),
+        ("columns", declared.columns, COMPANIES),
         ("complement", declared.complement, {EVERY_COUNTRY, *_countries()}),
     ):
         if unknown := [name for name in names if name not in known]:

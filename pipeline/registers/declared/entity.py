@@ -16,7 +16,7 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.canonical import COMPANIES, SECOND_WAVE
+from pipeline.canonical import COMPANIES
 from pipeline.registers.declared.source_file import FilePart
 from pipeline.registers.register import EXAMPLES, REJECTED, RegisterRows, RowCounts
 
@@ -66,12 +66,6 @@ class Entity:
     order: Sequence[pl.Expr]
     repeated: pl.Expr
 
-    @property
-    def schema(self) -> dict[str, pl.DataType]:
-        """The canonical columns of the rows: all of the first wave, the mapped ones of the second."""
-        mapped = {name: dtype for name, dtype in SECOND_WAVE.items() if name in self.columns}
-        return {**COMPANIES, **mapped}
-
 
 def stage_rows(rows: Iterable[tuple[FilePart, pl.LazyFrame, Entity]], work: Path) -> pl.LazyFrame:
     """Map the rows of every part and write them, in order, to one Parquet file of `work`."""
@@ -119,7 +113,7 @@ def merge_files(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
     shared = _shared_ids(staged)
     if shared.is_empty():
         return staged, 0
-    fields = [name for name in _canonical(staged) if name not in _COMPANY]
+    fields = [name for name in COMPANIES if name not in _COMPANY]
     several = staged.join(shared.lazy(), on=_COMPANY, how="semi").sort("rank")
     united = several.group_by(_COMPANY, maintain_order=True).agg(
         pl.col("rank").first().alias("first_rank"),
@@ -136,7 +130,7 @@ def merge_files(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
 
 def kept_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The canonical columns of the rows that are neither dropped nor rejected."""
-    return rows.filter(_is_good()).select(_canonical(rows))
+    return rows.filter(_is_good()).select(list(COMPANIES))
 
 
 def rejected_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -177,7 +171,7 @@ def count_rows(
 def _map_rows(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) -> pl.LazyFrame:
     canonical = {
         name: entity.columns.get(name, pl.lit(None)).cast(dtype)
-        for name, dtype in entity.schema.items()
+        for name, dtype in COMPANIES.items()
     }
     beside = {
         "fichier": pl.lit(part.name),
@@ -194,11 +188,6 @@ def _map_rows(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) ->
     order = {f"{_ORDER}{n}": rank for n, rank in enumerate(entity.order)}
     repeated = {_SHOWN: entity.repeated.cast(pl.String)} if order else {}
     return frame.select(**canonical, **typed, **unread, **order, **repeated)
-
-
-def _canonical(staged: pl.LazyFrame) -> list[str]:
-    """The canonical columns of staged rows, in their order."""
-    return [name for name in staged.collect_schema() if name in COMPANIES or name in SECOND_WAVE]
 
 
 def _shared_ids(staged: pl.LazyFrame) -> pl.DataFrame:

@@ -19,7 +19,9 @@ from serve.docs.openapi.schema import (
 from shards.changes.change_file import NATURES
 
 ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
+ETATS_SOCIETE: Final = ("active", "procedure", "cessee", "inconnu")
 
+_DATE: Final = r"^\d{4}(-\d{2}(-\d{2})?)?$"
 _CONTACT: Final = "Null without the contact right (`coordonnees`); never approximated."
 
 # In the order in which they are served (shards/codec/record.py); null if the register has no value.
@@ -36,7 +38,7 @@ FIELDS: Final[dict[str, Schema]] = {
     "adresse": nullable(text("Address.")),
     "date_creation": nullable(
         text("Date of creation: `YYYY-MM-DD`, else `YYYY-MM` or `YYYY`.",
-             pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
+             pattern=_DATE)
     ),
     "effectif": nullable(whole("Headcount.")),
     "tranche_effectif": nullable(text("Headcount band: a code of INSEE, `00` to `53`.")),
@@ -71,6 +73,18 @@ FIELDS: Final[dict[str, Schema]] = {
     "est_cotee": nullable(truth("Listed on an exchange.")),
     "url_registre": nullable(text("Page of the company at its official register.")),
     "score": nullable(number("Completeness of the data, 0 to 100; a key to sort by.")),
+    "etat": (
+        text("State, normalised from `statut`: `active`, `procedure` (insolvency, liquidation, "
+             "winding up), `cessee` (struck off, dissolved, merged away) or `inconnu`.",
+             enum=list(ETATS_SOCIETE))
+    ),
+    "lei": nullable(text("Legal entity identifier (ISO 17442).")),
+    "tva": nullable(text("VAT number.")),
+    "date_source": nullable(
+        text("Date of the register's file: `YYYY-MM-DD`, else `YYYY-MM` or `YYYY`.", pattern=_DATE)
+    ),
+    "noms_anterieurs": nullable(texts("Former names.")),
+    "nace_secondaires": nullable(texts("Codes of further activities (NACE).")),
 }  # fmt: skip
 
 # §2.1: "all fields are optional in the schema".

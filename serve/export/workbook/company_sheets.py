@@ -106,6 +106,8 @@ def _width(field: Field, title: str, rows: Sequence[Values]) -> float:
     if field.genre in _WIDTHS:
         return max(_WIDTHS[field.genre], least)
     at = AT[field.champ]
-    longest = max((len(str(values[at])) for values in rows[:_SAMPLE] if values[at] is not None),
-                  default=0)  # fmt: skip
+    found = [values[at] for values in rows[:_SAMPLE] if values[at] is not None]
+    if field.genre == seed_tables.TEXTS:
+        found = [list_columns.JOIN.join(texts) for texts in found]
+    longest = max((len(str(value)) for value in found), default=0)
     return min(_WIDEST, max(_NARROWEST, least, longest + 2))

@@ -11,6 +11,8 @@ from serve.export.workbook.cell_values import is_active, is_page, serial, within
 from serve.export.workbook.row_xml import index, inline
 from serve.export.workbook.sheet import Sheet
 
+JOIN: Final = "; "  # between the texts of a list
+
 # A function from a row (0, 1, …) and a value that is not None to the XML of the cell.
 Cell = Callable[[int, Any], str]
 
@@ -89,6 +91,12 @@ def _truth(sheet: Sheet, col: int) -> Cell:
     return lambda row, value: f'<c r="{letter}{row + 1}" s="{number}" t="b"><v>{value:d}</v></c>'
 
 
+def _texts(sheet: Sheet, col: int) -> Cell:
+    """Lists of texts, as one text."""
+    whole = _text(sheet, col)
+    return lambda row, value: whole(row, JOIN.join(value))
+
+
 _BY_KIND: Final[Mapping[str, Callable[[Sheet, int], Cell]]] = {
     seed_tables.TEXT: _text,
     seed_tables.WHOLE: _whole,
@@ -97,4 +105,5 @@ _BY_KIND: Final[Mapping[str, Callable[[Sheet, int], Cell]]] = {
     seed_tables.DATE: _date,
     seed_tables.LINK: _page,
     seed_tables.TRUTH: _truth,
+    seed_tables.TEXTS: _texts,
 }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.canonical import InputError
 from pipeline.errors import BuildError
-from pipeline.stages import input_files
+from pipeline.stages import input_files, quality_report
 from pipeline.workers.memory import GIB
 from shards.codec.record import FIELDS
 from shards.errors import GenerationError
@@ -26,6 +26,9 @@ def test_a_company_is_served_with_all_that_is_derived(tmp_path: Path) -> None:
             company(
                 "UK", "09707484", "  Société d’E\u0301té Ltd ", nace_code="62012", effectif=None,
                 date_creation="2015-07-29", site_web="https://www.Ete.co.uk/", est_cotee=False,
+                statut="VOLUNTARY ARRANGEMENT / RECEIVER MANAGER", lei="213800E3GGXQX4QQ9A21",
+                tva="GB 123", date_source="2026-01-01", noms_anterieurs=[" Cafe\u0301 Ltd", "", None],
+                nace_secondaires=["62090", "9999", "6209", "56.10"],
             )
         ],
         [
@@ -47,6 +50,7 @@ def test_a_company_is_served_with_all_that_is_derived(tmp_path: Path) -> None:
         "iso2": "UK",
         "id": "09707484",
         "nom": "Société d’Été Ltd",
+        "statut": "VOLUNTARY ARRANGEMENT / RECEIVER MANAGER",
         "date_creation": "2015-07-29",
         "effectif": 5,
         "tranche_effectif": "02",
@@ -71,13 +75,60 @@ def test_a_company_is_served_with_all_that_is_derived(tmp_path: Path) -> None:
         "domaine": "ete.co.uk",
         "est_cotee": False,
         "url_registre": "https://find-and-update.company-information.service.gov.uk/company/09707484",
-        "score": 60,
+        "score": 64,
+        "etat": "procedure",
+        "lei": "213800E3GGXQX4QQ9A21",
+        "tva": "GB 123",
+        "date_source": "2026-01-01",
+        "noms_anterieurs": ["Café Ltd"],
+        "nace_secondaires": ["62.09", "56.10"],
     }
     assert [(row["exercice"], row["etat"]) for row in lines] == [
         (2017, "bilan_actif"),
         (2017, "compte_resultat"),
         (2016, "annexe"),
     ]
+
+
+def test_a_company_without_a_status_is_of_unknown_state_and_closes_no_gate(tmp_path: Path) -> None:
+    """X1: a null status is `inconnu`, never unmapped; lists without a text are null."""
+    bare = company("EE", "1", "Õ", noms_anterieurs=[], nace_secondaires=["x"])
+
+    built = run(tmp_path, write(tmp_path / "in", [bare]))
+
+    (found,) = served(tmp_path, "EE")
+    assert (found["etat"], found["noms_anterieurs"], found["nace_secondaires"]) == (
+        "inconnu",
+        None,
+        None,
+    )
+    quality = built.pays["EE"]
+    assert (quality.avec_statut, quality.statuts_sans_etat, quality.statuts_inconnus) == (0, 0, {})
+    assert quality.codes_secondaires_ecartes == 1
+
+
+@pytest.mark.parametrize(("others", "is_closed"), [(99, False), (98, True)])
+def test_over_one_percent_of_statuses_without_a_state_close_a_gate(
+    tmp_path: Path, others: int, is_closed: bool
+) -> None:
+    """X1: of the companies with a status; --force opens the gate, and the manifest says so."""
+    known = [company("EE", f"{n}", "Õ", statut="Registrisse kantud") for n in range(others)]
+    more = [company("EE", f"{n}", "Õ") for n in range(1_000, 1_200)]
+    source = write(tmp_path / "in", [company("EE", "x", "Ö", statut="Кто знает"), *known, *more])
+
+    told = "(?s)EE: 1 of 99 published statuses are not in .*, such as 'Кто знает'; add them"
+    if is_closed:
+        with pytest.raises(GenerationError, match=told):
+            run(tmp_path, source)
+        assert pointer.read(tmp_path / "data") is None
+    built = run(tmp_path, source, force=is_closed)
+
+    assert built.pays["EE"].statuts_inconnus == {"Кто знает": 1}
+    folder = tmp_path / "data" / built.generation
+    assert bool(generation_files.read_manifest(folder).forced) is is_closed
+    assert [c["etat"] for c in served(tmp_path, "EE")].count("inconnu") == 201
+    report = "\n".join(quality_report.table(built.pays, built.hors_pays))
+    assert "EE: statuses without a state (1 of" in report
 
 
 def test_statement_lines_have_the_keys_and_the_order_of_the_contract(tmp_path: Path) -> None:

@@ -85,9 +85,12 @@ TYPES: dict[str, Any] = {
 } | {
     "effectif": pl.Int64, "ca_mult": pl.Int64, "score": pl.Int64, "est_cotee": pl.Boolean,
     "ca_eur": pl.Float64, "capital_social": pl.Float64, "total_actif_last": pl.Float64,
+    "noms_anterieurs": pl.List(pl.String), "nace_secondaires": pl.List(pl.String),
 }  # fmt: skip
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = {
-    pl.String: st.none() | st.text(st.characters(exclude_categories=["Cs"])),
+    pl.String: st.none() | TEXT,
+    pl.List(pl.String): st.none() | st.lists(TEXT, max_size=2),
     pl.Int64: st.none() | st.integers(-(2**63), 2**63 - 1),
     pl.Boolean: st.none() | st.booleans(),
     pl.Float64: st.none() | st.floats(allow_nan=False, allow_infinity=False),

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.canonical import COMPANIES, SECOND_WAVE, Origin
+from pipeline.canonical import COMPANIES, Origin
 from pipeline.stages import complements, input_files
 from tests.pipeline.inputs import Row, company, write
 
-SCHEMA: Final = {**COMPANIES, **SECOND_WAVE}
+SCHEMA: Final = COMPANIES
 # Columns that are filled together, and those of them that say whether there is something.
 TOGETHER: Final = {
     "ca_eur ca_last ca_mult ca_devise ca_year": "ca_eur ca_last",

@@ -73,6 +73,7 @@ def test_a_headcount_is_0_to_2147483647(effectif: int, expected: str | None) -> 
 def test_a_date_may_lack_its_day_or_month(date: str | None) -> None:
     """Contract C8."""
     assert reason(date_creation=date) is None
+    assert reason(date_source=date) is None
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,7 @@ def test_a_date_may_lack_its_day_or_month(date: str | None) -> None:
 )
 def test_a_date_that_is_none_is_a_reason(date: str) -> None:
     assert reason(date_creation=date) == "date de création illisible"
+    assert reason(date_source=date) == "date de source illisible"
 
 
 @pytest.mark.parametrize("field", ["ca_devise", "capital_devise", "devise"])

@@ -192,3 +192,19 @@ def test_a_class_is_found_however_it_is_written(code: str, form: str, dotted: bo
 
     assert row["nace_code"] == code
     assert row["nace_libelle"] == CLASSES[code]["label_fr"]
+
+
+def test_further_codes_are_written_as_nace_and_the_unknown_ones_counted() -> None:
+    # 74990 is no code of Rev. 2 and one of Rev. 2.1.
+    further = ["62012", "56.10Z", "9999", "74990", "6201", "zz"]
+    frame = companies(
+        company("UK", "1", "Żabka", nace_code="62.01", nace_secondaires=further),
+        company("UK", "2", "Żabka", nace_secondaires=["9999"]),
+        company("UK", "3", "Żabka"),
+        company("UK", "4", "Żabka", nace_version="2.1", nace_secondaires=["74990", "62.01"]),
+    )
+
+    found = sectors.add_sectors(frame, LOOKUP, sectors.outside(SEEDS, "UK")).sort("id").collect()
+
+    assert found["nace_secondaires"].to_list() == [["62.01", "56.10"], None, None, ["74.99"]]
+    assert found[sectors.UNKNOWN_FURTHER].to_list() == [3, 1, 0, 1]

@@ -104,3 +104,28 @@ def test_a_frame_without_text_that_can_be_too_long_is_cleaned_too() -> None:
     )
 
     assert frame.row(0) == ("1", "Œuvre", False)
+
+
+def test_the_texts_of_a_list_are_cleaned_and_an_empty_list_is_null() -> None:
+    lists = [
+        ["  Orle\u0301ans \n", "", None, "Rue\r\nA", "Orléans"],
+        ["x" * 501, "b"],
+        ["\x85", None],
+        [],
+        None,
+    ]
+    rows = [company("EE", str(n), "Õ", noms_anterieurs=found) for n, found in enumerate(lists)]
+
+    found = companies(*rows).pipe(text_cleaning.clean).collect()
+
+    cut = ["x" * 500, "b"]
+    assert found["noms_anterieurs"].to_list() == [["Orléans", "Rue A"], cut, None, None, None]
+    assert found[text_cleaning.CUT].to_list() == [False, True, False, False, False]
+
+
+def test_a_part_of_an_lei_or_a_vat_number_is_never_kept() -> None:
+    row = company("EE", "1", "Õ", lei="5" * 21, tva="EE" + "1" * 29)
+
+    found = companies(row).pipe(text_cleaning.clean).collect()
+
+    assert found.select("lei", "tva", text_cleaning.CUT).row(0) == (None, None, True)

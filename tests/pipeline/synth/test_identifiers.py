@@ -57,3 +57,15 @@ def test_prefixes_have_many_selectivities(companies: pl.DataFrame) -> None:
 
     assert max(shares) > 0.05
     assert min(shares) < 0.003
+
+
+def test_lei_and_vat_numbers_have_their_check_digits(companies: pl.DataFrame) -> None:
+    leis = companies["lei"].drop_nulls()
+    assert leis.len() > 0
+    assert leis.n_unique() == leis.len()
+    assert all(map(import_module("stdnum.lei").is_valid, leis))
+    for iso2, module in (("BE", "be.vat"), ("FI", "fi.alv"), ("FR", "fr.tva"), ("SE", "se.vat")):
+        is_valid = import_module(f"stdnum.{module}").is_valid
+        numbers = companies.filter(iso2=iso2)["tva"].drop_nulls()
+        assert numbers.len() > 0
+        assert [number for number in numbers if not is_valid(number)] == []

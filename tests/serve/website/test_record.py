@@ -142,3 +142,28 @@ def test_an_identifier_may_hold_what_a_path_may_not(served: Served) -> None:
 
     assert "Étoile filante" in Visitor(served).get("/societes/FR/A%201%2F2.b").text
     assert "Société Générale" in Visitor(served).get("/societes/FR/552%20100%20554").text
+
+
+def test_status_and_form_are_shown_as_published_with_words_in_the_language_of_the_page(
+    served: Served,
+) -> None:
+    """Extensions X1, X6, X9"""
+    path = "/societes/EE/12652512"
+
+    french, english = (Visitor(served).get(f"{path}?lang={lang}") for lang in ("fr", "en"))
+
+    for told in ("Osaühing (Société à responsabilité limitée)", "Likvideerimisel (En liquidation)",
+                 "En procédure", "Vana Nimi OÜ ; Õunapuu OÜ", "56.10, 62.09", "EE100366327",
+                 "549300LKH2ZT2UYX8L57", "1 juin 2026"):  # fmt: skip
+        assert told in french.figures
+    for told in ("Osaühing (Limited liability company)", "Likvideerimisel (In liquidation)",
+                 "In proceedings", "1 Jun 2026"):  # fmt: skip
+        assert told in english.figures
+    assert '<span class="badge procedure">' in english.html
+
+
+def test_a_list_marks_the_companies_that_are_not_active(served: Served) -> None:
+    """Extension X1"""
+    seen = Visitor(served).get("/?q=Tarkvara&lang=en")
+
+    assert "Eesti Tarkvara OÜ In proceedings" in seen.figures

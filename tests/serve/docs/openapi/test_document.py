@@ -31,7 +31,7 @@ def test_the_document_is_golden() -> None:
     golden.check("openapi.json", orjson.dumps(DOCUMENT, option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
-def test_the_document_is_openapi_3_1_of_version_1_0_0() -> None:
+def test_the_document_is_openapi_3_1_of_version_1_1_0() -> None:
     """§4.8, §9"""
     validate(DOCUMENT)
 

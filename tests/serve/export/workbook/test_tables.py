@@ -13,11 +13,11 @@ from shards.codec.record import FIELDS
 from shards.query import ORDERS
 
 KINDS = {seed_tables.TEXT, seed_tables.WHOLE, seed_tables.AMOUNT, seed_tables.YEAR, seed_tables.DATE, seed_tables.LINK,
-         seed_tables.TRUTH}  # fmt: skip
+         seed_tables.TRUTH, seed_tables.TEXTS}  # fmt: skip
 
 
 def test_there_is_a_column_for_every_field_in_the_order_of_the_specification() -> None:
-    """§2.1"""
+    """§2.1, extensions X1, X6, X9"""
     assert tuple(field.champ for field in seed_tables.fields()) == FIELDS
     assert {field.genre for field in seed_tables.fields()} == KINDS
     for lang in ("fr", "en"):

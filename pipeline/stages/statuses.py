@@ -1,0 +1,57 @@
+"""The state of a company (`etat`, extension X1), from the status that its register publishes.
+
+A status is looked up in `seeds/etats.csv`, folded (contract B15): among the rows of its country, then
+among those of all countries. A null status is `inconnu`. So is one that the table lacks, which the
+quality report counts and lists; too many of these close a gate (`quality_report.closed_gates`).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import polars as pl
+
+from pipeline.errors import SeedError
+from pipeline.seeds import Seeds
+from shards.codec.folding import fold
+
+UNKNOWN: Final = "inconnu"
+STATES: Final = ("active", "procedure", "cessee", UNKNOWN)
+UNMAPPED: Final = "status_unmapped"  # working column: a published status that the table lacks
+
+
+def states(seeds: Seeds, iso2: str) -> dict[str, str]:
+    """The state of each folded status that the register of `iso2` may publish.
+
+    Raises:
+        SeedError: a state that is none of STATES, or a status that comes twice.
+    """
+    found: dict[str, str] = {}
+    for place in ("", iso2):
+        rows = [row for row in seeds.tables["etats"] if row["iso2"] == place]
+        folded = {fold(row["statut"]): row["etat"] for row in rows}
+        wrong = [row["statut"] for row in rows if row["etat"] not in STATES]
+        if wrong or len(folded) != len(rows):
+            what = f"the state of {wrong[0]!r} is unknown" if wrong else "a status comes twice"
+            raise SeedError(f"etats.csv: {what} (iso2 {place!r}); mend the table")
+        found |= folded
+    return found
+
+
+def add_state(companies: pl.LazyFrame, states: Mapping[str, str]) -> pl.LazyFrame:
+    """Add `etat` and UNMAPPED."""
+    known = pl.col("statut").map_batches(
+        lambda texts: _looked_up(texts, states), return_dtype=pl.String, is_elementwise=True
+    )
+    return companies.with_columns(known.alias("etat")).with_columns(
+        pl.col("etat").fill_null(UNKNOWN),
+        pl.when(pl.col("etat").is_null()).then(pl.col("statut")).alias(UNMAPPED),
+    )
+
+
+def _looked_up(texts: pl.Series, states: Mapping[str, str]) -> pl.Series:
+    """The state of each text, null if it has none; each distinct text is folded once."""
+    distinct = texts.drop_nulls().unique()
+    found = [states.get(fold(text)) for text in distinct]
+    return texts.replace_strict(
+        distinct, pl.Series(found, dtype=pl.String), default=None, return_dtype=pl.String
+    )
