@@ -1,5 +1,7 @@
 """Nightly runs: what is published, what stays when a source fails, and runs that are killed."""
 
+import csv
+import io
 import json
 import re
 import signal
@@ -177,18 +179,23 @@ def test_a_source_that_fails_leaves_its_edition_of_yesterday(
 
 
 def test_an_import_that_fails_leaves_the_one_of_yesterday(
-    tmp_path: Path, server: RegisterServer
+    tmp_path: Path, server: RegisterServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The header is right, so the fetch takes the file; no row can be kept."""
+    """Header, size and rows are right, so the fetch takes the file; no row has an identifier."""
     config = configured(tmp_path, server)
     run(config)
-    lines = unzipped(ESTONIA).splitlines(keepends=True)
-    nameless = lines[0] + b"".join(b";" + line.split(b";", 1)[1] for line in lines[1:])
-    server.publish(f"/{EE}", zipped(nameless, EE.removesuffix(".zip")))
+    header, *rows = csv.reader(unzipped(ESTONIA).decode("utf-8-sig").splitlines(), delimiter=";")
+    text = io.StringIO()
+    moved = [[f"{row[0]} {row[1]}", "", *row[2:]] for row in rows]
+    csv.writer(text, delimiter=";", lineterminator="\n").writerows([header, *moved])
+    server.publish(f"/{EE}", zipped(text.getvalue().encode(), EE.removesuffix(".zip")))
+    capsys.readouterr()
 
     assert run(config) == 0
 
-    assert results(config) == {"ee": "precedent", "ie-cro": "inchange"}
+    (estonia, _) = last_report(config)["sources"]
+    assert (estonia["resultat"], estonia["fichiers"][0]["resultat"]) == ("precedent", "nouveau")
+    assert "none of 2,662 is kept: no identifier" in capsys.readouterr().err
     assert published(config) == {"EE": 2_662, "IE": 1}
 
 
