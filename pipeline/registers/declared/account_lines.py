@@ -23,6 +23,7 @@ from pipeline.registers.declared.filed_accounts import (
     chosen_rows,
     repeated_keys,
 )
+from pipeline.registers.declared.main_rows import stored
 from pipeline.registers.declared.source_file import ROW, FilePart
 from pipeline.registers.statements import chart, taxonomy
 from pipeline.registers.statements.chart import GROUP_PLACES
@@ -39,6 +40,9 @@ CONTRADICTED: Final = "postes contradictoires (le premier est repris)"
 _COMPANY: Final = ("iso2", "id", "exercice", "groupe")
 _PLACE: Final = ("fichier", "rank", ROW)
 _BESIDE: Final = ("devise", "echelle", "is_row", "stem")
+_LINE: Final = (
+    *_COMPANY, *_PLACE, "devise", "echelle", "is_row", "code", "choix", "nombre", "calcul",
+)  # fmt: skip
 _SUMS: Final = 1_000_000  # rank of a sum: every element of the line goes before it
 _MAPPING: Final = {
     ELEMENT: pl.String(),
@@ -74,16 +78,19 @@ def read(
     """The lines of the filings of all files but those that are `gone`.
 
     Raises:
-        InputError: a file without its legend, an element of the declaration that is not mapped.
+        InputError: a file without its legend, a sum that is no line of the chart.
     """
     accounts = declared.statements
     assert accounts is not None
+    if unknown := sorted(accounts.sums.keys() - chart.load().keys()):
+        raise InputError(
+            f"{declared.source}.toml [statements.sums] {unknown[0]}: no line of"
+            f" {chart.POSTES.name}; add it there"
+        )
     amounts = pl.concat(_amounts(file, gone) for file in staged)
     if accounts.legend:
         amounts = _labelled(amounts, accounts.legend, staged, legends)
-    path = work / "montants.parquet"
-    amounts.sink_parquet(path, compression="lz4", maintain_order=True)
-    amounts = _numbers(pl.scan_parquet(path))
+    amounts = _numbers(stored(amounts, work / "montants.parquet"))
     mapping = _mapping(declared.source, accounts.sums, amounts)
     mapped = amounts.join(mapping, on=ELEMENT, how="left", maintain_order="left", nulls_equal=True)
     why = pl.coalesce(
@@ -94,10 +101,12 @@ def read(
     judged = mapped.with_columns(raison=why)
     good = judged.filter(pl.col("raison").is_null() & pl.col("code").is_not_null())
     lines, repeated = _one_each(pl.concat([_signed(good), *_summed(judged, accounts.sums)]), work)
-    path = work / "montants-ecartes.parquet"
     left_out = judged.filter(pl.col("raison").is_not_null())
-    left_out.sink_parquet(path, compression="lz4", maintain_order=True)
-    return AccountLines(_canonical(lines), pl.scan_parquet(path), repeated)
+    return AccountLines(
+        kept=_canonical(lines, work),
+        left_out=stored(left_out, work / "montants-ecartes.parquet"),
+        repeated=repeated,
+    )
 
 
 def _amounts(file: StagedFile, gone: pl.LazyFrame) -> pl.LazyFrame:
@@ -179,39 +188,36 @@ def _signed(good: pl.LazyFrame) -> pl.LazyFrame:
         .then(pl.col("nombre").abs())
         .otherwise(pl.col("nombre"))
     )
-    return good.select(
-        *_COMPANY, *_PLACE, "devise", "echelle", "is_row", "code", "choix",
-        (number + 0.0).alias("nombre"), pl.lit(False).alias("calcul"),
-    )  # fmt: skip
+    return good.with_columns((number + 0.0).alias("nombre"), calcul=pl.lit(False)).select(_LINE)
 
 
 def _summed(judged: pl.LazyFrame, sums: Mapping[str, Sum]) -> list[pl.LazyFrame]:
-    """The lines that are sums of elements."""
+    """The lines that are sums of elements, in the order of their first rows."""
     occurring = judged.select(pl.col(ELEMENT).unique()).collect(engine="streaming")[ELEMENT]
-    found = []
-    for code, added in sums.items():
-        signs = dict.fromkeys(map(fold, added.plus), 1.0) | dict.fromkeys(
-            map(fold, added.minus), -1.0
+    elements = {name: fold(name) for name in occurring.drop_nulls()}
+    return [_sum(judged, code, added, elements) for code, added in sums.items()]
+
+
+def _sum(judged: pl.LazyFrame, code: str, added: Sum, elements: Mapping[str, str]) -> pl.LazyFrame:
+    plus, minus = set(map(fold, added.plus)), set(map(fold, added.minus))
+    parts = [name for name, folded in elements.items() if folded in plus | minus]
+    taken = pl.col(ELEMENT).is_in([name for name in parts if elements[name] in minus])
+    signed = pl.when(taken).then(-pl.col("nombre")).otherwise(pl.col("nombre"))
+    fewest = len(plus | minus) if added.needs_all else 1
+    return (
+        judged.filter(pl.col(ELEMENT).is_in(parts) & pl.col("nombre").is_not_null())
+        .group_by(_COMPANY)
+        .agg(
+            *(pl.col(name).min() for name in (*_PLACE, "devise", "echelle")),
+            nombre=signed.sort_by(ELEMENT).sum() + 0.0,
+            calcul=(pl.col("nombre") != 0).sum() > 1,
+            there=pl.col(ELEMENT).n_unique(),
         )
-        of = {name: signs[fold(name)] for name in occurring.drop_nulls() if fold(name) in signs}
-        parts = judged.filter(pl.col(ELEMENT).is_in(list(of)) & pl.col("nombre").is_not_null())
-        sign = pl.col(ELEMENT).replace_strict(of, return_dtype=pl.Float64, default=None)
-        found.append(
-            parts.group_by(_COMPANY)
-            .agg(
-                *(pl.col(name).first() for name in (*_PLACE, "devise", "echelle")),
-                nombre=(pl.col("nombre") * sign).sum() + 0.0,
-                calcul=(pl.col("nombre") != 0).sum() > 1,
-                there=pl.col(ELEMENT).n_unique(),
-            )
-            .filter(pl.col("there") >= (len(signs) if added.needs_all else 1))
-            .select(
-                *_COMPANY, *_PLACE, "devise", "echelle", pl.lit(False).alias("is_row"),
-                pl.lit(code).alias("code"), pl.lit(_SUMS, pl.Int64).alias("choix"), "nombre",
-                "calcul",
-            )
-        )  # fmt: skip
-    return found
+        .filter(pl.col("there") >= fewest)
+        .sort("rank", ROW, *_COMPANY)
+        .with_columns(is_row=pl.lit(False), code=pl.lit(code), choix=pl.lit(_SUMS, pl.Int64))
+        .select(_LINE)
+    )
 
 
 def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, int]]:
@@ -220,12 +226,10 @@ def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, 
     Only the lines that several amounts give are grouped: few, where a filing is a row.
     """
     order = ["choix", "rank", ROW]
-    path = work / "postes.parquet"
     keyed = lines.with_columns(pl.struct(*_COMPANY, "code").hash().alias(KEY))
-    keyed.sink_parquet(path, compression="lz4", maintain_order=True)
-    stored = pl.scan_parquet(path)
-    several = repeated_keys(stored)
-    rivals = stored.join(several, on=KEY, how="semi")
+    all_lines = stored(keyed, work / "postes.parquet")
+    repeats = pl.col(KEY).is_in(repeated_keys(all_lines).implode())
+    rivals = all_lines.filter(repeats)
     names = [name for name in lines.collect_schema() if name not in (*_COMPANY, "code")]
     published = pl.col("choix") < _SUMS
     best = (
@@ -243,36 +247,29 @@ def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, 
     again = int(best["rows"].sum()) - int(best["is_row"].sum())
     other = int(best["others"].sum())
     repeated = {REPEATED: again - other, CONTRADICTED: other}
-    single = stored.join(several, on=KEY, how="anti", maintain_order="left")
     columns = [*_COMPANY, "code", *names]
-    found = pl.concat([single.select(columns), best.lazy().select(columns)])
+    single = stored(all_lines.filter(~repeats).select(columns), work / "postes-seuls.parquet")
+    found = pl.concat([single, best.lazy().select(columns)])
     return found, {why: n for why, n in repeated.items() if n}
 
 
-def _canonical(lines: pl.LazyFrame) -> pl.LazyFrame:
-    """The lines in canonical columns; a part is named as one where its whole is there."""
-    table = chart.load().values()
-    places = pl.LazyFrame(
-        {
-            "code": [line.code for line in table],
-            "etat": [line.etat for line in table],
-            "parent": [line.parent or None for line in table],
-            "ordre": [line.ordre for line in table],
-            "seul": [line.libelle_fr for line in table],
-            "dont": [line.as_part for line in table],
-            "compte": [line.is_count for line in table],
-        }
+def _canonical(lines: pl.LazyFrame, work: Path) -> pl.LazyFrame:
+    """The lines in canonical columns; a part is named as one where its whole is there.
+
+    Both kinds of lines are stored, since a plan that used the same lines twice would hold them.
+    """
+    placed = lines.join(_places(), on="code", how="left", maintain_order="left")
+    parents = {line.parent for line in chart.load().values()}
+    wholes = placed.filter(pl.col("code").is_in(parents)).select(
+        *_COMPANY, parent="code", whole=pl.lit(True)
     )
-    placed = lines.join(places, on="code", how="left", maintain_order="left")
-    wholes = (
-        placed.filter(pl.col("code").is_in({line.parent for line in table}))
-        .select(*_COMPANY, parent="code", whole=pl.lit(True))
-    )  # fmt: skip
     parts = placed.filter(pl.col("parent").is_not_null())
+    hung = parts.join(wholes, on=[*_COMPANY, "parent"], how="left", maintain_order="left")
+    alone = placed.filter(pl.col("parent").is_null()).with_columns(whole=pl.lit(False))
     named = pl.concat(
         [
-            placed.filter(pl.col("parent").is_null()).with_columns(whole=pl.lit(False)),
-            parts.join(wholes, on=[*_COMPANY, "parent"], how="left", maintain_order="left"),
+            stored(alone, work / "postes-entiers.parquet"),
+            stored(hung, work / "postes-parties.parquet"),
         ]
     )
     group = pl.col("groupe")
@@ -293,6 +290,22 @@ def _canonical(lines: pl.LazyFrame) -> pl.LazyFrame:
         pl.when(~pl.col("compte")).then("devise").alias("devise"),
         pl.col("ordre") + pl.when(group).then(GROUP_PLACES).otherwise(0),
     ).select(pl.col(name).cast(dtype) for name, dtype in COMPTES.items())
+
+
+def _places() -> pl.LazyFrame:
+    """What the chart says of each code. Joined: Polars 2.1 does not stream `replace_strict`."""
+    table = chart.load().values()
+    return pl.LazyFrame(
+        {
+            "code": [line.code for line in table],
+            "etat": [line.etat for line in table],
+            "parent": [line.parent or None for line in table],
+            "ordre": [line.ordre for line in table],
+            "seul": [line.libelle_fr for line in table],
+            "dont": [line.as_part for line in table],
+            "compte": [line.is_count for line in table],
+        }
+    )
 
 
 def unknown_names(left_out: pl.LazyFrame, most: int) -> tuple[str, ...]:

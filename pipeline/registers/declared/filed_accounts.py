@@ -85,8 +85,8 @@ def replaced(staged: Sequence[StagedFile]) -> pl.LazyFrame:
     the last by `latest`, then the last in the files. Only these several are in memory at once.
     """
     filings = pl.concat(map(_filings, staged))
-    several = repeated_keys(filings)
-    rivals = filings.join(several, on=KEY, how="semi").collect(engine="streaming")
+    repeats = pl.col(KEY).is_in(repeated_keys(filings).implode())
+    rivals = filings.filter(repeats).collect(engine="streaming")
     orders = [name for name in rivals.columns if name.startswith(_LATEST)]
     ranked = rivals.sort("cloture", *orders, "rank", ROW, nulls_last=False)
     last = ranked.unique(OWN, keep="last", maintain_order=True)
@@ -113,7 +113,7 @@ def _filings(file: StagedFile) -> pl.LazyFrame:
     return good.select(*_FILING, *by, pl.struct(OWN).hash().alias(KEY))
 
 
-def repeated_keys(rows: pl.LazyFrame) -> pl.LazyFrame:
+def repeated_keys(rows: pl.LazyFrame) -> pl.Series:
     """The values of KEY that several rows have, found in passes so that memory holds few at once."""
     count = int(rows.select(pl.len()).collect(engine="streaming").item())
     passes = count // _KEYS_AT_ONCE + 1
@@ -127,7 +127,7 @@ def repeated_keys(rows: pl.LazyFrame) -> pl.LazyFrame:
         .collect(engine="streaming")
         for number in range(passes)
     ]
-    return pl.concat(found).lazy()
+    return pl.concat(found)[KEY]
 
 
 def _fault() -> pl.Expr:

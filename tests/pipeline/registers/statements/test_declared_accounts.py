@@ -334,6 +334,20 @@ def test_romanian_columns_mean_what_the_legend_of_their_year_says(tmp_path: Path
     assert found.counts.rejected == {"identifiant nul": 2}
 
 
+def test_the_same_accounts_give_the_same_rows_in_the_same_order(tmp_path: Path) -> None:
+    rows = [f"{100 + n},4711,{n}.1,{n}.2,0,0,0,{n}.3{',1' * 14}" for n in range(2_000)]
+    data = _write(tmp_path, "web_bl_bs_sl_an2023.txt", [f"CUI,CAEN,{I_COLUMNS}", *rows])
+    kept = []
+    for number in range(3):
+        work = tmp_path / str(number)
+        work.mkdir()
+        files = [data, RAW / "ro" / "web_bl_bs_sl_an2023.csv"]
+        kept.append(read("ro-comptes", files, work).kept.collect())
+
+    assert kept[0].equals(kept[1]) and kept[0].equals(kept[2])
+    assert kept[0].filter(pl.col("code") == "TotalAssets").height == 2_000
+
+
 def test_romanian_accounts_without_their_legend_are_refused(tmp_path: Path) -> None:
     data = _write(tmp_path, "web_bl_bs_sl_an2023.txt", [f"CUI,CAEN,{I_COLUMNS}", "1,1" + ",1" * 20])
 
