@@ -34,7 +34,7 @@ from pipeline.registers.statements.taxonomy import Taxonomy
 
 NO_LINE: Final = "aucun poste reconnu"
 REPLACED: Final = "lignes remplacées par un dépôt ultérieur"
-TOGETHER: Final = 2_000_000  # rows in memory at once, about 1 GB
+TOGETHER: Final = 500_000  # rows in memory at once, about 500 MB
 _KEY: Final = ("id", "exercice", "etat", "code")
 # Beside the canonical columns: what sorts the accounts of a company, and what groups companies.
 _FILED: Final = {"depot": pl.String(), "tas": pl.Int64()}
