@@ -95,6 +95,7 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "dépôt supprimé": "deleted deposit",
         "type de bilan inconnu": "unknown form of accounts",
         "dépôt sans page saisie": "deposit without keyed pages",
+        "structure inattendue": "unexpected structure",
         "nature de comptes inconnue": "unknown kind of accounts",
         "montants signalés faux par le registre": "amounts that the register marks as wrong",
         "déclaration d'un autre type": "declaration of another type",

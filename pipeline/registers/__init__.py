@@ -2,7 +2,8 @@
 
 Read `ee.toml`, a short one, then `declared/` (the language and its reader), which uses `packing`
 (files and zips) and `record_stream` (records of JSON and XML). `register` is the interface of a
-source. `statements/` has the readers of filed accounts and their chart of codes.
+source. `statements/` has the chart of accounts and the British filings, `annual_accounts/` the
+accounts that other countries publish as documents.
 
 To add a register of companies:
 
@@ -13,8 +14,8 @@ To add a register of companies:
 3. Add a row to `seeds/sources.csv`: address, cadence, licence, attribution.
 
 Nothing else: REGISTERS below is made of the folder. Filed accounts that are tables are declared
-too, with `[statements]`, and their elements have rows in `seeds/elements.csv`. Those that are no
-tables are read by a module of `statements/`, a `Register` of `table="comptes"`.
+too, with `[statements]`, and their elements have rows in `seeds/elements.csv`. Those that are
+documents need such rows and a module of `annual_accounts/`, which reads one document.
 """
 
 from pathlib import Path

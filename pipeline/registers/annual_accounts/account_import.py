@@ -34,10 +34,10 @@ from pipeline.registers.statements.taxonomy import Taxonomy
 
 NO_LINE: Final = "aucun poste reconnu"
 REPLACED: Final = "lignes remplacées par un dépôt ultérieur"
-TOGETHER: Final = 2_000_000  # rows in memory at once, about 1 GB
+TOGETHER: Final = 500_000  # rows in memory at once, about 500 MB
 _KEY: Final = ("id", "exercice", "etat", "code")
 # Beside the canonical columns: what sorts the accounts of a company, and what groups companies.
-_FILED: Final = {"depot": pl.String(), "rang": pl.Int64(), "tas": pl.Int64()}
+_FILED: Final = {"depot": pl.String(), "tas": pl.Int64()}
 _GROUPS: Final = 1 << 16
 
 
@@ -123,7 +123,7 @@ def _keep(running: _Import, name: str, account: FiledAccount) -> None:
     group = zlib.crc32(account.id.encode()) % _GROUPS
     for row in statement_rows.rows(running.iso2, account.id, amounts):
         running.rows += 1
-        running.batch.append(row | {"depot": account.filed, "rang": running.rows, "tas": group})
+        running.batch.append(row | {"depot": account.filed, "tas": group})
     if len(running.batch) >= BATCH:
         _flush(running)
 
@@ -157,7 +157,7 @@ def _chosen(written: Sequence[Path], part: int, parts: int) -> pl.DataFrame:
     mine = pl.scan_parquet(list(written)).filter(pl.col("tas") * parts // _GROUPS == part)
     place = pl.col("etat").replace_strict(ETATS, range(len(ETATS)), return_dtype=pl.Int8)
     return (
-        mine.sort("depot", "rang", descending=True)
+        mine.sort("depot", "valeur", "libelle", descending=True)
         .unique(_KEY, keep="first", maintain_order=True)
         .sort("id", "exercice", place, "ordre")
         .select(list(COMPTES))

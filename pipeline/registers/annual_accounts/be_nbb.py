@@ -10,14 +10,18 @@ closing date, so the year before is taken to have closed a year earlier.
 Group accounts are not published as XBRL.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import date
+from typing import Final
 
 from pipeline.registers.annual_accounts import account_import, xbrl_instance
 from pipeline.registers.annual_accounts.documents import Document
 from pipeline.registers.annual_accounts.filed_account import NO_CLOSING, NO_NUMBER, FiledAccount
 from pipeline.registers.annual_accounts.xbrl_instance import Item
 from pipeline.registers.statements.filing import Fact, FilingError
+
+NUMBER: Final = re.compile(r"[01]\d{9}")
 
 
 def read(document: Document) -> Iterator[FiledAccount]:
@@ -28,7 +32,7 @@ def read(document: Document) -> Iterator[FiledAccount]:
     """
     instance = xbrl_instance.parse(document.read())
     numbers = {_number(context.identifier) for context in instance.contexts}
-    if len(numbers) != 1:
+    if len(numbers) != 1 or not all(map(NUMBER.fullmatch, numbers)):
         raise FilingError(NO_NUMBER, ", ".join(sorted(numbers)))
     closing = max((context.day for context in instance.contexts), default=None)
     if closing is None:
@@ -58,4 +62,4 @@ def _year_before(day: date) -> date:
     return day.replace(year=day.year - 1, day=28 if (day.month, day.day) == (2, 29) else day.day)
 
 
-REGISTER = account_import.register("be-nbb", "BE", (".xbrl", ".xml"), read)
+REGISTER: Final = account_import.register("be-nbb", "BE", (".xbrl", ".xml"), read)

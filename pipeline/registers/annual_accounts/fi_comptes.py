@@ -10,6 +10,7 @@ the result of the year.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from pipeline.registers.annual_accounts import account_import, xbrl_instance
 from pipeline.registers.annual_accounts.documents import Document
@@ -17,8 +18,8 @@ from pipeline.registers.annual_accounts.filed_account import NO_NUMBER, FiledAcc
 from pipeline.registers.annual_accounts.xbrl_instance import Item
 from pipeline.registers.statements.filing import Fact, FilingError
 
-CLOSING = "di121"
-GROUP_MODULE = "_con"  # oytp_gaap_con: group accounts, as `_ind` is of one company
+CLOSING: Final = "di121"
+GROUP_MODULE: Final = "_con"  # oytp_gaap_con: group accounts, as `_ind` is of one company
 
 
 def read(document: Document) -> Iterator[FiledAccount]:
@@ -52,4 +53,4 @@ def _fact(item: Item) -> Fact:
     return Fact(key, item.context.day, None, item.value, item.currency, item.precision)
 
 
-REGISTER = account_import.register("fi-comptes", "FI", (".xbrl", ".xml"), read)
+REGISTER: Final = account_import.register("fi-comptes", "FI", (".xbrl", ".xml"), read)

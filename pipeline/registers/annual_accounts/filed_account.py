@@ -15,6 +15,9 @@ from pipeline.registers.statements.filing import Fact, FilingError
 
 NO_NUMBER: Final = "numéro de société absent"
 NO_CLOSING: Final = "date de clôture absente"
+MALFORMED: Final = "structure inattendue"
+# What plain values of another shape than the register's raise.
+_SHAPE: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,16 @@ class Refused:
 
 Found = FiledAccount | Refused
 Reader = Callable[[Document], Iterator[Found]]
+
+
+def guarded(identifier: str | None, read: Callable[[], Found]) -> Found:
+    """What `read` gives; accounts that it cannot read are refused, so that the next can be."""
+    try:
+        return read()
+    except FilingError as error:
+        return Refused(identifier, error.reason, error.detail)
+    except _SHAPE as error:
+        return Refused(identifier, MALFORMED, f"{type(error).__name__}: {error}")
 
 
 def amount(element: str, day: date, value: float, currency: str | None) -> Fact:

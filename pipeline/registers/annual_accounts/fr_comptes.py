@@ -14,6 +14,7 @@ Only public deposits are kept; companies may keep theirs, or the income statemen
 from calendar import monthrange
 from collections.abc import Iterator, Mapping
 from datetime import date
+from functools import partial
 from typing import Any, Final
 
 from pipeline.registers import record_stream
@@ -26,6 +27,7 @@ from pipeline.registers.annual_accounts.filed_account import (
     Refused,
     amount,
     day,
+    guarded,
     number,
 )
 from pipeline.registers.statements.filing import Fact, FilingError
@@ -53,11 +55,8 @@ def read(document: Document) -> Iterator[Found]:
     """
     with document.open() as stream:
         for deposit in record_stream.json_items(stream, (), {}):
-            identifier = deposit.get("siren") or None
-            try:
-                yield _account(identifier, deposit)
-            except FilingError as error:
-                yield Refused(identifier, error.reason, error.detail)
+            identifier = deposit.get("siren") or None if isinstance(deposit, dict) else None
+            yield guarded(identifier, partial(_account, identifier, deposit))
 
 
 def _account(identifier: str | None, deposit: Mapping[str, Any]) -> Found:

@@ -11,6 +11,7 @@ end in `2011`. Group accounts are not in these files.
 
 from collections.abc import Iterator, Mapping
 from datetime import date
+from functools import partial
 from typing import Any, Final
 
 from pipeline.registers import record_stream
@@ -24,6 +25,7 @@ from pipeline.registers.annual_accounts.filed_account import (
     amount,
     as_list,
     day,
+    guarded,
     number,
     text,
 )
@@ -48,10 +50,7 @@ def read(document: Document) -> Iterator[Found]:
         for declarer in record_stream.xml_elements(stream, "Declarer"):
             identifier = text(declarer.get("RcsNumber")) or None
             for declaration in as_list(declarer.get("Declaration")):
-                try:
-                    yield _account(identifier, declaration)
-                except FilingError as error:
-                    yield Refused(identifier, error.reason, error.detail)
+                yield guarded(identifier, partial(_account, identifier, declaration))
 
 
 def _account(identifier: str | None, declaration: Mapping[str, Any]) -> Found:

@@ -10,7 +10,7 @@ The turnover is the sum of operating income (72), of which sales (1340) are a pa
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from pipeline.registers import record_stream
@@ -20,10 +20,10 @@ from pipeline.registers.annual_accounts.filed_account import (
     NO_NUMBER,
     FiledAccount,
     Found,
-    Refused,
     amount,
     as_list,
     day,
+    guarded,
     number,
     text,
 )
@@ -45,15 +45,17 @@ def read(document: Document) -> Iterator[Found]:
     """
     with document.open() as stream:
         for record in record_stream.xml_elements(stream, "del"):
-            head = {name: text(value) for name, value in record.get("hode", {}).items()}
-            identifier = head.get("orgnr") or None
-            try:
-                yield _account(identifier, head, as_list(record.get("info")))
-            except FilingError as error:
-                yield Refused(identifier, error.reason, error.detail)
+            yield guarded(_identifier(record), partial(_account, record))
 
 
-def _account(identifier: str | None, head: dict[str, str], fields: list[Any]) -> FiledAccount:
+def _identifier(record: dict[str, Any]) -> str | None:
+    head = record.get("hode")
+    return text(head.get("orgnr")) or None if isinstance(head, dict) else None
+
+
+def _account(record: dict[str, Any]) -> FiledAccount:
+    head = {name: text(value) for name, value in record["hode"].items()}
+    identifier = _identifier(record)
     if identifier is None:
         raise FilingError(NO_NUMBER, f"journal {head.get('journalnr', '')}")
     if head.get("regnskapstype") not in GROUPS:
@@ -64,7 +66,7 @@ def _account(identifier: str | None, head: dict[str, str], fields: list[Any]) ->
     before = day_before(day(head["startdato"])) if head.get("startdato") else None
     currency = head.get("valutakode") or None
     facts: list[Fact] = []
-    for field in fields:
+    for field in as_list(record.get("info")):
         code, value = text(field.get("feltkode")), number(text(field.get("sum")))
         if value is None:
             continue

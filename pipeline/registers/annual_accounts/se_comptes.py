@@ -14,7 +14,12 @@ from typing import Final
 
 from pipeline.registers.annual_accounts import account_import
 from pipeline.registers.annual_accounts.documents import Document
-from pipeline.registers.annual_accounts.filed_account import NO_CLOSING, NO_NUMBER, FiledAccount
+from pipeline.registers.annual_accounts.filed_account import (
+    NO_CLOSING,
+    NO_NUMBER,
+    FiledAccount,
+    day,
+)
 from pipeline.registers.statements import filing
 from pipeline.registers.statements.filing import FilingError
 
@@ -39,7 +44,7 @@ def read(document: Document) -> Iterator[FiledAccount]:
         raise FilingError(CONTRADICTED, ", ".join(sorted(stated)))
     if not named and len(stated) != 1:
         raise FilingError(NO_NUMBER, ", ".join(sorted(report.identifiers)))
-    closing = date.fromisoformat(named.group(2)) if named else _latest(report)
+    closing = day(named.group(2)) if named else _latest(report)
     yield FiledAccount(
         id=named.group(1) if named else stated.pop(),
         closing=closing,

@@ -12,6 +12,7 @@ A file is a statement, or an array of them. Templates may stand beside them and 
 from calendar import monthrange
 from collections.abc import Iterator, Mapping
 from datetime import date
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from pipeline.registers import record_stream
@@ -24,6 +25,7 @@ from pipeline.registers.annual_accounts.filed_account import (
     Found,
     Refused,
     amount,
+    guarded,
     number,
 )
 from pipeline.registers.record_stream import RecordError
@@ -75,24 +77,26 @@ def read(document: Document) -> Iterator[Found]:
                 raise FilingError(NO_JSON, str(error)) from error
             if statement is None:
                 return
-            title = _title(statement)
-            identifier = str(title["ico"]).zfill(8) if title.get("ico") else None
-            try:
-                yield _account(identifier, title, statement)
-            except FilingError as error:
-                yield Refused(identifier, error.reason, error.detail)
+            identifier = _identifier(statement)
+            yield guarded(identifier, partial(_account, identifier, statement))
 
 
-def _title(statement: Any) -> Mapping[str, Any]:
-    content = statement.get("obsah") if isinstance(statement, dict) else None
-    return (content or {}).get("titulnaStrana") or {}
+def _identifier(statement: Any) -> str | None:
+    """The number in eight digits, where the statement has one."""
+    try:
+        number_of = statement["obsah"]["titulnaStrana"]["ico"]
+    except (KeyError, TypeError):
+        return None
+    return str(number_of).zfill(8) if number_of else None
 
 
-def _account(identifier: str | None, title: Mapping[str, Any], statement: Any) -> Found:
-    if not isinstance(statement, dict) or "idSablony" not in statement:
+def _account(identifier: str | None, statement: dict[str, Any]) -> Found:
+    if "idSablony" not in statement and "tabulky" in statement:
         return Refused(None, TEMPLATE, "sans idSablony", on_purpose=True)
     if statement.get("pristupnostDat", PUBLIC) != PUBLIC:
         return Refused(identifier, WITHHELD, statement["pristupnostDat"], on_purpose=True)
+    content = statement["obsah"]
+    title = content["titulnaStrana"]
     if title.get("typZavierky") == INTERIM_KIND:
         return Refused(identifier, INTERIM, INTERIM_KIND, on_purpose=True)
     layouts = LAYOUTS.get(statement["idSablony"])
@@ -103,7 +107,7 @@ def _account(identifier: str | None, title: Mapping[str, Any], statement: Any) -
     closing = _last_day(title.get("obdobieDo"))
     before = title.get("predchadzajuceObdobieDo")
     last_year = _last_day(before) if before else day_before(_first_day(title.get("obdobieOd")))
-    tables = statement["obsah"].get("tabulky") or []
+    tables = content.get("tabulky") or []
     if len(tables) != len(layouts):
         raise FilingError(WRONG_SIZE, f"{len(tables)} tableaux")
     facts: list[Fact] = []

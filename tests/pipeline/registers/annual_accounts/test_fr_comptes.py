@@ -143,6 +143,9 @@ def test_the_year_before_closed_as_many_months_earlier_as_the_year_has(
         (deposit(), {}, {"dépôt sans page saisie": 1}),
         (deposit([box("CO", m3="O00000000000100")]), {}, {"nombre illisible": 1}),
         (deposit(*FULL, siren=""), {}, {"numéro de société absent": 1}),
+        (deposit(*FULL, bilanSaisi="texte"), {}, {"structure inattendue": 1}),
+        (deposit(*FULL, months="999999"), {}, {"structure inattendue": 1}),
+        (["a list"], {}, {"structure inattendue": 1}),
     ],
 )
 def test_a_deposit_that_gives_nothing_does_not_stop_the_others(

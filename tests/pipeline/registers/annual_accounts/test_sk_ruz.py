@@ -86,8 +86,8 @@ def test_the_layout_is_that_of_the_published_template(template: int) -> None:
 
 def changed(**values: Any) -> Any:
     statement = member("sk_54953006_MUJ.json")
-    statement.update({name: value for name, value in values.items() if name != "title"})
-    statement["obsah"]["titulnaStrana"].update(values.get("title", {}))
+    statement["obsah"]["titulnaStrana"].update(values.pop("title", {}))
+    statement.update(values)
     return statement
 
 
@@ -99,6 +99,8 @@ def changed(**values: Any) -> Any:
         (changed(title={"typZavierky": "Priebežná"}), {"comptes intermédiaires": 1}, {}),
         (changed(title={"obdobieDo": None}), {}, {"date de clôture absente": 1}),
         (changed(title={"ico": None}), {}, {"numéro de société absent": 1}),
+        (changed(obsah=None), {}, {"structure inattendue": 1}),
+        ([1], {}, {"structure inattendue": 1}),
         (changed(idSablony=699), {}, {"tableau d'une autre taille que son modèle": 1}),
     ],
 )

@@ -45,7 +45,9 @@ def test_a_number_without_currency_is_no_amount() -> None:
 def test_a_fact_declared_empty_is_not_zero() -> None:
     fact = '<f:Cash contextRef="c" unitRef="EUR" decimals="0" xsi:nil="true"/>'
 
-    assert parse(instance(fact)).items == []
+    read = parse(instance(fact))
+
+    assert (read.items, read.unreadable) == ([], 0)
 
 
 @pytest.mark.parametrize(
