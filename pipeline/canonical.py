@@ -107,6 +107,7 @@ ACCEPTED: Final[Mapping[str, Schema]] = MappingProxyType(
 # The errors of Polars for a damaged file; some bytes make its reader panic.
 _UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
+GROUP: Final = "Consolidated"  # ends the code of a line of group accounts (`seeds/postes.csv`)
 ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
 
 

@@ -29,6 +29,7 @@ from pipeline.stages import (
     checks,
     complements,
     derived_fields,
+    doubtful_accounts,
     duplicates,
     identifiers,
     input_files,
@@ -264,38 +265,46 @@ def _prepare_lines(task: Task, good: pl.LazyFrame) -> tuple[pl.LazyFrame, dict[s
     marked = comptes.pipe(text_cleaning.clean).pipe(money.drop_negative_zeros)
     judged = _materialise(marked.pipe(statement_lines.add_reasons, good), task, "judged")
     distinct = _materialise(statement_lines.drop_copies(judged), task, "distinct")
-    lines = _materialise(statement_lines.last_years(distinct), task, "lines")
-    return lines, _account_for_lines(task, judged, distinct, lines)
+    doubts = doubtful_accounts.add_reasons(distinct, task.tables.seeds)
+    weighed = _materialise(doubts, task, "weighed")
+    sound = weighed.filter(pl.col(REASON).is_null()).drop(REASON)
+    lines = _materialise(statement_lines.last_years(sound), task, "lines")
+    return lines, _account_for_lines(task, judged, weighed, lines)
 
 
 def _account_for_lines(
-    task: Task, judged: pl.LazyFrame, distinct: pl.LazyFrame, lines: pl.LazyFrame
+    task: Task, judged: pl.LazyFrame, weighed: pl.LazyFrame, lines: pl.LazyFrame
 ) -> dict[str, Any]:
     """Account for the statement lines, as fields of Quality; stop if too many are bad.
 
-    Bad lines are written apart; lines without a company in the input are only counted.
+    Bad lines and withheld ones are written apart; lines without a company in the input are only
+    counted. A register is not held to what its companies file: withheld lines stop no build.
     """
     path = rejections.lines_path(task.out, task.iso2)
-    wrong = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY)
-    rejections.write(wrong, list(COMPTES), path, task.work)
+    withheld = weighed.with_columns(iso2=pl.lit(task.iso2)).select(REASON, *COMPTES)
+    wrong = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY).select(REASON, *COMPTES)
+    rejections.write(pl.concat([wrong, withheld]), list(COMPTES), path, task.work)
+    doubts = rejections.count_reasons(weighed)
     reasons = rejections.count_reasons(judged)
     bad = {name: count for name, count in reasons.items() if name != statement_lines.NO_COMPANY}
     read, good, kept = (
         rejections.count_rows(judged),
-        rejections.count_rows(distinct),
+        rejections.count_rows(weighed),
         rejections.count_rows(lines),
     )
     rejections.refuse_too_many(task.iso2, "statement lines", read, bad, task.max_rejected, path)
     left_out = {
         **reasons,
         statement_lines.COPY: read - sum(reasons.values()) - good,
-        statement_lines.TOO_OLD: good - kept,
+        **doubts,
+        statement_lines.TOO_OLD: good - sum(doubts.values()) - kept,
     }
     return {
         "lignes_lues": read,
         "lignes_gardees": kept,
         "lignes_ecartees": {name: count for name, count in left_out.items() if count},
         "lignes_contradictoires": statement_lines.contradictions(lines),
+        "comptes_retenus": doubtful_accounts.examples(weighed),
     }
 
 

@@ -2,29 +2,55 @@
 
 Read `ee.toml`, a short one, then `declared/` (the language and its reader), which uses `packing`
 (files and zips) and `record_stream` (records of JSON and XML). `register` is the interface of a
-source. `uk_accounts` reads filings through `filing`, `frc_taxonomy` and `statement`.
+source. `statements/` has the readers of filed accounts and their chart of codes.
 
 To add a register of companies:
 
-1. Write `registers/<source>.toml` in the language of `declared/declaration`: every published column or key
-   is either used, or ignored with its reason. One in neither list stops an import.
+1. Write `registers/<source>.toml` in the language of `declared/declaration`: every published
+   column or key is either used, or ignored with its reason. One in neither list stops an import.
 2. Put an excerpt, as published, under `seeds/raw/<iso2>/` with its origin and licence in
    `seeds/README.md`, and hold it to rows written by hand in `tests/pipeline/registers/`.
 
-Nothing else: REGISTERS below is made of the folder. A source of statement lines is a module with a
-`Register` of `table="comptes"` and its own `read`.
+Nothing else: REGISTERS below is made of the folder. Filed accounts that are tables are declared
+too, with `[statements]`, and their elements have rows in `seeds/elements.csv`. Those that are no
+tables are read by a module of `statements/`, a `Register` of `table="comptes"`.
 """
 
 from pathlib import Path
 from typing import Final
 
-from pipeline.registers import uk_accounts
+from pipeline.registers.annual_accounts import (
+    be_nbb,
+    dk_comptes,
+    fi_comptes,
+    fr_comptes,
+    lu_comptes,
+    no_regnskap,
+    se_comptes,
+    sk_ruz,
+)
 from pipeline.registers.declared import declaration_reader
 from pipeline.registers.register import Register
+from pipeline.registers.statements import uk_accounts
 
 FOLDER: Final = Path(__file__).parent
 _DECLARED: Final = [declaration_reader.register(path) for path in sorted(FOLDER.glob("*.toml"))]
 
+_FILED: Final = [
+    module.REGISTER
+    for module in (
+        be_nbb,
+        dk_comptes,
+        fi_comptes,
+        fr_comptes,
+        lu_comptes,
+        no_regnskap,
+        se_comptes,
+        sk_ruz,
+        uk_accounts,
+    )
+]
+
 REGISTERS: Final[dict[str, Register]] = {
-    register.source: register for register in (*_DECLARED, uk_accounts.REGISTER)
+    register.source: register for register in (*_DECLARED, *_FILED)
 }

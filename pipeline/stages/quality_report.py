@@ -51,6 +51,7 @@ class Quality:
     lignes_gardees: int = 0
     lignes_ecartees: Counts = field(default_factory=dict)  # by reason
     lignes_contradictoires: int = 0
+    comptes_retenus: Counts = field(default_factory=dict)  # examples of accounts withheld
     hors_format: int = 0
     cles_verifiees: int = 0
     cles_fausses: int = 0
@@ -181,6 +182,8 @@ def _remarks(quality: Quality) -> Iterator[str]:
     yield from _listed("unknown codes", quality.codes_inconnus)
     yield from _listed("turnover not converted", quality.sans_conversion)
     yield from _listed("statement lines left out", quality.lignes_ecartees)
+    if quality.comptes_retenus:
+        yield f"accounts withheld, e.g.: {', '.join(map(console.english, quality.comptes_retenus))}"
     if quality.secteurs_devines:
         yield f"sector chosen among several (NACE Rev. 2.1): {quality.secteurs_devines:,}"
     if quality.lignes_contradictoires:

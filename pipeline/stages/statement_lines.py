@@ -5,7 +5,8 @@ copies count once. The five last fiscal years of a company are kept (contract E5
 
 The kept lines give a company its years and, where the register gave none, turnover, headcount,
 total assets and capital: from the newest year that states the figure, by the codes of
-`seeds/roles.csv` in their order; total assets also by label.
+`seeds/roles.csv` in their order; total assets also by label. Group accounts fill none of them:
+a company is not its group.
 
 Invariant: an amount is filled together with its year, currency and multiplier, or not at all. So a
 record never has the figure of one source and the year of another.
@@ -16,7 +17,7 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.canonical import ETATS
+from pipeline.canonical import ETATS, GROUP
 from pipeline.seeds import Seeds
 from pipeline.stages.rejections import EARLIEST, LATEST, REASON
 
@@ -122,8 +123,9 @@ def _figures(lines: pl.LazyFrame, seeds: Seeds) -> pl.LazyFrame:
         }
     )
     by_code = lines.join(roles, on=["etat", "code"], how="inner")
+    of_group = pl.col("code").str.ends_with(GROUP).fill_null(False)
     by_label = lines.filter(
-        (pl.col("etat") == _ASSETS) & _folded(pl.col("libelle")).is_in(TOTAL_ASSETS)
+        (pl.col("etat") == _ASSETS) & ~of_group & _folded(pl.col("libelle")).is_in(TOTAL_ASSETS)
     ).with_columns(role=pl.lit("total_actif"), rank=pl.lit(len(table), dtype=pl.Int64))
     order = ["id", "role", "exercice", "rank", "ordre", "valeur", "devise", "libelle"]
     newest_first = [name == "exercice" for name in order]

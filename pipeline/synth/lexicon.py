@@ -33,7 +33,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "poids_secteurs": ("nace_division", "poids"),
     "profils": ("iso2", "majuscules", "chiffre_affaires", "rue", "telephone", "domaine", "capital"),
     "naf": ("code_naf", "code_nace"),
-    "frc": ("etat", "code", "libelle", "ordre"),
+    "postes": ("etat", "code", "libelle_fr", "ordre"),
 }
 _BY_COUNTRY: Final = ("profils", "langues", "formes", "statuts", "villes", "identifiants")
 YEARS: Final = (2025, 2024, 2023, 2022, 2021)  # fiscal years, newest first
@@ -119,7 +119,7 @@ def load() -> World:
     )
     patterns = tables["gabarits"]
     gabarits = choice([row["gabarit"] for row in patterns], _weights(patterns))
-    lines = {(row["etat"], row["code"]): row for row in tables["frc"]}
+    lines = {(row["etat"], row["code"]): row for row in tables["postes"]}
     return World(profiles, gabarits, lines)
 
 

@@ -2,7 +2,7 @@
 
 The newest year has the turnover, headcount, total assets and capital of the company. Every balance
 sheet balances. Earlier years are the newest one, scaled. Codes and labels are those of
-`seeds/frc.csv`.
+`seeds/postes.csv`.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ LINES: Final = (
     ("compte_resultat", "ProfitLoss"),
     _STAFF,
 )
-_NAMED: Final = ("etat", "code", "libelle")
+_NAMED: Final = {"etat": "etat", "code": "code", "libelle": "libelle_fr"}
 _YEARS_EACH: Final = choice(["1", "2", "3", "4", "5"], [12, 20, 28, 22, 18])
 _GROWTH: Final = 0.12  # standard deviation of the logarithm, per year
 
@@ -62,7 +62,7 @@ def draw(
         "iso2",
         "id",
         pl.col("exercice") - pl.Series(age[year]),
-        *(pl.Series(name, [row[name] for row in rows])[line] for name in _NAMED),
+        *(pl.Series(name, [row[of] for row in rows])[line] for name, of in _NAMED.items()),
         pl.Series("valeur", values[year, line]),
         pl.when(pl.Series(line != LINES.index(_STAFF))).then("devise").alias("devise"),
         pl.Series("ordre", [int(row["ordre"]) for row in rows])[line],

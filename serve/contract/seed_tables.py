@@ -73,8 +73,11 @@ def public_fields() -> tuple[Field, ...]:
 
 @cache
 def aggregates() -> frozenset[tuple[str, str]]:
-    """The statement lines (etat, code) that are sums of other lines."""
-    return frozenset((row["etat"], row["code"]) for row in rows("agregats.csv"))
+    """The statement lines (etat, code) that are sums of other lines, of a company or its group."""
+    sums = [row for row in rows("postes.csv") if row["somme"] == "1"]
+    return frozenset(
+        (row["etat"], row["code"] + end) for row in sums for end in ("", "Consolidated")
+    )
 
 
 @cache

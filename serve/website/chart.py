@@ -10,14 +10,13 @@ from typing import Final
 
 from serve.data.statement_table import StatementRow
 
-# Codes of statement lines, the preferred one first (§2.4; seeds/frc.csv and the codes of RIK).
-_TURNOVER: Final = ("TurnoverRevenue", "Revenue", "RevenueConsolidated")
+# Codes of statement lines, the preferred one first (§2.4; seeds/postes.csv and the codes of RIK).
+_TURNOVER: Final = ("TurnoverRevenue", "Revenue")
 _RESULT: Final = (
-    "ProfitLoss", "TotalAnnualPeriodProfitLoss", "TotalAnnualPeriodProfitLossConsolidated",
-    "TotalProfitLoss", "OperatingProfitLoss",
+    "ProfitLoss", "TotalAnnualPeriodProfitLoss", "TotalProfitLoss", "OperatingProfitLoss",
 )  # fmt: skip
-_ASSETS: Final = ("TotalAssets", "Assets", "AssetsConsolidated")
-_EQUITY: Final = ("Equity", "EquityConsolidated", "NetAssetsLiabilities")
+_ASSETS: Final = ("TotalAssets", "Assets")
+_EQUITY: Final = ("Equity", "NetAssetsLiabilities")
 
 WIDTH: Final = 560
 _TOP, _BOTTOM = 16, 168  # the highest and lowest y of a figure

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from pipeline import console, seeds
-from pipeline.registers import uk_accounts
-from pipeline.registers.declared import column_mapping, entity
-from pipeline.stages import rejections, sectors, statement_lines
+from pipeline.registers.declared import account_lines, column_mapping, entity, filed_accounts
+from pipeline.registers.statements import outcome, uk_accounts
+from pipeline.stages import doubtful_accounts, rejections, sectors, statement_lines
 
 REASONS = {
     *rejections.FAULTS,
@@ -16,11 +16,24 @@ REASONS = {
     statement_lines.NO_COMPANY,
     statement_lines.COPY,
     statement_lines.TOO_OLD,
+    doubtful_accounts.UNBALANCED,
+    doubtful_accounts.IMPLAUSIBLE,
     sectors.UNKNOWN,
     sectors.ABSENT,
     entity.NO_ID,
     entity.NO_NAME,
     *column_mapping.UNREADABLE.values(),
+    filed_accounts.NO_CLOSE,
+    filed_accounts.NO_SCALE,
+    filed_accounts.NO_CURRENCY,
+    filed_accounts.REPLACED,
+    account_lines.UNKNOWN,
+    account_lines.UNNAMED,
+    account_lines.NO_AMOUNT,
+    account_lines.UNREADABLE,
+    account_lines.REPEATED,
+    account_lines.CONTRADICTED,
+    outcome.UNKNOWN,
     uk_accounts.CONTRADICTED,
     uk_accounts.NO_LINE,
     *(row["raison"] for row in seeds.read().tables["nace_hors"]),

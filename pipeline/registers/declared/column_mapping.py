@@ -37,7 +37,23 @@ def entity_of(declared: Declaration, columns: sql.Schema) -> Entity:
     for name, derived in declared.derived.items():
         if derived.unknown:
             unread[derived.unknown] = pl.when(pl.col(name).is_null()).then(pl.col(f"{name} code"))
-    reasons = {
+    why = reasons(declared, columns)
+    return Entity(
+        columns=mapped,
+        drop_reason=why["drop"][0],
+        reject_reason=why["reject"][0],
+        detail=why["reject"][1],
+        note=why["note"][0],
+        note_value=why["note"][1],
+        unread=unread,
+        order=_ranks(declared, columns),
+        repeated=_shown(declared, columns),
+    )
+
+
+def reasons(declared: Declaration, columns: sql.Schema) -> dict[str, tuple[pl.Expr, pl.Expr]]:
+    """For `drop`, `reject` and `note`: the first reason that holds, and the value that shows it."""
+    return {
         table: _reasons(found, sql.Place(declared.source, table), columns)
         for table, found in (
             ("drop", declared.drop),
@@ -45,17 +61,6 @@ def entity_of(declared: Declaration, columns: sql.Schema) -> Entity:
             ("note", declared.note),
         )
     }
-    return Entity(
-        columns=mapped,
-        drop_reason=reasons["drop"][0],
-        reject_reason=reasons["reject"][0],
-        detail=reasons["reject"][1],
-        note=reasons["note"][0],
-        note_value=reasons["note"][1],
-        unread=unread,
-        order=_ranks(declared, columns),
-        repeated=_shown(declared, columns),
-    )
 
 
 def _ranks(declared: Declaration, columns: sql.Schema) -> list[pl.Expr]:

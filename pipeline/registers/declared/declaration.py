@@ -13,6 +13,8 @@
       required      an import without such a file is refused (the kinds of `main` always are)
       skip          the reason why files of this kind are not read
       separator quote encoding            of a CSV; quote is "" for none, "unescaped" for `";"`
+      header        the names of the columns of a CSV that has no header: `key` is its first row
+      lowercase     true: the names of columns are read in lower case, however they are published
       used          columns read          optional   columns that some versions of the file lack
       ignored       column or path = reason; a trailing * stands for the rest of a name
       rename        published column = its name in the expressions
@@ -34,6 +36,19 @@
     [repeated]      of the rows of a file with one identifier, the first by `order`, a list of whole
                     numbers in SQL, is kept; the others are rejected under `reason` with the value
                     `show`. Without this table they stop a build
+    [statements]    makes of the register one of filed accounts, in the place of [columns]
+      iso2 id currency scale group        SQL; the last one is the condition of group accounts
+      close         the closing date: { date, format }
+      element value columns of a table with one amount a row, or
+      values        columns with one amount each, whose names are the elements
+      filing        SQL; rows with the same value are one filing (default: each row is one)
+      part          SQL; the part of the accounts that a filing gives (default: its kind of file)
+      latest        [SQL, ...]: of several filings of a part and year, the one with the last close,
+                    then the last of these texts, then the last row counts
+      legend        { file, column, label }: the elements' labels, in a file of the same name
+      sums          code = { plus, minus, all }: elements added up to a line that has no element of
+                    its own; with `all = true` only where every element is there
+The elements are brought to the chart of codes by the rows of `seeds/elements.csv` of the source.
 
 Expressions are SQL, read by `polars.sql_expr`, over text columns. `fichier` is the name of the
 published file. A key that is not in this list stops the import: a misspelt one would be ignored.
@@ -81,6 +96,8 @@ class FileKind:
     separator: str
     quote: str
     encoding: str | None
+    header: tuple[str, ...]
+    lowercase: bool
     used: tuple[str, ...]
     optional: frozenset[str]
     ignored: Mapping[str, str]
@@ -169,8 +186,46 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
+class Legend:
+    """The kind of file that labels the elements, and its two columns."""
+
+    file: str
+    column: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Elements whose amounts are added up, or taken away."""
+
+    plus: tuple[str, ...]
+    minus: tuple[str, ...]
+    needs_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FiledAccounts:
+    """Rows that are filed accounts; the attributes are those of `[statements]`."""
+
+    iso2: str
+    id: str
+    close: Column
+    currency: str
+    scale: str
+    group: str
+    element: str | None
+    value: str | None
+    values: tuple[str, ...]
+    filing: str | None
+    part: str | None
+    latest: tuple[str, ...]
+    legend: Legend | None
+    sums: Mapping[str, Sum]
+
+
+@dataclass(frozen=True, slots=True)
 class Declaration:
-    """A register of companies as its TOML file declares it."""
+    """A register of companies, or of filed accounts, as its TOML file declares it."""
 
     path: Path
     main: tuple[str, ...]
@@ -186,6 +241,7 @@ class Declaration:
     repeated: Repeated | None = None
     english: Mapping[str, str] = field(default_factory=dict)
     edition: Edition | None = None
+    statements: FiledAccounts | None = None
 
     @property
     def source(self) -> str:
@@ -227,6 +283,7 @@ def read(path: Path) -> Declaration:
         repeated=_repeated(found.table("repeated")),
         english=found.texts("english"),
         edition=_edition(found),
+        statements=_statements(found),
     )
     found.end()
     _check(declared, found)
@@ -247,6 +304,8 @@ def _check(declared: Declaration, found: "_Table") -> None:
             raise found.wrong(what, f"{unknown[0]!r} is not declared")
     if not declared.main:
         raise found.wrong("main", "names no kind of file")
+    if declared.statements and declared.columns:
+        raise found.wrong("columns", "stands beside [statements]; a register has one of them")
     if extra := sorted(declared.english.keys() - declared.reasons):
         raise found.wrong("english", f"{extra[0]!r} is no reason of this register")
 
@@ -279,6 +338,8 @@ def _file_kind(name: str, found: "_Table") -> FileKind:
         separator=found.text("separator", ","),
         quote=found.text("quote", '"'),
         encoding=found.take("encoding", str, None),
+        header=found.names("header"),
+        lowercase=found.take("lowercase", bool, False),
         used=found.names("used"),
         optional=frozenset(found.names("optional")),
         ignored=found.texts("ignored"),
@@ -354,6 +415,46 @@ def _column(found: "_Table") -> Column:
     return column
 
 
+def _statements(found: "_Table") -> FiledAccounts | None:
+    if (table := found.below("statements")) is None:
+        return None
+    close, legend = table.below("close"), table.below("legend")
+    if close is None:
+        raise table.wrong("close", "is missing: the closing date, { date, format }")
+    accounts = FiledAccounts(
+        iso2=table.text("iso2", ""),
+        id=table.text("id", ""),
+        close=_column(close),
+        currency=table.text("currency", "NULL"),
+        scale=table.text("scale", "'1'"),
+        group=table.text("group", "FALSE"),
+        element=table.take("element", str, None),
+        value=table.take("value", str, None),
+        values=table.names("values"),
+        filing=table.take("filing", str, None),
+        part=table.take("part", str, None),
+        latest=table.names("latest"),
+        legend=_legend(legend) if legend else None,
+        sums={code: _sum(found) for code, found in table.tables("sums").items()},
+    )
+    if bool(accounts.element) != bool(accounts.value) or not (accounts.value or accounts.values):
+        raise table.wrong("values", "amounts are in `element` and `value`, or in `values`")
+    table.end()
+    return accounts
+
+
+def _legend(found: "_Table") -> Legend:
+    legend = Legend(found.text("file", ""), found.text("column", ""), found.text("label", ""))
+    found.end()
+    return legend
+
+
+def _sum(found: "_Table") -> Sum:
+    added = Sum(found.names("plus"), found.names("minus"), found.take("all", bool, False))
+    found.end()
+    return added
+
+
 def _reason(found: "_Table") -> Reason:
     reason = Reason(found.text("when", found.plain), found.take("show", str, None))
     found.end()
@@ -414,6 +515,10 @@ class _Table:
         """A table; null if it is not there."""
         found = self.take(key, dict, {})
         return _Table(self._path, key, found) if found else None
+
+    def below(self, key: str) -> "_Table | None":
+        """The table under `key`, if there is one."""
+        return self._below("", key, self.take(key, dict, {})) if key in self._left else None
 
     def kinds(self) -> dict[str, "_Table"]:
         """The tables below `file`, each with what it takes over from the kind it is like."""

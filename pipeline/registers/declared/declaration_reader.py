@@ -1,9 +1,9 @@
-"""The one reader of declared registers: from published files to canonical companies.
+"""The one reader of declared registers: from published files to canonical rows.
 
 The steps are those of the declaration, in its order: scan the files (`source_file`), trim each kind
 (`where`, `one_per`), join the other kinds to the main rows, derive columns, map them, and account
-for every row (`entity`). All of it is one lazy plan per main file, which Polars streams; nothing is
-held but the kinds that are joined.
+for every row (`entity`; `accounts_reader` for filed accounts). All of it is one lazy plan per main
+file, which Polars streams; nothing is held but the kinds that are joined.
 
 A failure inside the plan says nothing of its place, so the plan is then run piece by piece: the
 message names the file, the row, the column and its expression.
@@ -13,11 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
 from pipeline.canonical import InputError
 from pipeline.registers.declared import (
+    accounts_reader,
     column_mapping,
     declaration,
     edition,
@@ -40,8 +42,9 @@ def register(path: Path) -> Register:
         DeclarationError: the file says what is not in the language.
     """
     declared = declaration.read(path)
+    table: Literal["companies", "comptes"] = "comptes" if declared.statements else "companies"
     reader = partial(read, declared)
-    return Register(declared.source, "companies", reader, declared.english, declared.complement)
+    return Register(declared.source, table, reader, declared.english, declared.complement)
 
 
 def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRows:
@@ -69,6 +72,9 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
         for part, frame in rows
     ]
     try:
+        if declared.statements:
+            orphans = _orphans(declared, joined, [frame for _, frame in rows])
+            return accounts_reader.read(declared, rows, parts, work, orphans)
         staged = entity.stage_rows(mapped, work)
         if declared.repeated:
             staged = entity.reject_repeated(staged, declared.repeated.reason, work)
@@ -76,7 +82,7 @@ def read(declared: Declaration, files: Sequence[Path], work: Path) -> RegisterRo
             staged = nace_revision.with_revisions(staged, auto, work)
         told = edition.told(declared.edition, files, declared.files)
         staged, dates = edition.dated(staged, main, told)
-        read_rows = entity.register_rows(staged, main, detail=_orphans(declared, joined, staged))
+        read_rows = entity.register_rows(staged, main, detail=_orphans(declared, joined, [staged]))
         return replace(read_rows, dates={file: told for file in files} | dates if told else dates)
     except pl.exceptions.PolarsError as error:
         failure.blame(declared, mapped)
@@ -89,8 +95,9 @@ def _check_kinds(
 ) -> None:
     if not main:
         wanted = " or ".join(declared.main)
+        holds = "amounts" if declared.statements else "names"
         raise InputError(
-            f"no {wanted} file among those given; it is the one with the names: add it"
+            f"no {wanted} file among those given; it is the one with the {holds}: add it"
         )
     found = {part.kind.name for part in parts}
     for kind in declared.files.values():
@@ -101,14 +108,16 @@ def _check_kinds(
 
 
 def _orphans(
-    declared: Declaration, joined: Mapping[str, pl.LazyFrame], staged: pl.LazyFrame
+    declared: Declaration, joined: Mapping[str, pl.LazyFrame], main: Sequence[pl.LazyFrame]
 ) -> dict[str, int]:
-    """Count the joined rows whose company is not among the main rows."""
+    """Count the joined rows that no main row joins: of companies, those of another `id`."""
     counts: dict[str, int] = {}
     for name, join in declared.joins.items():
         if join.orphans:
-            [key] = join.on.values()
-            alone = joined[name].join(staged, left_on=key, right_on="id", how="anti")
+            ours = list(join.on) if declared.statements else ["id"]
+            there = pl.concat(frame.select(ours) for frame in main)
+            theirs = list(join.on.values())
+            alone = joined[name].join(there, left_on=theirs, right_on=ours, how="anti")
             found = alone.select(pl.len()).collect(engine="streaming").item()
             counts |= {join.orphans: int(found)} if found else {}
     return counts

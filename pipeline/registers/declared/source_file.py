@@ -133,7 +133,7 @@ def _csv_part(
     first = head.decode("utf-8-sig", "replace").splitlines()[0]
     headers = {name: _header(first, kind) for name, kind in kinds.items()}
     kind = _kind_of(member.name, kinds, headers)
-    header = headers[kind.name]
+    header = kind.header or headers[kind.name]
     if kind.skip:
         return None
     _check_header(member.name, kind, header)
@@ -144,6 +144,7 @@ def _csv_part(
         path,
         separator=_FIELD_END if kind.quote == UNESCAPED else kind.separator,
         quote_char=None if kind.quote in ("", UNESCAPED) else kind.quote,
+        has_header=not kind.header,
         infer_schema=False,
         new_columns=list(header),
         row_index_name=ROW,
@@ -160,12 +161,16 @@ def _csv_part(
 def _parquet_part(member: Member, kinds: Mapping[str, FileKind], path: Path) -> FilePart | None:
     with member.open() as source, path.open("wb") as target:
         shutil.copyfileobj(source, target, CHUNK)
-    frame = pl.scan_parquet(path)
-    schema = frame.collect_schema()
-    header = tuple(schema)
-    kind = _kind_of(member.name, kinds, dict.fromkeys(kinds, header))
+    published = pl.scan_parquet(path)
+    names = tuple(published.collect_schema())
+    lower = tuple(name.lower() for name in names)
+    headers = {name: lower if kind.lowercase else names for name, kind in kinds.items()}
+    kind = _kind_of(member.name, kinds, headers)
     if kind.skip:
         return None
+    header = headers[kind.name]
+    frame = published.rename(dict(zip(names, header, strict=True)))
+    schema = frame.collect_schema()
     _check_header(member.name, kind, header)
     text = [
         pl.col(name).dt.to_string("iso") if dtype.is_temporal() else pl.col(name).cast(pl.String)
@@ -184,7 +189,8 @@ def _same(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _header(first: str, kind: FileKind) -> tuple[str, ...]:
     row = next(csv.reader([first], delimiter=kind.separator), [])
-    return tuple(name.strip() for name in row)
+    names = [name.strip() for name in row]
+    return tuple(name.lower() if kind.lowercase else name for name in names)
 
 
 def _kind_of(

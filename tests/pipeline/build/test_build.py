@@ -495,3 +495,33 @@ def test_a_country_without_a_row_is_stored_alike_whether_or_not_it_has_lines(
     ]
     assert files[0].read_bytes() == files[1].read_bytes()
     assert short.pays["LV"].renseignees == long.pays["LV"].renseignees
+
+
+def test_accounts_that_contradict_themselves_are_counted_and_not_served(tmp_path: Path) -> None:
+    turnover = {"etat": "compte_resultat", "code": "TurnoverRevenue"}
+    lines = [
+        line("EE", "1", 2020, valeur=100.0),
+        line("EE", "1", 2020, etat="bilan_passif", code="LiabilitiesAndEquity", valeur=90.0),
+        line("EE", "1", 2019, valeur=80.0),
+        *(
+            line("EE", "1", year, **turnover, valeur=value)
+            for year, value in ((2018, 2e6), (2019, 2e6), (2020, 2e9), (2021, 3e6))
+        ),
+    ]
+    source = write(tmp_path / "in", [company("EE", "1", "Õun")], lines)
+
+    built = run(tmp_path, source)
+
+    [found] = served(tmp_path, "EE")
+    quality = built.pays["EE"]
+    assert accounted(quality)
+    assert quality.lignes_ecartees == {
+        "bilan non équilibré": 2,
+        "chiffre d'affaires 100 ou 1 000 fois celui des exercices voisins": 1,
+    }
+    assert list(quality.comptes_retenus.values()) == [2, 1]
+    assert (found["total_actif_last"], found["exercice_actif"]) == (80.0, 2019)
+    assert (found["ca_last"], found["ca_year"]) == (3e6, 2021)
+    assert [one["exercice"] for one in found["comptes"]] == [2021, 2019, 2019, 2018]
+    withheld = pl.read_parquet(tmp_path / "data" / "rejected" / "EE-comptes.parquet")
+    assert withheld["iso2"].to_list() == ["EE"] * 3

@@ -62,6 +62,24 @@ def test_a_line_that_cannot_be_read_is_left_out_with_a_reason(
     assert reason(**fields) == expected
 
 
+@pytest.mark.parametrize(
+    ("etat", "code", "libelle"),
+    [
+        ("compte_resultat", "TurnoverRevenueConsolidated", "Chiffre d'affaires"),
+        ("compte_resultat", "RevenueConsolidated", "Chiffre d'affaires"),
+        ("bilan_actif", "TotalAssetsConsolidated", "Total de l'actif"),
+        ("bilan_passif", "CalledUpShareCapitalConsolidated", "Capital social appelé"),
+        ("annexe", "AverageNumberEmployeesDuringPeriodConsolidated", "Effectif moyen"),
+    ],
+)
+def test_group_accounts_fill_no_figure_of_the_company(etat: str, code: str, libelle: str) -> None:
+    found = attached(line("EE", "1", 2020, etat=etat, code=code, libelle=libelle, valeur=74.0))
+
+    assert found["n_exercices"] == 1
+    for field in ("ca_last", "ca_year", "total_actif_last", "effectif", "capital_social"):
+        assert found[field] is None, field
+
+
 def test_exact_copies_of_a_line_are_one() -> None:
     marked = statement_lines.add_reasons(
         comptes(line("EE", "1", 2020), line("EE", "1", 2020), line("EE", "1", 2020, valeur=7.0)),

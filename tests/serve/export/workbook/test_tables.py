@@ -35,12 +35,14 @@ def test_the_columns_that_the_specification_names_are_called_so() -> None:
     )
 
 
-def test_an_aggregate_of_the_uk_taxonomy_is_a_line_of_it() -> None:
-    with (TABLES / "frc.csv").open(encoding="utf-8", newline="") as file:
+def test_an_aggregate_of_a_company_or_its_group_is_a_line_of_the_chart() -> None:
+    with (TABLES / "postes.csv").open(encoding="utf-8", newline="") as file:
         codes = {(row["etat"], row["code"]) for row in csv.DictReader(file)}
 
     assert len(seed_tables.aggregates() & codes) >= 12
     assert ("bilan_actif", "TotalAssets") in seed_tables.aggregates()
+    assert ("bilan_actif", "TotalAssetsConsolidated") in seed_tables.aggregates()
+    assert ("bilan_actif", "Debtors") not in seed_tables.aggregates()
 
 
 def test_every_text_says_the_same_values_in_both_languages() -> None:

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from pipeline.registers import filing
-from pipeline.registers.filing import FilingError
+from pipeline.registers.statements import filing
+from pipeline.registers.statements.filing import FilingError
 from tests.pipeline.registers.published import xbrl
 
 

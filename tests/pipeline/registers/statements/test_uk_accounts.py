@@ -9,12 +9,12 @@ import pytest
 
 from pipeline import importing
 from pipeline.canonical import ETATS
-from pipeline.registers import frc_taxonomy
+from pipeline.registers.statements import chart, taxonomy
 from seeds import TABLES
 from tests.pipeline.registers.published import xbrl
 
 ACCOUNTS = TABLES / "raw" / "uk" / "Accounts_Bulk_Data-sample.zip"
-TAXONOMY = frc_taxonomy.load()
+TAXONOMY = taxonomy.load("uk-accounts")
 
 
 Key = tuple[int, str]
@@ -49,6 +49,30 @@ def test_a_loss_is_negative_and_costs_are_positive_as_on_the_page(
         (2017, "ProfitLossOnOrdinaryActivitiesBeforeTax"): -9712.0,
         (2017, "ProfitLoss"): -9712.0,
     }
+
+
+def test_a_part_of_provisions_that_were_not_filed_does_not_hang_under_equity(
+    excerpt: tuple[importing.Report, pl.DataFrame],
+) -> None:
+    # 09707484: deferred tax of 6,790, no provisions: the line above it is the capital.
+    labels = dict(
+        excerpt[1]
+        .filter(pl.col("id") == "09707484", pl.col("etat") == "bilan_passif")
+        .sort("exercice", "ordre")
+        .select("code", "libelle")
+        .rows()
+    )
+
+    assert "ProvisionsForLiabilities" not in labels
+    assert labels["TaxationIncludingDeferredTaxation"] == "Impôts, y compris différés"
+    parts = excerpt[1].filter(pl.col("libelle").str.starts_with("dont "))
+    wholes = excerpt[1].select("id", "exercice", code_of_whole="code")
+    parent = {line.code: line.parent for line in chart.load().values()}
+    hung = parts.with_columns(
+        code_of_whole=pl.col("code").replace_strict(parent, return_dtype=pl.String)
+    )
+    assert hung.height > 20
+    assert hung.join(wholes, on=["id", "exercice", "code_of_whole"], how="anti").is_empty()
 
 
 def test_an_ixbrl_filing_in_euros_keeps_its_currency_and_both_years(

@@ -8,19 +8,21 @@ The rules, in order:
 3. Of equal facts one is kept. Of unequal facts the longest period is kept, then the more precise
    fact, then the first. In `annexe`, where unequal facts are rows of a table (share classes), none
    is kept.
-4. Of the concepts that give one line, the first in `seeds/frc.csv` is kept.
+4. Of the concepts that give one line, the first in `seeds/elements.csv` is kept.
 5. A balance sheet tagged with reversed signs is corrected (`_correct_signs`).
 6. UK accounts seldom state total assets; they are summed up (`total_assets`).
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
-from typing import Final, NamedTuple
+from typing import Final
 
-from pipeline.registers.filing import Fact, day_before
-from pipeline.registers.frc_taxonomy import ConceptLine, Taxonomy
+from pipeline.registers.statements import chart
+from pipeline.registers.statements.filing import Fact, day_before
+from pipeline.registers.statements.outcome import Tally
+from pipeline.registers.statements.statement_rows import Amount
+from pipeline.registers.statements.taxonomy import Element, Taxonomy
 
 TOTAL: Final = "TotalAssets"
 FIXED: Final = (
@@ -43,51 +45,30 @@ ROUNDING: Final = 2  # one unit for each of two rounded figures
 YEARS_BACK: Final = 10  # an older date than this before the closing is a typing error
 
 
-class Amount(NamedTuple):
-    """A statement line with its value in one fiscal year, in canonical columns."""
-
-    exercice: int
-    line: ConceptLine
-    libelle: str
-    valeur: float
-    devise: str | None
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts of facts, summed over filings. The keys of `counts` go to the import report."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    ignored: Counter[str] = field(default_factory=Counter)  # by reason
-    unknown: Counter[str] = field(default_factory=Counter)  # by concept
-
-
 def amounts(facts: Sequence[Fact], closing: date, taxonomy: Taxonomy, tally: Tally) -> list[Amount]:
     """The lines of every fiscal year of a filing that closes on `closing`; counts go to `tally`."""
     tally.counts["faits lus"] += len(facts)
     dated = _date_opening_balances(facts)
-    mapped = [(f, line) for f in dated if (line := _line(f, taxonomy, tally)) is not None]
+    mapped = [(f, one) for f in dated if (one := _element(f, taxonomy, tally)) is not None]
     closings = _closings(mapped, closing)
-    by_year: dict[int, dict[str, list[tuple[Fact, ConceptLine]]]] = defaultdict(
+    by_year: dict[int, dict[str, list[tuple[Fact, Element]]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for fact, line in mapped:
+    for fact, element in mapped:
         if closings.get(fact.day.year) == fact.day:
-            by_year[fact.day.year][fact.key].append((fact, line))
+            by_year[fact.day.year][fact.key].append((fact, element))
         else:
             tally.counts["faits à une autre date que la clôture"] += 1
     found: list[Amount] = []
     for year, keys in sorted(by_year.items()):
         chosen = _one_per_line(year, keys.values(), tally)
         chosen = _correct_signs(chosen, tally)
-        total = total_assets(year, chosen, taxonomy, tally)
+        total = total_assets(year, chosen, tally)
         found += [*chosen.values(), *([total] if total else [])]
     return found
 
 
-def total_assets(
-    exercice: int, found: Mapping[str, Amount], taxonomy: Taxonomy, tally: Tally
-) -> Amount | None:
+def total_assets(exercice: int, found: Mapping[str, Amount], tally: Tally) -> Amount | None:
     """Sum fixed and current assets, with unpaid capital and prepayments where they stand apart.
 
     None if the filing states the total itself or has neither kind of assets. The sum is compared
@@ -108,8 +89,7 @@ def total_assets(
         tally.counts["total de l'actif non calculé (négatif)"] += 1
         return None
     _compare(total, found, tally)
-    line = taxonomy.lines[TOTAL]
-    return Amount(exercice, line, f"{line.libelle} (calculé)", total, currencies.pop())
+    return Amount(exercice, chart.load()[TOTAL], total, currencies.pop(), computed=True)
 
 
 def _correct_signs(found: dict[str, Amount], tally: Tally) -> dict[str, Amount]:
@@ -156,10 +136,10 @@ def _date_opening_balances(facts: Sequence[Fact]) -> list[Fact]:
     ]
 
 
-def _line(fact: Fact, taxonomy: Taxonomy, tally: Tally) -> ConceptLine | None:
-    line = taxonomy.lines.get(fact.key)
-    if line is not None:
-        return line
+def _element(fact: Fact, taxonomy: Taxonomy, tally: Tally) -> Element | None:
+    element = taxonomy.lines.get(fact.key)
+    if element is not None:
+        return element
     concept, _, member = fact.key.partition("[")
     reason = taxonomy.reason(concept)
     if reason is not None:
@@ -171,36 +151,35 @@ def _line(fact: Fact, taxonomy: Taxonomy, tally: Tally) -> ConceptLine | None:
     return None
 
 
-def _closings(mapped: Iterable[tuple[Fact, ConceptLine]], closing: date) -> dict[int, date]:
+def _closings(mapped: Iterable[tuple[Fact, Element]], closing: date) -> dict[int, date]:
     """The closing date of each fiscal year of the filing."""
     latest: dict[int, date] = {}
-    for fact, line in mapped:
+    for fact, element in mapped:
         near = closing.year - YEARS_BACK <= fact.day.year and fact.day <= closing
-        if near and line.etat != "annexe":
+        if near and element.line.etat != "annexe":
             latest[fact.day.year] = max(fact.day, latest.get(fact.day.year, fact.day))
     return latest
 
 
 def _one_per_line(
-    year: int, keys: Iterable[Sequence[tuple[Fact, ConceptLine]]], tally: Tally
+    year: int, keys: Iterable[Sequence[tuple[Fact, Element]]], tally: Tally
 ) -> dict[str, Amount]:
     chosen: dict[str, tuple[int, Amount]] = {}
     for same in keys:
-        fact, line = _best(same, tally)
+        fact, element = _best(same, tally)
         if fact is None:
             continue
-        amount = Amount(year, line, line.libelle, line.signed(fact.value), fact.currency)
-        tally.counts["faits repris sous un autre concept"] += line.code in chosen
-        if line.code not in chosen or line.rank < chosen[line.code][0]:
-            chosen[line.code] = (line.rank, amount)
+        code = element.line.code
+        amount = Amount(year, element.line, element.signed(fact.value), fact.currency)
+        tally.counts["faits repris sous un autre concept"] += code in chosen
+        if code not in chosen or element.rank < chosen[code][0]:
+            chosen[code] = (element.rank, amount)
     return {code: amount for code, (_, amount) in chosen.items()}
 
 
-def _best(
-    same: Sequence[tuple[Fact, ConceptLine]], tally: Tally
-) -> tuple[Fact | None, ConceptLine]:
+def _best(same: Sequence[tuple[Fact, Element]], tally: Tally) -> tuple[Fact | None, Element]:
     """Choose one of the facts of one key and one date, or none (rule 3)."""
-    line = same[0][1]
+    element = same[0][1]
     ordered = sorted((fact for fact, _ in same), key=_preference)
     first = ordered[0]
     period = [fact for fact in ordered if _length(fact) == _length(first)]
@@ -208,10 +187,10 @@ def _best(
     tally.counts["faits répétés"] += len(same) - 1
     if len({fact.value for fact in period}) > 1:
         tally.counts["faits contradictoires"] += 1
-    if line.etat == "annexe" and len({fact.value for fact in rivals}) > 1:
+    if element.line.etat == "annexe" and len({fact.value for fact in rivals}) > 1:
         tally.counts["lignes d'annexe écartées (contradictoires)"] += 1
-        return None, line
-    return first, line
+        return None, element
+    return first, element
 
 
 def _preference(fact: Fact) -> tuple[int, float]:

@@ -65,11 +65,13 @@ class Filing:
     """The facts of one filing.
 
     Attributes:
-        company_numbers: the numbers that the filing itself states, in the register's form.
+        company_numbers: the British numbers that the filing itself states, in the register's form.
+        identifiers: the identifiers of its contexts, as published.
         unreadable: how many facts could not be read.
     """
 
     company_numbers: frozenset[str]
+    identifiers: frozenset[str]
     facts: tuple[Fact, ...]
     unreadable: int
 
@@ -124,7 +126,12 @@ def parse(file: IO[bytes]) -> Filing:
         raise FilingError("ni XBRL ni iXBRL", str(error) or type(error).__name__) from error
     facts = [_fact(number) for number in document.numeric]
     read = tuple(fact for fact in facts if fact is not None)
-    return Filing(_numbers(document), read, len(document.errors) + len(facts) - len(read))
+    return Filing(
+        company_numbers=_numbers(document),
+        identifiers=frozenset(_identifiers(document)),
+        facts=read,
+        unreadable=len(document.errors) + len(facts) - len(read),
+    )
 
 
 def day_before(day: date) -> date:
@@ -172,12 +179,20 @@ def _currency(unit: str | None) -> str | None:
 
 def _precision(number: Any) -> float:
     decimals = getattr(number.format, "decimals", 0)
-    return float("inf") if decimals is None else float(decimals)
+    stated = float("inf") if decimals is None else float(decimals)
+    # An amount shown in thousands is no more precise than that, whatever it states.
+    shown_in = float(getattr(number.format, "scale", 0) or 0)
+    return min(stated, -shown_in) if shown_in > 0 else stated
 
 
 def _numbers(document: Any) -> frozenset[str]:
     stated = [f.value for f in document.nonnumeric if f.name in NUMBER_CONCEPTS]
     # Many old filings have the company's name or an address as identifier; these are not numbers.
-    stated += [c.entity.get("identifier") for c in document.contexts.values()]
+    stated += _identifiers(document)
     found = (company_number(text) for text in stated if isinstance(text, str))
     return frozenset(number for number in found if number)
+
+
+def _identifiers(document: Any) -> list[str]:
+    found = (context.entity.get("identifier") for context in document.contexts.values())
+    return [text for text in found if isinstance(text, str)]

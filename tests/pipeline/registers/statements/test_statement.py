@@ -4,11 +4,12 @@ from datetime import date
 
 import pytest
 
-from pipeline.registers import frc_taxonomy, statement
-from pipeline.registers.filing import Fact
-from pipeline.registers.statement import Amount, Tally
+from pipeline.registers.statements import statement, taxonomy
+from pipeline.registers.statements.filing import Fact
+from pipeline.registers.statements.outcome import Tally
+from pipeline.registers.statements.statement_rows import Amount
 
-TAXONOMY = frc_taxonomy.load()
+TAXONOMY = taxonomy.load("uk-accounts")
 
 
 CLOSE, OPEN, BEFORE = date(2017, 9, 30), date(2016, 10, 1), date(2016, 9, 30)

@@ -1,0 +1,117 @@
+"""Documents of filed accounts out of their packing: plain, gzip, zip, zips in a zip.
+
+Virk gives gzip without a suffix that says so, Bolagsverket a zip for each report in a weekly zip.
+A document is open only while it is read. A damaged zip given to the command is an InputError, a
+damaged one inside it a FilingError: the other filings are good.
+"""
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO, Final, NamedTuple, cast
+
+from pipeline.canonical import InputError
+from pipeline.registers.statements.filing import FilingError
+
+LARGEST: Final = 64 << 20  # bytes of one filing; the largest of Virk have 20 MB
+DAMAGED: Final = "fichier abîmé"
+TOO_LARGE: Final = "dépôt trop volumineux"
+_GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK\x03\x04"
+BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
+
+
+class Document(NamedTuple):
+    """A published file: its name without folders, and a way to open it, unpacked."""
+
+    name: str
+    open: Callable[[], IO[bytes]]
+
+    def read(self) -> bytes:
+        """Read a document that is one filing.
+
+        Raises:
+            FilingError: a damaged file, or one of more than LARGEST bytes.
+        """
+        try:
+            with self.open() as stream:
+                content = stream.read(LARGEST + 1)
+        except BROKEN as error:
+            raise FilingError(DAMAGED, str(error) or type(error).__name__) from error
+        if len(content) > LARGEST:
+            raise FilingError(TOO_LARGE, f"plus de {LARGEST >> 20} Mio")
+        return content
+
+
+def documents(file: Path, suffixes: Collection[str]) -> Iterator[Document]:
+    """The documents in `file`, in the order of their names; each can be read until the next.
+
+    Of a zip, only files with one of `suffixes` and further zips are taken: registers put notes
+    beside them. A zip in the zip that cannot be opened is a document, which cannot be read either.
+
+    Raises:
+        InputError: a .zip that is no zip, or one without any such file.
+    """
+    if file.suffix.lower() != ".zip":
+        yield Document(file.name.removesuffix(".gz"), lambda: _unpacked(file.open("rb")))
+        return
+    try:
+        archive = zipfile.ZipFile(file)
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{file} is no zip ({error}); download it again") from error
+    with archive:
+        found = False
+        for document in _members(archive, suffixes):
+            found = True
+            yield document
+        if not found:
+            raise InputError(
+                f"{file} holds no {' or '.join(suffixes)}; is it a file of this register?"
+            )
+
+
+def _members(archive: zipfile.ZipFile, suffixes: Collection[str]) -> Iterator[Document]:
+    for name in sorted(info.filename for info in archive.infolist() if not info.is_dir()):
+        document = Document(
+            PurePosixPath(name).name,
+            lambda name=name: _unpacked(archive.open(name)),  # type: ignore[misc]
+        )
+        plain = name.lower().removesuffix(".gz")
+        if plain.endswith(".zip"):
+            yield from _inner(document, suffixes)
+        elif plain.endswith(tuple(suffixes)):
+            yield document
+
+
+def _inner(packed: Document, suffixes: Collection[str]) -> Iterator[Document]:
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(packed.read()))
+    except (FilingError, zipfile.BadZipFile):
+        yield packed
+        return
+    with archive:
+        for document in _members(archive, suffixes):
+            yield document._replace(name=f"{packed.name}/{document.name}")
+
+
+def _unpacked(stream: IO[bytes]) -> IO[bytes]:
+    """The stream itself, or what is packed in it, by its first bytes."""
+    buffered = io.BufferedReader(cast(io.RawIOBase, stream))
+    if buffered.peek(2)[:2] == _GZIP:
+        return cast(IO[bytes], _Gzip(buffered))
+    return buffered
+
+
+class _Gzip(gzip.GzipFile):
+    """A gzip stream that closes what it reads from."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        super().__init__(fileobj=source)
+        self._source = source
+
+    def close(self) -> None:
+        super().close()
+        self._source.close()

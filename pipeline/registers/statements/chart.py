@@ -1,0 +1,114 @@
+"""The chart of statement lines: `seeds/postes.csv`, the same codes for every country.
+
+A line has its statement, its place in it, a label in French and English, and, where it is a part of
+another line, that line as its parent. Costs are positive, results have their sign.
+
+The accounts of a group stand beside those of the company that files them. Their codes end in
+`Consolidated` (as RIK publishes them) and their places follow those of the company's own lines, so
+that no rule about a company can take one for the other.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from pipeline.canonical import ETATS, GROUP, InputError
+from pipeline.seeds import read_table
+from seeds import TABLES
+
+POSTES: Final = TABLES / "postes.csv"
+GROUP_PLACES: Final = 1_000  # more than any place of the chart
+_COLUMNS: Final = ("code", "etat", "parent", "ordre", "libelle_fr", "libelle_en", "somme", "genre")
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLine:
+    """A line of the chart.
+
+    Attributes:
+        parent: the code of the line it is a part of, or empty.
+        is_sum: it sums other lines up.
+        is_count: its value is a number of persons or shares, not an amount of money.
+    """
+
+    code: str
+    etat: str
+    parent: str
+    ordre: int
+    libelle_fr: str
+    libelle_en: str
+    is_sum: bool
+    is_count: bool
+
+    @property
+    def as_part(self) -> str:
+        """The French label below the parent.
+
+        >>> load()["Goodwill"].as_part
+        "dont écart d'acquisition"
+        """
+        first, second = self.libelle_fr[0], self.libelle_fr[1:2]
+        small = first if second.isupper() else first.lower()
+        return f"dont {small}{self.libelle_fr[1:]}"
+
+
+@cache
+def load(path: Path = POSTES) -> Mapping[str, ChartLine]:
+    """Read the chart, by code.
+
+    Raises:
+        InputError: an unknown statement, a code or a place twice, or a parent that is no line of
+            the same statement above its part.
+        SeedError: a table that is missing, empty or not a CSV of these columns.
+    """
+    lines: dict[str, ChartLine] = {}
+    places: dict[tuple[str, int], str] = {}
+    for row in read_table(path, _COLUMNS):
+        line = _line(row, path)
+        other = places.setdefault((line.etat, line.ordre), line.code)
+        if line.code in lines or other != line.code:
+            raise InputError(f"{path.name}: {line.code} has the code or the place of {other}")
+        lines[line.code] = line
+    for line in lines.values():
+        _check_parent(line, lines, path)
+    return MappingProxyType(lines)
+
+
+def _line(row: Mapping[str, str], path: Path) -> ChartLine:
+    if row["etat"] not in ETATS:
+        raise InputError(
+            f"{path.name}: {row['code']}: etat {row['etat']!r} is none of {', '.join(ETATS)}"
+        )
+    if row["code"].endswith(GROUP) or not 0 < int(row["ordre"]) < GROUP_PLACES:
+        raise InputError(
+            f"{path.name}: {row['code']} at {row['ordre']}: {GROUP} and places from"
+            f" {GROUP_PLACES} are for group accounts"
+        )
+    return ChartLine(
+        code=row["code"],
+        etat=row["etat"],
+        parent=row["parent"],
+        ordre=int(row["ordre"]),
+        libelle_fr=row["libelle_fr"],
+        libelle_en=row["libelle_en"],
+        is_sum=row["somme"] == "1",
+        is_count=row["genre"] == "nombre",
+    )
+
+
+def _check_parent(line: ChartLine, lines: Mapping[str, ChartLine], path: Path) -> None:
+    """A part stands below its parent, with nothing but other parts of it between them."""
+    if not line.parent:
+        return
+    parent = lines.get(line.parent)
+    if parent is None or parent.parent or parent.etat != line.etat or parent.ordre >= line.ordre:
+        raise InputError(f"{path.name}: {line.code} cannot be a part of {line.parent!r}")
+    for other in lines.values():
+        between = other.etat == line.etat and parent.ordre < other.ordre < line.ordre
+        if between and other.parent != line.parent:
+            raise InputError(
+                f"{path.name}: {other.code} stands between {line.code} and {line.parent}"
+            )
