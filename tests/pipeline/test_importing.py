@@ -206,7 +206,7 @@ def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "name", "content", "message"),
     [
-        ("uk", "a.csv", b"", "unknown source 'uk'; known: be-kbo, ch-zefix, "),
+        ("uk", "a.csv", b"", "unknown source 'uk'; known: be-kbo, be-nbb, ch-zefix, "),
         ("uk-basic", "a.csv", b"", "a.csv is empty"),
         ("uk-basic", "a.zip", b"PK but no", "a.zip is no zip"),
         ("uk-accounts", "a.zip", b"PK but no", "a.zip is no zip"),
