@@ -23,10 +23,11 @@ IN_ORDER = oracle.search(COMPANIES, Query())
 
 
 def as_read(champ: str, value: Any) -> Any:
-    """A value as a reader must get it: days since 1900 as dates, all else as it is."""
-    if champ == "date_creation" and value is not None and len(value) == 10 and value >= "1900-03":
+    """A value as a reader must get it: days since 1900 as dates, lists as one text, all else as it is."""
+    is_date = champ in ("date_creation", "date_source") and value is not None
+    if is_date and len(value) == 10 and value >= "1900-03":
         return datetime.fromisoformat(value)
-    return value
+    return "; ".join(value) if isinstance(value, list) else value
 
 
 # -- the sheets ------------------------------------------------------------------------
