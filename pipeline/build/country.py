@@ -29,7 +29,6 @@ from pipeline.stages import (
     checks,
     complements,
     derived_fields,
-    doubtful_accounts,
     duplicates,
     identifiers,
     input_files,
@@ -38,9 +37,12 @@ from pipeline.stages import (
     quality_report,
     rejections,
     sectors,
-    statement_lines,
     statuses,
     text_cleaning,
+)
+from pipeline.stages.accounts import (
+    doubtful_accounts,
+    statement_lines,
 )
 from pipeline.stages.complements import Source
 from pipeline.stages.input_files import InputPart

@@ -13,7 +13,8 @@ import polars as pl
 
 from pipeline import console
 from pipeline.errors import BuildError
-from pipeline.stages import complements, money, sectors, statement_lines, statuses, text_cleaning
+from pipeline.stages import complements, money, sectors, statuses, text_cleaning
+from pipeline.stages.accounts import statement_lines
 from shards.codec.record import FIELDS
 
 # The counted fields: all that are served, rows with statements and rows with a contact.

@@ -7,7 +7,8 @@ import pytest
 from pipeline import console, seeds
 from pipeline.registers.declared import account_lines, column_mapping, entity, filed_accounts
 from pipeline.registers.statements import outcome, uk_accounts
-from pipeline.stages import doubtful_accounts, rejections, sectors, statement_lines
+from pipeline.stages import rejections, sectors
+from pipeline.stages.accounts import doubtful_accounts, statement_lines
 
 REASONS = {
     *rejections.FAULTS,

@@ -169,7 +169,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Edition:
+class EditionPattern:
     """The date of the published files in the head of one of them: a pattern with one group, its form."""
 
     pattern: str
@@ -241,7 +241,7 @@ class Declaration:
     repeated: Repeated | None = None
     english: Mapping[str, str] = field(default_factory=dict)
     statements: FiledAccounts | None = None
-    edition: Edition | None = None
+    edition: EditionPattern | None = None
 
     @property
     def source(self) -> str:
@@ -309,13 +309,13 @@ def _check(declared: Declaration, found: "_Table") -> None:
         raise found.wrong("english", f"{extra[0]!r} is no reason of this register")
 
 
-def _edition(found: "_Table") -> Edition | None:
+def _edition(found: "_Table") -> EditionPattern | None:
     written = found.texts("edition")
     if not written:
         return None
     if written.keys() != {"pattern", "format"}:
         raise found.wrong("edition", "it has a pattern and a format")
-    return Edition(**written)
+    return EditionPattern(**written)
 
 
 def _countries() -> list[str]:

@@ -15,7 +15,7 @@ import polars as pl
 
 from pipeline.canonical import TEXT, InputError
 from pipeline.registers import file_date, packing
-from pipeline.registers.declared.declaration import Edition, FileKind
+from pipeline.registers.declared.declaration import EditionPattern, FileKind
 from pipeline.registers.declared.source_file import FilePart
 from pipeline.registers.register import FileDate
 
@@ -25,7 +25,7 @@ _TIME_ZONES: Final = timedelta(days=1)
 
 
 def told(
-    edition: Edition | None, files: Sequence[Path], kinds: Mapping[str, FileKind]
+    edition: EditionPattern | None, files: Sequence[Path], kinds: Mapping[str, FileKind]
 ) -> FileDate | None:
     """The date of the whole edition, from the head of one of the files; the oldest of several.
 
@@ -45,7 +45,7 @@ def told(
     return FileDate(min(days), "contenu") if days else None
 
 
-def _day(text: str, edition: Edition, name: str) -> str:
+def _day(text: str, edition: EditionPattern, name: str) -> str:
     try:
         return datetime.strptime(text, edition.format).replace(tzinfo=UTC).date().isoformat()
     except ValueError as error:

@@ -103,7 +103,11 @@ def test_a_faulty_table_is_refused(row: dict[str, str], told: str) -> None:
         statuses.states(faulty, "EE")
 
 
-REGISTERS = sorted(Path(registers.__file__).parent.glob("*.toml"))
+REGISTERS = [
+    path
+    for path in sorted(Path(registers.__file__).parent.glob("*.toml"))
+    if "columns" in tomllib.loads(path.read_text(encoding="utf-8"))  # not one of accounts
+]
 SPOKEN = re.compile(r"(?:THEN|ELSE)\s+'([^']+)'")
 
 
