@@ -44,7 +44,7 @@ from pipeline.stages.accounts import (
     doubtful_accounts,
     statement_lines,
 )
-from pipeline.stages.complements import Source
+from pipeline.stages.complements import SourceRows
 from pipeline.stages.input_files import InputPart
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import REASON
@@ -185,7 +185,9 @@ def _complete(task: Task, written: Path, columns: Columns, report: Quality) -> B
     return country
 
 
-def _store_complement(task: Task, rank: int, source: Source, progress: Progress) -> pl.LazyFrame:
+def _store_complement(
+    task: Task, rank: int, source: SourceRows, progress: Progress
+) -> pl.LazyFrame:
     """The good rows of a complement, cleaned and stored.
 
     Raises:

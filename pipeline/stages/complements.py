@@ -40,7 +40,7 @@ _THEIRS: Final = "complement "  # before the name of a column of the complement
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceRows:
     """The files of one source with rows of a country."""
 
     name: str
@@ -52,7 +52,7 @@ class Sources:
     """The sources of a country: its own register, and what complements it, first the best."""
 
     register: tuple[InputPart, ...]
-    complements: tuple[Source, ...]
+    complements: tuple[SourceRows, ...]
 
 
 def of_country(parts: Iterable[InputPart], iso2: str) -> Sources:
@@ -66,7 +66,7 @@ def of_country(parts: Iterable[InputPart], iso2: str) -> Sources:
             others.setdefault((origin.of_every_country, name), []).append(part)
         else:
             register.append(part)
-    ranked = [Source(key[1], tuple(others[key])) for key in sorted(others)]
+    ranked = [SourceRows(key[1], tuple(others[key])) for key in sorted(others)]
     if not register and ranked:
         return Sources(ranked[0].parts, tuple(ranked[1:]))
     return Sources(tuple(register), tuple(ranked))
