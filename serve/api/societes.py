@@ -47,7 +47,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             page = await generation.aside(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=first, limit=limit)
             )
-        rows = records(base, page.rows, coordonnees=plan.coordonnees)
+        rows = records(base, page.places, coordonnees=plan.coordonnees)
         result = SearchResult(caller, request.offer, window, page.total, rows)
         return CallResult(200, result, headers | _link(request, window, page.total))
 
