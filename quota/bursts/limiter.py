@@ -126,11 +126,15 @@ class BurstLimiter:
         if self._paused_until and time.monotonic() < self._paused_until:
             return None
         try:
-            with self._lock.held(PATIENCE_S), self._env.begin(write=True) as txn:
-                self._calls += 1
-                if self._calls % _SWEEP_EVERY == 0:
-                    self._sweep(txn, now)
-                return decision(txn)
+            self._lock.acquire(PATIENCE_S)
+            try:
+                with self._env.begin(write=True) as txn:
+                    self._calls += 1
+                    if self._calls % _SWEEP_EVERY == 0:
+                        self._sweep(txn, now)
+                    return decision(txn)
+            finally:
+                self._lock.release()
         except (TimeoutError, lmdb.DiskError) as error:  # a stopped process, or memory is full
             _log.error("bursts are not limited for %d s: %s", PAUSE_S, error)
             self._paused_until = time.monotonic() + PAUSE_S
