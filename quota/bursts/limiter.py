@@ -17,7 +17,7 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import lmdb
 
@@ -52,6 +52,7 @@ _ALLOWED: Final = Wait(0.0, 0, 0.0)
 _log: Final = logging.getLogger("quota.bursts.limiter")
 
 _Transaction = lmdb.Transaction
+T = TypeVar("T")
 
 
 class BurstLimiter:
@@ -71,32 +72,44 @@ class BurstLimiter:
 
     def allow(self, who: str, per_minute: int, now: float) -> Wait:
         """Decide on one call of `who`, who has `per_minute` (>= 1); a refused call costs nothing."""
-        key = _BUCKET + _digest(who)
+        caller = _digest(who)
 
         def draw(txn: "_Transaction[bytes]") -> Wait:
-            stored = txn.get(key)
-            full_at = None if stored is None else _FULL_AT.unpack(stored)[0]
-            wait, full_at = gcra.draw(full_at, per_minute, now)
-            txn.put(key, _FULL_AT.pack(full_at))
+            wait, bucket = _drawn(txn, caller, per_minute, now)
+            txn.put(_BUCKET + caller, bucket)
             return wait
 
-        return self._decide(draw, now)
+        return self._decide(draw, now) or _ALLOWED
 
     def day(self, who: str, limit: int, now: float) -> Wait:
         """Decide on one call of `who`, who has `limit` calls until midnight UTC."""
-        key = _DAY + _digest(who)
+        caller = _digest(who)
 
         def count(txn: "_Transaction[bytes]") -> Wait:
-            day, counted = _COUNT.unpack(txn.get(key) or bytes(_COUNT.size))
-            # A clock that steps back to yesterday continues the count of today.
-            today = max(day, gcra.day_of(now))
-            counted = counted if day == today else 0
-            wait = gcra.count(counted, limit, now)
+            wait, counted = _counted(txn, caller, limit, now)
             if not wait.seconds:
-                txn.put(key, _COUNT.pack(today, counted + 1))
+                txn.put(_DAY + caller, counted)
             return wait
 
-        return self._decide(count, now)
+        return self._decide(count, now) or _ALLOWED
+
+    def visit(self, who: str, per_minute: int, per_day: int, now: float) -> tuple[Wait, Wait]:
+        """Decide on one call of `who`, who has both limits; a call that one of them refuses costs nothing.
+
+        Returns:
+            The decision by the minute, and the one by the day.
+        """
+        caller = _digest(who)
+
+        def both(txn: "_Transaction[bytes]") -> tuple[Wait, Wait]:
+            minute, bucket = _drawn(txn, caller, per_minute, now)
+            day, counted = _counted(txn, caller, per_day, now)
+            if not minute.seconds and not day.seconds:
+                txn.put(_BUCKET + caller, bucket)
+                txn.put(_DAY + caller, counted)
+            return minute, day
+
+        return self._decide(both, now) or (_ALLOWED, _ALLOWED)
 
     def rows(self) -> int:
         """The number of buckets and days that are stored."""
@@ -108,16 +121,20 @@ class BurstLimiter:
 
     # -- transactions --------------------------------------------------------------
 
-    def _decide(self, decision: "Callable[[_Transaction[bytes]], Wait]", now: float) -> Wait:
-        """Run a decision in a transaction; if that cannot be done, the call is allowed."""
+    def _decide(self, decision: "Callable[[_Transaction[bytes]], T]", now: float) -> T | None:
+        """Run a decision in a transaction; None if that cannot be done: the call is allowed."""
         if self._paused_until and time.monotonic() < self._paused_until:
-            return _ALLOWED
+            return None
         try:
-            with self._lock.held(PATIENCE_S), self._env.begin(write=True) as txn:
-                self._calls += 1
-                if self._calls % _SWEEP_EVERY == 0:
-                    self._sweep(txn, now)
-                return decision(txn)
+            self._lock.acquire(PATIENCE_S)
+            try:
+                with self._env.begin(write=True) as txn:
+                    self._calls += 1
+                    if self._calls % _SWEEP_EVERY == 0:
+                        self._sweep(txn, now)
+                    return decision(txn)
+            finally:
+                self._lock.release()
         except (TimeoutError, lmdb.DiskError) as error:  # a stopped process, or memory is full
             _log.error("bursts are not limited for %d s: %s", PAUSE_S, error)
             self._paused_until = time.monotonic() + PAUSE_S
@@ -125,7 +142,7 @@ class BurstLimiter:
             # If that fails as well, calls are not limited, which is better than no service.
             with contextlib.suppress(OSError):
                 self._reopen()
-        return _ALLOWED
+        return None
 
     def _sweep(self, txn: "_Transaction[bytes]", now: float) -> None:
         """Delete what limits nobody among the next few rows; in a file that is too full, all rows."""
@@ -150,6 +167,27 @@ class BurstLimiter:
         before = self._lock
         self._env, self._lock = env, lock
         before.close()
+
+
+def _drawn(
+    txn: "_Transaction[bytes]", caller: bytes, per_minute: int, now: float
+) -> tuple[Wait, bytes]:
+    """The decision of a caller's bucket, and its row after that."""
+    stored = txn.get(_BUCKET + caller)
+    full_at = None if stored is None else _FULL_AT.unpack(stored)[0]
+    wait, full_at = gcra.draw(full_at, per_minute, now)
+    return wait, _FULL_AT.pack(full_at)
+
+
+def _counted(
+    txn: "_Transaction[bytes]", caller: bytes, limit: int, now: float
+) -> tuple[Wait, bytes]:
+    """The decision of a caller's day, and its row after an allowed call."""
+    day, counted = _COUNT.unpack(txn.get(_DAY + caller) or bytes(_COUNT.size))
+    # A clock that steps back to yesterday continues the count of today.
+    today = max(day, gcra.day_of(now))
+    counted = counted if day == today else 0
+    return gcra.count(counted, limit, now), _COUNT.pack(today, counted + 1)
 
 
 def _is_over(key: bytes, value: bytes, now: float) -> bool:

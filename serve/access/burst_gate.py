@@ -28,6 +28,8 @@ class Limiter(Protocol):
 
     def day(self, who: str, limit: int, now: float) -> Wait: ...
 
+    def visit(self, who: str, per_minute: int, per_day: int, now: float) -> tuple[Wait, Wait]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class BurstGate:
@@ -48,12 +50,15 @@ class BurstGate:
             who = f"compte {caller.account.id}"
             return Left(self._minute(who, terms.par_minute, now, terms.fixed))
         who = f"visiteur {bucket(address)}"
-        headers = counter_headers.unmetered(terms)
-        minute = self._minute(who, terms.par_minute, now, headers)
-        wait = self.limiter.day(who, terms.par_jour, now.timestamp())
-        if wait.seconds:
-            raise _refused("jour", terms.par_jour, wait.seconds, now, headers)
-        return Left(minute, wait.remaining)
+        minute, day = self.limiter.visit(who, terms.par_minute, terms.par_jour, now.timestamp())
+        for window, limit, wait in (
+            ("minute", terms.par_minute, minute),
+            ("jour", terms.par_jour, day),
+        ):
+            if wait.seconds:
+                headers = counter_headers.unmetered(terms)
+                raise _refused(window, limit, wait.seconds, now, headers)
+        return Left(minute.remaining, day.remaining)
 
     def lists(self, address: str | None, now: datetime) -> None:
         """Count a public list.

@@ -47,7 +47,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             page = await generation.aside(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=first, limit=limit)
             )
-        rows = records(base, page.rows, coordonnees=plan.coordonnees)
+        rows = records(base, page.places, coordonnees=plan.coordonnees)
         empty = [iso2 for iso2 in query.pays if not base[iso2].rows]
         result = SearchResult(caller, request.offer, window, page.total, rows, empty)
         return CallResult(200, result, headers | _link(request, window, page.total))

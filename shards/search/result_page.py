@@ -1,7 +1,14 @@
 """The result of a search: a total, and the rows of one page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A shard, by its place in `isos`, and a row of it: shape (number of rows, 2).
+Places = NDArray[np.int64]
 
 
 class MergedRow(NamedTuple):
@@ -11,9 +18,24 @@ class MergedRow(NamedTuple):
     row: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ResultPage:
-    """`total` companies match in the whole base (§8.2 rule 3); `rows` are the ones asked for."""
+    """`total` companies match in the whole base (§8.2 rule 3); `places` are the ones asked for.
+
+    Attributes:
+        isos: the countries of the base, in alphabetical order.
+    """
 
     total: int
-    rows: tuple[MergedRow, ...]
+    isos: Sequence[str]
+    places: Places
+
+    @property
+    def rows(self) -> tuple[MergedRow, ...]:
+        """The companies asked for, by country and row number."""
+        return merged_rows(self.isos, self.places)
+
+
+def merged_rows(isos: Sequence[str], places: Places) -> tuple[MergedRow, ...]:
+    """Places by the name of their country."""
+    return tuple(MergedRow(isos[shard], row) for shard, row in places.tolist())

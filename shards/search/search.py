@@ -5,13 +5,12 @@ a generation with them before publication, the server answers with them: there i
 """
 
 import threading
-from collections.abc import Sequence
 from typing import Final
 
 from shards.query import Query
 from shards.search import table, worker
 from shards.search.reader import Shard
-from shards.search.result_page import MergedRow, ResultPage
+from shards.search.result_page import Places, ResultPage
 
 # A budget that no search reaches.
 UNLIMITED: Final = float("inf")
@@ -60,13 +59,13 @@ def search(base: Base, query: Query, *, offset: int, limit: int) -> ResultPage:
     return found
 
 
-def records(base: Base, rows: Sequence[MergedRow], *, coordonnees: bool) -> bytes:
+def records(base: Base, places: Places, *, coordonnees: bool) -> bytes:
     """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
 
     Raises:
         CorruptError: a record is damaged.
     """
-    return base.own_worker().records(rows, coordonnees=coordonnees)
+    return base.own_worker().records(places, coordonnees=coordonnees)
 
 
 def search_within(

@@ -1,6 +1,5 @@
 """One thread that searches: a query goes in, a total and the rows of a page come out."""
 
-from collections.abc import Sequence
 from heapq import merge
 from itertools import groupby, pairwise
 from typing import Final
@@ -18,7 +17,7 @@ from shards.kernel.search import run
 from shards.query import DEEPEST, ORDERS, Query
 from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
 from shards.search.libzstd import libzstd
-from shards.search.result_page import MergedRow, ResultPage
+from shards.search.result_page import MergedRow, Places, ResultPage, merged_rows
 from shards.search.table import SearchTable
 
 # Nanoseconds, measured on 2.8 million rows; only their ratios matter.
@@ -42,6 +41,8 @@ _MOST: Final = 1 << 30
 
 Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
 
+_NOWHERE: Final = np.empty((0, 2), np.int64)
+
 
 class SearchWorker:
     """Searches a table, one search at a time: a question and the working memory of one thread."""
@@ -53,7 +54,7 @@ class SearchWorker:
         self._width = -1
         library = libzstd()
         self._context = library.context(self) if library else 0
-        self._room = _room(_LEAST)
+        self._room = _Room(_LEAST)
 
     def page(self, query: Query, budget: float, *, offset: int, limit: int) -> ResultPage | None:
         """The total, and rows [offset, offset + limit); None if that costs over `budget` nanoseconds.
@@ -61,13 +62,14 @@ class SearchWorker:
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
+        isos = self._table.isos
         asked = compile_query(query)
-        if asked is None or not self._table.shards:
-            return ResultPage(0, ())
+        if asked is None or not isos:
+            return ResultPage(0, isos, _NOWHERE)
         total = self._run(asked, query, offset, limit, budget)
         if total == types.TOO_DEAR:
             return None
-        return ResultPage(total, self._rows(asked, total, offset, limit))
+        return ResultPage(total, isos, self._places(asked, total, offset, limit))
 
     def census(self, query: Query, limit: int) -> tuple[NDArray[np.int64], tuple[MergedRow, ...]]:
         """The matches of each cell of each shard, in layout order, and the first `limit` rows.
@@ -81,9 +83,10 @@ class SearchWorker:
                 sum(shard.cell_count for shard in self._table.record.shards), np.int64
             ), ()
         total = self._run(asked, query, 0, limit, np.inf, census=True)
-        return self._counts, self._rows(asked, total, 0, limit)
+        places = self._places(asked, total, 0, limit)
+        return self._counts, merged_rows(self._table.isos, places)
 
-    def records(self, rows: Sequence[MergedRow], *, coordonnees: bool) -> bytes:
+    def records(self, places: Places, *, coordonnees: bool) -> bytes:
         """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
 
         Raises:
@@ -91,27 +94,23 @@ class SearchWorker:
         """
         library = libzstd()
         if library is None or not memory.COMPILED:
-            table = self._table
-            shards = (table.shards[table.numbers[iso2]] for iso2, _ in rows)
-            records = (
-                shard.record(row, coordonnees=coordonnees)
-                for shard, (_, row) in zip(shards, rows, strict=True)
+            shards = self._table.shards
+            return b",".join(
+                [shards[n].record(row, coordonnees=coordonnees) for n, row in places.tolist()]
             )
-            return b",".join(records)
-        numbers = self._table.numbers
-        places = np.array([(numbers[iso2], row) for iso2, row in rows], np.int64)
         nulls = b"" if coordonnees else NO_CONTACTS
+        first = address_of(places)
         while True:
-            work, joined = self._room
+            room = self._room
             size = join_records(
-                self._table.address, address_of(places), len(rows), nulls, library.decompress,
-                self._context, address_of(work), len(work), address_of(joined), len(joined),
+                self._table.address, first, len(places), nulls, library.decompress, self._context,
+                room.work, room.work_size, room.joined, room.size,
             )  # fmt: skip
             if size != types.NO_ROOM:
-                return joined[:size].tobytes()
-            if len(joined) > _MOST:
+                return room.bytes[:size].tobytes()
+            if room.size > _MOST:
                 raise CorruptError("a record is longer than any company; build or fetch it again")
-            self._room = _room(4 * len(joined))
+            self._room = _Room(4 * room.size)
 
     def _run(
         self,
@@ -135,19 +134,17 @@ class SearchWorker:
             self._width = -1  # marks may be left in the working memory
             raise
 
-    def _rows(
-        self, asked: CompiledQuery, total: int, offset: int, limit: int
-    ) -> tuple[MergedRow, ...]:
+    def _places(self, asked: CompiledQuery, total: int, offset: int, limit: int) -> Places:
+        """The rows of the page, which are in the working memory."""
         if not limit or offset >= total:
-            return ()
+            return _NOWHERE
         count, found = offset + limit, int(self._result[0])
-        isos = self._table.isos
         if asked.tri == "nom" and self._found_tie[offset:found].any():
-            places = self._untied(found, offset, count)
-            return tuple(MergedRow(isos[shard], row) for shard, row in places)
+            return np.array(self._untied(found, offset, count), np.int64)
         chosen = slice(offset, min(count, found))
-        shards, rows = self._found_shard[chosen].tolist(), self._found_row[chosen].tolist()
-        return tuple(map(MergedRow, map(isos.__getitem__, shards), rows))
+        places = np.empty((chosen.stop - offset, 2), np.int64)
+        places[:, 0], places[:, 1] = self._found_shard[chosen], self._found_row[chosen]
+        return places
 
     # -- ties ------------------------------------------------------------------------------
 
@@ -286,9 +283,13 @@ class SearchWorker:
         self._scratch = self._working.place(made)
 
 
-def _room(size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Where one record is decompressed, and where the records of a page are joined."""
-    return np.empty(size // 4, np.uint8), np.empty(size, np.uint8)
+class _Room:
+    """Where one record is decompressed (`work`), and where the records of a page are joined."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.work_size = size, size // 4
+        self.bytes, self._work = np.empty(size, np.uint8), np.empty(self.work_size, np.uint8)
+        self.joined, self.work = address_of(self.bytes), address_of(self._work)
 
 
 def _shard_of(place: Place) -> int:

@@ -36,6 +36,22 @@ def test_a_minutes_worth_is_allowed_and_then_one_at_a_time(tmp_path: Path) -> No
     debit.close()
 
 
+def test_a_visit_needs_both_limits_and_a_refused_one_costs_neither(tmp_path: Path) -> None:
+    """D7, D1"""
+    debit = BurstLimiter(tmp_path, memory=tmp_path)
+
+    minute = [debit.visit("a", 3, 5, NOW) for _ in range(4)]
+    left = debit.day("a", 5, NOW).remaining
+    full = [debit.visit("b", 10, 2, NOW) for _ in range(6)]
+
+    assert [(one.remaining, day.remaining) for one, day in minute[:3]] == [(2, 4), (1, 3), (0, 2)]
+    assert minute[3][0].seconds == pytest.approx(20)
+    assert left == 1, "the refused visit was not counted for the day"
+    assert [day.seconds for _, day in full] == [0, 0, 60, 60, 60, 60]
+    assert debit.allow("b", 10, NOW).remaining == 7, "nor for the minute"
+    debit.close()
+
+
 def test_a_day_ends_at_midnight_utc(tmp_path: Path) -> None:
     debit = BurstLimiter(tmp_path, memory=tmp_path)
     today = [debit.day("2001:db8::/64", 3, NOW) for _ in range(5)]

@@ -133,7 +133,7 @@ def _bursts(folder: Path) -> Write:
     limiter.PATIENCE_S = 60.0  # type: ignore[misc]
     bursts = BurstLimiter(folder, memory=folder)
 
-    def write(change: Change) -> Wait:
+    def write(change: Change) -> Wait | None:
         def decide(txn: "lmdb.Transaction[bytes]") -> Wait:
             txn.put(b"x", b"")
             change()

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import orjson
 import pytest
 
@@ -13,7 +14,7 @@ from shards.search import search
 from shards.search import worker as workers
 from shards.search.libzstd import libzstd
 from shards.search.reader import Shard
-from shards.search.result_page import MergedRow
+from shards.search.result_page import MergedRow, Places
 from shards.search.search import Base
 from tests.world import company, write_shard
 
@@ -44,6 +45,12 @@ def one_by_one(base: Base, rows: list[MergedRow], *, coordonnees: bool) -> bytes
     return b",".join(base[iso2].record(row, coordonnees=coordonnees) for iso2, row in rows)
 
 
+def places(base: Base, rows: list[MergedRow]) -> Places:
+    isos = sorted(base)
+    found = [(isos.index(iso2), row) for iso2, row in rows]
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
 @pytest.mark.parametrize("coordonnees", [False, True])
 def test_joined_records_are_those_of_the_shards(base: Base, coordonnees: bool) -> None:
     assert libzstd() is not None
@@ -52,7 +59,7 @@ def test_joined_records_are_those_of_the_shards(base: Base, coordonnees: bool) -
     for count in (0, 1, 2, 50, 700):
         rows = chance.sample(every, count)
 
-        joined = search.records(base, rows, coordonnees=coordonnees)
+        joined = search.records(base, places(base, rows), coordonnees=coordonnees)
 
         assert joined == one_by_one(base, rows, coordonnees=coordonnees)
         assert len(orjson.loads(b"[%b]" % joined)) == count
@@ -63,7 +70,9 @@ def test_the_room_for_records_grows(base: Base, monkeypatch: pytest.MonkeyPatch)
     rows = [MergedRow("EE", row) for row in range(300)]
     worker = workers.SearchWorker(base.own_worker()._table)
 
-    assert worker.records(rows, coordonnees=True) == one_by_one(base, rows, coordonnees=True)
+    assert worker.records(places(base, rows), coordonnees=True) == one_by_one(
+        base, rows, coordonnees=True
+    )
 
 
 def test_without_libzstd_records_are_decompressed_one_by_one(
@@ -72,7 +81,7 @@ def test_without_libzstd_records_are_decompressed_one_by_one(
     monkeypatch.setattr(workers, "libzstd", lambda: None)
     rows = [MergedRow("UK", 2), MergedRow("EE", 5)]
 
-    assert search.records(base, rows, coordonnees=False) == one_by_one(
+    assert search.records(base, places(base, rows), coordonnees=False) == one_by_one(
         base, rows, coordonnees=False
     )
 
@@ -111,7 +120,7 @@ def test_a_damaged_record_is_refused_or_is_another_text(tmp_path: Path, seed: in
         damaged["EE"] = shard
         for row in range(700):
             try:
-                search.records(damaged, [MergedRow("EE", row)], coordonnees=False)
+                search.records(damaged, places(damaged, [MergedRow("EE", row)]), coordonnees=False)
             except CorruptError:
                 refused += 1
     assert refused
