@@ -1,11 +1,40 @@
 """The engine under test: searches of the published generation, as the server runs them."""
 
+import json
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Self, overload
 
 from shards.generations import generation_files, pointer
-from shards.search.search import search
+from shards.search.search import records, search
 from tests.bench.questions.question import Answer, Question
+
+
+class JoinedRows(Sequence[bytes]):
+    """The rows of a page as the server sends them, joined by commas; they are taken apart when one is read."""
+
+    def __init__(self, joined: bytes) -> None:
+        self._joined = joined
+
+    @cached_property
+    def _rows(self) -> list[bytes]:
+        text, place, rows = self._joined.decode(), 0, []
+        while place < len(text):
+            _, end = json.JSONDecoder().raw_decode(text, place)
+            rows.append(text[place:end].encode())
+            place = end + 1
+        return rows
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 class Candidate:
@@ -22,14 +51,7 @@ class Candidate:
         """The exact total and the rows of the page as JSON."""
         shards = self.generation.shards
         page = search(shards, question.query, offset=question.offset, limit=question.limit)
-        wanted: dict[str, list[int]] = {}
-        for row in page.rows:
-            wanted.setdefault(row.iso2, []).append(row.row)
-        found = {
-            iso2: iter(shards[iso2].records(rows, coordonnees=True))
-            for iso2, rows in wanted.items()
-        }
-        return Answer(page.total, [next(found[row.iso2]) for row in page.rows])
+        return Answer(page.total, JoinedRows(records(shards, page.places, coordonnees=True)))
 
     @property
     def files(self) -> list[Path]:

@@ -1,8 +1,9 @@
 """`python -m tests.bench.versions CHECKOUT --data DATA`: the searches of two versions of the code, in turn.
 
 CHECKOUT is another checkout of this project with its own `.venv`. A process of each version opens the same generation
-and is asked the same random searches, one after the other, in a new order and with another first each round. Both must
-find the same total and as many bytes of rows. A ratio is that of the least times, so it holds on a busy machine too.
+(`--data-before`: one of its own format, built from the same input) and is asked the same random searches, one after the
+other, in a new order and with another first each round. Both must find the same total, and as many rows. A ratio is
+that of the least times, so it holds on a busy machine too.
 """
 
 import argparse
@@ -41,7 +42,7 @@ for line in sys.stdin:
     start = time.perf_counter_ns()
     answer = candidate.search(questions[int(line)])
     spent = time.perf_counter_ns() - start
-    print(spent, answer.total, sum(map(len, answer.rows)), flush=True)
+    print(spent, answer.total, len(answer.rows), flush=True)
 """
 
 
@@ -85,9 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         file = options.data.parent / f".versions-{options.seed}.json"
         stack.callback(lambda: file.unlink(missing_ok=True))
         file.write_text(json.dumps([(asdict(q.query), q.offset, q.limit) for q in questions]))
+        own = (options.data_before or data).resolve()
         before, after = (
-            _Version(checkout.resolve(), data, file.resolve(), stack)
-            for checkout in (options.checkout, ROOT)
+            _Version(checkout.resolve(), found, file.resolve(), stack)
+            for checkout, found in ((options.checkout, own), (ROOT, data))
         )
         for _ in range(options.rounds):
             for number in chance.sample(range(len(questions)), len(questions)):
@@ -104,12 +106,21 @@ def _print(questions: Sequence[Any], before: dict[int, int], after: dict[int, in
     classes: dict[str, list[int]] = defaultdict(list)
     for number, question in enumerate(questions):
         classes[question.kind].append(number)
-    print(f"{'class':44}{'before p50 µs':>14}{'after p50 µs':>14}{'ratio':>8}")
+    print(
+        f"{'class':44}{'before p50 / p99 / max µs':>28}{'after p50 / p99 / max µs':>28}{'ratio':>8}"
+    )
     for kind, numbers in {**classes, "all": list(before)}.items():
         old, new = [before[n] for n in numbers], [after[n] for n in numbers]
-        print(
-            f"{kind:44}{median(old) / 1e3:>14,.0f}{median(new) / 1e3:>14,.0f}{sum(new) / sum(old):>8.3f}"
-        )
+        print(f"{kind:44}{_spread(old):>28}{_spread(new):>28}{sum(new) / sum(old):>8.3f}")
+
+
+def _spread(times: Sequence[int]) -> str:
+    """Median, 99th percentile and maximum of nanoseconds, in microseconds."""
+    ordered = sorted(times)
+    return " / ".join(
+        f"{time / 1e3:,.0f}"
+        for time in (median(ordered), ordered[int(0.99 * len(ordered))], ordered[-1])
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -120,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("checkout", type=Path, metavar="CHECKOUT", help="of the version before")
     parser.add_argument("--data", type=Path, metavar="DATA", required=True, help="built already")
+    parser.add_argument("--data-before", type=Path, metavar="DATA", help="of CHECKOUT's format")
     parser.add_argument("--searches", type=int, default=20, metavar="N", help="random, per class")
     parser.add_argument("--rounds", type=int, default=12, metavar="N")
     parser.add_argument("--seed", type=int, default=1, metavar="S")
