@@ -59,6 +59,7 @@ class Generation:
 
     def close(self) -> None:
         """Release every shard and the folder."""
+        self.shards.forget()
         for shard in self.shards.values():
             release_shard(shard)
         self.reading.end()

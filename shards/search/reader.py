@@ -9,6 +9,7 @@ LMDB is closed again once its table `meta` is read, so any number of threads may
 
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
@@ -313,6 +314,8 @@ class Shard:
         for name in _CACHED:
             self.__dict__.pop(name, None)
         self._places.clear()
+        with suppress(BufferError):  # somebody has a view: the map is closed with the last one
+            self._map.close()
 
     def __enter__(self) -> Self:
         return self

@@ -19,8 +19,8 @@ UNLIMITED: Final = float("inf")
 class Base(dict[str, Shard]):
     """The shards of a generation, by country.
 
-    What a search needs of them is gathered at the first one and kept, so no shard may be added, replaced
-    or closed after it. Each thread that searches has working memory of its own.
+    What a search needs of them is gathered at the first one and kept until `forget`, so no shard may be
+    added, replaced or closed in between. Each thread that searches has working memory of its own.
     """
 
     def __init__(self) -> None:
@@ -42,6 +42,10 @@ class Base(dict[str, Shard]):
                     self._table = table.SearchTable(self)
             found = self._workers.found = worker.SearchWorker(self._table)
         return found
+
+    def forget(self) -> None:
+        """Drop what searches need of the shards, so that these can be closed; no search may run."""
+        self._table, self._workers = None, threading.local()
 
 
 def search(base: Base, query: Query, *, offset: int, limit: int) -> ResultPage:

@@ -7,8 +7,10 @@ import pytest
 
 from shards.errors import CorruptError
 from shards.generations import generation_files, manifest
+from shards.query import Query
+from shards.search.search import records, search
 from tests.shards.two_publications import FOUND, LATER
-from tests.world import publish
+from tests.world import company, publish
 
 
 def test_generations_that_share_a_file_are_open_side_by_side(tmp_path: Path) -> None:
@@ -67,3 +69,15 @@ def test_a_shard_in_the_place_of_another_is_refused(tmp_path: Path) -> None:
 
 def _content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_closed_generation_leaves_no_file_mapped(tmp_path: Path) -> None:
+    """A server that switches every night would keep the disk space of every generation otherwise."""
+    found = [company("EE", f"{i}", f"Nuit {i}") for i in range(50)]
+    with generation_files.load(tmp_path, publish(tmp_path, found)) as generation:
+        page = search(generation.shards, Query(q="nuit"), offset=0, limit=20)
+        records(generation.shards, page.places, coordonnees=False)
+        assert page.total == 50
+        assert str(tmp_path) in Path("/proc/self/maps").read_text()
+
+    assert str(tmp_path) not in Path("/proc/self/maps").read_text()
