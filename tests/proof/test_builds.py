@@ -88,6 +88,8 @@ def test_a_build_that_is_killed_at_any_moment_leaves_what_is_published(tmp_path:
             time.sleep(chance.uniform(0, seconds))
             process.send_signal(signal.SIGKILL)
         killed += process.returncode == -signal.SIGKILL
+        if process.returncode == 0:  # the machine was busier during the build that was measured
+            seconds /= 2
         after = check(data)
         assert process.returncode == 0 or after == before or _was_published(data, before)
         if number % FINISHED == 0:
