@@ -9,6 +9,7 @@ from shards.kernel.names cimport (
     find_named,
 )
 from shards.kernel.types cimport (
+    BY_TURNOVER,
     CELLS, EFFECTIF, EVERYWHERE, FACTS, Int, NAME, Question, SCOPE, SPANS, Scratch, ShardArrays, Source,
     TOO_DEAR, TURNOVER, Table, U4,
 )

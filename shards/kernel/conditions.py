@@ -9,6 +9,7 @@ if not cython.compiled:
     from shards.kernel.generate import choose, generate
     from shards.kernel.names import find_named
     from shards.kernel.types import (
+        BY_TURNOVER,
         CELLS,
         EFFECTIF,
         EVERYWHERE,
@@ -199,6 +200,8 @@ def count_matches(
     # What is counted faster than it is listed is listed only if a page needs it.
     room: Int = question.room
     if source.generator == SPANS and source.need & (FACTS | NAME) != FACTS | NAME:
+        room = 0
+    if source.generator == BY_TURNOVER and not source.need & (SCOPE | NAME):
         room = 0
     source.total = generate(table, question, source, scratch, room)
     return source.total

@@ -3,7 +3,7 @@ from shards.kernel.find cimport (
     damaged,
 )
 from shards.kernel.types cimport (
-    FACTS, Int, NAME, SCOPE, Scratch, ShardArrays, Short, Source, TURNOVER, U4,
+    FACTS, Int, NAME, SCOPE, Scratch, ShardArrays, Half, HALVES, Source, TURNOVER, U4,
 )
 
 cdef Int count_facts(ShardArrays shard, Source source, Int sorted_, Int first, Int end) noexcept nogil

@@ -8,14 +8,15 @@ if not cython.compiled:
     from shards.kernel.find import damaged
     from shards.kernel.types import (
         FACTS,
+        HALVES,
         NAME,
         SCOPE,
         TURNOVER,
         U4,
+        Half,
         Int,
         Scratch,
         ShardArrays,
-        Short,
         Source,
     )  # fmt: skip
 
@@ -32,13 +33,20 @@ def count_facts(shard: ShardArrays, source: Source, sorted_: Int, first: Int, en
             fact: Int = wide[i] & source.fact_mask
             count += (fact >= source.fact_low) & (fact < source.fact_high)
         return count
+    if source.fact_high <= source.fact_low:
+        return 0
     facts = shard.turnover_facts if sorted_ else shard.facts
-    mask: Short = source.fact_mask
-    low: Short = source.fact_low
-    high: Short = source.fact_high
-    for i in range(first, end):
-        short: Short = facts[i] & mask
-        count += (short >= low) & (short < high)
+    mask: Half = source.fact_mask
+    low: Half = source.fact_low
+    most: Half = source.fact_high - source.fact_low - 1
+    while first < end:
+        stop: Int = first + HALVES if first + HALVES < end else end
+        part: Half = 0
+        for i in range(first, stop):
+            above: Half = ((facts[i] & mask) - low) & 0xFFFF  # what is below `low` wraps around
+            part += above <= most
+        count += part
+        first = stop
     return count
 
 

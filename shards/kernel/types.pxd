@@ -1,7 +1,7 @@
 # The C twins of types.py: the same names, the same fields, in the same order.
 
 ctypedef long long Int
-ctypedef int Short
+ctypedef unsigned short Half
 ctypedef unsigned long long Key
 ctypedef double Real
 ctypedef size_t Address
@@ -61,6 +61,7 @@ cdef enum:
     EVERYWHERE = 0
     SECTORS = 1
     CELLS = 2
+    HALVES = 32768
     BLOCK = 256
     SAMPLED = 16
     OWNED = 16

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 # Scalars: 64 bits, signed; 64 bits, unsigned; a double; an address passed to a compiled function.
 Int = int
-Short = int  # 32 bits, signed: arithmetic on 16-bit facts
+Half = int  # 16 bits, unsigned: eight rows are tested in one instruction
 Key = Annotated[int, "unsigned"]
 Real = float
 Address = object
@@ -93,6 +93,7 @@ EVERYWHERE: Final = 0
 SECTORS: Final = 1
 CELLS: Final = 2
 
+HALVES: Final = 32768  # rows that are counted in 16 bits
 BLOCK: Final = 256  # rows that are tested together: they stay in the processor's nearest cache
 SAMPLED: Final = 16  # FORMAT.md §8: one text in so many has its first 8 bytes in an array
 OWNED: Final = 16
