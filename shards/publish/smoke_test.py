@@ -136,6 +136,7 @@ def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
         middle = len(known.nom) // 2
         yield replace(scope, q=company["nom"][:120])
         yield replace(scope, q=known.nom[middle : middle + 3].strip() or known.nom[0])
+        yield replace(scope, q=known.nom[-1])  # of several names: their rows are ranked
     if known.identifiant:
         yield replace(scope, q=known.identifiant[: max(1, len(known.identifiant) // 2)])
     if ca is not None:
