@@ -136,11 +136,12 @@ def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
         middle = len(known.nom) // 2
         yield replace(scope, q=company["nom"][:120])
         yield replace(scope, q=known.nom[middle : middle + 3].strip() or known.nom[0])
-        yield replace(scope, q=known.nom[-1])  # of several names: their rows are ranked
     if known.identifiant:
         yield replace(scope, q=known.identifiant[: max(1, len(known.identifiant) // 2)])
     if ca is not None:
         yield replace(scope, ca_min=ca)
+        # A letter of several names: their rows are listed, and ranked.
+        yield replace(scope, ca_min=ca, q=known.nom[-1:] or None)
         yield replace(scope, ca_max=ca, avec_ca=True, q=known.nom[:2].strip() or None)
     if effectif is not None:
         yield replace(scope, effectif_min=effectif)
