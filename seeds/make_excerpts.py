@@ -29,6 +29,8 @@ FILINGS: Final = (
     *("09707484", "09753294", "09774295", "09734389", "09225262", "09406409", "09243649"),
     *("09160591", "01999884", "09886696", "09381479", "03331142", "01363824", "09208349"),
 )
+# The companies of the Estonian annual reports in `raw/ee/`.
+EE_FILED: Final = frozenset({"10003666", "10524187", "11966711"})
 
 
 def main() -> None:
@@ -46,7 +48,7 @@ def main() -> None:
     codes = {row["ariregistri_kood"]: row["emtak_kood"] for _, row in activity[1:]}
     ee = choose(
         lines(whole / "ee" / "ettevotja_rekvisiidid__lihtandmed.csv.zip", ";"),
-        [*EE_RULES, lambda row: f"emtak {codes.get(row['ariregistri_kood'])}"],
+        [*EE_RULES, lambda row: f"emtak {codes.get(row['ariregistri_kood'])}", ee_filed],
         name="nimi",
         every=ORDINARY["ee"],
     )
@@ -94,6 +96,11 @@ def choose(
 def most(label: str) -> int:
     """The most rows of one label: all filings, few of each code, EACH of the others."""
     return {"dépôt": 1_000, "emtak": 2, "sic": 2}.get(label.split(" ")[0], EACH)
+
+
+def ee_filed(row: Row) -> str | None:
+    """The label of a company whose annual report is in the excerpts."""
+    return "dépôt" if row["ariregistri_kood"] in EE_FILED else None
 
 
 def twins(rows: list[tuple[bytes, Row]], name: str) -> Iterator[int]:

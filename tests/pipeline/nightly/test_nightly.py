@@ -92,7 +92,7 @@ def test_a_run_publishes_what_registers_publish(
 
     shown, report = capsys.readouterr(), last_report(config)
     assert (code, shown.err) == (0, "")
-    assert published(config) == {"EE": 2_662, "IE": 1}
+    assert published(config) == {"EE": 2_665, "IE": 1}
     assert (report["etat"], report["precedente"], report["erreur"]) == ("complet", None, "")
     assert report["generation"] == pointer.current(tmp_path / "data")
     assert list(report["etapes"]) == ["fetch", "import", "verify", "build", "prune"]
@@ -175,7 +175,7 @@ def test_a_source_that_fails_leaves_its_edition_of_yesterday(
     assert results(config) == {"ee": "precedent", "ie-cro": "inchange"}
     assert "1 of 2 sources failed" in shown.out
     assert shown.err.startswith(f"warning: ee: {EE}: ")
-    assert published(config) == {"EE": 2_662, "IE": 1}
+    assert published(config) == {"EE": 2_665, "IE": 1}
 
 
 def test_an_import_that_fails_leaves_the_one_of_yesterday(
@@ -195,8 +195,8 @@ def test_an_import_that_fails_leaves_the_one_of_yesterday(
 
     (estonia, _) = last_report(config)["sources"]
     assert (estonia["resultat"], estonia["fichiers"][0]["resultat"]) == ("precedent", "nouveau")
-    assert "none of 2,662 is kept: no identifier" in capsys.readouterr().err
-    assert published(config) == {"EE": 2_662, "IE": 1}
+    assert "none of 2,665 is kept: no identifier" in capsys.readouterr().err
+    assert published(config) == {"EE": 2_665, "IE": 1}
 
 
 def test_a_source_of_which_a_file_fails_is_new_in_part(
@@ -234,7 +234,7 @@ def test_an_edition_that_lost_rows_is_taken_when_it_is_accepted(
     assert run(config, "--accept", "ee") == 0
 
     assert results(config)["ee"] == "nouveau"
-    assert published(config)["EE"] < 2_662
+    assert published(config)["EE"] < 2_665
 
 
 def test_an_import_that_kept_fewer_rows_is_refused(
@@ -253,7 +253,7 @@ def test_an_import_that_kept_fewer_rows_is_refused(
     assert (
         "were of the edition before; --accept ee takes it all the same" in capsys.readouterr().err
     )
-    assert published(config)["EE"] == 2_662
+    assert published(config)["EE"] == 2_665
 
 
 def test_what_breaks_an_invariant_is_not_published(
@@ -309,8 +309,8 @@ def test_a_closed_gate_leaves_what_is_published(
 
     shown, report = capsys.readouterr(), last_report(config)
     assert (code, report["etat"], pointer.current(tmp_path / "data")) == (1, "echec", before)
-    assert shown.err.startswith("error: EE has 2662 companies, 1000000 are the minimum")
-    assert shown.out.startswith("failed: EE has 2662 companies")
+    assert shown.err.startswith("error: EE has 2665 companies, 1000000 are the minimum")
+    assert shown.out.startswith("failed: EE has 2665 companies")
     assert f"{before} stays published" in shown.out
 
 

@@ -102,13 +102,13 @@ def test_the_two_estonian_files_are_known_by_their_headers_and_not_their_names(
     reading = read("ee", [first, second], tmp_path)
 
     assert reading.stems == ("download (1)",)
-    assert reading.kept.collect()["nace_code"].count() == 2174
+    assert reading.kept.collect()["nace_code"].count() == 2177
 
 
 def test_the_estonian_activities_are_optional_and_the_names_are_not(tmp_path: Path) -> None:
     alone = read("ee", [EE], tmp_path)
 
-    assert alone.counts.noted == {"EMTAK absent": 2662}
+    assert alone.counts.noted == {"EMTAK absent": 2665}
     with pytest.raises(InputError, match="no lihtandmed file"):
         read("ee", [EMTAK], tmp_path)
 
