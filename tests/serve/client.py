@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,8 @@ class Served:
     """A running server and its counters."""
 
     port: int
-    context: ServerContext
-    lines: list[bytes]  # what it logged of each request
+    context: ServerContext = field(repr=False)
+    lines: list[bytes] = field(repr=False)  # what it logged of each request
 
     @property
     def store(self) -> LmdbStore:

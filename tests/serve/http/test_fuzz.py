@@ -42,7 +42,11 @@ def test_any_search_is_answered_or_refused(served: Served, params: dict[str, str
     reply = served.ask(f"/api/v1/societes?{urlencode(params, errors='replace')}")
 
     assert reply.status in (200, 400)
-    assert list(reply.json) == ENVELOPE if reply.status == 200 else reply.code
+    if reply.status == 200:
+        keys = list(reply.json)  # the last one where a country has no companies (X9)
+        assert keys in (ENVELOPE, [*ENVELOPE, "pays_sans_donnees"])
+    else:
+        assert reply.code
 
 
 @shared
