@@ -48,9 +48,14 @@ def probe(text: bytes) -> Probe:
     >>> [hex(bound) for bound in probe(b"ab").bounds]
     ['0x6162000000000000', '0x6163000000000000']
     """
+    return Probe(text, np.array(bounds(text), dtype=np.uint64))
+
+
+def bounds(text: bytes) -> tuple[int, int]:
+    """The numbers [low, high) of the first 8 bytes of all texts that begin with `text`; twice 0 if it is empty."""
     head = text[:_HEAD]
     low = int.from_bytes(head.ljust(_HEAD, b"\0"), "big")
-    return Probe(text, np.array([low, low + (1 << 8 * (_HEAD - len(head)))], dtype=np.uint64))
+    return low, low + (1 << 8 * (_HEAD - len(head))) if head else 0
 
 
 P = TypeVar("P", NDArray[np.uint32], EvenPlaces)

@@ -25,13 +25,21 @@ class NameTerm:
     Attributes:
         parts: the words of the folded text. They must be neighbours in a name; the first part ends a word of the
             name, the last part begins one.
-        only: the single part, cut to the length by which suffixes are sorted; None if there are several parts.
-        prefix: the beginning of an identifier; None if `q` has no letter or digit.
+        identifier: the beginning of an identifier; empty if `q` has no letter or digit.
     """
 
     parts: tuple[bytes, ...]
-    only: Probe | None
-    prefix: Probe | None
+    identifier: bytes
+
+    @property
+    def only(self) -> Probe | None:
+        """The single part, cut to the length by which suffixes are sorted; None if there are several parts."""
+        return probe(self.parts[0][:SUFFIX_BYTES]) if len(self.parts) == 1 else None
+
+    @property
+    def prefix(self) -> Probe | None:
+        """The lookup of `identifier`; None if it is empty."""
+        return probe(self.identifier) if self.identifier else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +100,7 @@ def compile_query(query: Query) -> CompiledQuery | None:
 
 def _name_term(q: str) -> NameTerm:
     parts = tuple(part.encode() for part in fold(q).split())
-    prefix = fold_id(q).encode()
-    return NameTerm(
-        parts,
-        probe(parts[0][:SUFFIX_BYTES]) if len(parts) == 1 else None,
-        probe(prefix) if prefix else None,
-    )
+    return NameTerm(parts, fold_id(q).encode())
 
 
 def _turnover(query: Query) -> tuple[float, float] | None:

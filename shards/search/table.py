@@ -17,7 +17,7 @@ from shards.codec.sort_keys import KEY_OF
 from shards.codec.sparse_index import EvenPlaces
 from shards.errors import CorruptError
 from shards.kernel import types
-from shards.kernel.memory import Memory, view
+from shards.kernel.memory import Memory, address_of, view
 from shards.query import ORDERS
 from shards.search.libzstd import libzstd
 from shards.search.reader import Shard
@@ -115,14 +115,10 @@ def _shard(shard: Shard) -> types.ShardArrays:
 def _set_records(made: types.ShardArrays, shard: Shard) -> None:
     made.record_starts = _column(shard, shard.frames.starts)
     chunks = shard.frames.chunks
-    made.record_chunks = view(np.array([_address(chunk) for chunk in chunks], np.uint64))
+    made.record_chunks = view(np.array([address_of(chunk) for chunk in chunks], np.uint64))
     made.record_sizes = view(np.array([len(chunk) for chunk in chunks], np.uint64))
     library = libzstd()
     made.dictionary = library.dictionary(shard, shard.dictionary) if library else 0
-
-
-def _address(value: memoryview) -> int:
-    return int(np.frombuffer(value, np.uint8).__array_interface__["data"][0])
 
 
 def _set_sets(made: types.ShardArrays, shard: Shard) -> None:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec.record import NO_CONTACTS
+from shards.codec.sparse_index import bounds
+from shards.codec.strings import pair_key
 from shards.errors import CorruptError
 from shards.kernel import memory, types
 from shards.kernel.memory import Memory, address_of, view
@@ -216,8 +218,8 @@ class SearchWorker:
             asked.turnover is not None, low == -np.inf and high == np.inf, low, high,
             asked.headcount is not None, int(least), int(most),
             words, len(text), words == 2 and len(text.decode()) == 3,
-            *_bounds(text[: format.SUFFIX_BYTES]), *_bounds(endings[: format.SUFFIX_BYTES]),
-            len(prefix), *_bounds(prefix), census, budget,
+            *bounds(text[: format.SUFFIX_BYTES]), *bounds(endings[: format.SUFFIX_BYTES]),
+            len(prefix), *bounds(prefix), census, budget,
         )  # fmt: skip
         return text, endings, prefix
 
@@ -239,12 +241,12 @@ class SearchWorker:
         if named is None:
             return b"", b"", b""
         parts = named.parts
-        prefix = named.prefix.text if named.prefix else b""
+        prefix = named.identifier
         if len(parts) > 1:
             self._starts[: len(parts) + 1] = np.cumsum([0, *(len(part) + 1 for part in parts)])
             words = [part.decode() for part in parts]
             self._junctions[: len(parts) - 1] = [
-                _bounds((one[-1] + other[0]).encode())[0] for one, other in pairwise(words)
+                pair_key((one[-1] + other[0]).encode()) for one, other in pairwise(words)
             ]
         return b" ".join(parts), parts[0] + b"\n", prefix
 
@@ -294,10 +296,3 @@ class _Room:
 
 def _shard_of(place: Place) -> int:
     return place[0]
-
-
-def _bounds(text: bytes) -> tuple[int, int]:
-    """The numbers between which the first 8 bytes lie of what begins with `text`."""
-    head = text[:8]
-    low = int.from_bytes(head.ljust(8, b"\0"), "big")
-    return low, low + (1 << 8 * (8 - len(head))) if head else 0

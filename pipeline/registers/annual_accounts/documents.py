@@ -20,7 +20,6 @@ LARGEST: Final = 64 << 20  # bytes of one filing; the largest of Virk have 20 MB
 DAMAGED: Final = "fichier abîmé"
 TOO_LARGE: Final = "dépôt trop volumineux"
 _GZIP: Final = b"\x1f\x8b"
-_ZIP: Final = b"PK\x03\x04"
 BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
 
 
