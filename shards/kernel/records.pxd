@@ -15,3 +15,4 @@ cdef Int join(
     Pointer context, Bytes work, Int work_size, Bytes out, Int out_size
 ) except? -1 nogil
 cdef Int piece(Bytes work, Int made, U1 nulls, Int null_size, Bytes out, Int used) except? -1 nogil
+cdef Int length_field(Bytes at) noexcept nogil

@@ -96,10 +96,10 @@ def join(
 
 def piece(work: Bytes, made: Int, nulls: U1, null_size: Int, out: Bytes, used: Int) -> Int:
     """Write one record (FORMAT.md §6) and the comma before it; returns how many bytes."""
-    head: Int = work[0] | work[1] << 8 | work[2] << 16 | work[3] << 24
-    contacts: Int = work[4] | work[5] << 8 | work[6] << 16 | work[7] << 24
+    head: Int = length_field(work)
+    contacts: Int = length_field(work + 4)
     first: Int = used
-    if head < 0 or contacts < 0 or 8 + head + contacts > made:
+    if 8 + head + contacts > made:
         damaged()
     if used:
         out[used] = 44
@@ -113,6 +113,12 @@ def piece(work: Bytes, made: Int, nulls: U1, null_size: Int, out: Bytes, used: I
     used += null_size
     memcpy(out + used, work + 8 + head + contacts, made - 8 - head - contacts)
     return used + made - 8 - head - contacts - first
+
+
+def length_field(at: Bytes) -> Int:
+    """The length that four bytes hold, the lowest first; never negative, whatever they are."""
+    high: Int = at[3]  # as 64 bits: C shifts a byte as an int, of which bit 31 is the sign
+    return at[0] | at[1] << 8 | at[2] << 16 | high << 24
 
 
 def run(
