@@ -117,8 +117,9 @@ def piece(work: Bytes, made: Int, nulls: U1, null_size: Int, out: Bytes, used: I
 
 def length_field(at: Bytes) -> Int:
     """The length that four bytes hold, the lowest first; never negative, whatever they are."""
+    low: Int = at[0] | at[1] << 8 | at[2] << 16
     high: Int = at[3]  # as 64 bits: C shifts a byte as an int, of which bit 31 is the sign
-    return at[0] | at[1] << 8 | at[2] << 16 | high << 24
+    return low | high << 24
 
 
 def run(
