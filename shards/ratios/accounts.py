@@ -1,0 +1,110 @@
+"""The annual accounts of one company as figures by year, and the ratios of each year.
+
+Statement lines are those of contract E5. Lines of a group (codes ending in `Consolidated`) are not
+those of the company. A year whose lines are of several currencies has no figures: nothing in it may
+be divided by anything else.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shards.ratios.formula import Formula, Lookup
+from shards.ratios.ratio_table import Ratio, ratios
+
+Reason = Literal[
+    "exercice_absent", "poste_absent", "denominateur_nul", "denominateur_negatif", "taux_absent"
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AnnualAccounts:
+    """The figures of one year by line of the chart, in units of `devise`."""
+
+    figures: Mapping[str, float]
+    devise: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RatioValue:
+    """A value, or the reason why there is none and the lines of the chart that lack."""
+
+    value: float | None
+    reason: Reason | None = None
+    lacking: tuple[str, ...] = ()
+
+
+Accounts = Mapping[int, AnnualAccounts]
+
+
+def by_year(lines: Iterable[Mapping[str, Any]]) -> dict[int, AnnualAccounts]:
+    """The accounts of each year, the last year first; of a line that comes twice the first."""
+    figures: dict[int, dict[str, float]] = {}
+    currencies: dict[int, set[str]] = {}
+    for line in lines:
+        year, code = line["exercice"], line["code"]
+        figures.setdefault(year, {})
+        if code is None or line["valeur"] is None:
+            continue
+        figures[year].setdefault(code, line["valeur"])
+        if line["devise"]:
+            currencies.setdefault(year, set()).add(line["devise"])
+    found = {}
+    for year in sorted(figures, reverse=True):
+        used = currencies.get(year, set())
+        alone = figures[year] if len(used) <= 1 else {}
+        found[year] = AnnualAccounts(alone, next(iter(used)) if len(used) == 1 else None)
+    return found
+
+
+def values(accounts: Accounts, rates: Mapping[int, float]) -> dict[int, dict[str, RatioValue]]:
+    """Every row of the table for every year, the last year first.
+
+    Args:
+        rates: euros per unit of the currency of a year's accounts; a year without a rate is absent.
+    """
+    known: dict[tuple[int, str], float | None] = {}
+    found: dict[int, dict[str, RatioValue]] = {}
+    for year in sorted(accounts):
+        of_year = found[year] = {}
+        for ratio in ratios().values():
+            value = of_year[ratio.code] = _value(ratio, accounts, year, known, rates)
+            known[year, ratio.code] = value.value
+    return dict(reversed(found.items()))
+
+
+def _value(
+    ratio: Ratio,
+    accounts: Accounts,
+    year: int,
+    known: Mapping[tuple[int, str], float | None],
+    rates: Mapping[int, float],
+) -> RatioValue:
+    def lookup(name: str, years_before: int) -> float | None:
+        at = year - years_before
+        if name[0].islower():
+            return known.get((at, name))
+        return accounts[at].figures.get(name) if at in accounts else None
+
+    numerator = ratio.numerator.value(lookup)
+    denominator = ratio.denominator.value(lookup) if ratio.denominator else 1.0
+    if numerator is None or denominator is None:
+        asked = (ratio.numerator, ratio.denominator)
+        return _lacking([formula for formula in asked if formula], lookup, accounts, year)
+    if denominator <= 0:
+        return RatioValue(None, "denominateur_nul" if not denominator else "denominateur_negatif")
+    value = ratio.factor * numerator / denominator
+    if ratio.unite != "EUR":
+        return RatioValue(value + 0.0)
+    rate = rates.get(year)
+    return RatioValue(None, "taux_absent") if rate is None else RatioValue(value * rate + 0.0)
+
+
+def _lacking(
+    formulas: Iterable[Formula], lookup: Lookup, accounts: Accounts, year: int
+) -> RatioValue:
+    """Why a formula has no value: lines that lack, or the year before."""
+    terms = [term for formula in formulas for term in formula.lacking(lookup)]
+    if any(term.years_before and year - term.years_before not in accounts for term in terms):
+        return RatioValue(None, "exercice_absent")
+    return RatioValue(None, "poste_absent", tuple(dict.fromkeys(term.name for term in terms)))

@@ -1,0 +1,98 @@
+"""The table of ratios (`seeds/ratios.csv`): formulas by code, in the order in which they are shown.
+
+A row without a denominator is an amount or a sum, one with a denominator a quotient. A row uses only
+rows above it, so one pass computes all.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Final
+
+from seeds import TABLES
+from shards.ratios.formula import Formula, FormulaError, parse
+
+# Units of values: parts of 1, times, days, euros, an index, persons, an amount of the accounts.
+UNITS: Final = ("part", "fois", "jours", "EUR", "indice", "personnes", "montant")
+AMOUNTS: Final = ("montant", "personnes")
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One row of the table.
+
+    Attributes:
+        libelle: by language, `fr` and `en`.
+        denominator: None for an amount or a sum.
+        factor: multiplies a quotient, as 365 makes days of it.
+        formule: the formula as the table states it, for people.
+        source: a textbook or a standard.
+    """
+
+    code: str
+    libelle: Mapping[str, str]
+    numerator: Formula
+    denominator: Formula | None
+    factor: float
+    unite: str
+    formule: str
+    source: str
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether it is a part of other rows and no ratio of its own."""
+        return self.unite in AMOUNTS
+
+
+@cache
+def ratios() -> Mapping[str, Ratio]:
+    """All rows by code, in the order of the table.
+
+    Raises:
+        FormulaError: a formula is not in the language, or uses a row below it.
+    """
+    found: dict[str, Ratio] = {}
+    with (TABLES / "ratios.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            ratio = _ratio(row)
+            _check_names(ratio, found)
+            found[ratio.code] = ratio
+    return MappingProxyType(found)
+
+
+def chart_lines() -> frozenset[str]:
+    """The lines of the chart that any formula names."""
+    return frozenset(
+        term.name
+        for ratio in ratios().values()
+        for formula in (ratio.numerator, ratio.denominator)
+        if formula is not None
+        for term in formula.terms
+        if term.name[0].isupper()
+    )
+
+
+def _ratio(row: Mapping[str, str]) -> Ratio:
+    if row["unite"] not in UNITS:
+        raise FormulaError(f"{row['code']}: unit {row['unite']!r}; known: {', '.join(UNITS)}")
+    quotient = f"({row['numerateur']}) / ({row['denominateur']})"
+    shown = quotient if row["denominateur"] else row["numerateur"]
+    return Ratio(
+        row["code"],
+        {"fr": row["libelle"], "en": row["libelle_en"]},
+        parse(row["numerateur"]),
+        parse(row["denominateur"]) if row["denominateur"] else None,
+        float(row["facteur"] or 1),
+        row["unite"],
+        f"{shown} × {row['facteur']}" if row["facteur"] else shown,
+        row["source"],
+    )
+
+
+def _check_names(ratio: Ratio, above: Mapping[str, Ratio]) -> None:
+    for formula in (ratio.numerator, ratio.denominator):
+        for term in formula.terms if formula else ():
+            if term.name[0].islower() and term.name not in above:
+                raise FormulaError(f"{ratio.code}: {term.name} is no row above it")
