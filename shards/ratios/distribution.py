@@ -1,0 +1,76 @@
+"""Distributions of figures over companies: quantiles, ranks, concentration. Pure: arrays to numbers.
+
+Quantiles are those of type 7 of Hyndman and Fan (1996), the linear interpolation of NumPy, Excel
+(`QUARTILE.INC`) and R. A rank counts the figures that are greater: equal figures share the best one.
+Shares are parts of the sum of all figures, negative ones counted as nothing.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Figures = NDArray[np.float64]
+
+QUANTILES: Final = (0.10, 0.25, 0.50, 0.75, 0.90)
+# A quantile of fewer figures would show the figures of single companies.
+FEWEST: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """The quantiles of `n` figures; all None where there are no figures."""
+
+    n: int
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """The shares of the largest companies in a sum.
+
+    Attributes:
+        hhi: the sum of the squares of all shares, 0 to 10 000 (Herfindahl-Hirschman).
+        cr4, cr10: the shares of the 4 and the 10 largest.
+        gini: 0 where all are equal, near 1 where one has all.
+    """
+
+    hhi: float
+    cr4: float
+    cr10: float
+    gini: float
+
+
+def quantiles(figures: Figures) -> Quantiles:
+    """The quantiles of the known figures; NaN is unknown.
+
+    >>> quantiles(np.array([4.0, 1.0, np.nan, 3.0, 2.0])).values[2]
+    2.5
+    """
+    known = figures[~np.isnan(figures)]
+    if not len(known):
+        return Quantiles(0, (None,) * len(QUANTILES))
+    return Quantiles(len(known), tuple(np.quantile(known, QUANTILES).tolist()))
+
+
+def rank(figures: Figures, value: float) -> int:
+    """The place of `value` among the known figures, the greatest first, from 1."""
+    return int(np.count_nonzero(figures > value)) + 1
+
+
+def concentration(figures: Figures) -> Concentration | None:
+    """The concentration of the positive figures; None if there is none."""
+    positive = np.sort(figures[figures > 0])
+    total = float(positive.sum())
+    if not total:
+        return None
+    shares = positive / total
+    n = len(shares)
+    places = np.arange(1, n + 1)
+    return Concentration(
+        hhi=10_000 * float(np.square(shares).sum()),
+        cr4=float(shares[-4:].sum()),
+        cr10=float(shares[-10:].sum()),
+        gini=float(((2 * places - n - 1) * shares).sum() / n),
+    )
