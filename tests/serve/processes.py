@@ -58,7 +58,7 @@ def processor_seconds(pid: int) -> float:
 
 def ask(address: str, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
     host = address.removeprefix("http://")
-    with closing(http.client.HTTPConnection(host, timeout=10)) as connection:
+    with closing(http.client.HTTPConnection(host, timeout=60)) as connection:
         connection.request("GET", path, headers=dict(headers or {}))
         response = connection.getresponse()
         return response.status, response.read()
