@@ -65,6 +65,11 @@ class Metrics:
             "Requests answered with 503 because the counters could not be kept.",
             registry=registry,
         )
+        self._log_losses = Counter(
+            "societes_log_lines_lost",
+            "Lines of the log dropped because stderr did not take them.",
+            registry=registry,
+        )
         self._registry = registry
         # Each child is looked up once: a look-up costs as much as the increment.
         self._requests = cache(requests.labels)
@@ -83,6 +88,10 @@ class Metrics:
     def store_error(self) -> None:
         """Count a 503 because of the store of counters."""
         self._store_errors.inc()
+
+    def log_line_lost(self) -> None:
+        """Count a line of the log that was dropped."""
+        self._log_losses.inc()
 
     def text(self, status: GenerationStatus, now: datetime) -> bytes:
         """The figures of all workers, and the generations that this worker serves or refuses."""

@@ -24,6 +24,7 @@ from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import WorkerPool
 from serve.http.app import make_handler
 from serve.http.connection import Server, make_server
+from serve.observe.log import stderr
 from serve.process.handover import HandoverError
 from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
 from serve.process.read_ahead import ReadAhead
@@ -110,6 +111,7 @@ async def _serve(
         current.close()
         store.close()
         limiter.close()
+        stderr.end()
     if not follower.cancelled():
         follower.result()
 
@@ -134,6 +136,7 @@ def _server(
 ) -> Server:
     assert config.state
     context = make_context(config, current, store, limiter, makers)
+    stderr.on_loss = context.metrics.log_line_lost
     pages = make_page_context(context, signing.load(config.state), limiter)
     return make_server(make_handler(pages), context.metrics)
 
