@@ -134,6 +134,8 @@ def _data(status: GenerationStatus, now: datetime) -> CollectorRegistry:
     _info(registry, "societes_generation_info", "1 for the generation served.", status.generation)
     what = "1 for the published generation if it is damaged: another one is served."
     _info(registry, "societes_generation_refused_info", what, status.refused)
+    missing = Gauge("societes_countries_missing", "Countries left out: damaged.", registry=registry)
+    missing.set(len(status.missing))
     if status.since is not None:
         Gauge("societes_generation_age_seconds", "Since it was published.", registry=registry).set(
             (now - status.since).total_seconds()
