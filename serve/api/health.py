@@ -25,6 +25,7 @@ def readyz(status: GenerationStatus) -> Response:
         "generation": status.generation,
         "precedente": status.previous,
         "refusee": status.refused,
+        "pays_manquants": status.missing,
         "pid": status.pid,
     }
     return Response(200, orjson.dumps(body), NO_STORE)

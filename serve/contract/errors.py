@@ -19,6 +19,7 @@ Suggestions = Mapping[str, Sequence[str]]
 RETRY_AFTER: Final = "5"
 
 NO_GENERATION: Final = "Aucune génération de données n'est chargée"
+DAMAGED: Final = "Les données de ce pays sont endommagées sur ce serveur : {}"
 NO_COUNTERS: Final = "Les compteurs des comptes ne peuvent être tenus pour l'instant"
 NO_CHANGES: Final = "Les modifications ne peuvent être lues pour l'instant"
 NO_WORKBOOK: Final = "Le classeur n'a pas pu être produit et l'export n'est pas décompté"

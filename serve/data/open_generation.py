@@ -5,7 +5,7 @@ the bodies of the public lists, open files of changes. Its threads read its shar
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -150,14 +150,14 @@ class OpenGeneration:
         self.generation.close()
 
 
-def load(data: Path, generation: str) -> OpenGeneration:
-    """Open a generation of `data`.
+def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGeneration:
+    """Open a generation of `data`, without the shards of some countries.
 
     Raises:
         ShardError: the generation is absent, not whole, or of another format.
         ValueError: its sources or its quality report are damaged.
     """
-    opened = generation_files.load(data, generation)
+    opened = generation_files.load(data, generation, without)
     known = place_names.read(opened.reference)
     read = lru_cache(_REMEMBERED)(lambda pairs: params.search(pairs, known))
     try:

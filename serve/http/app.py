@@ -33,6 +33,7 @@ from serve.observe.request_trace import RequestTrace
 from serve.request import client_address
 from serve.website import render
 from serve.website.page_request import PageContext
+from shards.errors import MissingCountryError
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -73,6 +74,8 @@ async def _respond(request: HttpRequest) -> Response:
     except ApiError as error:
         trace.quota = error.code if error.code in REFUSALS else ""
         return _refused(request, error)
+    except MissingCountryError as error:
+        return _refused(request, errors.indisponible(errors.DAMAGED.format(error.iso2)))
     except StoreUnavailable as error:
         response = admission.unavailable(request.context, error, trace)
         if request.target.route:

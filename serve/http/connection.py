@@ -19,7 +19,7 @@ from serve.contract.errors import ApiError
 from serve.http.app import Handler
 from serve.http.headers import request_id
 from serve.http.reply import Reply
-from serve.observe.log import LogQueue, line, query_fields
+from serve.observe.log import line, query_fields, stderr
 from serve.observe.metrics import Metrics
 from serve.observe.request_trace import RequestTrace
 from serve.request.client_address import truncated
@@ -47,7 +47,7 @@ def make_server(
     """
     return Server(
         handler,
-        access_log_class=_access_log(metrics, write or LogQueue()),
+        access_log_class=_access_log(metrics, write or stderr.soon),
         access_log=_log,
         max_line_size=LONGEST_LINE,
         max_field_size=LONGEST_FIELD,

@@ -34,6 +34,7 @@ async def respond(request: HttpRequest) -> Response:
         trace.generation = generation.id
         trace.pairs = await _pairs(request)
         found = params.export(trace.pairs, generation.names)
+        generation.shards.require(found.query.pays)
         cap = plan.lignes_par_export
         assert published.standing.since  # something is published, for it is leased
         wanted = ExportRequest(
@@ -46,6 +47,7 @@ async def respond(request: HttpRequest) -> Response:
             given=tuple(trace.pairs),
             request_id=trace.request_id,
             now=counting.now,
+            missing=generation.shards.missing,
         )
         return await export.export(
             context.exporter, wanted, admitted.caller, counting, lambda: _is_gone(request.message)

@@ -24,6 +24,7 @@ from serve.mcp.results import ToolCall, ToolResult
 from serve.mcp.tools import Tool, tools
 from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
+from shards.errors import MissingCountryError
 
 # The tools only change with the program; a client may keep the list for this long.
 _TTL_MS: Final = 300_000
@@ -72,6 +73,8 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
         return of_rpc_error(error, found_id)
     except ApiError as error:
         return of_error(error, found_id)
+    except MissingCountryError as error:
+        return of_error(errors.indisponible(errors.DAMAGED.format(error.iso2)), found_id)
     except StoreUnavailable as error:
         admission.unavailable(context, error, trace)
         return of_error(errors.indisponible(errors.NO_COUNTERS), found_id)

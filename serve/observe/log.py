@@ -5,17 +5,15 @@ line passes `redact`, and the values of unknown parameters are left out, since o
 into the URL by mistake (A5). Addresses are cut to /24 or /48 (serve/request/client_address.py).
 """
 
-import asyncio
 import logging
-import os
 import re
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
 
+from serve.observe.log_writer import LogWriter
 from serve.request.params import MODIFICATIONS, SEARCH, Pairs
 
 # A key, which has a fixed prefix (A11), and any bearer token.
@@ -24,8 +22,6 @@ _LONGEST: Final = 500  # characters of one logged value
 
 _KNOWN: Final = frozenset((*SEARCH, *MODIFICATIONS))
 
-_STDERR: Final = 2
-_PAGE: Final = 4_096
 _AS_A_LINE: Final = orjson.OPT_APPEND_NEWLINE
 
 
@@ -63,31 +59,12 @@ def line(level: str, event: str, fields: Mapping[str, Any]) -> bytes:
     return text
 
 
-class LogQueue:
-    """A writer of lines to stderr, in order; the lines of one turn of the event loop share a write.
+def _notice(lines: int) -> bytes:
+    return line("warning", "log lines were lost", {"lines": lines})
 
-    A write takes as long as formatting its line. A write holds whole lines, up to one page together:
-    up to that size other processes cannot write into their middle (POSIX, pipes). A killed process
-    loses the lines of its last turn of the loop; a stopped one loses none.
-    """
 
-    def __init__(self) -> None:
-        self._lines: list[bytes] = []
-
-    def __call__(self, line: bytes) -> None:
-        if not self._lines:
-            asyncio.get_running_loop().call_soon(self._write)
-        self._lines.append(line)
-
-    def _write(self) -> None:
-        page = b""
-        for line in self._lines:
-            if page and len(page) + len(line) > _PAGE:
-                os.write(_STDERR, page)
-                page = b""
-            page += line
-        os.write(_STDERR, page)
-        self._lines.clear()
+# The one writer of a process.
+stderr: Final = LogWriter(2, _notice)
 
 
 class JsonLines(logging.Formatter):
@@ -102,7 +79,7 @@ class JsonLines(logging.Formatter):
 
 def set_up() -> None:
     """Send every log line of this process to stderr as JSON."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
 

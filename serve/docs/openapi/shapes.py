@@ -214,6 +214,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "refusee": nullable(
                 text("Name of the published data if they are damaged, so that others are served.")
             ),
+            "pays_manquants": texts("Countries whose data are damaged here: answered with 503."),
             "pid": whole("Process that answers."),
         },
     ),

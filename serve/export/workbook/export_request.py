@@ -21,6 +21,7 @@ class ExportRequest:
         published: when the generation was published (UTC).
         limit: rows at most, the plan's cap applied (F1).
         lang: fr or en (F11).
+        missing: countries whose shards are damaged and stay closed.
         given: the parameters as the caller wrote them, for the Journal.
     """
 
@@ -33,6 +34,7 @@ class ExportRequest:
     given: tuple[tuple[str, str], ...]
     request_id: str
     now: datetime
+    missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

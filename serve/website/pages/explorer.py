@@ -123,7 +123,7 @@ def _around(request: PageRequest, generation: OpenGeneration, form: SearchForm) 
         "chips": _chips(request, generation, form),
         "heads": result_table.heads(request, form),
         "orders": {tri: request.t(*names) for tri, names in ORDER_NAMES.items()},
-        "total": sum(shard.rows for shard in generation.shards.values()),
+        "total": generation.generation.manifest.total,
         "call": f"{_SEARCH}?{search_form.query_string([*form.pairs(), ('limit', str(ROWS))])}",
     }
 
