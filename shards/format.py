@@ -11,7 +11,7 @@ from shards.errors import WrongFormatError
 from shards.query import DEEPEST
 
 MAGIC: Final = b"societes-shard"
-FORMAT_VERSION: Final = 6
+FORMAT_VERSION: Final = 7
 
 # The tables of a shard (FORMAT.md §3).
 META: Final = b"meta"  # header, cells, compression dictionary, places of values
@@ -80,6 +80,8 @@ SUFFIX_BYTES: Final = 24
 # The first 8 bytes of every SAMPLED-th suffix and identifier are stored as a number, so that a place among millions
 # is found without reading the texts.
 SAMPLED: Final = 16
+# A token that is no word: in the tokens of a row it precedes each former name.
+FORMER_NAME: Final = 2**32 - 1
 # The number of the word is stored for every OWNED-th byte of the words.
 OWNED: Final = 16
 

@@ -48,13 +48,26 @@ def within(value: float | None, least: float | None, most: float | None) -> bool
 
 
 def named(company: Company, q: str) -> bool:
-    """B15, B16: the folded name contains the folded q, or the identifier begins with q."""
+    """B15, B16: the folded name, or that of former times, contains the folded q, or the identifier begins with q."""
+    return known_as(company, q) or former_name(company, q) is not None
+
+
+def known_as(company: Company, q: str) -> bool:
+    """Whether a company has q in its present name, or at the beginning of its identifier."""
     if not folded(q):
         return False
     if folded(q) in folded(company["nom"]):
         return True
     prefix = letters_and_digits(q)
     return bool(prefix) and letters_and_digits(company["id"]).startswith(prefix)
+
+
+def former_name(company: Company, q: str) -> str | None:
+    """The first former name that contains q, of a company that has it nowhere else."""
+    if not folded(q) or known_as(company, q):
+        return None
+    names = company["noms_anterieurs"] or ()
+    return next((name for name in names if folded(q) in folded(name)), None)
 
 
 def folded(text: str) -> str:

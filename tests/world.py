@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.build import writer
+from shards.build.name_index import FormerNames
 from shards.build.writer import Columns
 from shards.codec import record, sort_keys, strings
 from shards.generations import generation_files
@@ -141,6 +142,7 @@ def columns(rows: Sequence[Company]) -> Columns:
     return Columns(
         ids=strings.pack(c["id"] for c in rows),
         noms=strings.pack(c["nom"] for c in rows),
+        former=former_names([c["noms_anterieurs"] for c in rows]),
         cells=[(*place, len(list(part))) for place, part in places],
         ca_eur=amount("ca_eur"),
         effectif=np.array(heads, dtype=np.int32),
@@ -149,6 +151,13 @@ def columns(rows: Sequence[Company]) -> Columns:
         score=np.array([c["score"] for c in rows], dtype=np.int16),
         site_web=np.array([c["site_web"] is not None for c in rows], dtype=bool),
     )
+
+
+def former_names(lists: Sequence[Sequence[str] | None]) -> FormerNames:
+    """The former names of rows, as the writer takes them."""
+    owners = [row for row, names in enumerate(lists) for _ in names or ()]
+    texts = strings.pack(name for names in lists for name in names or ())
+    return FormerNames(texts, np.array(owners, dtype=np.uint32))
 
 
 def reference(found: Sequence[Company], countries: Sequence[str] = COUNTRIES) -> Reference:

@@ -22,6 +22,7 @@ from pipeline.canonical import ETATS
 from pipeline.stages.layout_order import HAS_SITE
 from pipeline.stages.money import CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
+from shards.build.name_index import FormerNames
 from shards.build.writer import Columns
 from shards.codec import record
 from shards.codec.strings import END, Texts
@@ -38,6 +39,7 @@ def columns(frame: pl.DataFrame) -> Columns:
     return Columns(
         ids=texts(frame["id"]),
         noms=texts(frame["nom"]),
+        former=former_names(frame["noms_anterieurs"]),
         cells=cells(frame),
         ca_eur=_numbers(frame["ca_eur"].fill_null(np.nan), np.float64),
         effectif=_numbers(frame["effectif"].fill_null(EFFECTIF_NULL), np.int32),
@@ -65,6 +67,12 @@ def texts(values: pl.Series) -> Texts:
     _, starts, data = stored.buffers()
     offsets = np.frombuffer(starts, dtype=np.int64)[: len(values) + 1]
     return Texts(memoryview(data or b"")[: offsets[-1]], offsets.astype(np.uint32))
+
+
+def former_names(values: pl.Series) -> FormerNames:
+    """The texts of a column of lists, and the row of each."""
+    listed = pl.DataFrame({"nom": values}).with_row_index("row").drop_nulls().explode("nom")
+    return FormerNames(texts(listed["nom"]), _numbers(listed["row"], np.uint32))
 
 
 def dates(values: pl.Series) -> pl.Series:

@@ -10,6 +10,7 @@ from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
 from serve.access.rights import Window
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
+from shards.search import former_names
 from shards.search.search import records, search, search_within
 
 # A response depends on the caller's plan, so no shared cache keeps it. The caller's own cache may, and
@@ -49,7 +50,9 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             )
         rows = records(base, page.places, coordonnees=plan.coordonnees)
         empty = [iso2 for iso2 in query.pays if not base[iso2].rows]
-        result = SearchResult(caller, request.offer, window, page.total, rows, empty)
+        former = former_names.matches(rows, query.q) if query.q else ()
+        named = {f"{one.iso2}:{one.id}": one.nom for one in former}
+        result = SearchResult(caller, request.offer, window, page.total, rows, empty, named)
         return CallResult(200, result, headers | _link(request, window, page.total))
 
     return PreparedCall(run, tag, headers)

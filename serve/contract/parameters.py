@@ -121,8 +121,8 @@ SOUS_SECTEUR: Final = Parameter(
 )
 Q: Final = Parameter(
     "q",
-    "Text that the name (nom) contains, without regard to case and accents, or the first "
-    "characters of the national identifier.",
+    "Text that the name (nom) or a former name contains, without regard to case and accents, or "
+    "the first characters of the national identifier.",
     "steel",
     longest=LONGEST_Q,
 )

@@ -126,6 +126,11 @@ def search() -> Schema:
         {
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
             "pays_sans_donnees": _EMPTY,
+            "noms_trouves": {
+                "type": "object",
+                "description": "The former name that q found, of each <iso2>:<id> found by it.",
+                "additionalProperties": _TEXT,
+            },
             "note": _NOTE,
         },
     )

@@ -40,6 +40,8 @@ async def search(call: ToolCall) -> ToolResult:
     if rows and after < found.visibles and not found.apercu:
         shown["offset_suivant"] = after
     shown |= _without_data(found)
+    if named := _former(found, rows):
+        shown["noms_trouves"] = named
     following = found.caller.plan.suivant
     plan = call.context.plans[following] if following else None
     if note := _note(found, len(companies), plan):
@@ -70,6 +72,12 @@ async def _searched(
 def _without_data(found: SearchResult) -> dict[str, Any]:
     """The countries of the search of which there is no company; absent where there is none."""
     return {"pays_sans_donnees": list(found.sans_donnees)} if found.sans_donnees else {}
+
+
+def _former(found: SearchResult, rows: list[Any]) -> dict[str, str]:
+    """The former names that found some of these rows."""
+    keys = [f"{row['iso2']}:{row['id']}" for row in rows] if found.noms_trouves else []
+    return {key: found.noms_trouves[key] for key in keys if key in found.noms_trouves}
 
 
 def _compact(company: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shards import format
 from shards.build import name_index, order_index, phrase_index
 from shards.build.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, open_writer
-from shards.build.name_index import FoldedNames
+from shards.build.name_index import FoldedNames, FormerNames
 from shards.build.set_tables import SetTables
 from shards.codec import cells, sort_keys
 from shards.codec.arrays import Rows
@@ -45,6 +45,7 @@ class Columns:
     last.
 
     Attributes:
+        former: the former names, as published (extension X4).
         cells: division, group and number of rows of each cell, in layout order.
         ca_eur, capital_eur: euros; null is NaN.
         effectif: persons; null is `format.EFFECTIF_NULL`.
@@ -54,6 +55,7 @@ class Columns:
 
     ids: Texts
     noms: Texts
+    former: FormerNames
     cells: Sequence[tuple[str | None, str | None, int]]
     ca_eur: NDArray[np.float64]
     effectif: NDArray[np.int32]
@@ -82,12 +84,16 @@ def write(
     Raises:
         OutOfOrderError: the rows are not in layout order, or an identifier occurs twice; `path` is unchanged.
     """
-    for name, found in (("ids", columns.ids), ("noms", columns.noms)):
-        _check_texts(name, found, len(columns.ca_eur))
+    for name, found, count in (
+        ("ids", columns.ids, len(columns.ca_eur)),
+        ("noms", columns.noms, len(columns.ca_eur)),
+        ("former", columns.former.noms, len(columns.former.rows)),
+    ):
+        _check_texts(name, found, count)
     by_id = _by_id(columns)
     layout = _layout(columns, by_id)
     with open_writer(path) as tables:
-        names = name_index.fold_names(columns.noms)
+        names = name_index.fold_names(columns.noms, columns.former)
         by_name = name_index.sort_names(names, columns.noms, by_id)
         packing, longest = _write_columns(tables, columns, layout, by_name, by_id)
         sets = _write_names(tables, names, packing)

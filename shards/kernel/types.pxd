@@ -66,6 +66,7 @@ cdef enum:
     SAMPLED = 16
     OWNED = 16
     SUFFIX_BYTES = 24
+    FORMER_NAME = 4294967295
     FURTHER = 255
     CHUNK_ROWS = 65536
 

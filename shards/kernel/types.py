@@ -98,6 +98,7 @@ BLOCK: Final = 256  # rows that are tested together: they stay in the processor'
 SAMPLED: Final = 16  # FORMAT.md §8: one text in so many has its first 8 bytes in an array
 OWNED: Final = 16
 SUFFIX_BYTES: Final = 24
+FORMER_NAME: Final = 4294967295  # FORMAT.md §8: a token that is no word
 FURTHER: Final = 255
 CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
 

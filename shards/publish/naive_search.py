@@ -24,6 +24,7 @@ class KnownCompany:
         secteur, sous_secteur: NACE division and group.
         capital: the share capital in euros.
         nom, identifiant: the folded name and identifier.
+        former: the folded former names.
     """
 
     row: int
@@ -33,6 +34,7 @@ class KnownCompany:
     capital: float | None
     nom: str
     identifiant: str
+    former: tuple[str, ...]
 
 
 def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
@@ -45,7 +47,16 @@ def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
         capital = None if key != key else -key
         nom, identifiant = fold(company["nom"]), fold_id(company["id"])
         found.append(
-            KnownCompany(row, company, cell.secteur, cell.sous_secteur, capital, nom, identifiant)
+            KnownCompany(
+                row,
+                company,
+                cell.secteur,
+                cell.sous_secteur,
+                capital,
+                nom,
+                identifiant,
+                tuple(map(fold, company["noms_anterieurs"] or ())),
+            )
         )
     return found
 
@@ -92,11 +103,13 @@ def place(known: KnownCompany, tri: str) -> tuple[Any, ...]:
 
 
 def _named(known: KnownCompany, q: str) -> bool:
-    """Whether the folded name contains the folded `q`, or the identifier begins with it (contract B15, B16)."""
+    """Whether a name of the company, folded, contains the folded `q`, or the identifier begins with it (B15, B16)."""
     folded, prefix = fold(q), fold_id(q)
     if not folded:
         return False
-    return folded in known.nom or (bool(prefix) and known.identifiant.startswith(prefix))
+    if any(folded in name for name in (known.nom, *known.former)):
+        return True
+    return bool(prefix) and known.identifiant.startswith(prefix)
 
 
 def _within(value: float | None, least: float | None, most: float | None) -> bool:

@@ -136,6 +136,8 @@ def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
         middle = len(known.nom) // 2
         yield replace(scope, q=company["nom"][:120])
         yield replace(scope, q=known.nom[middle : middle + 3].strip() or known.nom[0])
+    for former in filter(None, known.former):
+        yield replace(scope, q=former[:120])
     if known.identifiant:
         yield replace(scope, q=known.identifiant[: max(1, len(known.identifiant) // 2)])
     if ca is not None:

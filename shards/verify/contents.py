@@ -9,6 +9,7 @@ import orjson
 from numpy.typing import NDArray
 
 from shards import format
+from shards.build.name_index import FormerNames
 from shards.codec import sort_keys, strings
 from shards.codec.record import FIELDS
 from shards.codec.strings import Texts
@@ -28,6 +29,7 @@ class Contents:
 
     ids: NDArray[np.bytes_]
     noms: Texts
+    former: FormerNames
     ca_eur: NDArray[np.float64]
     effectif: NDArray[np.int32]
     dates: NDArray[np.int32]
@@ -45,18 +47,32 @@ def batches(count: int) -> Iterator[range]:
 def read(shard: Shard) -> Contents:
     """Decode all records of `shard`."""
     ids: list[bytes] = []
-    noms, faults, values = [], [], []
+    former: list[int] = []
+    noms, former_noms, faults, values = [], [strings.pack(())], [], []
     for rows in batches(shard.rows):
         found = [orjson.loads(company) for company in shard.records(rows, coordonnees=True)]
         ids += [company["id"].encode() for company in found]
         noms.append(strings.pack(company["nom"] for company in found))
+        renamed = [
+            (row, one["noms_anterieurs"] or ()) for row, one in zip(rows, found, strict=True)
+        ]
+        former += [row for row, names in renamed for _ in names]
+        former_noms.append(strings.pack(name for _, names in renamed for name in names))
         values.append(_values(found))
         faults += list(_faults(shard.iso2, rows, found))
     ca_eur, effectif, dates, score, site_web = (
         np.concatenate(parts) for parts in zip(_values([]), *values, strict=True)
     )
     return Contents(
-        np.array(ids, dtype=bytes), _joined(noms), ca_eur, effectif, dates, score, site_web, faults
+        np.array(ids, dtype=bytes),
+        _joined(noms),
+        FormerNames(_joined(former_noms), np.array(former, dtype=np.uint32)),
+        ca_eur,
+        effectif,
+        dates,
+        score,
+        site_web,
+        faults,
     )
 
 

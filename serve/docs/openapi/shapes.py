@@ -76,7 +76,15 @@ _SEARCH: Final[dict[str, Schema]] = {
         "Countries named by `pays` of which there is no company in the base, whatever the search; "
         "absent where there is none."
     ),
+    "noms_trouves": {
+        "type": "object",
+        "description": "The companies of this page that have `q` in a former name only, as "
+        "`<iso2>:<id>`, each with that name as published; absent where there is none.",
+        "additionalProperties": {"type": "string"},
+        "examples": [{"UK:00944111": "ROYAL TOOL LIMITED"}],
+    },
 }
+_FURTHER: Final = (*_OPTIONAL, "pays_sans_donnees", "noms_trouves")
 _RECORD: Final[dict[str, Schema]] = {
     "societe": ref("Societe"),
     "plan": ref("CodePlan"),
@@ -133,11 +141,11 @@ SHAPES: Final[dict[str, Schema]] = {
             "coordonnees": truth("Contact fields are served."),
         },
     ),
-    "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, "pays_sans_donnees")),
+    "Recherche": shape("A page of a search.", _SEARCH, _FURTHER),
     "RechercheRefusee": shape(
         "The page that a visitor gets, and why it is no more: the key is not valid.",
         {**_SEARCH, **_REFUSED},
-        (*_OPTIONAL, "pays_sans_donnees"),
+        _FURTHER,
     ),
     "Fiche": shape("The record of a company.", _RECORD, (*_OPTIONAL, *_STATEMENTS)),
     "FicheRefusee": shape(

@@ -24,6 +24,7 @@ FRAME = pl.DataFrame(
     {
         "id": ["é", "1", "2"],
         "nom": ["Été", "Ä", "Ψ"],
+        "noms_anterieurs": [["Ève", "Ü"], None, ["Œ"]],
         DIVISION: ["62", "62", None],
         GROUP: ["62.0", None, None],
         "ca_eur": [0.5, None, 0.0],
@@ -41,6 +42,8 @@ def test_columns_have_the_nulls_of_the_format() -> None:
 
     assert [columns.ids[n].decode() for n in range(3)] == ["é", "1", "2"]
     assert [columns.noms[n].decode() for n in range(3)] == ["Été", "Ä", "Ψ"]
+    assert [columns.former.noms[n].decode() for n in range(3)] == ["Ève", "Ü", "Œ"]
+    assert columns.former.rows.tolist() == [0, 0, 2]
     assert columns.cells == (("62", "62.0", 1), ("62", None, 1), (None, None, 1))
     assert columns.ca_eur[0] == 0.5
     assert math.isnan(columns.ca_eur[1])

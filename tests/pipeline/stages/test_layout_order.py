@@ -12,6 +12,7 @@ FRAME = pl.DataFrame(
     {
         "id": ["é", "z", "c", "d", "e", "f", "a"],
         "nom": ["Été", "Ż", "Ç", "Ð", "É", "Ƒ", "Ä"],
+        "noms_anterieurs": [["Œ", "Ü"], None, None, ["Ą"], None, None, None],
         "site_web": [None, "https://ż.pl", None, None, None, None, None],
         "date_creation": [None, "2024", None, None, None, None, None],
         DIVISION: [None, None, "62", "62", "62", "62", "01"],

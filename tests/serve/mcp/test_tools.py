@@ -128,6 +128,14 @@ def test_lists_are_those_of_the_routes(served: Served) -> None:
     assert groups["sous_secteurs"][0]["n_societes"] > 0
 
 
+def test_a_search_says_which_former_name_it_has_found(served: Served) -> None:
+    """X4"""
+    found = shown(served, "search_companies", q="vana nimi")
+
+    assert found["noms_trouves"] == {"EE:12652512": "Vana Nimi OÜ"}
+    assert "noms_trouves" not in shown(served, "search_companies", q="tarkvara")
+
+
 def test_sources_are_those_of_the_route(served: Served) -> None:
     """X9"""
     everywhere = shown(served, "list_sources")

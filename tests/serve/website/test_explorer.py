@@ -45,6 +45,15 @@ def test_a_search_is_that_of_the_api(served: Served, search: str) -> None:
     assert names(seen) == [one["nom"] for one in asked["societes"]]
 
 
+def test_a_company_found_by_a_former_name_is_shown_with_it(served: Served) -> None:
+    """X4"""
+    visitor = Visitor(served)
+
+    seen = [visitor.get("/?q=vana+nimi"), visitor.get("/?q=tarkvara")]
+
+    assert ["ancien nom : Vana Nimi OÜ" in one.text for one in seen] == [True, False]
+
+
 def test_the_front_page_searches_nothing_and_counts_nothing(served: Served) -> None:
     visitor, account = member(served)
 

@@ -44,12 +44,13 @@ def queries(
 
 @st.composite
 def _words(draw: st.DrawFn, found: Sequence[Company]) -> str:
-    """A part of a name or of an identifier, or any text."""
+    """A part of a name, present or former, or of an identifier, or any text."""
     existing = draw(st.integers(0, 3))
     if not found or not existing:
         return draw(parts | blanks.map(" ".join))
     company = draw(st.sampled_from(found))
-    text: str = company["id" if existing == 1 else "nom"]
+    names = [company["nom"], *(company["noms_anterieurs"] or ())]
+    text: str = company["id"] if existing == 1 else draw(st.sampled_from(names))
     start = draw(st.integers(0, len(text) - 1))
     return text[start : start + draw(st.integers(1, 30))]
 

@@ -61,14 +61,20 @@ def test_a_part_longer_than_the_sorted_bytes_is_compared_in_full() -> None:
     assert found == [alike + "b", "x" + alike + "bc"]
 
 
-@given(NAMES)
-def test_the_folded_names_of_any_rows_are_put_together_from_words(noms: list[str]) -> None:
-    with open_shard(named(noms)) as (shard, rows):
+@given(NAMES, st.lists(world.names, max_size=3))
+def test_the_folded_names_of_any_rows_are_put_together_from_words(
+    noms: list[str], former: list[str]
+) -> None:
+    renamed = company("EE", "z", "Ä", noms_anterieurs=former)
+    with open_shard([*named(noms), renamed]) as (shard, rows):
         chosen = np.arange(len(rows), dtype=np.uint32)[::-1].copy()
 
         found = folded_names(shard.words, chosen)
 
-    assert found == [fold(one["nom"]).encode() for one in reversed(rows)]
+    assert [names[0] for names in found] == [fold(one["nom"]).encode() for one in reversed(rows)]
+    assert [name for names in found for name in names[1:]] == [
+        fold(name).encode() for name in former if fold(name)
+    ]
 
 
 @given(NAMES, st.text("aeо0", max_size=2))

@@ -84,7 +84,9 @@ def merge_page(
 
 def _merge_keys(shard: Shard, tri: str, rows: Rows) -> Any:
     """The values that `tri` compares across countries: folded names, or keys."""
-    return name_lookup.folded_names(shard.words, rows) if tri == "nom" else shard.keys(tri, rows)
+    if tri != "nom":
+        return shard.keys(tri, rows)
+    return [present for present, *_ in name_lookup.folded_names(shard.words, rows)]
 
 
 def _by_key(keys: Sequence[Keys], count: int) -> _Merged:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shards.codec.arrays import Rows, common, distinct, ranges, where
 from shards.codec.sparse_index import probe
 from shards.codec.strings import END, Interval
-from shards.format import SUFFIX_BYTES
+from shards.format import FORMER_NAME, SUFFIX_BYTES
 from shards.search.name_lookup import NameLookup, Numbers
 from shards.search.reader import Shard
 from tests.shards.second_engine import name_lookup, stored_sets
@@ -139,12 +139,14 @@ def _rows_with(index: NameLookup, rows: Rows, phrase: _Phrase) -> Rows:
     count = index.token_starts.take(rows + np.uint32(1)) - start
     tokens = index.tokens.take(ranges(start, count))
     owner = np.repeat(np.arange(len(rows)), count)
+    name = np.cumsum(tokens == np.uint32(FORMER_NAME)) + owner  # a number per name
     first, between, last = phrase
     # Places of a last word; then those of them that have the other words before them in the same name.
     width = len(between) + 1
     at = where(tokens - np.uint32(last.first) < np.uint32(last.end - last.first))
     at = at[at >= width]
-    at = at.take(where(owner.take(at) == owner.take(at - width)))
+    at = at.take(where(name.take(at) == name.take(at - width)))
+    at = at.take(where(tokens.take(at - width) != np.uint32(FORMER_NAME)))
     for distance, number in enumerate(reversed(between), start=1):
         at = at.take(where(tokens.take(at - distance) == np.uint32(number)))
     at = at.take(where(_words_end_with(index, tokens.take(at - width), first)))

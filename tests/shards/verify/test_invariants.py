@@ -131,6 +131,7 @@ def odd_record() -> bytes:
         (format.META, b"cells", two_cells("62", "47", 1), "the cells are not in order"),
         (format.META, b"cells", two_cells("62", "99", 0), "has not 0 websites"),
         (format.RECORD, ROW, other_record(nom="Orel"), "the folded name of row 0"),
+        (format.RECORD, ROW, other_record(noms_anterieurs=["Ä"]), "former names of row 0"),
         (format.RECORD, ROW, other_record(iso2="FR"), "row 0 is of FR"),
         (format.RECORD, ROW, other_record(id="5"), "the identifiers are not those"),
         (format.RECORD, ROW, lambda _: odd_record(), "does not have the fields"),
