@@ -76,10 +76,11 @@ def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
 
 
 def company(iso2: str, identifier: str, nom: str, **fields: Any) -> Company:
-    """A company with all fields of §2.1 and the three internal ones, null unless given."""
-    nulls = dict.fromkeys((*record.FIELDS, "division", "groupe", "capital_eur"))
+    """A company with all fields of §2.1 and the internal ones of `tests.oracle`, null unless given."""
+    nulls = dict.fromkeys((*record.FIELDS, "division", "groupe", "capital_eur", "actif_eur"))
     return {
         **nulls,
+        "a_comptes": False,
         "score": 0,
         "etat": "inconnu",
         "iso2": iso2,
