@@ -73,6 +73,20 @@ def amount_codes(euros: NDArray[np.float64], listed: NDArray[np.float64]) -> NDA
     return np.where(np.isnan(euros), 0, codes).astype(np.uint32)
 
 
+def amounts(stored: NDArray[np.uint32], listed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The amounts in euros of codes of total assets; NaN for null."""
+    below = int(listed.searchsorted(0.0))
+    number = stored.astype(np.int64) - 1
+    cents = number - below
+    euros = cents / 100
+    over = cents >= LISTED
+    places = np.where(over, number - LISTED, number)
+    outside = ((number >= 0) & (cents < 0)) | over
+    euros[outside] = np.append(listed, np.nan)[np.clip(places[outside], 0, len(listed))]
+    euros[number < 0] = np.nan
+    return euros
+
+
 def amount_bound(listed: Any, euros: float, *, after: bool) -> int:
     """The least code of an amount of at least `euros`, or of more than that if `after`.
 

@@ -20,7 +20,7 @@ def faults(shard: Shard, decoded: Contents) -> Iterator[str]:
     """Messages about columns that are not those of the records."""
     listed = shard.code_array("actif.amounts", "<f8")
     stored = shard.codes("actif")
-    euros = amounts(stored, listed)
+    euros = codes.amounts(stored, listed)
     if not np.array_equal(codes.amount_codes(euros, codes.listed_amounts(euros)), stored):
         yield "codes of total assets are no amounts"
         return
@@ -33,20 +33,6 @@ def faults(shard: Shard, decoded: Contents) -> Iterator[str]:
         for name, array in arrays.items():
             if bytes(array) != found.get(name.encode()):
                 yield f"{table.decode()} {name} is not that of the records"
-
-
-def amounts(stored: NDArray[np.uint32], listed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The amounts in euros of codes of total assets; NaN for null."""
-    below = int(listed.searchsorted(0.0))
-    number = stored.astype(np.int64) - 1
-    cents = number - below
-    euros = cents / 100
-    over = cents >= codes.LISTED
-    places = np.where(over, number - codes.LISTED, number)
-    outside = ((number >= 0) & (cents < 0)) | over
-    euros[outside] = np.append(listed, np.nan)[np.clip(places[outside], 0, len(listed))]
-    euros[number < 0] = np.nan
-    return euros
 
 
 def _amount_faults(decoded: Contents, euros: NDArray[np.float64]) -> Iterator[str]:

@@ -52,7 +52,7 @@ FOUND = [
         ville="TARTU",
         nace_code="62.02",
         **total_assets(4e9),
-    ),  # fmt: skip
+    ),
     company("EE", "3", "Żabka", division="62", groupe="62.0", ca_eur=1.0, **total_assets(-2.5)),
     company("EE", "4", "Орёл", division="47", groupe="47.1"),
 ]
