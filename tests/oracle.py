@@ -1,8 +1,8 @@
 """The oracle: §4.4 and contract B in plain Python, over a list of companies.
 
 Every test of search compares the fast answer with this one. Nothing here is optimised, and nothing is shared with the
-fast code except the query (`shards.query.Query`). A company is a dict of the fields of §2.1, with `division`, `groupe`
-and `capital_eur`.
+fast code except the query (`shards.query.Query`). A company is a dict of the fields of §2.1, with `division`, `groupe`,
+`capital_eur`, `actif_eur` (total assets) and `a_comptes` (whether it has statements).
 """
 
 import unicodedata
@@ -34,8 +34,37 @@ def matches(company: Company, query: Query) -> bool:
             within(company["effectif"], query.effectif_min, query.effectif_max),
             not query.site_web or company["site_web"] is not None,
             not query.avec_ca or company["ca_eur"] is not None,
+            query.ids is None or (company["iso2"], company["id"]) in query.ids,
+            not query.etats or (company["etat"] or "inconnu") in query.etats,
+            not query.villes or in_town(company["ville"], query.villes),
+            not query.codes_postaux or in_area(company["code_postal"], query.codes_postaux),
+            not query.formes or company["forme"] in query.formes,
+            not query.nace or (company["nace_code"] or "-").startswith(query.nace),
+            within(first_day(company["date_creation"]), query.cree_min, query.cree_max),
+            within(company["actif_eur"], query.actif_min, query.actif_max),
+            not query.avec_comptes or company["a_comptes"],
         )
     )
+
+
+def in_town(ville: str | None, villes: Sequence[str]) -> bool:
+    """X2: one of the towns is that of the company, both folded; what folds to nothing is no town."""
+    return bool(folded(ville or "")) and folded(ville or "") in map(folded, villes)
+
+
+def in_area(code_postal: str | None, beginnings: Sequence[str]) -> bool:
+    """X2: the postcode begins with one of these, both in upper case and without blanks."""
+    postcode = "".join((code_postal or "").upper().split())
+    wanted = ["".join(one.upper().split()) for one in beginnings]
+    return any(one and postcode.startswith(one) for one in wanted)
+
+
+def first_day(date: str | None) -> int | None:
+    """X2: a date that is less precise than a day counts as its first day; yyyymmdd."""
+    if date is None:
+        return None
+    year, month, day = [*date.split("-"), "01", "01"][:3]
+    return int(year + month + day)
 
 
 def within(value: float | None, least: float | None, most: float | None) -> bool:

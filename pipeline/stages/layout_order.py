@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pipeline.canonical import TEXTS
-from pipeline.stages.money import CAPITAL
+from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 
 HAS_SITE: Final = "has_site"  # working column
@@ -20,14 +20,14 @@ _NUMBER: Final = "number"
 # The columns that `shard_input.columns` needs, beside HAS_SITE.
 COLUMNS: Final = (
     "id", "nom", "noms_anterieurs", DIVISION, GROUP, "ca_eur", "effectif", "date_creation", CAPITAL,
-    "score",
+    "score", "etat", "forme", "nace_code", "ville", "code_postal", ASSETS,
 )  # fmt: skip
 # No company, in the columns and types of `search_columns`.
 EMPTY: Final = pl.DataFrame(
     schema={
         **dict.fromkeys(COLUMNS, pl.String),
         "noms_anterieurs": TEXTS,
-        **dict.fromkeys(("ca_eur", CAPITAL), pl.Float64),
+        **dict.fromkeys(("ca_eur", CAPITAL, ASSETS), pl.Float64),
         **dict.fromkeys(("effectif", "score"), pl.Int64),
         HAS_SITE: pl.Boolean,
     }

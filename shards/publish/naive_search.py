@@ -1,7 +1,7 @@
 """A search without indexes: contract B, company by company, over decoded records.
 
 `smoke_test` compares the answers of the real search with it, on small scopes. It reads the records, the cell of each
-row, and the key of the share capital in euros, which no record has.
+row, and share capital and total assets in euros, which no record has.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shards.codec import codes
 from shards.codec.folding import fold, fold_id
 from shards.query import Query
 from shards.search.reader import Shard
@@ -22,7 +23,7 @@ class KnownCompany:
     Attributes:
         company: the fields of §2.1.
         secteur, sous_secteur: NACE division and group.
-        capital: the share capital in euros.
+        capital, actif: share capital and total assets in euros.
         nom, identifiant: the folded name and identifier.
         former: the folded former names.
     """
@@ -32,6 +33,8 @@ class KnownCompany:
     secteur: str | None
     sous_secteur: str | None
     capital: float | None
+    actif: float | None
+    with_statements: bool
     nom: str
     identifiant: str
     former: tuple[str, ...]
@@ -39,12 +42,15 @@ class KnownCompany:
 
 def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
     """The companies at these rows of a shard."""
-    keys = shard.keys("capital_desc", np.array(rows, dtype=np.uint32)).tolist()
+    chosen = np.array(rows, dtype=np.uint32)
+    keys = shard.keys("capital_desc", chosen).tolist()
+    listed = shard.code_array("actif.amounts", "<f8")
+    assets = codes.amounts(shard.codes("actif")[chosen], listed).tolist()
     found = []
-    for row, key in zip(rows, keys, strict=True):
+    for row, key, euros in zip(rows, keys, assets, strict=True):
         company = shard.company(row)
-        cell = shard.layout.cells[int(shard.cell_of[row])]
-        capital = None if key != key else -key
+        cell = shard.cell_at(row)
+        capital, actif = (None if key != key else -key), (None if euros != euros else euros)
         nom, identifiant = fold(company["nom"]), fold_id(company["id"])
         found.append(
             KnownCompany(
@@ -53,6 +59,8 @@ def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
                 cell.secteur,
                 cell.sous_secteur,
                 capital,
+                actif,
+                shard.comptes(row) is not None,
                 nom,
                 identifiant,
                 tuple(map(fold, company["noms_anterieurs"] or ())),
@@ -80,7 +88,31 @@ def matches(known: KnownCompany, query: Query) -> bool:
         and _within(company["effectif"], query.effectif_min, query.effectif_max)
         and (not query.site_web or company["site_web"] is not None)
         and (not query.avec_ca or company["ca_eur"] is not None)
+        and (query.ids is None or (company["iso2"], company["id"]) in query.ids)
+        and (not query.etats or (company["etat"] or "inconnu") in query.etats)
+        and _is_among(known, query)
+        and _within(_first_day(company["date_creation"]), query.cree_min, query.cree_max)
+        and _within(known.actif, query.actif_min, query.actif_max)
+        and (not query.avec_comptes or known.with_statements)
     )
+
+
+def _is_among(known: KnownCompany, query: Query) -> bool:
+    """Whether town, postcode, form and activity are among those that are asked for (extension X2)."""
+    company = known.company
+    town, postcode = fold(company["ville"] or ""), codes.area(company["code_postal"] or "")
+    areas = tuple(filter(None, map(codes.area, query.codes_postaux)))
+    return (
+        (not query.villes or (town != "" and town in map(fold, query.villes)))
+        and (not query.codes_postaux or postcode.startswith(areas))
+        and (not query.formes or company["forme"] in query.formes)
+        and (not query.nace or (company["nace_code"] or "-").startswith(query.nace))
+    )
+
+
+def _first_day(date: str | None) -> int | None:
+    """A date as yyyymmdd; one that is less precise than a day is its first day."""
+    return None if date is None else int(f"{date}-01-01"[:10].replace("-", ""))
 
 
 def place(known: KnownCompany, tri: str) -> tuple[Any, ...]:

@@ -9,14 +9,16 @@ from shards.search import former_names
 from shards.search.search import search
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards
-from tests.shards.search.query_strategies import queries
+from tests.shards.search.query_strategies import words
 from tests.world import Company, companies, company
 
 Case = tuple[list[Company], Query]
 
 
 @given(
-    companies().flatmap(lambda found: st.tuples(st.just(found), queries(found, ("q",), 1))),
+    companies().flatmap(
+        lambda found: st.tuples(st.just(found), words(found).map(lambda q: Query(**q)))
+    ),
     st.booleans(),
 )
 def test_the_former_name_that_found_a_company_is_that_of_the_oracle(
