@@ -50,18 +50,25 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         rows = records(base, page.places, coordonnees=plan.coordonnees)
         empty = [iso2 for iso2 in query.pays if not base[iso2].rows]
         result = SearchResult(caller, request.offer, window, page.total, rows, empty)
-        return CallResult(200, result, headers | _link(request, window, page.total))
+        link = _link(request, generation.id, window, page.total)
+        return CallResult(200, result, headers | link)
 
     return PreparedCall(run, tag, headers)
 
 
-def _link(request: Request, window: Window, total: int) -> dict[str, str]:
-    """`Link: <…>; rel="next"` (RFC 8288), only while another row can be reached (B20)."""
+def _link(request: Request, version: str, window: Window, total: int) -> dict[str, str]:
+    """`Link: <…>; rel="next"` (RFC 8288), only while another row can be reached (B20).
+
+    It names the generation that answers, so that the pages of a walk belong together (decision 071).
+    """
     after = rights.next_offset(request.caller.plan, window, total)
     if after is None:
         return {}
     kept = [
-        f"{_quoted(name)}={_quoted(value)}" for name, value in request.pairs if name != "offset"
+        f"{_quoted(name)}={_quoted(value)}"
+        for name, value in request.pairs
+        if name not in ("offset", "version")
     ]
-    target = f"{request.base_url}{request.path}?{'&'.join([*kept, f'offset={after}'])}"
+    page = [*kept, f"offset={after}", f"version={version}"]
+    target = f"{request.base_url}{request.path}?{'&'.join(page)}"
     return {"Link": f'<{target}>; rel="next"'} if len(target) <= _LONGEST_LINK else {}

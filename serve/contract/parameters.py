@@ -148,7 +148,8 @@ LIMIT: Final = Parameter(
 OFFSET: Final = Parameter(
     "offset",
     "Number of companies to skip, for paging. offset + limit never passes the plan's cap "
-    '(`plafond_resultats`); a visitor\'s is always 0. `Link: rel="next"` leads to the next page.',
+    "(`plafond_resultats`), which is one on the pages of a search; a visitor's is always 0. "
+    '`Link: rel="next"` leads to the next page.',
     50,
     "integer",
     default=0,

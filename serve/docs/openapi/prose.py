@@ -37,7 +37,9 @@ SOURCES: Final[OperationText] = (
 SOCIETES: Final[OperationText] = (
     "Search companies",
     "Companies (sociétés) that match, in the order of `tri`, with the exact `total`. Costs a call "
-    "of the day and no credits; without a key two companies are shown. With a key that is not "
+    "of the day and no credits; without a key two companies are shown. The plan's cap "
+    "(`plafond_resultats`) is one on the pages of this search: for all of its companies there is the "
+    "export, not a series of narrower searches. With a key that is not "
     "valid the status is 401 and the body that of a visitor, with `erreur` beside it.",
 )
 SOCIETE: Final[OperationText] = (
