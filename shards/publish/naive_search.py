@@ -41,7 +41,7 @@ def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
     found = []
     for row, key in zip(rows, keys, strict=True):
         company = shard.company(row)
-        cell = shard.layout.cells[int(shard.cell_of[row])]
+        cell = shard.cell_at(row)
         capital = None if key != key else -key
         nom, identifiant = fold(company["nom"]), fold_id(company["id"])
         found.append(
