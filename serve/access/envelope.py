@@ -36,6 +36,7 @@ class SearchResult(NamedTuple):
         total: companies that match, whatever the plan.
         rows: JSON of the companies of the page, joined by commas.
         sans_donnees: the countries named by the search of which there is no company at all (X9).
+        ids_inconnus: the items of `ids` that name no company, None where it was not sent (X2).
     """
 
     caller: Caller
@@ -44,6 +45,7 @@ class SearchResult(NamedTuple):
     total: int
     rows: bytes
     sans_donnees: Sequence[str] = ()
+    ids_inconnus: Sequence[str] | None = None
 
     @property
     def limit(self) -> int:
@@ -75,7 +77,7 @@ class SearchResult(NamedTuple):
         return companies
 
     def json(self) -> bytes:
-        """The envelope of §2.2; `pays_sans_donnees` only where there is such a country."""
+        """The envelope of §2.2, with the keys of extensions X2 and X9 where they apply."""
         plan = self.caller.plan
         shown = rights.shown(plan, self.total)
         return (
@@ -99,11 +101,12 @@ class SearchResult(NamedTuple):
         )
 
     def _end(self) -> bytes:
-        return (
-            b',"pays_sans_donnees":%b' % orjson.dumps(self.sans_donnees)
-            if self.sans_donnees
-            else b""
-        )
+        end = b""
+        if self.sans_donnees:
+            end += b',"pays_sans_donnees":%b' % orjson.dumps(self.sans_donnees)
+        if self.ids_inconnus is not None:
+            end += b',"ids_inconnus":%b' % orjson.dumps(self.ids_inconnus)
+        return end
 
 
 class Record(NamedTuple):

@@ -8,6 +8,7 @@ from serve.access.envelope import SearchResult
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
 from serve.access.rights import Window
+from serve.data import company_ids
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
 from shards.search.search import records, search, search_within
@@ -29,6 +30,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
+    generation = generation.answering(request.pairs)
     asked = generation.search(request.pairs)
     generation = generation.of(asked.version)
     caller = request.caller
@@ -41,7 +43,8 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     async def run() -> "CallResult[SearchResult]":
         # Past the cap only the total matters, however large the offset.
         first = window.offset if window.limit else 0
-        base, query, limit = generation.shards, asked.query, window.limit
+        base, limit = generation.shards, window.limit
+        query, unknown = await company_ids.looked_up(base, asked)
         page = search_within(base, query, EXPENSIVE_MICROSECONDS, offset=first, limit=limit)
         if page is None:
             page = await generation.aside(
@@ -49,7 +52,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             )
         rows = records(base, page.places, coordonnees=plan.coordonnees)
         empty = [iso2 for iso2 in query.pays if not base[iso2].rows]
-        result = SearchResult(caller, request.offer, window, page.total, rows, empty)
+        result = SearchResult(caller, request.offer, window, page.total, rows, empty, unknown)
         link = _link(request, generation.id, window, page.total)
         return CallResult(200, result, headers | link)
 

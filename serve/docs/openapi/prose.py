@@ -91,8 +91,9 @@ TAGS: Final = {
 }
 
 _DESCRIPTION: Final = """\
-European companies as their registers publish them: searched by country, sector, name, turnover and
-headcount, with an exact total for every search. Read-only; texts and labels of the data are French.
+European companies as their registers publish them: searched by country, sector, activity, town, legal
+form, state, age, name, turnover, assets and headcount, with an exact total for every search.
+Read-only; texts and labels of the data are French.
 
 ## Keys and plans
 

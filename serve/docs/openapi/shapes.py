@@ -76,6 +76,9 @@ _SEARCH: Final[dict[str, Schema]] = {
         "Countries named by `pays` of which there is no company in the base, whatever the search; "
         "absent where there is none."
     ),
+    "ids_inconnus": texts(
+        "Items of `ids` that name no company, as they were sent; absent without `ids`."
+    ),
 }
 _RECORD: Final[dict[str, Schema]] = {
     "societe": ref("Societe"),
@@ -90,6 +93,7 @@ _RECORD: Final[dict[str, Schema]] = {
     "droits": ref("Droits"),
     "offre_suivante": _NEXT,
 }
+_WHERE_ASKED: Final = ("pays_sans_donnees", "ids_inconnus")
 _STATEMENTS: Final = ("comptes", "comptes_message")
 _REFUSED: Final[dict[str, Schema]] = {"erreur": ref("Erreur")}
 
@@ -133,11 +137,11 @@ SHAPES: Final[dict[str, Schema]] = {
             "coordonnees": truth("Contact fields are served."),
         },
     ),
-    "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, "pays_sans_donnees")),
+    "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, *_WHERE_ASKED)),
     "RechercheRefusee": shape(
         "The page that a visitor gets, and why it is no more: the key is not valid.",
         {**_SEARCH, **_REFUSED},
-        (*_OPTIONAL, "pays_sans_donnees"),
+        (*_OPTIONAL, *_WHERE_ASKED),
     ),
     "Fiche": shape("The record of a company.", _RECORD, (*_OPTIONAL, *_STATEMENTS)),
     "FicheRefusee": shape(
