@@ -38,6 +38,7 @@ class SearchResult(NamedTuple):
         total: companies that match, whatever the plan.
         rows: JSON of the companies of the page, joined by commas.
         sans_donnees: the countries named by the search of which there is no company at all (X9).
+        ids_inconnus: the items of `ids` that name no company, None where it was not sent (X2).
         noms_trouves: by country and identifier (`UK:00944111`), the former name that `q` found (X4).
     """
 
@@ -47,6 +48,7 @@ class SearchResult(NamedTuple):
     total: int
     rows: bytes
     sans_donnees: Sequence[str] = ()
+    ids_inconnus: Sequence[str] | None = None
     noms_trouves: Mapping[str, str] = _NONE
 
     @property
@@ -103,8 +105,12 @@ class SearchResult(NamedTuple):
         )
 
     def _end(self) -> bytes:
-        further = {"pays_sans_donnees": self.sans_donnees, "noms_trouves": self.noms_trouves}
-        said = {name: value for name, value in further.items() if value}
+        further = {
+            "pays_sans_donnees": self.sans_donnees or None,
+            "ids_inconnus": self.ids_inconnus,
+            "noms_trouves": self.noms_trouves or None,
+        }
+        said = {name: value for name, value in further.items() if value is not None}
         return b"," + orjson.dumps(said)[1:-1] if said else b""
 
 

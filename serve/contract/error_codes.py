@@ -28,6 +28,12 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
         "a sector (secteur) or sub-sector is unknown, or the sector is missing where one is needed",
         ("secteurs_inconnus", "sous_secteurs_inconnus", "suggestions"),
     ),
+    "forme_inconnue": Code(
+        400, "a legal form (forme) that no company has", ("formes_inconnues", "suggestions")
+    ),
+    "nace_inconnu": Code(
+        400, "a code that NACE does not have", ("nace_inconnus", "suggestions")
+    ),
     "parametre_invalide": Code(
         400, "the value of a parameter cannot be used", ("parametre", "valeurs")
     ),

@@ -90,6 +90,21 @@ def secteur_requis() -> ApiError:
     return ApiError("secteur_inconnu", message, secteurs_inconnus=[])
 
 
+def forme_inconnue(unknown: Sequence[str], suggestions: Suggestions) -> ApiError:
+    """Legal forms that no company of the generation has (extensions X2)."""
+    message = f"Forme juridique inconnue : {_quoted(unknown)}. Écrivez-la comme la clé forme d'une société"
+    return ApiError("forme_inconnue", message, formes_inconnues=unknown, suggestions=suggestions)
+
+
+def nace_inconnu(unknown: Sequence[str], suggestions: Suggestions) -> ApiError:
+    """Codes that NACE does not have (extensions X2)."""
+    message = (
+        f"Code NACE inconnu : {_quoted(unknown)}. Envoyez une division, un groupe ou une classe de "
+        "la NACE Rév. 2 ou 2.1 : 56, 56.1 ou 56.10"
+    )
+    return ApiError("nace_inconnu", message, nace_inconnus=unknown, suggestions=suggestions)
+
+
 def parametre_invalide(name: str, why: str, **extra: Any) -> ApiError:
     return ApiError("parametre_invalide", f"{name} : {why}", parametre=name, **extra)
 

@@ -21,11 +21,13 @@ from typing import Any, Final, Literal
 from serve.contract import seed_tables
 from shards.changes.change_file import NATURES
 from shards.generations.reference import SPELLINGS
-from shards.query import DEEPEST, ORDERS
+from shards.query import DEEPEST, ORDERS, STATES
 
 DEFAULT_LIMIT: Final = 50  # §4.4
 LONGEST_Q: Final = 120  # code points (§8.2 rule 7)
 LONGEST_ID: Final = 64  # code points (contract E1)
+MOST_IDS: Final = 1_000  # extensions X2
+MOST_VALUES: Final = 200  # of the other lists of extensions X2
 
 SeedWords = Mapping[str, Sequence[str]]
 
@@ -37,6 +39,7 @@ class Parameter:
     Attributes:
         words: the kind of words that its values are, or "".
         separator: between the values of a list, which is one text; "" for a single value.
+        most: values of a list, at most.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Parameter:
     pattern: str = ""
     words: Literal["", "pays", "secteur"] = ""
     separator: str = ""
+    most: int | None = None
 
     def schema(self, words: SeedWords) -> dict[str, Any]:
         """Its JSON Schema (2020-12), without the description; `words` as the function returns them."""
@@ -60,6 +64,8 @@ class Parameter:
             pattern = list_pattern(words[self.words], self.separator)
         elif self.words:
             enum = words[self.words]
+        elif self.separator and enum:
+            pattern, enum = list_pattern(enum, self.separator), ()
         limits = {
             "type": self.kind,
             "enum": list(enum),
@@ -148,7 +154,8 @@ LIMIT: Final = Parameter(
 OFFSET: Final = Parameter(
     "offset",
     "Number of companies to skip, for paging. offset + limit never passes the plan's cap "
-    '(`plafond_resultats`); a visitor\'s is always 0. `Link: rel="next"` leads to the next page.',
+    "(`plafond_resultats`), which is one on the pages of a search; a visitor's is always 0. "
+    '`Link: rel="next"` leads to the next page.',
     50,
     "integer",
     default=0,
@@ -185,6 +192,89 @@ SITE_WEB: Final = Parameter(
 AVEC_CA: Final = Parameter(
     "avec_ca",
     "`1`: only companies with a published turnover (chiffre d'affaires), 0 included.",
+    "1",
+    enum=("1",),
+)
+_SEVERAL: Final = {",": "Several are separated by commas.", "|": "Several are separated by `|`."}
+_DAY: Final = r"^[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?)?$"
+
+IDS: Final = Parameter(
+    "ids",
+    f"Only these companies (sociétés), at most {MOST_IDS}: each as country code, `:` and identifier, "
+    f"which is understood as in the path of a record. {_SEVERAL[',']} The unknown ones are in "
+    "`ids_inconnus`.",
+    "UK:00944111,EE:16325572",
+    pattern=r"^(?:[A-Za-z]{2}:[^\s,][^,]{0,63}(?:,|$))*$",
+    separator=",",
+    most=MOST_IDS,
+)
+ETAT: Final = Parameter(
+    "etat",
+    "State (état): `active`, `procedure` (insolvency, liquidation), `cessee` (ceased) or `inconnu`. "
+    f"{_SEVERAL[',']} Without it: all.",
+    "active,procedure",
+    enum=STATES,
+    separator=",",
+)
+VILLE: Final = Parameter(
+    "ville",
+    f"Whole name of the town (ville), without regard to case and accents. {_SEVERAL['|']}",
+    "Sheffield|Tallinn",
+    separator="|",
+    most=MOST_VALUES,
+)
+CODE_POSTAL: Final = Parameter(
+    "code_postal",
+    f"First characters of the postcode (code postal), blanks apart. {_SEVERAL[',']}",
+    "S3,1011",
+    separator=",",
+    most=MOST_VALUES,
+)
+FORME: Final = Parameter(
+    "forme",
+    f"Legal form (forme), exactly as the companies have it. {_SEVERAL['|']}",
+    "Private Limited Company",
+    separator="|",
+    most=MOST_VALUES,
+)
+NACE: Final = Parameter(
+    "nace",
+    "Activity (nace_code): a division, group or class of NACE Rev. 2 or 2.1, such as `56`, `56.1` or "
+    f"`56.10`; dots are optional. {_SEVERAL[',']}",
+    "56.1,62",
+    pattern=r"^(?:[0-9]{2}(?:\.?[0-9]{1,2})?(?:,|$))*$",
+    separator=",",
+    most=MOST_VALUES,
+)
+CREE_MIN: Final = Parameter(
+    "cree_min",
+    "Created (date_creation) on this day or later: `YYYY`, `YYYY-MM` or `YYYY-MM-DD`. A date that is "
+    "known without its day counts as its first day; a company without one is left out.",
+    "2020",
+    pattern=_DAY,
+)
+CREE_MAX: Final = Parameter(
+    "cree_max",
+    "Created on this day or earlier; a year or month includes its last day. Not before `cree_min`.",
+    "2024-06",
+    pattern=_DAY,
+)
+ACTIF_MIN: Final = Parameter(
+    "actif_min",
+    "Minimum total assets (total de l'actif) in euros, inclusive. A company that publishes none is "
+    "left out.",
+    500_000,
+    "number",
+)
+ACTIF_MAX: Final = Parameter(
+    "actif_max",
+    "Maximum total assets (total de l'actif) in euros, inclusive; not below `actif_min`.",
+    20_000_000,
+    "number",
+)
+AVEC_COMPTES: Final = Parameter(
+    "avec_comptes",
+    "`1`: only companies with financial statements (comptes).",
     "1",
     enum=("1",),
 )
@@ -251,12 +341,17 @@ CURSEUR: Final = Parameter(
     pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$",
 )
 
-_FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA)
+# What a company must be to be found (§4.4), and the filters of extensions X2. Every route that searches takes them all.
+SCOPE: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q)
+FURTHER: Final = (
+    IDS, ETAT, VILLE, CODE_POSTAL, FORME, NACE, CREE_MIN, CREE_MAX, ACTIF_MIN, ACTIF_MAX, AVEC_COMPTES
+)  # fmt: skip
+FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA, *FURTHER)
 
 # The parameters of each route, in the order of its table in §4.
-SEARCH: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q, TRI, LIMIT, OFFSET, *_FILTERS, VERSION)
-# An export takes a whole scope: neither a page of it nor a sub-sector (§4.6, F2).
-EXPORT: Final = (PAYS, SECTEUR, Q, TRI, EXPORT_LIMIT, *_FILTERS, LANG)
+SEARCH: Final = (*SCOPE, TRI, LIMIT, OFFSET, *FILTERS, VERSION)
+# An export takes a whole scope, not a page of it (§4.6, F2).
+EXPORT: Final = (*SCOPE, TRI, EXPORT_LIMIT, *FILTERS, LANG)
 SECTORS: Final = (PAYS,)
 SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
 SOURCES: Final = (PAYS, VERSION)

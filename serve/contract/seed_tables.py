@@ -98,6 +98,17 @@ def _labels() -> Mapping[tuple[str, str, str], Mapping[str, str]]:
 
 
 @cache
+def nace_codes() -> frozenset[str]:
+    """The divisions, groups and classes of NACE, dotted: "56", "56.1", "56.10".
+
+    Those of Rev. 2 and of Rev. 2.1: a company has the code of the revision that its register uses.
+    """
+    levels = ("divisions", "groups", "classes")
+    tables = (f"nace_{level}{revision}.csv" for level in levels for revision in ("", "_rev21"))
+    return frozenset(row["code"] for table in tables for row in rows(table))
+
+
+@cache
 def aggregates() -> frozenset[tuple[str, str]]:
     """The statement lines (etat, code) that are sums of other lines, of a company or its group."""
     sums = [row for row in rows("postes.csv") if row["somme"] == "1"]

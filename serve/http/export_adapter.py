@@ -9,6 +9,7 @@ from serve.access import admission
 from serve.access.result import Response
 from serve.api import export
 from serve.contract import errors
+from serve.data import company_ids
 from serve.export.workbook.export_request import ExportRequest
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
@@ -35,12 +36,14 @@ async def respond(request: HttpRequest) -> Response:
         trace.pairs = await _pairs(request)
         found = params.export(trace.pairs, generation.names)
         generation.shards.require(found.query.pays)
+        query, unknown = await company_ids.looked_up(generation.shards, found)
         cap = plan.lignes_par_export
         assert published.standing.since  # something is published, for it is leased
         wanted = ExportRequest(
             folder=published.data / generation.id,
             published=published.standing.since,
-            query=found.query,
+            query=query,
+            ids_inconnus=None if unknown is None else tuple(unknown),
             limit=min(found.limit or cap, cap),
             lang=found.lang,
             plan=plan,

@@ -111,10 +111,10 @@ def _schema(one: Parameter) -> dict[str, Any]:
     if one.enum == _FLAG:
         return {"type": "boolean", **described}
     if one.separator:
-        items = {"type": "string"} | (
-            {"enum": list(words()["pays"])} if one.words == "pays" else {}
-        )
-        return {"type": "array", "items": items, **described}
+        allowed = words()["pays"] if one.words == "pays" else one.enum
+        items = {"type": "string"} | ({"enum": list(allowed)} if allowed else {})
+        most = {"maxItems": one.most} if one.most else {}
+        return {"type": "array", "items": items, **most, **described}
     return one.schema(words()) | described
 
 
@@ -136,6 +136,9 @@ _INSTEAD: Final = {
         ", by the French label that list_subsectors gives",
     ' `Link: rel="next"` leads to the next page.': "",
     "`1`: only": "true: only",
+    " Several are separated by commas.": "",
+    " Several are separated by `|`.": "",
+    " which is understood as in the path of a record": "",
 }  # fmt: skip
 
 

@@ -39,7 +39,7 @@ async def search(call: ToolCall) -> ToolResult:
     after = found.offset + len(rows)
     if rows and after < found.visibles and not found.apercu:
         shown["offset_suivant"] = after
-    shown |= _without_data(found)
+    shown |= _missing(found)
     if named := _former(found, rows):
         shown["noms_trouves"] = named
     following = found.caller.plan.suivant
@@ -53,7 +53,7 @@ async def count(call: ToolCall) -> ToolResult:
     """The exact total alone."""
     result, found = await _searched(call, lambda pairs: [*pairs, ("limit", "1")])
     shown = {"total": found.total, "plan": found.caller.plan.slug}
-    shown |= _without_data(found) | ({} if found.total else {"note": _NOTHING})
+    shown |= _missing(found) | ({} if found.total else {"note": _NOTHING})
     return results.of_result(result, shown)
 
 
@@ -69,9 +69,10 @@ async def _searched(
     return result, result.content
 
 
-def _without_data(found: SearchResult) -> dict[str, Any]:
-    """The countries of the search of which there is no company; absent where there is none."""
-    return {"pays_sans_donnees": list(found.sans_donnees)} if found.sans_donnees else {}
+def _missing(found: SearchResult) -> dict[str, Any]:
+    """What the search names and the base lacks: countries without companies, items of `ids`."""
+    lists = {"pays_sans_donnees": found.sans_donnees, "ids_inconnus": found.ids_inconnus}
+    return {name: list(missing) for name, missing in lists.items() if missing}
 
 
 def _former(found: SearchResult, rows: list[Any]) -> dict[str, str]:

@@ -37,9 +37,10 @@ from serve.contract.parameters import (
     SOUS_SECTEUR,
     TRI,
     VERSION,
-    Parameter,
     Q,
 )
+from serve.request import filters
+from serve.request.filters import AskedCompany
 from serve.request.memo import remembering
 from serve.request.place_names import PlaceNames, suggestions
 from serve.request.scalars import (
@@ -53,6 +54,7 @@ from serve.request.scalars import (
     one_of,
     scalar,
 )
+from serve.request.value_lists import items
 from shards.changes.change_file import NATURES
 from shards.codec.folding import fold
 from shards.query import DEEPEST, Query
@@ -71,22 +73,30 @@ Pairs = Sequence[tuple[str, str]]
 class Search:
     """The parameters of a search, before the plan limits them: `limit` in 1..1000, `offset` >= 0.
 
-    `version`: the generation that must answer, None for the current one.
+    Attributes:
+        query: its `ids` are those of `companies`, which nobody has looked up yet.
+        version: the generation that must answer, None for the current one.
+        companies: the items of `ids`, None if it is absent (serve/data/company_ids.py looks them up).
     """
 
     query: Query
     limit: int
     offset: int
     version: str | None = None
+    companies: tuple[AskedCompany, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The parameters of an export; `limit` is at least 1, or None for as many as the plan allows."""
+    """The parameters of an export; `limit` is at least 1, or None for as many as the plan allows.
+
+    `query` and `companies` are as in `Search`.
+    """
 
     query: Query
     limit: int | None
     lang: str
+    companies: tuple[AskedCompany, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +152,10 @@ def search(given: Pairs, names: PlaceNames) -> Search:
         ApiError: 400, in the order that the module describes.
     """
     values = _known(given, SEARCH)
-    query, limit, offset = _query(values, names)
+    query, companies, limit, offset = _query(values, names)
     version = matching(values, VERSION)
-    return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0, version)
+    limit = min(limit or DEFAULT_LIMIT, DEEPEST)
+    return Search(query, limit, offset or 0, version, companies)
 
 
 def export(given: Pairs, names: PlaceNames) -> Export:
@@ -154,8 +165,8 @@ def export(given: Pairs, names: PlaceNames) -> Export:
         ApiError: 400, in the order that the module describes.
     """
     values = _known(given, EXPORT)
-    query, limit, _ = _query(values, names)
-    return Export(query, limit, one_of(values, LANG))
+    query, companies, limit, _ = _query(values, names)
+    return Export(query, limit, one_of(values, LANG), companies)
 
 
 def sectors(given: Pairs, names: PlaceNames) -> SearchScope:
@@ -195,7 +206,7 @@ def modifications(given: Pairs, names: PlaceNames) -> Modifications:
 
 
 def _natures(values: Values) -> tuple[str, ...]:
-    found = _items(values, NATURE)
+    found = items(values, NATURE)
     if unknown := [nature for nature in found if nature not in NATURES]:
         why = f"{unknown[0][:100]!r} est inconnu. Valeurs : {', '.join(NATURES)}"
         raise errors.parametre_invalide(NATURE.name, why, valeurs=NATURES)
@@ -207,8 +218,10 @@ def nothing(given: Pairs) -> None:
     _known(given, ())
 
 
-def _query(values: Values, names: PlaceNames) -> tuple[Query, int | None, int | None]:
-    """The query, limit and offset that `values` ask for."""
+def _query(
+    values: Values, names: PlaceNames
+) -> tuple[Query, tuple[AskedCompany, ...] | None, int | None, int | None]:
+    """The query, the items of `ids`, limit and offset that `values` ask for."""
     scope, sous_secteurs = _places(values, names)
     q = _q(values)
     tri = one_of(values, TRI)
@@ -231,7 +244,8 @@ def _query(values: Values, names: PlaceNames) -> tuple[Query, int | None, int | 
         site_web=flag(values, SITE_WEB),
         avec_ca=flag(values, AVEC_CA),
     )
-    return query, limit, offset
+    companies = filters.companies(values, names)
+    return filters.narrowed(query, companies, values, names), companies, limit, offset
 
 
 def _q(values: Values) -> str | None:
@@ -261,9 +275,9 @@ def _known(given: Pairs, allowed: Sequence[str]) -> Values:
 
 def _places(values: Values, names: PlaceNames) -> tuple[SearchScope, tuple[str, ...] | None]:
     """Read countries, sectors and sub-sectors; one error reports all unknown ones (B4)."""
-    pays = _items(values, PAYS)
-    secteurs = _items(values, SECTEUR)
-    sous_secteurs = _items(values, SOUS_SECTEUR)
+    pays = items(values, PAYS)
+    secteurs = items(values, SECTEUR)
+    sous_secteurs = items(values, SOUS_SECTEUR)
     countries, no_country = _codes(pays, names.country)
     divisions, no_sector = _codes(secteurs, names.sector)
     groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
@@ -291,15 +305,6 @@ def _unknown(
         found = {name: unknown for name, unknown in others.items() if unknown}
         return errors.pays_inconnu(no_country, alike, **found)
     return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
-
-
-def _items(values: Values, parameter: Parameter) -> list[str]:
-    """The items of a list parameter, which may be repeated (B5), without blanks or duplicates (B1)."""
-    given = values.get(parameter.name)
-    if given is None:
-        return []
-    parts = (part.strip() for value in given for part in value.split(parameter.separator))
-    return list(dict.fromkeys(part for part in parts if part))
 
 
 def _codes(

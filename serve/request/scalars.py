@@ -9,8 +9,10 @@ are texts that a reader could take for another number, or for none: a decimal co
 `0x10`, digits of other scripts, `NaN` and infinities (contract B22), and numbers too large for a float.
 """
 
+import datetime
 import math
 import re
+from calendar import monthrange
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -22,6 +24,8 @@ Values = Mapping[str, Sequence[str]]
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 # `50.0` is an integer in JSON Schema, and generated clients send it.
 _INTEGER: Final = re.compile(r"([+-]?)([0-9]+)(?:\.0*)?")
+
+_DATE: Final = re.compile(r"[0-9]{4}(?:-[0-9]{2}){0,2}")
 
 # Python's own limit on the digits of an int made from text. A longer number is cut to that many
 # digits, which is still beyond every limit; nothing else matters about it (contract B21).
@@ -90,6 +94,37 @@ def decimal(values: Values, parameter: Parameter) -> float | None:
         return parse_decimal(text)
     except ValueError as error:
         raise errors.parametre_invalide(parameter.name, str(error)) from error
+
+
+def first_day(values: Values, parameter: Parameter) -> int | None:
+    """The first day of a year, a month or a day, as yyyymmdd; None if absent."""
+    date = _date(values, parameter)
+    return None if date is None else 10_000 * date[0] + 100 * (date[1] or 1) + (date[2] or 1)
+
+
+def last_day(values: Values, parameter: Parameter) -> int | None:
+    """The last day of a year, a month or a day, as yyyymmdd; None if absent."""
+    date = _date(values, parameter)
+    if date is None:
+        return None
+    year, month = date[0], date[1] or 12
+    return 10_000 * year + 100 * month + (date[2] or monthrange(year, month)[1])
+
+
+def _date(values: Values, parameter: Parameter) -> tuple[int, int, int] | None:
+    """Year, month and day; those that were not given are 0."""
+    text = scalar(values, parameter.name)
+    if not text:
+        return None
+    year, month, day = (
+        (*map(int, text.split("-")), 0, 0)[:3] if _DATE.fullmatch(text) else (0, 0, 0)
+    )
+    try:
+        datetime.date(year, month or 1, day or 1)
+    except ValueError as error:
+        why = f"{text[:100]!r} n'est pas une date (exemples : 2024, 2024-06, 2024-06-30)"
+        raise errors.parametre_invalide(parameter.name, why) from error
+    return year, month, day
 
 
 def check_bounds(

@@ -20,6 +20,8 @@ EXTRA: Final[Mapping[str, Schema]] = {
     "pays_inconnus": texts("Countries that are unknown."),
     "secteurs_inconnus": texts("Sectors that are unknown."),
     "sous_secteurs_inconnus": texts("Sub-sectors that are unknown."),
+    "formes_inconnues": texts("Legal forms that are unknown."),
+    "nace_inconnus": texts("NACE codes that are unknown."),
     "suggestions": {
         "type": "object",
         "description": "For an unknown value, those that may have been meant.",

@@ -22,7 +22,10 @@ HEADERS: Final[dict[str, Schema]] = {
     "Vary": _header("The answer depends on this request header.", _TEXT),
     "Content-Location": _header("The one path of the company, whatever spelling was sent.", _TEXT),
     "Content-Disposition": _header("Name of the file.", _TEXT),
-    "Link": _header('The next page, `rel="next"`, while there is one (RFC 8288).', _TEXT),
+    "Link": _header(
+        'The next page, `rel="next"`, while there is one (RFC 8288); `version` keeps it on the same data.',
+        _TEXT,
+    ),
     "WWW-Authenticate": _header("How to identify (RFC 6750).", _TEXT),
     "Retry-After": _header("Seconds after which to come again.", _COUNT),
     "RateLimit-Policy": _header(

@@ -142,9 +142,8 @@ _FIRST: Final = {"iso": "iso2", "id": "id"}
 
 def _societes() -> Mapping[str, Operation]:
     names = (*headers.TAGGED, "Vary", "Link", *headers.CALLS)
-    page = answer(
-        "A page of companies.", ref("Recherche"), names, "societes-visiteur", "societes-data"
-    )
+    examples = ("societes-visiteur", "societes-data", "societes-nommees")
+    page = answer("A page of companies.", ref("Recherche"), names, *examples)
     first = {name: f"$response.body#/societes/0/{field}" for name, field in _FIRST.items()}
     responses = {
         "200": linked(page, company=("readCompany", first)),

@@ -37,7 +37,9 @@ SOURCES: Final[OperationText] = (
 SOCIETES: Final[OperationText] = (
     "Search companies",
     "Companies (sociétés) that match, in the order of `tri`, with the exact `total`. Costs a call "
-    "of the day and no credits; without a key two companies are shown. With a key that is not "
+    "of the day and no credits; without a key two companies are shown. The plan's cap "
+    "(`plafond_resultats`) is one on the pages of this search: for all of its companies there is the "
+    "export, not a series of narrower searches. With a key that is not "
     "valid the status is 401 and the body that of a visitor, with `erreur` beside it.",
 )
 SOCIETE: Final[OperationText] = (
@@ -89,8 +91,9 @@ TAGS: Final = {
 }
 
 _DESCRIPTION: Final = """\
-European companies as their registers publish them: searched by country, sector, name, turnover and
-headcount, with an exact total for every search. Read-only; texts and labels of the data are French.
+European companies as their registers publish them: searched by country, sector, activity, town, legal
+form, state, age, name, turnover, assets and headcount, with an exact total for every search.
+Read-only; texts and labels of the data are French.
 
 ## Keys and plans
 

@@ -76,6 +76,9 @@ _SEARCH: Final[dict[str, Schema]] = {
         "Countries named by `pays` of which there is no company in the base, whatever the search; "
         "absent where there is none."
     ),
+    "ids_inconnus": texts(
+        "Items of `ids` that name no company, as they were sent; absent without `ids`."
+    ),
     "noms_trouves": {
         "type": "object",
         "description": "The companies of this page that have `q` in a former name only, as "
@@ -84,7 +87,6 @@ _SEARCH: Final[dict[str, Schema]] = {
         "examples": [{"UK:00944111": "ROYAL TOOL LIMITED"}],
     },
 }
-_FURTHER: Final = (*_OPTIONAL, "pays_sans_donnees", "noms_trouves")
 _RECORD: Final[dict[str, Schema]] = {
     "societe": ref("Societe"),
     "plan": ref("CodePlan"),
@@ -98,6 +100,7 @@ _RECORD: Final[dict[str, Schema]] = {
     "droits": ref("Droits"),
     "offre_suivante": _NEXT,
 }
+_WHERE_ASKED: Final = ("pays_sans_donnees", "ids_inconnus", "noms_trouves")
 _STATEMENTS: Final = ("comptes", "comptes_message")
 _REFUSED: Final[dict[str, Schema]] = {"erreur": ref("Erreur")}
 
@@ -141,11 +144,11 @@ SHAPES: Final[dict[str, Schema]] = {
             "coordonnees": truth("Contact fields are served."),
         },
     ),
-    "Recherche": shape("A page of a search.", _SEARCH, _FURTHER),
+    "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, *_WHERE_ASKED)),
     "RechercheRefusee": shape(
         "The page that a visitor gets, and why it is no more: the key is not valid.",
         {**_SEARCH, **_REFUSED},
-        _FURTHER,
+        (*_OPTIONAL, *_WHERE_ASKED),
     ),
     "Fiche": shape("The record of a company.", _RECORD, (*_OPTIONAL, *_STATEMENTS)),
     "FicheRefusee": shape(

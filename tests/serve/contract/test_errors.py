@@ -12,8 +12,9 @@ from serve.contract.errors import ApiError
 
 SERVE = Path(errors.__file__).parents[1]
 
-# §7, contract G7, and for G10: code -> status.
+# §7, contract G7, for G10 and for extensions X2: code -> status.
 CODES = {
+    "forme_inconnue": 400, "nace_inconnu": 400,
     "pays_inconnu": 400, "secteur_inconnu": 400, "compte_requis": 401, "credits_epuises": 402,
     "module_non_inclus": 403, "essai_epuise": 403, "quota_api": 429, "quota_export": 429,
     "trop_de_requetes": 429, "indisponible": 503, "config": 503,
@@ -30,6 +31,8 @@ ALL = [
     errors.pays_inconnu(["XX"], {}, secteurs_inconnus=["X"], sous_secteurs_inconnus=["Y"]),
     errors.secteur_inconnu(["X"], {}, ["Y"]),
     errors.secteur_requis(),
+    errors.forme_inconnue(["X"], {}),
+    errors.nace_inconnu(["X"], {}),
     errors.parametre_invalide("tri", "inconnu", valeurs=["nom"]),
     errors.parametre_inconnu(["x"], ["pays"], {}),
     errors.identifiant_invalide("vide"),

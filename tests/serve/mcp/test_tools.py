@@ -68,7 +68,7 @@ def test_a_tool_describes_itself(tool: Any) -> None:
 
 def test_all_of_them_together_are_small(served: Served) -> None:
     """A model reads the whole list before its first call."""
-    assert len(modern(served, "tools/list").body) < 20_000
+    assert len(modern(served, "tools/list").body) < 24_000
 
 
 def test_arguments_are_the_parameters_of_the_routes() -> None:
@@ -179,6 +179,22 @@ def test_a_search_has_the_rows_and_the_total_of_its_route(
     assert (found["limit"], found["offset"], found["offset_suivant"]) == (3, 2, 5)
     assert [one["id"] for one in found["societes"]] == [one["id"] for one in route["societes"]]
     assert all(None not in one.values() for one in found["societes"])
+
+
+def test_every_filter_of_the_route_is_an_argument(served: Served, customer: Customer) -> None:
+    """X2, X0.3"""
+    given = {
+        "ids": ["FR:552 100 554", "UK:08209948", "EE:absente"], "etat": ["active"], "nace": ["64"],
+        "ville": ["Orléans", "Tallinn"], "cree_max": "1900", "actif_min": 1, "avec_comptes": True,
+    }  # fmt: skip
+
+    found = shown(served, "search_companies", customer.headers, **given)
+    counted = shown(served, "count_companies", customer.headers, **given)
+
+    assert [one["id"] for one in found["societes"]] == [FR]
+    assert found["ids_inconnus"] == counted["ids_inconnus"] == ["EE:absente"]
+    assert found["total"] == counted["total"] == 1
+    assert "forme_inconnue" in refused(served, "count_companies", forme=["Zaibatsu"])
 
 
 def test_pages_follow_each_other_to_the_end(served: Served, customer: Customer) -> None:

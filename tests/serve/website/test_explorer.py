@@ -2,7 +2,7 @@
 
 import re
 from html import unescape
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -31,7 +31,8 @@ def links(seen: Seen) -> list[str]:
     ["tri=ca_desc", "q=lab",
      "pays=FR&secteur=programmation-conseil-et-autres-activites-informatiques",
      "ca_min=1000000&tri=nom", "effectif_max=10&tri=recent", "site_web=1", "avec_ca=1&tri=ca_asc",
-     "pays=FR&pays=DE", "q=%C5%93uvre", "pays=GB"],
+     "pays=FR&pays=DE", "q=%C5%93uvre", "pays=GB", "etat=active&etat=cessee&ville=orleans",
+     "ids=FR:552100554&ids=EE:12652512,DE:x&actif_max=1e6", "nace=62,47&cree_min=1998&forme=SARL"],
 )  # fmt: skip
 def test_a_search_is_that_of_the_api(served: Served, search: str) -> None:
     visitor, _ = member(served, "data")
@@ -140,6 +141,26 @@ def test_each_chip_takes_its_filter_away(served: Served) -> None:
         {"secteur"}, {"q"}, {"ca_min"}, {"site_web"},
     ]  # fmt: skip
     assert unescape(chips[0]).startswith("/?pays=DE&")
+
+
+def test_every_filter_has_a_field_and_a_chip_and_stays_in_the_links(served: Served) -> None:
+    """X2, X0.3"""
+    given = {
+        "ids": "FR:552100554,FR:552059024", "etat": "active", "ville": "Orléans", "code_postal": "45",
+        "forme": "SARL|Société anonyme", "nace": "64,47", "cree_min": "1864", "cree_max": "1998-02",
+        "actif_min": "1", "actif_max": "1e13",
+    }  # fmt: skip
+    seen = Visitor(served).get(f"/?{urlencode(given)}")
+
+    chips = re.findall(r'<li><a href="([^"]+)" data-live title', seen.html)
+    named = dict(re.findall(r'<input [^>]*name="(\w+)"[^>]* value="([^"]*)"', seen.html))
+    heads = [link for link in links(seen) if "tri=nom" in link]
+    assert total(seen) == 2
+    assert len(chips) == len(given)
+    assert {name: unescape(text) for name, text in named.items() if name in given} | {
+        "etat": "active"
+    } == given
+    assert {*parse_qs(urlsplit(heads[0]).query)} == {*given, "tri"}
 
 
 def test_without_its_last_sector_a_search_has_no_sub_sector(served: Served) -> None:
