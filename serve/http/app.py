@@ -24,7 +24,7 @@ from serve.api import routes
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.docs.documents import documents
-from serve.http import headers, website_adapter
+from serve.http import compression, headers, website_adapter
 from serve.http.handlers import HANDLERS
 from serve.http.http_request import HttpRequest
 from serve.http.reply import Download, Reply
@@ -58,6 +58,7 @@ def make_handler(pages: PageContext) -> Handler:
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
             response = _refused(request, errors.erreur_interne(trace.request_id))
+        response = await compression.compressed(message, response, request.accepted)
         reply = Reply if response.file is None else Download
         return reply(response, trace, opened=target.opened)
 

@@ -74,7 +74,7 @@ async def _static_page(request: HttpRequest) -> Response:
     if static_pages.wants_markdown(accept) and f"{path}.md" in pages:
         path = f"{path}.md"
     pairs = params.pairs(target.query)
-    return static_pages.response(pages, path, pairs, request.header("If-None-Match"))
+    return static_pages.response(pages, path, pairs, request.if_none_match)
 
 
 def _check(check: Check) -> RouteHandler:

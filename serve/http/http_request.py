@@ -8,6 +8,8 @@ from aiohttp import web
 from serve.access.admission import Call
 from serve.access.context import ServerContext
 from serve.api.routes import RequestTarget
+from serve.http import compression
+from serve.http.compression import Accepted
 from serve.observe.request_trace import RequestTrace
 from serve.request import params
 from serve.request.params import Pairs
@@ -31,13 +33,23 @@ class HttpRequest(NamedTuple):
         """A header; one that was sent twice means both lines (RFC 9110 §5.3)."""
         return ", ".join(self.message.headers.getall(name, [])) or None
 
+    @property
+    def if_none_match(self) -> str | None:
+        """The tags that the client has, as the routes know them."""
+        return compression.without_codings(self.header("If-None-Match"), self.accepted)
+
+    @property
+    def accepted(self) -> Accepted:
+        """The content codings that the client accepts."""
+        return compression.accepted(self.header("Accept-Encoding"))
+
     def call(self) -> Call:
         """The call of a route of the API."""
         return Call(
             self.target.path,
             self.target.segments,
             partial(_pairs, self.target, self.trace),
-            self.header("If-None-Match"),
+            self.if_none_match,
             self.message.method == "HEAD",
         )
 

@@ -4,7 +4,7 @@
 def qualities(header: str | None) -> list[tuple[str, float]]:
     """The items of such a header in lower case, each with its quality, in the order they were sent.
 
-    An unreadable quality is 0: the item is not wanted.
+    A quality that is unreadable or outside of 0 to 1 is 0: the item is not wanted.
 
     >>> qualities("text/html, */*;q=0.8, a;q=x")
     [('text/html', 1.0), ('*/*', 0.8), ('a', 0.0)]
@@ -22,7 +22,8 @@ def _quality(parameters: str) -> float:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":
             try:
-                return float(value)
+                quality = float(value)
             except ValueError:
                 return 0.0
+            return quality if 0 <= quality <= 1 else 0.0
     return 1.0

@@ -17,9 +17,11 @@ HEADERS: Final[dict[str, Schema]] = {
         "Name of the request, to be reported; the caller's own if sent.", _TEXT
     ),
     "X-Donnees-Version": _header("Name of the data (generation) that answered.", _TEXT),
-    "ETag": _header("Tag of the answer, for `If-None-Match`.", _TEXT),
+    "ETag": _header(
+        "Tag of the answer, for `If-None-Match`; each content coding has its own.", _TEXT
+    ),
     "Cache-Control": _header("Who may keep the answer, and how long (RFC 9111).", _TEXT),
-    "Vary": _header("The answer depends on this request header.", _TEXT),
+    "Vary": _header("The answer depends on these request headers.", _TEXT),
     "Content-Location": _header("The one path of the company, whatever spelling was sent.", _TEXT),
     "Content-Disposition": _header("Name of the file.", _TEXT),
     "Link": _header('The next page, `rel="next"`, while there is one (RFC 8288).', _TEXT),
@@ -53,7 +55,7 @@ METER: Final = (
 )  # fmt: skip
 CALLS: Final = ("X-Plafond-Resultats", *METER)
 CREDITS: Final = ("X-Credits-Debites", "X-Credits-Restants")
-TAGGED: Final = ("ETag", "Cache-Control", "X-Donnees-Version")
+TAGGED: Final = ("ETag", "Cache-Control", "Vary", "X-Donnees-Version")
 EXPORT: Final = tuple(name for name in HEADERS if name.startswith("X-Export-"))
 
 
