@@ -75,7 +75,7 @@ async def _respond(request: HttpRequest) -> Response:
         trace.quota = error.code if error.code in REFUSALS else ""
         return _refused(request, error)
     except StoreUnavailable as error:
-        response = admission.unavailable(request.context, error, trace)
+        response = admission.unavailable(request.context, error, trace, request.lang)
         if request.target.route:
             return response
         return _refused(request, errors.indisponible(errors.NO_COUNTERS))
@@ -102,5 +102,5 @@ async def _dispatch(request: HttpRequest) -> Response:
 def _refused(request: HttpRequest, error: ApiError) -> Response:
     """An error as JSON, or outside the API as a page if the client prefers one."""
     if request.target.route or request.target.opened:
-        return of_error(error)
+        return of_error(error, request.lang)
     return website_adapter.error_response(request, error)

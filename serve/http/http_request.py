@@ -8,10 +8,11 @@ from aiohttp import web
 from serve.access.admission import Call
 from serve.access.context import ServerContext
 from serve.api.routes import RequestTarget
+from serve.contract.errors import LANGUAGES
 from serve.http import compression
 from serve.http.compression import Accepted
 from serve.observe.request_trace import RequestTrace
-from serve.request import params
+from serve.request import accept, params
 from serve.request.params import Pairs
 from serve.website.page_request import PageContext
 
@@ -42,6 +43,11 @@ class HttpRequest(NamedTuple):
     def accepted(self) -> Accepted:
         """The content codings that the client accepts."""
         return compression.accepted(self.header("Accept-Encoding"))
+
+    @property
+    def lang(self) -> str:
+        """The language of errors."""
+        return accept.language(self.message.headers.get("Accept-Language")) or LANGUAGES[0]
 
     def call(self) -> Call:
         """The call of a route of the API."""

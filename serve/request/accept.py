@@ -1,5 +1,25 @@
 """The Accept headers of a request: items with a quality (RFC 9110 §12.4.2)."""
 
+from collections.abc import Iterable
+
+from serve.contract.errors import LANGUAGES
+
+
+def language(header: str | None) -> str | None:
+    """The language of LANGUAGES that Accept-Language likes best; None if it names neither.
+
+    >>> language("de, en-GB;q=0.8, fr;q=0.5"), language("*"), language("en;q=0, fr;q=0.1")
+    ('en', None, 'fr')
+    """
+    words = (word.partition("-")[0] for word in best_first(header))
+    return next((word for word in words if word in LANGUAGES), None)
+
+
+def best_first(header: str | None) -> Iterable[str]:
+    """The items of a header by falling quality; those with quality 0 are not wanted."""
+    items = [item for item in qualities(header) if item[1] > 0]
+    return [word for word, _ in sorted(items, key=lambda item: -item[1])]
+
 
 def qualities(header: str | None) -> list[tuple[str, float]]:
     """The items of such a header in lower case, each with its quality, in the order they were sent.

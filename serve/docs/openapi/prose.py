@@ -114,7 +114,8 @@ also be sent as a repeated parameter. Anything unknown is an error that names it
 
 ## Errors
 
-`{{"erreur": {{"code", "message"}}}}`, with further keys beside it.
+`{{"erreur": {{"code", "message"}}}}`, with further keys beside it. The message is French or, with
+`Accept-Language: en`, English. Codes never change; new ones may come.
 
 {errors}
 
