@@ -74,7 +74,7 @@ def accepted(header: str | None) -> Accepted:
 
 @remembering
 def _read(header: str) -> Accepted:
-    # `x-gzip` is another name of gzip (§8.4.1.3).
+    # `x-gzip` is another name of gzip (RFC 9110 §8.4.1.3).
     given = {word.removeprefix("x-"): quality for word, quality in accept.qualities(header)}
     others = given.get("*", 0.0)
     quality = {name: given.get(name, others) for name in _COMPRESS}
