@@ -161,13 +161,13 @@ class Record(NamedTuple):
         )
 
 
-def with_error(body: bytes, error: ApiError) -> bytes:
+def with_error(body: bytes, error: ApiError, lang: str) -> bytes:
     """A JSON object with `erreur`, and the keys that belong to it, added.
 
     The refusal of a key comes last, after the visitor's complete result (A1). The refusal of a charge
     comes first, before the preview that is left of the record (D10, G9).
     """
-    erreur = b'"erreur":%s' % orjson.dumps(error.erreur)
+    erreur = b'"erreur":%s' % orjson.dumps(error.erreur(lang))
     extra = b"".join(b",%s:%s" % (orjson.dumps(k), orjson.dumps(v)) for k, v in error.extra.items())
     if error.status == _REFUSED_KEY:
         return b"%s,%s%s}" % (body[:-1], erreur, extra)

@@ -113,12 +113,23 @@ def _checked(identifier: str) -> str:
     Blanks of any width are well-formed: `552 059 024` is found by its digits (E2).
     """
     if not identifier.strip():
-        raise errors.identifiant_invalide("il est vide ; /api/v1/societes/{pays}/{identifiant}")
-    if len(identifier) > LONGEST_ID:
-        raise errors.identifiant_invalide(f"{len(identifier)} caractères, au plus {LONGEST_ID}")
+        path = "/api/v1/societes/{pays}/{identifiant}"
+        raise errors.identifiant_invalide((f"il est vide ; {path}", f"it is empty; {path}"))
+    if (length := len(identifier)) > LONGEST_ID:
+        raise errors.identifiant_invalide(
+            (
+                f"{length} caractères, au plus {LONGEST_ID}",
+                f"{length} characters, at most {LONGEST_ID}",
+            )
+        )
     if any(unicodedata.category(char) == "Cc" for char in identifier):
-        raise errors.identifiant_invalide(f"{identifier!r} contient un caractère de contrôle")
+        raise errors.identifiant_invalide(
+            (
+                f"{identifier!r} contient un caractère de contrôle",
+                f"{identifier!r} has a control character",
+            )
+        )
     if _NO_TEXT in identifier:
-        raise errors.identifiant_invalide("ce n'est pas de l'UTF-8")
+        raise errors.identifiant_invalide(("ce n'est pas de l'UTF-8", "it is not UTF-8"))
     # An identifier typed on a Mac may arrive decomposed; it is the same one.
     return unicodedata.normalize("NFC", identifier)

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 
 from serve.contract import seed_tables
 from shards.changes.change_file import NATURES
+from shards.codec.folding import fold
 from shards.generations.reference import SPELLINGS
 from shards.query import DEEPEST, ORDERS, STATES
 
@@ -361,6 +362,63 @@ MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR)
 
 def names(parameters: Sequence[Parameter]) -> tuple[str, ...]:
     return tuple(parameter.name for parameter in parameters)
+
+
+# -- names that callers try ---------------------------------------------------------------
+
+# What other APIs call a parameter, in English above all. A name that stands for none has "", so that
+# nothing that is merely spelt alike is proposed for it.
+_ALSO: Final[Mapping[str, str]] = {
+    "pays": "country countries country_code countrycode iso iso2 land",
+    "secteur": "sector sectors industry activity activite branche",
+    "sous_secteur": "subsector sub_sector subsectors sub_sectors subindustry",
+    "q": "name query search term text keyword keywords nom company company_name denomination "
+    "recherche raison_sociale",
+    "tri": "sort sort_by sortby order order_by orderby ordre",
+    "limit": "per_page perpage page_size pagesize size rows max_results taille limite",
+    "offset": "page skip start from decalage",
+    "ca_min": "turnover_min min_turnover revenue_min min_revenue sales_min chiffre_affaires_min",
+    "ca_max": "turnover_max max_turnover revenue_max max_revenue sales_max chiffre_affaires_max",
+    "effectif_min": "employees_min min_employees headcount_min staff_min salaries_min",
+    "effectif_max": "employees_max max_employees headcount_max staff_max salaries_max",
+    "site_web": "website web url has_website site",
+    "avec_ca": "with_turnover has_turnover has_revenue",
+    "version": "generation snapshot",
+    "depuis": "since after changed_since",
+    "curseur": "cursor next",
+    "nature": "kind change change_type",
+    "lang": "language langue locale",
+    "etat": "status state statut active",
+    "ville": "city town commune municipality",
+    "code_postal": "zip zipcode zip_code postcode postal_code postalcode cp",
+    "forme": "legal_form legalform forme_juridique company_type",
+    "nace": "nace_code naf ape sic code_nace code_naf",
+    "cree_min": "created_min created_after created_from incorporated_from founded_min",
+    "cree_max": "created_max created_before created_to incorporated_to founded_max",
+    "actif_min": "assets_min min_assets total_assets_min",
+    "actif_max": "assets_max max_assets total_assets_max",
+    "avec_comptes": "has_accounts with_accounts has_financials with_statements",
+    "ids": "identifiers company_ids",
+    "": "region departement county apikey api_key key token access_token format fields",
+}
+
+
+@cache
+def spellings(allowed: tuple[str, ...]) -> Mapping[str, str]:
+    """What callers may write for the parameters `allowed`, folded, each with the name it stands for.
+
+    The name is "" where the route has no such parameter.
+
+    >>> known = spellings(("pays", "tri"))
+    >>> known["country"], known["order"], known["region"], known["page"]
+    ('pays', 'tri', '', '')
+    """
+    also = {
+        fold(word): name if name in allowed else ""
+        for name, words in _ALSO.items()
+        for word in words.split()
+    }
+    return also | {fold(name): name for name in allowed}
 
 
 # -- the words of countries and sectors -------------------------------------------------

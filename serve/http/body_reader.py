@@ -30,8 +30,9 @@ async def body(message: web.BaseRequest) -> bytes:
                 if len(raw) > LARGEST:
                     raise errors.corps_trop_grand(LARGEST)
     except TimeoutError:
-        why = f"il n'est pas arrivé en {BODY_SECONDS:g} s"
+        seconds = f"{BODY_SECONDS:g} s"
+        why = (f"il n'est pas arrivé en {seconds}", f"it did not come within {seconds}")
         raise errors.corps_invalide(why) from None
     except web.RequestPayloadError as error:
-        raise errors.corps_invalide("il ne peut être lu") from error
+        raise errors.corps_invalide(("il ne peut être lu", "it cannot be read")) from error
     return bytes(raw)

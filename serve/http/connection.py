@@ -22,6 +22,7 @@ from serve.http.reply import Reply
 from serve.observe.log import line, query_fields, stderr
 from serve.observe.metrics import Metrics
 from serve.observe.request_trace import RequestTrace
+from serve.request import accept
 from serve.request.client_address import truncated
 
 # Bytes. The labels of 84 sectors come near aiohttp's own limit of 8 190 (contract F4).
@@ -71,12 +72,13 @@ class _Connection(web.RequestHandler):
     ) -> web.StreamResponse:
         trace = RequestTrace(request_id(None), request.rel_url.raw_path)
         trace.address = request.remote
+        lang = accept.language(request.headers.get("Accept-Language")) or errors.LANGUAGES[0]
         if status >= 500:
             # Not from a route, which serve/http/app.py guards: the response could not be written.
             _log.error("connection failed", exc_info=exc)
-            response = of_error(errors.erreur_interne(trace.request_id))
+            response = of_error(errors.erreur_interne(trace.request_id), lang)
         else:
-            response = of_error(_unreadable(exc))
+            response = of_error(_unreadable(exc), lang)
         return Reply(response, trace, opened=True, last=True)
 
 
@@ -85,14 +87,17 @@ def _unreadable(exc: BaseException | None) -> ApiError:
     if isinstance(exc, LineTooLong):
         if str(LONGEST_LINE) in map(str, exc.args):
             return errors.uri_trop_longue(LONGEST_LINE)
-        return errors.parametre_invalide("en-tête", f"plus de {LONGEST_FIELD} octets en un seul")
+        why = (f"plus de {LONGEST_FIELD} octets en un seul", f"one is over {LONGEST_FIELD} bytes")
+        return errors.parametre_invalide("en-tête", why)
     if isinstance(exc, InvalidURLError):
+        curl = "curl: -G --data-urlencode 'q=société'"
         why = (
-            "l'adresse contient un caractère qui s'écrit %XX, comme tout accent "
-            "(curl : -G --data-urlencode 'q=société')"
+            f"l'adresse contient un caractère qui s'écrit %XX, comme tout accent ({curl})",
+            f"the address has a character that is written %XX, like every accent ({curl})",
         )
         return errors.parametre_invalide("requête", why)
-    return errors.parametre_invalide("requête", "ce n'est pas du HTTP/1.1 lisible")
+    why = ("ce n'est pas du HTTP/1.1 lisible", "it is not legible HTTP/1.1")
+    return errors.parametre_invalide("requête", why)
 
 
 class Server(web.Server):

@@ -28,7 +28,7 @@ async def respond(request: HttpRequest) -> Response:
     admitted = await admission.admit(context, authorization, trace, export.current_headers)
     counting = admission.require_account(admitted)
     if context.exporter is None:
-        raise errors.config("les exports")
+        raise errors.config(("les exports", "exports"))
     plan, published = admitted.caller.plan, context.published
     # The lease lasts until the file is made: the generation is not removed meanwhile.
     with published.lease() as generation:
@@ -62,7 +62,10 @@ async def _pairs(request: HttpRequest) -> Pairs:
     if message.method != "POST":
         return params.pairs(target.query)
     if target.query:
-        why = "les paramètres d'un POST sont dans son corps, en JSON"
+        why = (
+            "les paramètres d'un POST sont dans son corps, en JSON",
+            "the parameters of a POST are in its body, as JSON",
+        )
         raise errors.parametre_invalide("chaîne de requête", why)
     json_body.check_kind(
         message.headers.get("Content-Type"), message.headers.get("Content-Encoding")

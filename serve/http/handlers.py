@@ -37,7 +37,7 @@ RouteHandler = Callable[[HttpRequest], Awaitable[Response]]
 def _public_list(route: PublicList[Content]) -> RouteHandler:
     async def handle(request: HttpRequest) -> Response:
         result = admission.public_list(request.context, route, request.call(), request.trace)
-        return result.response()
+        return result.response(request.lang)
 
     return handle
 
@@ -52,7 +52,7 @@ def _keyed(prepare: Prepare[Content]) -> RouteHandler:
         context, trace = request.context, request.trace
         admitted = await admission.admit(context, request.authorization, trace)
         result = await admission.perform(context, admitted, prepare_encoded, request.call(), trace)
-        return result.response()
+        return result.response(request.lang)
 
     return handle
 
@@ -62,7 +62,7 @@ async def _account(request: HttpRequest) -> Response:
     admitted = await admission.admit(context, request.authorization, request.trace)
     counting = admission.require_account(admitted)
     result = await compte(admission.read(context, request.call(), admitted.caller), counting)
-    return result.response()
+    return result.response(request.lang)
 
 
 async def _static_page(request: HttpRequest) -> Response:
@@ -74,12 +74,12 @@ async def _static_page(request: HttpRequest) -> Response:
     if static_pages.wants_markdown(accept) and f"{path}.md" in pages:
         path = f"{path}.md"
     pairs = params.pairs(target.query)
-    return static_pages.response(pages, path, pairs, request.header("If-None-Match"))
+    return static_pages.response(pages, path, pairs, request.if_none_match)
 
 
 def _check(check: Check) -> RouteHandler:
     async def handle(request: HttpRequest) -> Response:
-        return check(request.context.published.standing)
+        return check(request.context.published.standing, request.lang)
 
     return handle
 

@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from serve.contract import errors, parameters
-from serve.contract.errors import ApiError
+from serve.contract.errors import ApiError, Texts
 from serve.contract.parameters import ID, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
 from serve.request import scalars
 from serve.request.place_names import suggestions
-from shards.codec.folding import fold
 
 MOST_ROWS: Final = 50
 _FEW_ROWS: Final = 10
@@ -78,8 +77,8 @@ def pairs(
     """
     names = parameters.names(allowed)
     if unknown := [name[:100] for name in given if name not in names]:
-        alike = {fold(name): name for name in names}
-        raise errors.parametre_inconnu(unknown, names, suggestions(unknown, alike))
+        alike = suggestions(unknown, parameters.spellings(names))
+        raise errors.parametre_inconnu(unknown, names, alike)
     for name in required:
         if given.get(name) in (None, "", []):
             raise _missing(name)
@@ -94,7 +93,7 @@ def pairs(
 def _missing(name: str) -> ApiError:
     if name == SECTEUR_REQUIS.name:
         return errors.secteur_requis()
-    return errors.parametre_invalide(name, "il est obligatoire")
+    return errors.parametre_invalide(name, ("il est obligatoire", "it is required"))
 
 
 def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -157,18 +156,20 @@ def _text(one: Parameter, value: Any) -> str:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
-    wanted = (
-        "une liste de chaînes est attendue"
+    french, english = (
+        ("une liste de chaînes est attendue", "a list of texts is expected")
         if one.separator
-        else "une chaîne ou un nombre est attendu"
+        else ("une chaîne ou un nombre est attendu", "a text or a number is expected")
     )
-    raise errors.parametre_invalide(one.name, f"{wanted}, {_SENT[type(value)]}")
+    sent = _SENT[type(value)]
+    why = (f"{french}, {sent[0]} est envoyé", f"{english}, {sent[1]} was sent")
+    raise errors.parametre_invalide(one.name, why)
 
 
 # The other types of JSON.
-_SENT: Final[Mapping[type, str]] = {
-    bool: "un booléen est envoyé",
-    list: "une liste est envoyée",
-    dict: "un objet est envoyé",
-    type(None): "null est envoyé",
+_SENT: Final[Mapping[type, Texts]] = {
+    bool: ("un booléen", "a boolean"),
+    list: ("un tableau", "an array"),
+    dict: ("un objet", "an object"),
+    type(None): ("null", "null"),
 }

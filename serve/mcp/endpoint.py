@@ -6,7 +6,6 @@ here, and are not announced. The rights and the price of a tool are those of its
 """
 
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -16,7 +15,7 @@ from serve.access import admission
 from serve.access.admission import Call
 from serve.access.context import ServerContext
 from serve.access.result import NO_STORE, Response
-from serve.contract import errors
+from serve.contract import VERSION, errors
 from serve.contract.errors import ApiError
 from serve.mcp import arguments, messages, results, versions
 from serve.mcp.messages import Id, Message, RpcError
@@ -33,7 +32,7 @@ _CACHEABLE: Final = {"ttlMs": _TTL_MS, "cacheScope": "public"}
 _SERVER: Final = {
     "name": "societes",
     "title": "Companies of Europe (sociétés)",
-    "version": metadata.version("societes"),
+    "version": VERSION,
 }
 _CAPABILITIES: Final[Mapping[str, Any]] = {"tools": {}}
 _INSTRUCTIONS: Final = (
@@ -74,9 +73,9 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
     except ApiError as error:
         return of_error(error, found_id)
     except MissingCountryError as error:
-        return of_error(errors.indisponible(errors.DAMAGED.format(error.iso2)), found_id)
+        return of_error(errors.pays_endommage(error.iso2), found_id)
     except StoreUnavailable as error:
-        admission.unavailable(context, error, trace)
+        admission.unavailable(context, error, trace, "en")
         return of_error(errors.indisponible(errors.NO_COUNTERS), found_id)
 
 

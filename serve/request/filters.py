@@ -86,9 +86,10 @@ def companies(values: Values, names: PlaceNames) -> tuple[AskedCompany, ...] | N
     asked = [(one, *one.partition(":")[::2]) for one in items(values, IDS)]
     for given, country, identifier in asked:
         if not country.strip() or not identifier.strip() or len(identifier) > LONGEST_ID:
+            shown, example = repr(given[:100]), str(IDS.example).partition(",")[0]
             why = (
-                f"{given[:100]!r} n'est pas de la forme pays:identifiant ; écrivez par exemple "
-                f"{str(IDS.example).partition(',')[0]}"
+                f"{shown} n'est pas de la forme pays:identifiant ; écrivez par exemple {example}",
+                f"{shown} is not of the form country:identifier; write, for example, {example}",
             )
             raise errors.parametre_invalide(IDS.name, why)
     codes = {word: names.country(word) for _, word, _ in asked}

@@ -47,9 +47,17 @@ def pairs(raw: bytes) -> Pairs:
     try:
         document = loads(raw, tuple, parse_int=str, parse_float=str)
     except ValueError as error:
-        raise errors.corps_invalide("ce n'est pas du JSON (UTF-8)") from error
+        raise errors.corps_invalide(
+            ("ce n'est pas du JSON (UTF-8)", "it is not JSON (UTF-8)")
+        ) from error
     if not isinstance(document, tuple):
-        raise errors.corps_invalide('ce n\'est pas un objet JSON ; exemple : {"pays": "FR"}')
+        example = '{"pays": "FR"}'
+        raise errors.corps_invalide(
+            (
+                f"ce n'est pas un objet JSON ; exemple : {example}",
+                f"it is not a JSON object; example: {example}",
+            )
+        )
     return [(name, _text(name, value)) for name, value in document]
 
 
@@ -83,6 +91,6 @@ def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        shown = name[:100]
-        raise errors.parametre_invalide(shown, "une chaîne ou un nombre est attendu")
+        why = ("une chaîne ou un nombre est attendu", "a text or a number is expected")
+        raise errors.parametre_invalide(name[:100], why)
     return value

@@ -53,10 +53,10 @@ from serve.request.scalars import (
     matching,
     one_of,
     scalar,
+    unknown_value,
 )
 from serve.request.value_lists import items
 from shards.changes.change_file import NATURES
-from shards.codec.folding import fold
 from shards.query import DEEPEST, Query
 
 SEARCH: Final = parameters.names(parameters.SEARCH)
@@ -135,7 +135,10 @@ def pairs(raw: str) -> Pairs:
     try:
         return _pairs(raw)
     except UnicodeError as error:
-        why = "le texte n'est pas de l'UTF-8 encodé en %XX"
+        why = (
+            "le texte n'est pas de l'UTF-8 encodé en %XX",
+            "the text is not UTF-8 encoded as %XX",
+        )
         raise errors.parametre_invalide("chaîne de requête", why) from error
 
 
@@ -193,7 +196,10 @@ def modifications(given: Pairs, names: PlaceNames) -> Modifications:
     values = _known(given, MODIFICATIONS)
     depuis = matching(values, DEPUIS)
     if depuis is None:
-        why = "il est obligatoire ; envoyez la génération que vous avez (X-Donnees-Version)"
+        why = (
+            "il est obligatoire ; envoyez la génération que vous avez (X-Donnees-Version)",
+            "it is required; send the generation that you have (X-Donnees-Version)",
+        )
         raise errors.parametre_invalide(DEPUIS.name, why)
     limit = integer(values, LIMIT) or DEFAULT_LIMIT
     return Modifications(
@@ -208,8 +214,7 @@ def modifications(given: Pairs, names: PlaceNames) -> Modifications:
 def _natures(values: Values) -> tuple[str, ...]:
     found = items(values, NATURE)
     if unknown := [nature for nature in found if nature not in NATURES]:
-        why = f"{unknown[0][:100]!r} est inconnu. Valeurs : {', '.join(NATURES)}"
-        raise errors.parametre_invalide(NATURE.name, why, valeurs=NATURES)
+        raise unknown_value(NATURE, unknown[0], NATURES)
     return tuple(nature for nature in NATURES if nature in found or not found)
 
 
@@ -251,7 +256,10 @@ def _query(
 def _q(values: Values) -> str | None:
     q = unicodedata.normalize("NFC", scalar(values, Q.name))
     if len(q) > LONGEST_Q:
-        why = f"{len(q)} caractères, au plus {LONGEST_Q} ; raccourcissez la recherche"
+        why = (
+            f"{len(q)} caractères, au plus {LONGEST_Q} ; raccourcissez la recherche",
+            f"{len(q)} characters, at most {LONGEST_Q}; shorten the search",
+        )
         raise errors.parametre_invalide(Q.name, why)
     return q or None
 
@@ -265,8 +273,8 @@ def _known(given: Pairs, allowed: Sequence[str]) -> Values:
     for name, value in given:
         values.setdefault(name, []).append(value.strip())
     if unknown := [name for name in values if name not in allowed]:
-        alike = {fold(name): name for name in allowed}
-        raise errors.parametre_inconnu(unknown, allowed, suggestions(unknown, alike))
+        alike = suggestions(unknown, parameters.spellings(tuple(allowed)))
+        raise errors.parametre_inconnu(unknown, allowed, alike)
     return values
 
 
@@ -284,7 +292,10 @@ def _places(values: Values, names: PlaceNames) -> tuple[SearchScope, tuple[str, 
     if no_country or no_sector or (no_sub_sector and secteurs):
         raise _unknown(no_country, no_sector, no_sub_sector, names)
     if sous_secteurs and not secteurs:
-        why = "ne s'applique qu'avec secteur ; ajoutez secteur=…"
+        why = (
+            "ne s'applique qu'avec secteur ; ajoutez secteur=…",
+            "applies only together with secteur; add secteur=…",
+        )
         raise errors.parametre_invalide("sous_secteur", why)
     return SearchScope(countries, divisions), groups if sous_secteurs else None
 

@@ -102,6 +102,8 @@ def suggestions(words: Iterable[str], known: Mapping[str, str]) -> dict[str, lis
 def nearest(word: str, known: Mapping[str, str]) -> list[str]:
     """At most three values of `known`: first those whose spelling contains `word`, then similar ones.
 
+    A spelling whose value is "" has none to suggest.
+
     >>> nearest("paris", {"pays": "pays", "tri": "tri"})
     ['pays']
     """
@@ -109,10 +111,11 @@ def nearest(word: str, known: Mapping[str, str]) -> list[str]:
     if not folded:
         return []
     if folded in known:
-        return [known[folded]]
+        return [known[folded]] if known[folded] else []
     within = [spelling for spelling in known if len(folded) > 2 and folded in spelling]
     alike = get_close_matches(folded, known, n=_EACH, cutoff=_ALIKE)
-    return list(dict.fromkeys(known[spelling] for spelling in (*within, *alike)))[:_EACH]
+    values = dict.fromkeys(known[spelling] for spelling in (*within, *alike) if known[spelling])
+    return list(values)[:_EACH]
 
 
 def _alike(reference: Reference) -> dict[str, str]:

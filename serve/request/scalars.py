@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from serve.contract import errors
+from serve.contract.errors import ApiError
 from serve.contract.parameters import Parameter
 
 Values = Mapping[str, Sequence[str]]
@@ -35,6 +36,14 @@ _DIGITS: Final = 4_300
 _INT32: Final = 2**31 - 1
 
 
+class NumberError(ValueError):
+    """A text that is not a number of the kind wanted; `texts` say so in French and in English."""
+
+    def __init__(self, french: str, english: str) -> None:
+        super().__init__(french)
+        self.texts = (french, english)
+
+
 def scalar(values: Values, name: str) -> str:
     """The value of `name`, "" if absent; if repeated, all values must be equal (B5)."""
     given = values.get(name)
@@ -45,7 +54,11 @@ def scalar(values: Values, name: str) -> str:
     different = list(dict.fromkeys(given))
     if len(different) > 1:
         shown = ", ".join(repr(value[:100]) for value in different[:5])
-        raise errors.parametre_invalide(name, f"plusieurs valeurs ({shown}) ; n'en gardez qu'une")
+        why = (
+            f"plusieurs valeurs ({shown}) ; n'en gardez qu'une",
+            f"several values ({shown}); keep one of them",
+        )
+        raise errors.parametre_invalide(name, why)
     return different[0]
 
 
@@ -54,9 +67,15 @@ def one_of(values: Values, parameter: Parameter) -> str:
     allowed = parameter.enum
     value = scalar(values, parameter.name) or allowed[0]
     if value not in allowed:
-        why = f"{value[:100]!r} est inconnu. Valeurs : {', '.join(allowed)}"
-        raise errors.parametre_invalide(parameter.name, why, valeurs=allowed)
+        raise unknown_value(parameter, value, allowed)
     return value
+
+
+def unknown_value(parameter: Parameter, value: str, allowed: Sequence[str]) -> ApiError:
+    """The error for a value that is none of those allowed."""
+    shown, known = value[:100], ", ".join(allowed)
+    why = (f"{shown!r} est inconnu. Valeurs : {known}", f"{shown!r} is unknown. Values: {known}")
+    return errors.parametre_invalide(parameter.name, why, valeurs=allowed)
 
 
 def matching(values: Values, parameter: Parameter) -> str | None:
@@ -65,7 +84,10 @@ def matching(values: Values, parameter: Parameter) -> str | None:
     if not text:
         return None
     if not re.fullmatch(parameter.pattern, text):
-        why = f"{text[:100]!r} n'en est pas une valeur, comme l'est {parameter.example}"
+        why = (
+            f"{text[:100]!r} n'en est pas une valeur, comme l'est {parameter.example}",
+            f"{text[:100]!r} is no value of it, as {parameter.example} is",
+        )
         raise errors.parametre_invalide(parameter.name, why)
     return text
 
@@ -77,11 +99,12 @@ def integer(values: Values, parameter: Parameter) -> int | None:
         return None
     try:
         number = parse_integer(text)
-    except ValueError as error:
-        raise errors.parametre_invalide(parameter.name, str(error)) from error
+    except NumberError as error:
+        raise errors.parametre_invalide(parameter.name, error.texts) from error
     least = parameter.minimum
     if least is not None and number < least:
-        raise errors.parametre_invalide(parameter.name, f"{text[:100]} est inférieur à {least}")
+        why = (f"{text[:100]} est inférieur à {least}", f"{text[:100]} is less than {least}")
+        raise errors.parametre_invalide(parameter.name, why)
     return number
 
 
@@ -92,8 +115,8 @@ def decimal(values: Values, parameter: Parameter) -> float | None:
         return None
     try:
         return parse_decimal(text)
-    except ValueError as error:
-        raise errors.parametre_invalide(parameter.name, str(error)) from error
+    except NumberError as error:
+        raise errors.parametre_invalide(parameter.name, error.texts) from error
 
 
 def first_day(values: Values, parameter: Parameter) -> int | None:
@@ -122,7 +145,11 @@ def _date(values: Values, parameter: Parameter) -> tuple[int, int, int] | None:
     try:
         datetime.date(year, month or 1, day or 1)
     except ValueError as error:
-        why = f"{text[:100]!r} n'est pas une date (exemples : 2024, 2024-06, 2024-06-30)"
+        shown, examples = repr(text[:100]), "2024, 2024-06, 2024-06-30"
+        why = (
+            f"{shown} n'est pas une date (exemples : {examples})",
+            f"{shown} is no date (examples: {examples})",
+        )
         raise errors.parametre_invalide(parameter.name, why) from error
     return year, month, day
 
@@ -136,8 +163,9 @@ def check_bounds(
 ) -> None:
     """Refuse a lower bound above the upper one."""
     if low is not None and high is not None and low > high:
-        high_text = scalar(values, greatest.name)[:100]
-        why = f"{scalar(values, least.name)[:100]} dépasse {greatest.name} ({high_text})"
+        low_text = scalar(values, least.name)[:100]
+        bound = f"{greatest.name} ({scalar(values, greatest.name)[:100]})"
+        why = (f"{low_text} dépasse {bound}", f"{low_text} is above {bound}")
         raise errors.parametre_invalide(least.name, why)
 
 
@@ -151,33 +179,46 @@ def flag(values: Values, parameter: Parameter) -> bool:
     text = scalar(values, parameter.name)
     if text and text not in parameter.enum:
         only = parameter.enum[0]
-        why = f"{text[:100]!r} : seule la valeur {only} est admise ; sinon omettez le paramètre"
+        why = (
+            f"{text[:100]!r} : seule la valeur {only} est admise ; sinon omettez le paramètre",
+            f"{text[:100]!r}: only the value {only} may be sent; else leave the parameter out",
+        )
         raise errors.parametre_invalide(parameter.name, why)
     return bool(text)
 
 
 def parse_decimal(text: str) -> float:
-    """Parse a finite float; `-0` becomes 0. Raises ValueError.
+    """Parse a finite float; `-0` becomes 0. Raises NumberError.
 
     >>> parse_decimal("1e6"), parse_decimal("-.5")
     (1000000.0, -0.5)
     """
     if not _DECIMAL.fullmatch(text):
-        raise ValueError(f"{text[:100]!r} n'est pas un nombre (exemples : 1000000, 0.5, 1e6)")
+        shown, examples = repr(text[:100]), "1000000, 0.5, 1e6"
+        raise NumberError(
+            f"{shown} n'est pas un nombre (exemples : {examples})",
+            f"{shown} is not a number (examples: {examples})",
+        )
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:100]!r} dépasse les nombres représentables")
+        raise NumberError(
+            f"{text[:100]!r} dépasse les nombres représentables",
+            f"{text[:100]!r} is beyond the numbers that can be represented",
+        )
     return number + 0.0
 
 
 def parse_integer(text: str) -> int:
-    """Parse an integer of any size. Raises ValueError.
+    """Parse an integer of any size. Raises NumberError.
 
     >>> parse_integer("0050.0"), parse_integer("-3")
     (50, -3)
     """
     match = _INTEGER.fullmatch(text)
     if not match:
-        raise ValueError(f"{text[:100]!r} n'est pas un nombre entier (exemple : 50)")
+        raise NumberError(
+            f"{text[:100]!r} n'est pas un nombre entier (exemple : 50)",
+            f"{text[:100]!r} is not a whole number (example: 50)",
+        )
     sign, digits = match.groups()
     return int(sign + (digits.lstrip("0") or "0")[:_DIGITS])

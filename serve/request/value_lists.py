@@ -17,7 +17,10 @@ def items(values: Values, parameter: Parameter) -> list[str]:
     parts = (part.strip() for value in given for part in value.split(parameter.separator))
     found = list(dict.fromkeys(part for part in parts if part))
     if parameter.most is not None and len(found) > parameter.most:
-        why = f"{len(found)} valeurs, au plus {parameter.most} ; répartissez-les sur plusieurs requêtes"
+        why = (
+            f"{len(found)} valeurs, au plus {parameter.most} ; répartissez-les sur plusieurs requêtes",
+            f"{len(found)} values, {parameter.most} at most; spread them over several requests",
+        )
         raise errors.parametre_invalide(parameter.name, why)
     return found
 
@@ -30,6 +33,7 @@ def some_of(values: Values, parameter: Parameter) -> tuple[str, ...]:
     """
     found, allowed = items(values, parameter), parameter.enum
     if unknown := [value for value in found if value not in allowed]:
-        why = f"{unknown[0][:100]!r} est inconnu. Valeurs : {', '.join(allowed)}"
+        shown, known = repr(unknown[0][:100]), ", ".join(allowed)
+        why = (f"{shown} est inconnu. Valeurs : {known}", f"{shown} is unknown. Values: {known}")
         raise errors.parametre_invalide(parameter.name, why, valeurs=allowed)
     return tuple(value for value in allowed if value in found)

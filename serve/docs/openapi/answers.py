@@ -8,9 +8,12 @@ from serve.api.export import XLSX
 from serve.contract.error_codes import CODES, of_status
 from serve.docs.openapi import headers
 from serve.docs.openapi.examples import EXAMPLES, Example
-from serve.docs.openapi.schema import Schema, either, moment, ref, shape, text, texts, whole
+from serve.docs.openapi.schema import Schema, either, moment, one_of, ref, shape, text, texts, whole
 
 JSON: Final = "application/json"
+
+# Every code, those of later versions included.
+CODE_PATTERN: Final = "^[a-z]+(_[a-z]+)*$"
 
 # Routes whose 401 has the visitor's payload beside `erreur` (§5 rule 4), with its schema.
 _REFUSED: Final = {"societes": "RechercheRefusee", "societe": "FicheRefusee"}
@@ -49,7 +52,7 @@ _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
     429: ("Retry-After", *headers.CALLS),
     503: ("Retry-After",),
 }
-_ERRORS: Final = ("Cache-Control", "X-Donnees-Version")
+_ERRORS: Final = ("Cache-Control", "Content-Language", "Vary", "X-Donnees-Version")
 
 # Statuses with which an operation may refuse, as `components/responses`.
 STATUSES: Final = (400, 401, 402, 404, 409, 413, 414, 415, 429, 500, 503)
@@ -133,9 +136,9 @@ def _error(status: int) -> Schema:
         # A 401 also has the other faults of a call (contract A1).
         keys |= {key for code in of_status(400) for key in CODES[code].extra}
     erreur = shape(
-        "What went wrong; `code` is for programs, `message` for people, in French.",
+        "What went wrong; `code` is for programs, `message` for people.",
         {
-            "code": text("Code of the error.", enum=codes),
+            "code": {**one_of("Code of the error.", *codes), "pattern": CODE_PATTERN},
             "message": text("What it is, and what to do."),
         },
     )

@@ -8,7 +8,7 @@ from quota import plans
 from serve.api import routes, static_pages
 from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
-from serve.contract import parameters
+from serve.contract import VERSION, parameters
 from serve.contract.parameters import Parameter, SeedWords
 from serve.docs.openapi import answers, prose
 from serve.docs.openapi.examples import EXAMPLES
@@ -19,7 +19,6 @@ from serve.docs.openapi.schema import Schema
 from serve.docs.openapi.shapes import SHAPES
 
 OPENAPI: Final = "3.1.0"
-VERSION: Final = "1.1.0"  # §9, X: of the API, not of this program
 
 _DEFAULT_DEBIT: Final = BurstLimits()
 

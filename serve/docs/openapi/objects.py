@@ -9,6 +9,7 @@ from serve.docs.openapi.schema import (
     moment,
     nullable,
     number,
+    one_of,
     ref,
     shape,
     text,
@@ -73,10 +74,10 @@ FIELDS: Final[dict[str, Schema]] = {
     "est_cotee": nullable(truth("Listed on an exchange.")),
     "url_registre": nullable(text("Page of the company at its official register.")),
     "score": nullable(number("Completeness of the data, 0 to 100; a key to sort by.")),
-    "etat": (
-        text("State, normalised from `statut`: `active`, `procedure` (insolvency, liquidation, "
-             "winding up), `cessee` (struck off, dissolved, merged away) or `inconnu`.",
-             enum=list(ETATS_SOCIETE))
+    "etat": one_of(
+        "State, normalised from `statut`: `procedure` is insolvency, liquidation or winding up, "
+        "`cessee` struck off, dissolved or merged away.",
+        *ETATS_SOCIETE,
     ),
     "lei": nullable(text("Legal entity identifier (ISO 17442).")),
     "tva": nullable(text("VAT number.")),
@@ -97,9 +98,8 @@ SOCIETE: Final = shape(
 LIGNE: Final = shape(
     "A line of a financial statement (états financiers).",
     {
-        "etat": text(
-            "Statement: assets, equity and liabilities, income statement, or annex.",
-            enum=list(ETATS),
+        "etat": one_of(
+            "Statement: assets, equity and liabilities, income statement, or annex.", *ETATS
         ),
         "code": nullable(text("Code of the line in the filing.")),
         "libelle": text("Label of the line."),
@@ -130,10 +130,13 @@ SOURCES: Final[dict[str, Schema]] = {
         {
             "nom": text("Name."),
             "date": text(f"Date of the file. {_DAY}"),
-            "origine_date": text(
+            "origine_date": one_of(
                 "Where the date is from: the content, the name, the operator, or only the time of "
                 "the last modification.",
-                enum=["contenu", "nom", "indiquee", "modification"],
+                "contenu",
+                "nom",
+                "indiquee",
+                "modification",
             ),
         },
     ),
@@ -141,7 +144,7 @@ SOURCES: Final[dict[str, Schema]] = {
         "An import of a register.",
         {
             "source": text("Name of the importer."),
-            "table": text("Companies or statements.", enum=["societes", "comptes"]),
+            "table": one_of("Companies or statements.", "societes", "comptes"),
             "complement": truth("Whether it only completes another source of the country."),
             "registre": text("Publisher."),
             "adresse": nullable(text("Where the files are published; null without an address.")),
@@ -247,7 +250,7 @@ CHANGES: Final[dict[str, Schema]] = {
     "Modification": shape(
         "A company that is gone (`supprimee`), new (`creee`) or changed (`modifiee`).",
         {
-            "nature": text("Kind of change.", enum=list(NATURES)),
+            "nature": one_of("Kind of change.", *NATURES),
             "iso2": text("Country of the company."),
             "id": text("National identifier."),
             "champs": texts(

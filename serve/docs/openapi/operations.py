@@ -141,13 +141,13 @@ _FIRST: Final = {"iso": "iso2", "id": "id"}
 
 
 def _societes() -> Mapping[str, Operation]:
-    names = (*headers.TAGGED, "Vary", "Link", *headers.CALLS)
+    names = (*headers.TAGGED, "Link", *headers.CALLS)
     examples = ("societes-visiteur", "societes-data", "societes-nommees")
     page = answer("A page of companies.", ref("Recherche"), names, *examples)
     first = {name: f"$response.body#/societes/0/{field}" for name, field in _FIRST.items()}
     responses = {
         "200": linked(page, company=("readCompany", first)),
-        "304": not_modified("Vary", *headers.CALLS),
+        "304": not_modified(*headers.CALLS),
         **refusals(400, 401, 409, 429, 503, route="societes"),
     }
     given = (*in_query(*parameters.SEARCH), _IF_NONE_MATCH)
@@ -155,10 +155,10 @@ def _societes() -> Mapping[str, Operation]:
 
 
 def _societe() -> Mapping[str, Operation]:
-    located = (*headers.TAGGED, "Vary", "Content-Location", *headers.CALLS, *headers.CREDITS)
+    located = (*headers.TAGGED, "Content-Location", *headers.CALLS, *headers.CREDITS)
     responses = {
         "200": answer("The company.", ref("Fiche"), located, "societe-visiteur", "societe-data"),
-        "304": not_modified("Vary", "Content-Location", *headers.CALLS, *headers.CREDITS),
+        "304": not_modified("Content-Location", *headers.CALLS, *headers.CREDITS),
         **refusals(400, 401, 402, 404, 429, 503, route="societe"),
     }
     given = [ref(one.name, "parameters") for one in parameters.RECORD]
@@ -169,12 +169,12 @@ def _societe() -> Mapping[str, Operation]:
 
 
 def _modifications() -> Mapping[str, Operation]:
-    names = (*headers.TAGGED, "Vary", *headers.CALLS)
+    names = (*headers.TAGGED, *headers.CALLS)
     further = {"depuis": "$response.body#/jusque"}
     page = answer("A page of changes.", ref("Modifications"), names)
     responses = {
         "200": linked(page, further=("listChanges", further)),
-        "304": not_modified("Vary", *headers.CALLS),
+        "304": not_modified(*headers.CALLS),
         **refusals(400, 401, 409, 429, 503),
     }
     given = (*in_query(*parameters.MODIFICATIONS), _IF_NONE_MATCH)
@@ -236,8 +236,7 @@ def _compte() -> Mapping[str, Operation]:
     return _get("readAccount", "Account", prose.COMPTE, responses, security=_KEY)
 
 
-_PAGE: Final = ("ETag", "Cache-Control")
-_NEGOTIATED: Final = (*_PAGE, "Vary")
+_PAGE: Final = ("ETag", "Cache-Control", "Vary")
 _TEXT: Final[Schema] = {"type": "string"}
 
 
@@ -246,12 +245,11 @@ def _document(
     text: tuple[str, str],
     kinds: Mapping[str, Schema],
     *given: Schema,
-    names: tuple[str, ...] = _PAGE,
 ) -> Mapping[str, Operation]:
-    """A document: `kinds` has the schema of each media type, `names` are those of its headers."""
-    made = answer(f"{text[0]}.", {}, names)
+    """A document: `kinds` has the schema of each media type."""
+    made = answer(f"{text[0]}.", {}, _PAGE)
     made["content"] = {kind: {"schema": schema} for kind, schema in kinds.items()}
-    unchanged = {"description": "The caller has it already.", "headers": headers.of(*names)}
+    unchanged = {"description": "The caller has it already.", "headers": headers.of(*_PAGE)}
     refused = refusals(400, *((404,) if given else ()))
     responses = {"200": made, "304": unchanged, **refused}
     return _get(operation, "Documents", text, responses, *given, _IF_NONE_MATCH)
@@ -263,12 +261,12 @@ def _openapi() -> Mapping[str, Operation]:
 
 def _docs() -> Mapping[str, Operation]:
     kinds: dict[str, Schema] = {"text/html": _TEXT, "text/markdown": _TEXT}
-    return _document("readDocumentation", prose.DOCS, kinds, names=_NEGOTIATED)
+    return _document("readDocumentation", prose.DOCS, kinds)
 
 
 def _docs_markdown() -> Mapping[str, Operation]:
     kinds: dict[str, Schema] = {"text/markdown": _TEXT}
-    return _document("readDocumentationText", prose.DOCS_MARKDOWN, kinds, names=_NEGOTIATED)
+    return _document("readDocumentationText", prose.DOCS_MARKDOWN, kinds)
 
 
 def _llms() -> Mapping[str, Operation]:

@@ -117,7 +117,8 @@ also be sent as a repeated parameter. Anything unknown is an error that names it
 
 ## Errors
 
-`{{"erreur": {{"code", "message"}}}}`, with further keys beside it.
+`{{"erreur": {{"code", "message"}}}}`, with further keys beside it. The message is French or, with
+`Accept-Language: en`, English. Codes never change; new ones may come.
 
 {errors}
 
@@ -126,8 +127,9 @@ also be sent as a repeated parameter. Anything unknown is an error that names it
 Every path answers HEAD like GET, without a body and without credits (not the export), so that a
 HEAD of a record is never 402; and OPTIONS with 204. Other methods are 405, unknown paths 404. Below
 `/api/v1` and here every origin may read the answers (CORS). `ETag` with `If-None-Match` gives 304,
-which is free. Lists may be kept for five
-minutes. `X-Donnees-Version` names the data, which change with a build, usually nightly.
+which is free. Lists may be kept for five minutes. `X-Donnees-Version` names the data, which change
+with a build, usually nightly. An answer to GET of more than 1 kB is compressed with gzip or
+Zstandard for who sends `Accept-Encoding`, unless no cache may keep it.
 
 ## Sources
 

@@ -12,6 +12,7 @@ from serve.docs.openapi.schema import (
     moment,
     nullable,
     number,
+    one_of,
     ref,
     shape,
     text,
@@ -32,14 +33,14 @@ _TOOL: Final[dict[str, Schema]] = {
 _OPTIONAL: Final = tuple(_TOOL)
 
 ERREUR: Final = shape(
-    "What went wrong. `code` is for programs and stable, `message` for people, in French.",
+    "What went wrong. `code` is for programs and stable, `message` for people.",
     {"code": text("Code of the error."), "message": text("What it is, and what to do.")},
 )
 
 OFFRE: Final = shape(
     "The next plan up (offre suivante), with its price and figures.",
     {
-        "plan": text("Plan.", enum=[slug for slug in SLUGS if slug != VISITOR]),
+        "plan": one_of("Plan.", *(slug for slug in SLUGS if slug != VISITOR)),
         "nom": text("Name, French."),
         "nom_en": text("Name, English."),
         "prix_mensuel_eur": number(
@@ -54,7 +55,7 @@ OFFRE: Final = shape(
         "societes_avec_comptes_par_export": whole("Companies with statements an export."),
         "coordonnees": truth("Contact fields are served."),
         "etats_financiers": truth("Financial statements are served."),
-        "url": text("Where it is to be had.", enum=["/inscription", "/tarifs"]),
+        "url": one_of("Where it is to be had.", "/inscription", "/tarifs"),
     },
 )
 
@@ -116,8 +117,8 @@ CREDITS: Final = shape(
 QUOTA: Final = shape(
     "The limit that was reached.",
     {
-        "type": text("Which: calls a day, exports a month, or the burst limit.",
-                     enum=["appels_jour", "exports_mois", "debit"]),
+        "type": one_of("Which: calls a day, exports a month, or the burst limit.",
+                       "appels_jour", "exports_mois", "debit"),
         "limite": whole("Limit."),
         "utilise": whole("Used."),
         "restant": whole("Left.", minimum=0),
@@ -126,10 +127,10 @@ QUOTA: Final = shape(
 )  # fmt: skip
 
 SHAPES: Final[dict[str, Schema]] = {
-    "CodePlan": text(
+    "CodePlan": one_of(
         "A plan. `plan` is the one that is served; where the API tool is missing to it, "
         "`plan_souscrit` is the one that is paid for.",
-        enum=list(SLUGS),
+        *SLUGS,
     ),
     "Societe": SOCIETE,
     "LigneComptes": LIGNE,

@@ -38,7 +38,7 @@ def made(prepared: PreparedCall[Content]) -> Response:
     """The response to a prepared call, run on an event loop."""
 
     async def run() -> Response:
-        return (await prepared.run()).response()
+        return (await prepared.run()).response("fr")
 
     return asyncio.run(run())
 

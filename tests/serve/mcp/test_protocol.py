@@ -166,6 +166,7 @@ def test_initialize_agrees_on_a_version(served: Served, requested: str | None, t
     assert result["protocolVersion"] == told
     assert result["capabilities"] == {"tools": {}}
     assert result["serverInfo"]["name"] == "societes"
+    assert result["serverInfo"]["version"] == served.ask("/openapi.json").json["info"]["version"]
     assert "resultType" not in result
 
 

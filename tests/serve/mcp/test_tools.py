@@ -406,17 +406,17 @@ def test_statements_that_do_not_fit_are_had_by_year(crowded: Served) -> None:
         ("search_companies", {"limit": "dix"}, ["limit", "dix"]),
         ("search_companies", {"ca_min": 2, "ca_max": 1}, ["ca_min", "ca_max"]),
         ("search_companies", {"country": "FR"}, ["parametre_inconnu", "country", "pays"]),
-        ("search_companies", {"q": ["a"]}, ["parametre_invalide", "q", "une liste est envoyée"]),
-        ("read_company", {"iso2": ["FR"], "id": FR}, ["iso2", "nombre est attendu", "envoyée"]),
-        ("search_companies", {"limit": True}, ["limit", "booléen"]),
-        ("search_companies", {"pays": [{"a": 1}]}, ["liste de chaînes est attendue, un objet est"]),
-        ("search_companies", {"pays": [None]}, ["pays", "null est envoyé"]),
+        ("search_companies", {"q": ["a"]}, ["parametre_invalide", "q", "an array was sent"]),
+        ("read_company", {"iso2": ["FR"], "id": FR}, ["iso2", "number is expected", "was sent"]),
+        ("search_companies", {"limit": True}, ["limit", "boolean"]),
+        ("search_companies", {"pays": [{"a": 1}]}, ["list of texts is expected, an object was"]),
+        ("search_companies", {"pays": [None]}, ["pays", "null was sent"]),
         ("count_companies", {"limit": 5}, ["parametre_inconnu", "limit"]),
         ("count_companies", {"sous_secteur": ["x"]}, ["sous_secteur", "secteur"]),
         ("list_countries", {"pays": ["FR"]}, ["parametre_inconnu", "No arguments"]),
-        ("list_subsectors", {}, ["secteur_inconnu", "requis", "list_sectors"]),
-        ("list_subsectors", {"secteur": [""]}, ["secteur_inconnu", "requis", "list_sectors"]),
-        ("read_company", {"iso2": "FR"}, ["id", "obligatoire"]),
+        ("list_subsectors", {}, ["secteur_inconnu", "required", "list_sectors"]),
+        ("list_subsectors", {"secteur": [""]}, ["secteur_inconnu", "required", "list_sectors"]),
+        ("read_company", {"iso2": "FR"}, ["id", "is required"]),
         ("read_company", {"iso2": "FR", "id": "absente"}, ["societe_introuvable", "q takes"]),
         ("read_company", {"iso2": "FR", "id": "x" * 65}, ["identifiant_invalide", "64"]),
         ("read_company", {"iso2": "Z", "id": "1"}, ["pays_inconnu"]),
@@ -429,10 +429,29 @@ def test_statements_that_do_not_fit_are_had_by_year(crowded: Served) -> None:
 def test_wrong_arguments_are_told_with_a_remedy(
     served: Served, tool: str, given: dict[str, Any], words: list[str]
 ) -> None:
-    """server/tools, "Tool Execution Errors\""""
+    """server/tools, "Tool Execution Errors", in English (X0)"""
     text = refused(served, tool, **given)
 
     assert not [word for word in words if word not in text], text
+    assert " est " not in text and " : " not in text.replace('" : ', ""), text
+
+
+def test_nothing_of_a_refusal_is_cut_in_silence(served: Served) -> None:
+    unknown = refused(served, "search_companies", country="FR", region="x")
+    beside = orjson.loads(unknown.splitlines()[-1])
+    wrong = refused(served, "search_companies", pays=[f"X{number}" for number in range(14)])
+
+    assert beside["parametres_admis"] == list(parameters.names(arguments.SEARCH))
+    assert beside["suggestions"] == {"country": ["pays"], "region": []}
+    assert orjson.loads(wrong.splitlines()[-1])["pays_inconnus"][9:] == ["X9", "… and 4 more"]
+
+
+def test_a_count_of_none_explains_only_what_was_asked(served: Served) -> None:
+    by_name = shown(served, "count_companies", q="zzzz")["note"]
+    by_figure = shown(served, "count_companies", ca_min=1e15)["note"]
+
+    assert "q is found as it stands" in by_name and "filter" not in by_name
+    assert "filter" in by_figure and "q is" not in by_figure
 
 
 @pytest.mark.parametrize(

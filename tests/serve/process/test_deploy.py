@@ -87,6 +87,14 @@ def test_nginx_understands_the_example(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_nginx_compresses_nothing_that_the_server_left_as_it_is() -> None:
+    """Distributions switch `gzip on` for all servers; a page with a form must stay as it is (BREACH)."""
+    lines = (DEPLOY / "nginx.conf").read_text().splitlines()
+
+    assert "    gzip off;" in lines
+    assert not [line for line in lines if re.match(r"\s*gzip\w* (?!off;)", line)]
+
+
 def test_the_containerfile_is_one() -> None:
     commands = dockerfile.parse_file(str(DEPLOY / "Containerfile"))
 
