@@ -120,11 +120,18 @@ class Shard:
 
     def comptes(self, row: int) -> bytes | None:
         """The JSON array of a company's statement lines (contract E5), None if it has none."""
+        number = self._statement(row)
+        return None if number is None else self._decompressed(row, self.statements, number)
+
+    def has_comptes(self, row: int) -> bool:
+        """Whether a company has statement lines."""
+        return self._statement(row) is not None
+
+    def _statement(self, row: int) -> int | None:
+        """The number of a company's statements among all, None if it has none."""
         rows = self.statement_rows
         number = int(rows.searchsorted(row))
-        if number == len(rows) or rows[number] != row:
-            return None
-        return self._decompressed(row, self.statements, number)
+        return number if number < len(rows) and rows[number] == row else None
 
     def find(self, identifier: str) -> int | None:
         """The row of `identifier`: the exact match, else the only match by letters and digits (contract E2)."""
