@@ -262,6 +262,10 @@ SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
 SOURCES: Final = (PAYS, VERSION)
 RECORD: Final = (ISO, ID)
 MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR)
+# The body of POST /modifications has these, and `ids` or a `recherche` with every filter of a search (X8).
+WATCH: Final = (DEPUIS, LIMIT, CURSEUR)
+WATCHED: Final = tuple(one for one in SEARCH if one not in (TRI, LIMIT, OFFSET, VERSION))
+MOST_IDS: Final = 1_000
 
 
 def names(parameters: Sequence[Parameter]) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ def filters(query: Query) -> list[Filter]:
     return [Filter(name, test) for name, test in tests.items() if test]
 
 
-def identified(identifiers: Sequence[str]) -> Filter:
+def identified(identifiers: Iterable[str]) -> Filter:
     """The filter for companies with one of these identifiers, compared by letters and digits (contract E2)."""
     wanted = {fold_id(identifier) for identifier in identifiers}
     return Filter("noms", lambda noms: noms.partition(_END)[0] in wanted)

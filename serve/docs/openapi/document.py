@@ -14,7 +14,7 @@ from serve.docs.openapi import answers, prose
 from serve.docs.openapi.examples import EXAMPLES
 from serve.docs.openapi.headers import HEADERS
 from serve.docs.openapi.objects import CHANGES, COMPTE
-from serve.docs.openapi.operations import operations, request_body, variables
+from serve.docs.openapi.operations import operations, request_body, variables, watch_body
 from serve.docs.openapi.schema import Schema
 from serve.docs.openapi.shapes import SHAPES
 
@@ -58,6 +58,7 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
                 **CHANGES,
                 "Compte": COMPTE,
                 "DemandeExport": request_body(words),
+                "DemandeModifications": watch_body(words),
                 **error_schemas,
             },
             "responses": error_responses,

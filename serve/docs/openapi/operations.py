@@ -179,8 +179,66 @@ def _modifications() -> Mapping[str, Operation]:
         **refusals(400, 401, 409, 429, 503),
     }
     given = (*in_query(*parameters.MODIFICATIONS), _IF_NONE_MATCH)
-    text = prose.MODIFICATIONS
-    return _get("listChanges", "Companies", text, responses, *given, security=_KEY)
+    get = _operation("listChanges", "Companies", prose.MODIFICATIONS, responses, given, _KEY)
+    return {"get": get, "post": _watch()}
+
+
+def _watch() -> Operation:
+    page = answer(
+        "A page of changes.", ref("ModificationsSuivies"),
+        ("Cache-Control", "X-Donnees-Version", *headers.CALLS),
+    )  # fmt: skip
+    responses = {"200": page, **refusals(400, 401, 409, 413, 415, 429, 503)}
+    found = _operation("watchChanges", "Companies", prose.WATCH, responses, (), _KEY)
+    examples = {
+        "ids": {"depuis": parameters.DEPUIS.example, "ids": ["UK:00944111", "EE:16325572"]},
+        "recherche": {
+            "depuis": parameters.DEPUIS.example,
+            "recherche": {"pays": "FR,UK", "secteur": "restauration", "ca_min": 1_000_000},
+        },
+    }
+    summaries = {"ids": "Two companies", "recherche": "Restaurants of over a million euros"}
+    found["requestBody"] = {
+        "description": "What to watch: either `ids` or `recherche`.",
+        "required": True,
+        "content": {
+            answers.JSON: {
+                "schema": ref("DemandeModifications"),
+                "examples": {
+                    name: {"summary": summaries[name], "value": value}
+                    for name, value in examples.items()
+                },
+            }
+        },
+    }
+    return found
+
+
+def watch_body(words: SeedWords) -> Schema:
+    """The schema of the body of POST /api/v1/modifications (X8)."""
+    members = {one.name: _member(one, words) for one in parameters.WATCH}
+    ids = {
+        "type": "array",
+        "description": "Companies, each as country and identifier.",
+        "items": {"type": "string"},
+        "minItems": 1,
+        "maxItems": parameters.MOST_IDS,
+        "examples": [["UK:00944111", "EE:16325572"]],
+    }
+    filters = {one.name: _member(one, words) for one in parameters.WATCHED}
+    search = {
+        "type": "object",
+        "description": "The filters of a search; an empty object is the whole base.",
+        "properties": filters,
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "description": "What to watch, and since when.",
+        "properties": {**members, "ids": ids, "recherche": search},
+        "required": [parameters.DEPUIS.name],
+        "additionalProperties": False,
+    }
 
 
 def _export() -> Mapping[str, Operation]:
