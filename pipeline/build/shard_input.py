@@ -20,12 +20,14 @@ from pipeline.build import sorted_runs
 from pipeline.build.sorted_runs import Run
 from pipeline.canonical import ETATS
 from pipeline.stages.layout_order import HAS_SITE
-from pipeline.stages.money import CAPITAL
+from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 from shards.build.writer import Columns
 from shards.codec import record
+from shards.codec.codes import Distinct
 from shards.codec.strings import END, Texts
 from shards.format import DATE_NULL, EFFECTIF_NULL
+from shards.query import STATES
 
 # The keys of a statement line, in the order of contract E5.
 LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
@@ -45,6 +47,17 @@ def columns(frame: pl.DataFrame) -> Columns:
         capital_eur=_numbers(frame[CAPITAL].fill_null(np.nan), np.float64),
         score=_numbers(frame["score"], np.int16),
         site_web=_numbers(frame[HAS_SITE], np.bool_),
+        etat=_numbers(
+            frame["etat"].replace_strict(STATES, range(len(STATES)), return_dtype=pl.UInt8),
+            np.uint8,
+        ),
+        texts={
+            "forme": distinct(frame["forme"]),
+            "nace": distinct(frame["nace_code"]),
+            "ville": distinct(frame["ville"]),
+            "code_postal": distinct(frame["code_postal"]),
+        },
+        actif_eur=_numbers(frame[ASSETS].fill_null(np.nan), np.float64),
     )
 
 
@@ -65,6 +78,15 @@ def texts(values: pl.Series) -> Texts:
     _, starts, data = stored.buffers()
     offsets = np.frombuffer(starts, dtype=np.int64)[: len(values) + 1]
     return Texts(memoryview(data or b"")[: offsets[-1]], offsets.astype(np.uint32))
+
+
+def distinct(values: pl.Series) -> Distinct:
+    """A text column as its distinct values, null first, and their numbers by row."""
+    known = values.drop_nulls().unique()
+    numbers = values.replace_strict(
+        known, pl.int_range(1, len(known) + 1, eager=True), default=None, return_dtype=pl.UInt32
+    )
+    return Distinct([None, *known], _numbers(numbers.fill_null(0), np.uint32))
 
 
 def dates(values: pl.Series) -> pl.Series:

@@ -50,7 +50,7 @@ class Filter(NamedTuple):
 
 def values(shard: Shard, row: int, company: Company) -> Values:
     """The VALUES of the company at this row of a shard."""
-    cell = shard.layout.cells[int(shard.cell_of[row])]
+    cell = shard.cell_at(row)
     date = sort_keys.date_key(company["date_creation"])
     return {
         "iso2": company["iso2"],
@@ -65,7 +65,7 @@ def values(shard: Shard, row: int, company: Company) -> Values:
         "creation": _first_day(date) if date else None,
         "effectif": company["effectif"],
         "ca_eur": company["ca_eur"],
-        "actif_eur": None,
+        "actif_eur": shard.actif_eur(row),
         "site_web": company["site_web"] is not None,
         "avec_comptes": shard.has_comptes(row),
         "noms": _END.join((fold_id(company["id"]), fold(company["nom"]))),

@@ -37,7 +37,7 @@ OLDER = range(1, format.FORMAT_VERSION)
 LINE = re.compile(r"(?P<table>\w+) (?P<key>(?<=top )\S+ \w+|\S+) (?P<value>[0-9a-f ]*)")
 
 
-def test_every_entry_of_a_shard_is_as_in_format_6(tmp_path: Path) -> None:
+def test_every_entry_of_a_shard_is_as_in_format_7(tmp_path: Path) -> None:
     write_shard(tmp_path / "EE.shard", "EE", FOUND, comptes={"10000024": LINES})
 
     with Shard(tmp_path / "EE.shard") as shard:
@@ -99,7 +99,7 @@ def test_a_manifest_of_an_older_format_is_refused_with_both_numbers_and_the_reme
 ) -> None:
     """FORMAT.md §2"""
     with pytest.raises(
-        WrongFormatError, match=rf"has format {version}, this code reads 6; rebuild"
+        WrongFormatError, match=rf"has format {version}, this code reads 7; rebuild"
     ):
         manifest.load(orjson.dumps({"format": version}), Path("manifest.json"))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pipeline.build import shard_input, sorted_runs
 from pipeline.stages import layout_order
 from pipeline.stages.layout_order import HAS_SITE
-from pipeline.stages.money import CAPITAL
+from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 from shards.codec import record, sort_keys, strings
 from shards.format import DATE_NULL, EFFECTIF_NULL
@@ -32,6 +32,12 @@ FRAME = pl.DataFrame(
         CAPITAL: [None, -1.0, 2.0],
         "score": [100, 0, 3],
         HAS_SITE: [True, False, False],
+        "etat": ["cessee", "inconnu", "active"],
+        "forme": ["OÜ", None, "OÜ"],
+        "nace_code": ["62.01", None, "62.02"],
+        "ville": [None, "Tartu", "Tartu"],
+        "code_postal": ["1", "2", "1"],
+        ASSETS: [0.5, None, -2.25],
     }
 )
 

@@ -16,7 +16,7 @@ from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing
 from shards.codec.strings import Interval, Texts, interval_key, pair_key
 from tests import world
-from tests.shards.codec.test_row_sets import unpacked
+from tests.shards.unpacked import unpack
 
 NAMES = st.lists(world.names, max_size=30)
 
@@ -107,10 +107,7 @@ def test_every_part_of_a_word_that_many_rows_hold_has_its_rows_united(
         ]
         if counts[owners].sum() > least:
             rows = [row for row, nom in enumerate(noms) if part in fold(nom)]
-            assert (
-                unpacked(found[interval_key(Interval(places[0], places[-1] + 1))], len(noms))
-                == rows
-            )
+            assert unpack(found[interval_key(Interval(places[0], places[-1] + 1))]).rows == rows
     assert len(found) <= len({tuple(places) for places in parts.values()})
     assert words or not found
 
@@ -126,7 +123,7 @@ def test_junctions_are_the_characters_around_each_blank(noms: list[str]) -> None
     found = list(name_index.junction_sets(name_index.fold_names(strings.pack(noms)), packing(noms)))
 
     assert [key for key, _ in found] == sorted(pair_key(key.encode()) for key in expected)
-    rows = {key: set(unpacked(value, len(noms))) for key, value in found}
+    rows = {key: set(unpack(value).rows or ()) for key, value in found}
     assert rows == {pair_key(key.encode()): rows for key, rows in expected.items()}
 
 
@@ -147,7 +144,7 @@ def test_identifiers_are_folded_and_their_frequent_prefixes_listed(ids: list[str
         if len(places) > 1:
             rows = {int(by_folded[place]) for place in places}
             expected[interval_key(Interval(places[0], places[-1] + 1))] = rows
-    assert {key: set(unpacked(value, len(ids))) for key, value in found} == expected
+    assert {key: set(unpack(value).rows or ()) for key, value in found} == expected
     assert [key for key, _ in found] == sorted(key for key, _ in found)
 
 

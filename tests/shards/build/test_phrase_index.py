@@ -12,7 +12,7 @@ from shards.build import name_index, phrase_index
 from shards.codec import strings
 from shards.codec.folding import fold
 from tests.shards.build.test_name_index import NAMES, packing
-from tests.shards.codec.test_row_sets import unpacked
+from tests.shards.unpacked import unpack
 
 
 @pytest.mark.parametrize("least", [0, 1, 3])
@@ -31,7 +31,7 @@ def test_every_text_with_a_blank_that_many_rows_hold_is_listed(least: int, noms:
             phrase_index.phrase_sets(name_index.fold_names(strings.pack(noms)), packing(noms))
         )
 
-    assert {key.decode(): set(unpacked(value, len(noms))) for key, value in found.items()} == {
+    assert {key.decode(): set(unpack(value).rows or ()) for key, value in found.items()} == {
         text: rows
         for text, rows in expected.items()
         if len(rows) > least and len(text.encode()) <= format.SUFFIX_BYTES

@@ -19,7 +19,7 @@ from shards.query import Query
 from shards.search import filters
 from shards.search.filters import Filter
 from tests import oracle
-from tests.world import Company, company, names, write_shard
+from tests.world import Company, company, names, total_assets, write_shard
 
 FIRST_ENTRY = 72  # after the header and three starts
 LINES = [{"valeur": 1.0}]
@@ -57,6 +57,7 @@ def drawn(draw: st.DrawFn, identifier: str) -> Company:
         score=draw(st.integers(0, 2)),
         date_source=draw(st.sampled_from([None, "2026"])),
         a_comptes=draw(st.booleans()),
+        **total_assets(draw(st.sampled_from([None, -2.5, 0.25, 5e7]))),
     )  # fmt: skip
 
 
@@ -78,6 +79,8 @@ queries = st.builds(
     nace=st.sampled_from([(), (), ("62", "47.1")]),
     cree_min=st.sampled_from([None, None, 20240201]),
     cree_max=st.sampled_from([None, None, 20240201]),
+    actif_min=st.sampled_from([None, None, 0.25]),
+    actif_max=st.sampled_from([None, None, 0.25]),
     avec_comptes=st.booleans(),
 )
 
