@@ -166,11 +166,14 @@ def essai_epuise(analyses: int, plan: str, reinitialisation: str) -> ApiError:
 # -- 404 to 415: the resource --------------------------------------------------------
 
 
-def societe_introuvable(iso2: str, identifiant: str) -> ApiError:
-    return ApiError(
-        "societe_introuvable",
-        f"Aucune société {identifiant!r} en {iso2}. Recherche : /api/v1/societes?pays={iso2}&q=…",
-    )
+def societe_introuvable(iso2: str, identifiant: str, proches: Sequence[str] = ()) -> ApiError:
+    """No company, or several that it could be; `proches`: the nearest ones, as `UK:00944111`."""
+    where = f" en {iso2}" if iso2 else ""
+    remedy = f"Recherche : /api/v1/societes?{f'pays={iso2}&' if iso2 else ''}q=…"
+    if proches:
+        remedy = f"Proches : {', '.join(proches)}"
+    message = f"Aucune société {identifiant!r}{where}. {remedy}"
+    return ApiError("societe_introuvable", message, proches=proches)
 
 
 def route_inconnue() -> ApiError:

@@ -20,6 +20,7 @@ from serve.access.result import (
 )
 from serve.api import health, lists, static_pages
 from serve.api.compte import compte
+from serve.api.identifiants import identifiants
 from serve.api.modifications import modifications
 from serve.api.societe import societe
 from serve.api.societes import societes
@@ -117,6 +118,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "sources": _public_list(sources),
     "societes": _keyed(societes),
     "modifications": _changes,
+    "identifiants": _keyed(identifiants),
     "societe": _keyed(societe),
     "export": export_adapter.respond,
     "compte": _account,

@@ -63,6 +63,7 @@ SECTORS: Final = parameters.names(parameters.SECTORS)
 SUB_SECTORS: Final = parameters.names(parameters.SUB_SECTORS)
 SOURCES: Final = parameters.names(parameters.SOURCES)
 MODIFICATIONS: Final = parameters.names(parameters.MODIFICATIONS)
+IDENTIFIANTS: Final = parameters.names(parameters.IDENTIFIANTS)
 WALK: Final = parameters.names(parameters.WATCH)
 WATCHED: Final = parameters.names(parameters.WATCHED)
 
@@ -231,6 +232,11 @@ def _natures(values: Values) -> tuple[str, ...]:
         why = f"{unknown[0][:100]!r} est inconnu. Valeurs : {', '.join(NATURES)}"
         raise errors.parametre_invalide(NATURE.name, why, valeurs=NATURES)
     return tuple(nature for nature in NATURES if nature in found or not found)
+
+
+def version(given: Pairs) -> str | None:
+    """Read the parameters of `/identifiants` (X6). Raises ApiError 400."""
+    return matching(_known(given, IDENTIFIANTS), VERSION)
 
 
 def nothing(given: Pairs) -> None:

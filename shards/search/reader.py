@@ -24,7 +24,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import cells, codes, record, sort_keys
+from shards.codec import aliases, cells, codes, record, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell, CellRange, Layout
 from shards.codec.chunks import Chunks
@@ -134,6 +134,24 @@ class Shard:
         rows = self.statement_rows
         number = int(rows.searchsorted(row))
         return number if number < len(rows) and rows[number] == row else None
+
+    def numbered(self, number: str) -> list[int]:
+        """The rows of the companies with this LEI or VAT number, compared by letters and digits."""
+        keys, rows = self.aliases["keys"], self.aliases["rows"]
+        wanted = np.uint64(aliases.key(number))
+        first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
+        folded = fold_id(number)
+        return [
+            row
+            for row in rows[first:end].tolist()
+            if folded in {fold_id(self.company(row)[field] or "") for field in aliases.FIELDS}
+        ]
+
+    @property
+    def aliases(self) -> Mapping[str, NDArray[Any]]:
+        """The hashes of LEI and VAT numbers, ascending, and their rows."""
+        types = {"keys": format.U8, "rows": format.U4}
+        return {name: self._array(format.ALIAS, name, dtype) for name, dtype in types.items()}
 
     def find(self, identifier: str) -> int | None:
         """The row of `identifier`: the exact match, else the only match by letters and digits (contract E2)."""

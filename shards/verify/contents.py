@@ -9,7 +9,7 @@ import orjson
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import sort_keys, strings
+from shards.codec import aliases, sort_keys, strings
 from shards.codec.codes import COMPARED, UNKNOWN, Distinct
 from shards.codec.record import FIELDS
 from shards.codec.strings import Texts
@@ -41,6 +41,7 @@ class Contents:
     texts: Mapping[str, Distinct]
     actif: NDArray[np.float64]
     rates: Distinct
+    numbers: Sequence[tuple[int, str]]
     faults: Sequence[str]
 
 
@@ -53,13 +54,19 @@ def batches(count: int) -> Iterator[range]:
 def read(shard: Shard) -> Contents:
     """Decode all records of `shard`."""
     ids: list[bytes] = []
-    noms, faults, values = [], [], []
+    noms, faults, values, numbers = [], [], [], []
     texts = {name: _Distinct() for name in (*COMPARED, "rate")}
     for rows in batches(shard.rows):
         found = [orjson.loads(company) for company in shard.records(rows, coordonnees=True)]
         ids += [company["id"].encode() for company in found]
         noms.append(strings.pack(company["nom"] for company in found))
         values.append(_values(found))
+        numbers += [
+            (row, one[field])
+            for row, one in zip(rows, found, strict=True)
+            for field in aliases.FIELDS
+            if one[field] is not None
+        ]
         faults += list(_faults(shard.iso2, rows, found))
         for name, numbered in texts.items():
             numbered.add(
@@ -72,7 +79,7 @@ def read(shard: Shard) -> Contents:
     rates = distinct.pop("rate")
     return Contents(
         np.array(ids, dtype=bytes), _joined(noms), ca_eur, effectif, dates, score, site_web, etat,
-        distinct, actif, rates, faults,
+        distinct, actif, rates, numbers, faults,
     )  # fmt: skip
 
 

@@ -13,7 +13,11 @@ from serve.docs.openapi.schema import Schema, either, moment, ref, shape, text, 
 JSON: Final = "application/json"
 
 # Routes whose 401 has the visitor's payload beside `erreur` (§5 rule 4), with its schema.
-_REFUSED: Final = {"societes": "RechercheRefusee", "societe": "FicheRefusee"}
+_REFUSED: Final = {
+    "societes": "RechercheRefusee",
+    "societe": "FicheRefusee",
+    "identifiants": "IdentificationRefusee",
+}
 
 # The keys that may stand beside `erreur` (G6).
 EXTRA: Final[Mapping[str, Schema]] = {
@@ -29,6 +33,7 @@ EXTRA: Final[Mapping[str, Schema]] = {
     "valeurs": texts("Values that it may have."),
     "parametres_inconnus": texts("Parameters that are unknown."),
     "parametres_admis": texts("Parameters that the route has."),
+    "proches": texts("The nearest companies, as country and identifier (`UK:00944111`)."),
     "credits": ref("Credits"),
     "quota": ref("Quota"),
     "plan": text("Plan that opens the resource."),

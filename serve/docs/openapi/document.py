@@ -107,7 +107,7 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
         found.setdefault(one.name, _parameter(one, words))
     needed = {"required": True, "example": parameters.DEPUIS.example}
     found[parameters.DEPUIS.name] |= needed
-    for one in parameters.RECORD:
+    for one in (*parameters.RECORD, parameters.VALEUR):
         needed = {"in": "path", "required": True, "example": one.example}
         found[one.name] = {**_parameter(one, words), **needed}
     found["If-None-Match"] = {

@@ -26,6 +26,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
         "sources": _sources, "societes": _societes, "societe": _societe, "modifications": _modifications,
+        "identifiants": _identifiants,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
@@ -35,7 +36,11 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
 
 def variables(name: str) -> tuple[str, ...]:
     """The names of the variable parts of a path."""
-    return {"societe": parameters.names(parameters.RECORD), "docs-file": ("file",)}.get(name, ())
+    return {
+        "societe": parameters.names(parameters.RECORD),
+        "identifiants": (parameters.VALEUR.name,),
+        "docs-file": ("file",),
+    }.get(name, ())
 
 
 def _get(
@@ -165,6 +170,23 @@ def _societe() -> Mapping[str, Operation]:
     given = [ref(one.name, "parameters") for one in parameters.RECORD]
     return _get(
         "readCompany", "Companies", prose.SOCIETE, responses, *given, _IF_NONE_MATCH,
+        security=_EITHER,
+    )  # fmt: skip
+
+
+def _identifiants() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary", *headers.CALLS)
+    first = {name: f"$response.body#/candidats/0/{field}" for name, field in _FIRST.items()}
+    responses = {
+        "200": linked(
+            answer("The companies.", ref("Identification"), names), company=("readCompany", first)
+        ),
+        "304": not_modified("Vary", *headers.CALLS),
+        **refusals(400, 401, 404, 409, 429, 503, route="identifiants"),
+    }
+    given = (ref(parameters.VALEUR.name, "parameters"), *in_query(*parameters.IDENTIFIANTS))
+    return _get(
+        "lookUp", "Companies", prose.IDENTIFIANTS, responses, *given, _IF_NONE_MATCH,
         security=_EITHER,
     )  # fmt: skip
 

@@ -52,6 +52,12 @@ MODIFICATIONS: Final[OperationText] = (
     "fields that differ. Costs a call of the day and no credits. One step is told at a time: go on "
     "with `depuis` = `jusque` until that is `generation`.",
 )
+IDENTIFIANTS: Final[OperationText] = (
+    "Look a number up",
+    "The companies with a number: national identifier in any spelling (zeros lost, `GB` in front), "
+    "VAT number, SIRET or LEI. As many as the plan shows of a search. Costs a call of the day and "
+    "no credits. A 404 names the nearest identifiers.",
+)
 WATCH: Final[OperationText] = (
     "Watch companies or a search",
     "What happened since the generation `depuis` to `ids`, up to 1,000 companies as "
