@@ -17,7 +17,7 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
 from serve.data import identifiers
-from serve.data.identifiers import Place
+from serve.data.identifiers import CompanyPlace
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.place_names import PlaceNames, suggestions
@@ -112,7 +112,7 @@ async def _absent(shard: Shard, identifier: str) -> CallResult[Record]:
     raise errors.societe_introuvable(shard.iso2, identifier, named(shards, places))
 
 
-def named(shards: Mapping[str, Shard], places: Sequence[Place]) -> list[str]:
+def named(shards: Mapping[str, Shard], places: Sequence[CompanyPlace]) -> list[str]:
     """Companies as country and identifier, at most _NAMED."""
     return [f"{iso2}:{shards[iso2].company(row)['id']}" for iso2, row in places[:_NAMED]]
 

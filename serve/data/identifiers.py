@@ -31,7 +31,7 @@ _NEAREST: Final = 3
 Shards = Mapping[str, Shard]
 
 
-class Place(NamedTuple):
+class CompanyPlace(NamedTuple):
     """A company."""
 
     iso2: str
@@ -42,7 +42,7 @@ class Match(NamedTuple):
     """What a number is, and the companies that have it; none if it is unknown."""
 
     type: str
-    places: Sequence[Place]
+    places: Sequence[CompanyPlace]
 
 
 def find(shards: Shards, number: str) -> Match:
@@ -56,7 +56,9 @@ def find(shards: Shards, number: str) -> Match:
         return Match(IDENTIFIER, ())
     if exact := list(_identified(shards, folded)):
         return Match(IDENTIFIER, exact)
-    listed = [Place(iso2, row) for iso2, shard in shards.items() for row in shard.numbered(folded)]
+    listed = [
+        CompanyPlace(iso2, row) for iso2, shard in shards.items() for row in shard.numbered(folded)
+    ]
     if listed:
         return Match(LEI if _LEI.fullmatch(folded) else VAT, listed)
     for one in seed_tables.derivations():
@@ -74,7 +76,7 @@ def find(shards: Shards, number: str) -> Match:
     return Match(IDENTIFIER, list(dict.fromkeys(_respelt(shards, folded))))
 
 
-def nearest(shards: Shards, number: str, most: int = _NEAREST) -> list[Place]:
+def nearest(shards: Shards, number: str, most: int = _NEAREST) -> list[CompanyPlace]:
     """Up to `most` companies whose identifier is the number but for zeros, or for one typing error."""
     folded = fold_id(number)
     if not folded or len(folded) > _LONGEST:
@@ -94,14 +96,14 @@ def _may_have(shard: Shard, row: int, vat: str) -> bool:
     return stored is None or fold_id(stored).endswith(vat)
 
 
-def _identified(shards: Shards, folded: str) -> Iterator[Place]:
+def _identified(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
     for iso2, shard in shards.items():
         if shard.rows:
             for row in id_lookup.rows_equal_to(shard.idents, folded).tolist():
-                yield Place(iso2, row)
+                yield CompanyPlace(iso2, row)
 
 
-def _respelt(shards: Shards, folded: str) -> Iterator[Place]:
+def _respelt(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
     """Companies whose identifier is the number with other zeros, with or without the code of their country."""
     if len(folded) > _LONGEST:
         return

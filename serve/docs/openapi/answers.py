@@ -134,7 +134,8 @@ def _error(status: int) -> Schema:
     keys = {key for code in codes for key in CODES[code].extra}
     if status == 401:
         # A 401 also has the other faults of a call (contract A1).
-        keys |= {key for code in of_status(400) for key in CODES[code].extra}
+        others = (*of_status(400), *of_status(404))
+        keys |= {key for code in others for key in CODES[code].extra}
     erreur = shape(
         "What went wrong; `code` is for programs, `message` for people, in French.",
         {
