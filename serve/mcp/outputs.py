@@ -110,6 +110,11 @@ COUNT: Final = _object(
     {"total": _TOTAL, "plan": _TEXT}, {"pays_sans_donnees": _EMPTY, "note": _NOTE}
 )
 
+CANDIDATES: Final = _object({
+    "type": {**_TEXT, "description": "What number it is: immatriculation, tva, siret or lei."},
+    "candidats": _list(_object({"iso2": _TEXT, "id": _TEXT, "nom": _TEXT})),
+})  # fmt: skip
+
 
 @cache
 def search() -> Schema:
