@@ -32,11 +32,12 @@ JUNCTION: Final = b"junction"  # rows by the two characters on either side of a 
 PHRASE: Final = b"phrase"  # rows of frequent texts with a blank
 PREFIX: Final = b"prefix"  # rows of frequent identifier prefixes
 IDENT: Final = b"ident"  # folded identifiers, sorted, and their rows
+ALIAS: Final = b"alias"  # hashes of LEI and VAT numbers, and their rows
 RECORD: Final = b"record"  # the companies, compressed, by row
 COMPTES: Final = b"comptes"  # row -> its statement lines, compressed
 TABLES: Final = (
     META, KEY, STEP, COLUMN, CODE, ORDER, RANK, SORTED, WEBSITE, TOP, NAME, WORD, SET, HEAVY, JUNCTION,
-    PHRASE, PREFIX, IDENT, RECORD, COMPTES,
+    PHRASE, PREFIX, IDENT, ALIAS, RECORD, COMPTES,
 )  # fmt: skip
 
 # Keys in these tables.

@@ -6,13 +6,16 @@ fast code except the query (`shards.query.Query`). A company is a dict of the fi
 """
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from shards.query import Query
 
 Company = Mapping[str, Any]
 C = TypeVar("C", bound=Company)
+
+# X8: a change of these alone is none. The date of the register's file changes for all companies at once.
+SILENT = {"score", "date_source"}
 
 LIGATURES = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 
@@ -145,6 +148,34 @@ def sort_key(company: Company, tri: str) -> tuple[Any, ...]:
     }[tri]
     value = company[field]
     return (value is None, 0 if value is None else sign * value, *tie)
+
+
+def changes(
+    before: Sequence[Company],
+    after: Sequence[Company],
+    fields: Sequence[str],
+    concerns: Callable[[Company], bool],
+) -> dict[tuple[str, str], tuple[str, dict[str, tuple[Any, Any]] | None]]:
+    """X8: what happened to the companies of which `concerns` is true before, or after, by country and identifier.
+
+    Each has its kind, and those of `fields` that changed with both values; None if the company came or went.
+    """
+    was, now = ({(c["iso2"], c["id"]): c for c in found} for found in (before, after))
+    told = {}
+    for key in was.keys() | now.keys():
+        old, new = was.get(key), now.get(key)
+        found, finds = (c is not None and concerns(c) for c in (old, new))
+        champs = None
+        if old is not None and new is not None:
+            names = [name for name in fields if name not in SILENT and old[name] != new[name]]
+            champs = {name: (old[name], new[name]) for name in names}
+        if found and not finds:
+            told[key] = ("sortie", champs)
+        elif finds and not found:
+            told[key] = ("entree", champs)
+        elif found and champs:
+            told[key] = ("modifiee", champs)
+    return told
 
 
 def without_data(companies: Sequence[Company], countries: Sequence[str]) -> list[str]:

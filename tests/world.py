@@ -17,7 +17,7 @@ from shards import format
 from shards.build import writer
 from shards.build.name_index import FormerNames
 from shards.build.writer import Columns
-from shards.codec import record, sort_keys, strings
+from shards.codec import aliases, record, sort_keys, strings
 from shards.codec.codes import Distinct
 from shards.generations import generation_files
 from shards.generations import reference as references
@@ -194,6 +194,12 @@ def columns(rows: Sequence[Company]) -> Columns:
         etat=np.array([STATES.index(c["etat"] or "inconnu") for c in rows], dtype=np.uint8),
         texts={name: distinct([c[field] for c in rows]) for name, field in CODED.items()},
         actif_eur=amount("actif_eur"),
+        numbers=[
+            (row, c[field])
+            for row, c in enumerate(rows)
+            for field in aliases.FIELDS
+            if c[field] is not None
+        ],
     )
 
 

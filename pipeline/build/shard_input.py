@@ -24,7 +24,7 @@ from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 from shards.build.name_index import FormerNames
 from shards.build.writer import Columns
-from shards.codec import record
+from shards.codec import aliases, record
 from shards.codec.codes import Distinct
 from shards.codec.strings import END, Texts
 from shards.format import DATE_NULL, EFFECTIF_NULL
@@ -60,7 +60,15 @@ def columns(frame: pl.DataFrame) -> Columns:
             "code_postal": distinct(frame["code_postal"]),
         },
         actif_eur=_numbers(frame[ASSETS].fill_null(np.nan), np.float64),
+        numbers=numbers(frame),
     )
+
+
+def numbers(frame: pl.DataFrame) -> list[tuple[int, str]]:
+    """Row and number of each LEI and VAT number."""
+    rows = frame.select(aliases.FIELDS).with_row_index("row")
+    known = [rows.select("row", field).drop_nulls().iter_rows() for field in aliases.FIELDS]
+    return [(row, number) for pairs in known for row, number in pairs]
 
 
 def cells(frame: pl.DataFrame) -> tuple[tuple[str | None, str | None, int], ...]:

@@ -145,7 +145,7 @@ def _step(asked: Modifications, generation: OpenGeneration) -> ChangeStep | None
     found = change_steps.way(generation.steps, asked.depuis, generation.id)
     if found is None:
         raise errors.trop_ancienne(asked.depuis, generation.id)
-    return found
+    return found[0]
 
 
 def _page(asked: Modifications, step: ChangeStep | None, caller: Caller) -> _Page:

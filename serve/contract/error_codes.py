@@ -55,7 +55,7 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
     "essai_epuise": Code(
         403, "the trial of a module is used up", ("analyses", "plan", "reinitialisation")
     ),
-    "societe_introuvable": Code(404, "no such company in that country"),
+    "societe_introuvable": Code(404, "no such company", ("proches",)),
     "route_inconnue": Code(404, "no such path"),
     "methode_non_autorisee": Code(405, "the path does not have this method; see `Allow`"),
     "version_expiree": Code(

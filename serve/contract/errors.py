@@ -238,13 +238,18 @@ def essai_epuise(analyses: int, plan: str, reinitialisation: str) -> ApiError:
 # -- 404 to 415: the resource --------------------------------------------------------
 
 
-def societe_introuvable(iso2: str, identifiant: str) -> ApiError:
-    search = f"/api/v1/societes?pays={iso2}&q=…"
+def societe_introuvable(iso2: str, identifiant: str, proches: Sequence[str] = ()) -> ApiError:
+    """No company, or several that it could be; `proches`: the nearest ones, as `UK:00944111`."""
+    search = f"/api/v1/societes?{f'pays={iso2}&' if iso2 else ''}q=…"
+    where = (f" en {iso2}", f" in {iso2}") if iso2 else ("", "")
+    remedies = (f"Recherche : {search}", f"Search: {search}")
+    if proches:
+        remedies = (f"Proches : {', '.join(proches)}", f"Near: {', '.join(proches)}")
     texts = (
-        f"Aucune société {identifiant!r} en {iso2}. Recherche : {search}",
-        f"No company {identifiant!r} in {iso2}. Search: {search}",
+        f"Aucune société {identifiant!r}{where[0]}. {remedies[0]}",
+        f"No company {identifiant!r}{where[1]}. {remedies[1]}",
     )
-    return ApiError("societe_introuvable", texts)
+    return ApiError("societe_introuvable", texts, proches=proches)
 
 
 def route_inconnue() -> ApiError:

@@ -312,6 +312,14 @@ ID: Final = Parameter(
     pattern=r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
 )
 
+VALEUR: Final = replace(
+    ID,
+    name="valeur",
+    description="A number of a company, in any spelling: national identifier (with or without its "
+    "leading zeros, with or without the code of its country), VAT number (TVA), SIRET or LEI.",
+    example="GB09418436",
+)
+
 VERSION: Final = Parameter(
     "version",
     "Generation of the data to answer from, as `X-Donnees-Version` named it: the pages of a walk "
@@ -357,7 +365,11 @@ SECTORS: Final = (PAYS,)
 SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
 SOURCES: Final = (PAYS, VERSION)
 RECORD: Final = (ISO, ID)
+IDENTIFIANTS: Final = (VERSION,)
 MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR)
+# The body of POST /modifications has these, and `ids` or a `recherche` with every filter of a search (X8).
+WATCH: Final = (DEPUIS, LIMIT, CURSEUR)
+WATCHED: Final = (*SCOPE, *FILTERS)
 
 
 def names(parameters: Sequence[Parameter]) -> tuple[str, ...]:

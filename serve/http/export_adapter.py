@@ -61,16 +61,7 @@ async def _pairs(request: HttpRequest) -> Pairs:
     message, target = request.message, request.target
     if message.method != "POST":
         return params.pairs(target.query)
-    if target.query:
-        why = (
-            "les paramètres d'un POST sont dans son corps, en JSON",
-            "the parameters of a POST are in its body, as JSON",
-        )
-        raise errors.parametre_invalide("chaîne de requête", why)
-    json_body.check_kind(
-        message.headers.get("Content-Type"), message.headers.get("Content-Encoding")
-    )
-    return json_body.pairs(await body_reader.body(message))
+    return json_body.pairs(await body_reader.json_body(message, target.query))
 
 
 def _is_gone(message: web.BaseRequest) -> bool:

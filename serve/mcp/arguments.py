@@ -55,6 +55,7 @@ SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "
 SECTORS: Final = parameters.SECTORS
 SUB_SECTORS: Final = parameters.SUB_SECTORS
 SOURCES: Final = (parameters.PAYS,)
+NUMBER: Final = (parameters.VALEUR,)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 
 

@@ -112,6 +112,11 @@ COUNT: Final = _object(
     {"pays_sans_donnees": _EMPTY, "ids_inconnus": _UNKNOWN, "note": _NOTE},
 )
 
+CANDIDATES: Final = _object({
+    "type": {**_TEXT, "description": "What number it is: immatriculation, tva, siret or lei."},
+    "candidats": _list(_object({"iso2": _TEXT, "id": _TEXT, "nom": _TEXT})),
+})  # fmt: skip
+
 
 @cache
 def search() -> Schema:

@@ -34,8 +34,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "secteur_inconnu": "Call list_sectors for the slugs of sectors, list_subsectors for the labels "
     "of the sub-sectors of a sector.",
     "identifiant_invalide": "Take `id` as search_companies gives it.",
-    "societe_introuvable": "Find it with search_companies: q takes a part of the name, or the "
-    "first characters of the identifier.",
+    "societe_introuvable": "Try one of `proches`, else find it with search_companies: q takes "
+    "a part of the name, or the first characters of the identifier.",
     "cle_invalide": "Tell the user to correct the key in the Authorization header of this MCP "
     "server's configuration, or to remove the header. What a visitor sees is below.",
     "credits_epuises": "Without etats_financiers the same company costs no credits.",

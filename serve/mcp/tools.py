@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from serve.contract.parameters import Parameter
-from serve.mcp import arguments, company_tool, list_tools, outputs, search_tools
+from serve.mcp import arguments, company_tool, list_tools, number_tool, outputs, search_tools
 from serve.mcp.outputs import Schema
 from serve.mcp.results import ToolCall, ToolResult
 
@@ -126,6 +126,16 @@ def _companies() -> list[Tool]:
             outputs.company(),
             arguments.COMPANY,
             ("iso2", "id"),
+        ),
+        Tool(
+            "look_up",
+            "Find a company by a number",
+            "The companies with a number: national identifier in any spelling (lost zeros, country "
+            "code in front), VAT number (TVA), SIRET or LEI. Counts as one API call.",
+            number_tool.look_up,
+            outputs.CANDIDATES,
+            arguments.NUMBER,
+            ("valeur",),
         ),
         Tool(
             "explain_plan",

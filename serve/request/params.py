@@ -65,6 +65,9 @@ SECTORS: Final = parameters.names(parameters.SECTORS)
 SUB_SECTORS: Final = parameters.names(parameters.SUB_SECTORS)
 SOURCES: Final = parameters.names(parameters.SOURCES)
 MODIFICATIONS: Final = parameters.names(parameters.MODIFICATIONS)
+IDENTIFIANTS: Final = parameters.names(parameters.IDENTIFIANTS)
+WALK: Final = parameters.names(parameters.WATCH)
+WATCHED: Final = parameters.names(parameters.WATCHED)
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -106,6 +109,15 @@ class Modifications:
     depuis: str
     pays: tuple[str, ...]
     natures: tuple[str, ...]
+    limit: int
+    curseur: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The generation whose changes are told, and the page of them; `limit` is in 1..1000."""
+
+    depuis: str
     limit: int
     curseur: str | None
 
@@ -194,13 +206,7 @@ def sources(given: Pairs, names: PlaceNames) -> SourceScope:
 def modifications(given: Pairs, names: PlaceNames) -> Modifications:
     """Read the parameters of `/modifications`. Raises ApiError 400."""
     values = _known(given, MODIFICATIONS)
-    depuis = matching(values, DEPUIS)
-    if depuis is None:
-        why = (
-            "il est obligatoire ; envoyez la génération que vous avez (X-Donnees-Version)",
-            "it is required; send the generation that you have (X-Donnees-Version)",
-        )
-        raise errors.parametre_invalide(DEPUIS.name, why)
+    depuis = _depuis(values)
     limit = integer(values, LIMIT) or DEFAULT_LIMIT
     return Modifications(
         depuis=depuis,
@@ -211,11 +217,42 @@ def modifications(given: Pairs, names: PlaceNames) -> Modifications:
     )
 
 
+def walk(given: Pairs) -> Walk:
+    """Read what a walk through changes has beside its subject (X8). Raises ApiError 400."""
+    values = _known(given, WALK)
+    return Walk(
+        depuis=_depuis(values),
+        limit=min(integer(values, LIMIT) or DEFAULT_LIMIT, DEEPEST),
+        curseur=matching(values, CURSEUR),
+    )
+
+
+def watched(given: Pairs, names: PlaceNames) -> Query:
+    """Read the filters of a search that is watched (X8). Raises ApiError 400."""
+    return _query(_known(given, WATCHED), names)[0]
+
+
+def _depuis(values: Values) -> str:
+    depuis = matching(values, DEPUIS)
+    if depuis is None:
+        why = (
+            "il est obligatoire ; envoyez la génération que vous avez (X-Donnees-Version)",
+            "it is required; send the generation that you have (X-Donnees-Version)",
+        )
+        raise errors.parametre_invalide(DEPUIS.name, why)
+    return depuis
+
+
 def _natures(values: Values) -> tuple[str, ...]:
     found = items(values, NATURE)
     if unknown := [nature for nature in found if nature not in NATURES]:
         raise unknown_value(NATURE, unknown[0], NATURES)
     return tuple(nature for nature in NATURES if nature in found or not found)
+
+
+def version(given: Pairs) -> str | None:
+    """Read the parameters of `/identifiants` (X6). Raises ApiError 400."""
+    return matching(_known(given, IDENTIFIANTS), VERSION)
 
 
 def nothing(given: Pairs) -> None:

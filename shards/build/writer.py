@@ -21,7 +21,7 @@ from shards.build.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, ope
 from shards.build.name_index import FoldedNames, FormerNames
 from shards.build.order_index import FactColumns
 from shards.build.set_tables import SetTables
-from shards.codec import cells, sort_keys
+from shards.codec import aliases, cells, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
 from shards.codec.codes import Distinct
@@ -56,6 +56,7 @@ class Columns:
         etat: the place in `query.STATES`.
         texts: `forme`, `nace`, `ville` and `code_postal`.
         actif_eur: total assets, euros and cents; null is NaN.
+        numbers: row and number of each LEI and VAT number (`aliases.FIELDS`).
     """
 
     ids: Texts
@@ -71,6 +72,7 @@ class Columns:
     etat: NDArray[np.uint8]
     texts: Mapping[str, Distinct]
     actif_eur: NDArray[np.float64]
+    numbers: Sequence[tuple[int, str]] = ()
 
 
 def write(
@@ -107,6 +109,7 @@ def write(
         packing, longest = _write_orders(tables, columns, facts, layout, by_name, by_id)
         sets = _write_names(tables, names, packing)
         _write_identifiers(tables, columns.ids, by_id, packing, sets)
+        append_arrays(tables, format.ALIAS, aliases.table(columns.numbers))
         dictionary = _train(records, len(by_id))
         for key, value in (
             (format.CELLS, cells.dump(layout)),

@@ -138,7 +138,7 @@ def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
         middle = len(known.nom) // 2
         yield replace(scope, q=company["nom"][:120])
         yield replace(scope, q=known.nom[middle : middle + 3].strip() or known.nom[0])
-    for former in filter(None, known.former):
+    for former in filter(fold, company["noms_anterieurs"] or ()):
         yield replace(scope, q=former[:120])
     if known.identifiant:
         yield replace(scope, q=known.identifiant[: max(1, len(known.identifiant) // 2)])
@@ -158,7 +158,7 @@ def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
 def _about_codes(scope: Query, known: KnownCompany) -> Iterator[Query]:
     """Queries by the filters of extensions X2."""
     company = known.company
-    state = Query(etats=(company["etat"] or "inconnu",), avec_comptes=known.with_statements)
+    state = Query(etats=(company["etat"] or "inconnu",), avec_comptes=known.values["avec_comptes"])
     yield replace(scope, ids=((company["iso2"], company["id"]), (company["iso2"], "-")))
     yield replace(scope, etats=state.etats, avec_comptes=state.avec_comptes)
     if company["ville"] and fold(company["ville"]):
@@ -173,9 +173,10 @@ def _about_codes(scope: Query, known: KnownCompany) -> Iterator[Query]:
     if company["date_creation"]:
         year = int(company["date_creation"][:4]) * 10_000
         yield replace(scope, cree_min=year + 101, cree_max=year + 1231)
-    if known.actif is not None:
-        yield replace(scope, actif_min=known.actif)
-        yield replace(scope, actif_max=known.actif, etats=state.etats)
+    assets = known.values["actif_eur"]
+    if assets is not None:
+        yield replace(scope, actif_min=assets)
+        yield replace(scope, actif_max=assets, etats=state.etats)
 
 
 def _picked(count: int) -> list[int]:

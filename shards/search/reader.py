@@ -24,7 +24,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import cells, codes, record, sort_keys
+from shards.codec import aliases, cells, codes, record, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell, CellRange, Layout
 from shards.codec.chunks import Chunks
@@ -122,11 +122,36 @@ class Shard:
 
     def comptes(self, row: int) -> bytes | None:
         """The JSON array of a company's statement lines (contract E5), None if it has none."""
+        number = self._statement(row)
+        return None if number is None else self._decompressed(row, self.statements, number)
+
+    def has_comptes(self, row: int) -> bool:
+        """Whether a company has statement lines."""
+        return self._statement(row) is not None
+
+    def _statement(self, row: int) -> int | None:
+        """The number of a company's statements among all, None if it has none."""
         rows = self.statement_rows
         number = int(rows.searchsorted(row))
-        if number == len(rows) or rows[number] != row:
-            return None
-        return self._decompressed(row, self.statements, number)
+        return number if number < len(rows) and rows[number] == row else None
+
+    def numbered(self, number: str) -> list[int]:
+        """The rows of the companies with this LEI or VAT number, compared by letters and digits."""
+        keys, rows = self.aliases["keys"], self.aliases["rows"]
+        wanted = np.uint64(aliases.key(number))
+        first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
+        folded = fold_id(number)
+        return [
+            row
+            for row in rows[first:end].tolist()
+            if folded in {fold_id(self.company(row)[field] or "") for field in aliases.FIELDS}
+        ]
+
+    @property
+    def aliases(self) -> Mapping[str, NDArray[Any]]:
+        """The hashes of LEI and VAT numbers, ascending, and their rows."""
+        types = {"keys": format.U8, "rows": format.U4}
+        return {name: self._array(format.ALIAS, name, dtype) for name, dtype in types.items()}
 
     def find(self, identifier: str) -> int | None:
         """The row of `identifier`: the exact match, else the only match by letters and digits (contract E2)."""
@@ -164,6 +189,12 @@ class Shard:
         else:
             count = len(self.code_texts(name)) + 1
         return self._array(format.COLUMN, name, codes.code_type(count))
+
+    def actif_eur(self, row: int) -> float | None:
+        """The total assets of a company in euros."""
+        listed = self.code_array("actif.amounts", "<f8")
+        (euros,) = codes.amounts(self.codes("actif")[row : row + 1], listed).tolist()
+        return None if euros != euros else float(euros)
 
     def code_texts(self, name: str) -> Texts:
         """What the codes 1, 2, … of a column of texts stand for."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.build.name_index import FormerNames
-from shards.codec import sort_keys, strings
+from shards.codec import aliases, sort_keys, strings
 from shards.codec.codes import COMPARED, UNKNOWN, Distinct
 from shards.codec.record import FIELDS
 from shards.codec.strings import Texts
@@ -43,6 +43,7 @@ class Contents:
     texts: Mapping[str, Distinct]
     actif: NDArray[np.float64]
     rates: Distinct
+    numbers: Sequence[tuple[int, str]]
     faults: Sequence[str]
 
 
@@ -56,7 +57,7 @@ def read(shard: Shard) -> Contents:
     """Decode all records of `shard`."""
     ids: list[bytes] = []
     former: list[int] = []
-    noms, former_noms, faults, values = [], [strings.pack(())], [], []
+    noms, former_noms, faults, values, numbers = [], [strings.pack(())], [], [], []
     texts = {name: _Distinct() for name in (*COMPARED, "rate")}
     for rows in batches(shard.rows):
         found = [orjson.loads(company) for company in shard.records(rows, coordonnees=True)]
@@ -68,6 +69,12 @@ def read(shard: Shard) -> Contents:
         former += [row for row, names in renamed for _ in names]
         former_noms.append(strings.pack(name for _, names in renamed for name in names))
         values.append(_values(found))
+        numbers += [
+            (row, one[field])
+            for row, one in zip(rows, found, strict=True)
+            for field in aliases.FIELDS
+            if one[field] is not None
+        ]
         faults += list(_faults(shard.iso2, rows, found))
         for name, numbered in texts.items():
             numbered.add(
@@ -91,6 +98,7 @@ def read(shard: Shard) -> Contents:
         distinct,
         actif,
         rates,
+        numbers,
         faults,
     )
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import cells, codes, sort_keys
+from shards.codec import aliases, cells, codes, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.row_sets import Packing
 from shards.codec.sort_keys import KEY_OF, RANKED, Keys
@@ -132,6 +132,9 @@ def _faults(shard: Shard) -> Iterator[str]:
         yield f"the lists of first rows have {len(shard.top_rows)} rows for {len(ORDERS) * lists}"
     yield from _bound_faults(shard)
     yield from code_columns.faults(shard, decoded)
+    expected = aliases.table(decoded.numbers)
+    if any(not np.array_equal(expected[name], found) for name, found in shard.aliases.items()):
+        yield "`alias` does not hold the LEI and VAT numbers of the records"
     yield from names.faults(shard, decoded, Packing(shard.rows, wholes))
 
 

@@ -16,7 +16,11 @@ JSON: Final = "application/json"
 CODE_PATTERN: Final = "^[a-z]+(_[a-z]+)*$"
 
 # Routes whose 401 has the visitor's payload beside `erreur` (§5 rule 4), with its schema.
-_REFUSED: Final = {"societes": "RechercheRefusee", "societe": "FicheRefusee"}
+_REFUSED: Final = {
+    "societes": "RechercheRefusee",
+    "societe": "FicheRefusee",
+    "identifiants": "IdentificationRefusee",
+}
 
 # The keys that may stand beside `erreur` (G6).
 EXTRA: Final[Mapping[str, Schema]] = {
@@ -34,6 +38,7 @@ EXTRA: Final[Mapping[str, Schema]] = {
     "valeurs": texts("Values that it may have."),
     "parametres_inconnus": texts("Parameters that are unknown."),
     "parametres_admis": texts("Parameters that the route has."),
+    "proches": texts("The nearest companies, as country and identifier (`UK:00944111`)."),
     "credits": ref("Credits"),
     "quota": ref("Quota"),
     "plan": text("Plan that opens the resource."),
@@ -134,7 +139,8 @@ def _error(status: int) -> Schema:
     keys = {key for code in codes for key in CODES[code].extra}
     if status == 401:
         # A 401 also has the other faults of a call (contract A1).
-        keys |= {key for code in of_status(400) for key in CODES[code].extra}
+        others = (*of_status(400), *of_status(404))
+        keys |= {key for code in others for key in CODES[code].extra}
     erreur = shape(
         "What went wrong; `code` is for programs, `message` for people.",
         {

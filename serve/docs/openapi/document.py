@@ -14,7 +14,7 @@ from serve.docs.openapi import answers, prose
 from serve.docs.openapi.examples import EXAMPLES
 from serve.docs.openapi.headers import HEADERS
 from serve.docs.openapi.objects import CHANGES, COMPTE
-from serve.docs.openapi.operations import operations, request_body, variables
+from serve.docs.openapi.operations import operations, request_body, variables, watch_body
 from serve.docs.openapi.schema import Schema
 from serve.docs.openapi.shapes import SHAPES
 
@@ -57,6 +57,7 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
                 **CHANGES,
                 "Compte": COMPTE,
                 "DemandeExport": request_body(words),
+                "DemandeModifications": watch_body(words),
                 **error_schemas,
             },
             "responses": error_responses,
@@ -105,7 +106,7 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
         found.setdefault(one.name, _parameter(one, words))
     needed = {"required": True, "example": parameters.DEPUIS.example}
     found[parameters.DEPUIS.name] |= needed
-    for one in parameters.RECORD:
+    for one in (*parameters.RECORD, parameters.VALEUR):
         needed = {"in": "path", "required": True, "example": one.example}
         found[one.name] = {**_parameter(one, words), **needed}
     found["If-None-Match"] = {

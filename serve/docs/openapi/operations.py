@@ -26,6 +26,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
         "sources": _sources, "societes": _societes, "societe": _societe, "modifications": _modifications,
+        "identifiants": _identifiants,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
@@ -35,7 +36,11 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
 
 def variables(name: str) -> tuple[str, ...]:
     """The names of the variable parts of a path."""
-    return {"societe": parameters.names(parameters.RECORD), "docs-file": ("file",)}.get(name, ())
+    return {
+        "societe": parameters.names(parameters.RECORD),
+        "identifiants": (parameters.VALEUR.name,),
+        "docs-file": ("file",),
+    }.get(name, ())
 
 
 def _get(
@@ -168,6 +173,23 @@ def _societe() -> Mapping[str, Operation]:
     )  # fmt: skip
 
 
+def _identifiants() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary", *headers.CALLS)
+    first = {name: f"$response.body#/candidats/0/{field}" for name, field in _FIRST.items()}
+    responses = {
+        "200": linked(
+            answer("The companies.", ref("Identification"), names), company=("readCompany", first)
+        ),
+        "304": not_modified("Vary", *headers.CALLS),
+        **refusals(400, 401, 404, 409, 429, 503, route="identifiants"),
+    }
+    given = (ref(parameters.VALEUR.name, "parameters"), *in_query(*parameters.IDENTIFIANTS))
+    return _get(
+        "lookUp", "Companies", prose.IDENTIFIANTS, responses, *given, _IF_NONE_MATCH,
+        security=_EITHER,
+    )  # fmt: skip
+
+
 def _modifications() -> Mapping[str, Operation]:
     names = (*headers.TAGGED, *headers.CALLS)
     further = {"depuis": "$response.body#/jusque"}
@@ -178,8 +200,66 @@ def _modifications() -> Mapping[str, Operation]:
         **refusals(400, 401, 409, 429, 503),
     }
     given = (*in_query(*parameters.MODIFICATIONS), _IF_NONE_MATCH)
-    text = prose.MODIFICATIONS
-    return _get("listChanges", "Companies", text, responses, *given, security=_KEY)
+    get = _operation("listChanges", "Companies", prose.MODIFICATIONS, responses, given, _KEY)
+    return {"get": get, "post": _watch()}
+
+
+def _watch() -> Operation:
+    page = answer(
+        "A page of changes.", ref("ModificationsSuivies"),
+        ("Cache-Control", "X-Donnees-Version", *headers.CALLS),
+    )  # fmt: skip
+    responses = {"200": page, **refusals(400, 401, 409, 413, 415, 429, 503)}
+    found = _operation("watchChanges", "Companies", prose.WATCH, responses, (), _KEY)
+    examples = {
+        "ids": {"depuis": parameters.DEPUIS.example, "ids": ["UK:00944111", "EE:16325572"]},
+        "recherche": {
+            "depuis": parameters.DEPUIS.example,
+            "recherche": {"pays": "FR,UK", "secteur": "restauration", "ca_min": 1_000_000},
+        },
+    }
+    summaries = {"ids": "Two companies", "recherche": "Restaurants of over a million euros"}
+    found["requestBody"] = {
+        "description": "What to watch: either `ids` or `recherche`.",
+        "required": True,
+        "content": {
+            answers.JSON: {
+                "schema": ref("DemandeModifications"),
+                "examples": {
+                    name: {"summary": summaries[name], "value": value}
+                    for name, value in examples.items()
+                },
+            }
+        },
+    }
+    return found
+
+
+def watch_body(words: SeedWords) -> Schema:
+    """The schema of the body of POST /api/v1/modifications (X8)."""
+    members = {one.name: _member(one, words) for one in parameters.WATCH}
+    ids = {
+        "type": "array",
+        "description": "Companies, each as country and identifier.",
+        "items": {"type": "string"},
+        "minItems": 1,
+        "maxItems": parameters.MOST_IDS,
+        "examples": [["UK:00944111", "EE:16325572"]],
+    }
+    filters = {one.name: _member(one, words) for one in parameters.WATCHED}
+    search = {
+        "type": "object",
+        "description": "The filters of a search; an empty object is the whole base.",
+        "properties": filters,
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "description": "What to watch, and since when.",
+        "properties": {**members, "ids": ids, "recherche": search},
+        "required": [parameters.DEPUIS.name],
+        "additionalProperties": False,
+    }
 
 
 def _export() -> Mapping[str, Operation]:

@@ -54,6 +54,21 @@ MODIFICATIONS: Final[OperationText] = (
     "fields that differ. Costs a call of the day and no credits. One step is told at a time: go on "
     "with `depuis` = `jusque` until that is `generation`.",
 )
+IDENTIFIANTS: Final[OperationText] = (
+    "Look a number up",
+    "The companies with a number: national identifier in any spelling (zeros lost, `GB` in front), "
+    "VAT number, SIRET or LEI. As many as the plan shows of a search. Costs a call of the day and "
+    "no credits. A 404 names the nearest identifiers.",
+)
+WATCH: Final[OperationText] = (
+    "Watch companies or a search",
+    "What happened since the generation `depuis` to `ids`, up to 1,000 companies as "
+    "`country:identifier`, or to the companies that `recherche` finds: who is found now and was "
+    "not (`entree`), who was and is not (`sortie`), who changed, with the values before and after. "
+    "All steps up to the generation served count as one. A page costs a call of the day and no "
+    "credits; the next page takes `suivant` as `curseur`, beside the same body. One's own "
+    "companies are not capped by the plan. A change of `score` or `date_source` alone is none.",
+)
 EXPORT: Final[OperationText] = (
     "Export companies to Excel",
     "An Excel workbook of a search: figures, list, contacts where the plan has them, statements. "

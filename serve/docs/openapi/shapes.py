@@ -4,6 +4,7 @@ from typing import Final
 
 from quota.plans import SLUGS
 from serve.access.rights import VISITOR
+from serve.data.identifiers import TYPES
 from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES
 from serve.docs.openapi.schema import (
     Schema,
@@ -103,6 +104,22 @@ _RECORD: Final[dict[str, Schema]] = {
 }
 _WHERE_ASKED: Final = ("pays_sans_donnees", "ids_inconnus", "noms_trouves")
 _STATEMENTS: Final = ("comptes", "comptes_message")
+_CANDIDATES: Final[dict[str, Schema]] = {
+    "type": text(
+        "Kind of number: national identifier, VAT number, SIRET or LEI.", enum=list(TYPES)
+    ),
+    "candidats": array(
+        shape(
+            "A company.",
+            {
+                "iso2": text("Country."),
+                "id": text("National identifier, as the register writes it."),
+                "nom": text("Name."),
+            },
+        ),
+        "The companies with this number, as many as the plan shows.",
+    ),
+}
 _REFUSED: Final[dict[str, Schema]] = {"erreur": ref("Erreur")}
 
 CREDITS: Final = shape(
@@ -144,6 +161,10 @@ SHAPES: Final[dict[str, Schema]] = {
             "etats_financiers": truth("Financial statements are served."),
             "coordonnees": truth("Contact fields are served."),
         },
+    ),
+    "Identification": shape("The companies with a number.", _CANDIDATES),
+    "IdentificationRefusee": shape(
+        "The key is not valid: what a visitor gets, and `erreur`.", {**_CANDIDATES, **_REFUSED}
     ),
     "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, *_WHERE_ASKED)),
     "RechercheRefusee": shape(

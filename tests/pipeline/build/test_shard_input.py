@@ -39,6 +39,8 @@ FRAME = pl.DataFrame(
         "ville": [None, "Tartu", "Tartu"],
         "code_postal": ["1", "2", "1"],
         ASSETS: [0.5, None, -2.25],
+        "lei": [None, None, "549300LKH2ZT2UYX8L57"],
+        "tva": ["EE100366327", None, None],
     }
 )
 
@@ -46,6 +48,7 @@ FRAME = pl.DataFrame(
 def test_columns_have_the_nulls_of_the_format() -> None:
     columns = shard_input.columns(FRAME)
 
+    assert sorted(columns.numbers) == [(0, "EE100366327"), (2, "549300LKH2ZT2UYX8L57")]
     assert [columns.ids[n].decode() for n in range(3)] == ["é", "1", "2"]
     assert [columns.noms[n].decode() for n in range(3)] == ["Été", "Ä", "Ψ"]
     assert [columns.former.noms[n].decode() for n in range(3)] == ["Ève", "Ü", "Œ"]

@@ -39,6 +39,8 @@ def tight(data_of_its_own: Path) -> Iterator[Served]:
         ("count_companies", {}, 1, 0),
         ("search_companies", {}, 1, 0),
         ("search_companies", {"q": "zzzz"}, 1, 0),
+        ("look_up", {"valeur": "fr 552100554"}, 1, 0),
+        ("look_up", {"valeur": "0000"}, 1, 0),
         ("read_company", FR, 1, 0),
         ("read_company", FULL, 1, 5),
         ("read_company", {**FR, "exercice": 2024}, 1, 5),

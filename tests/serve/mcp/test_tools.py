@@ -66,6 +66,15 @@ def test_a_tool_describes_itself(tool: Any) -> None:
     assert set(told["inputSchema"].get("required", [])) <= set(described)
 
 
+def test_a_number_in_any_spelling_leads_to_its_company(served: Served) -> None:
+    """X6"""
+    found = shown(served, "look_up", valeur="FR-552 100 554")
+
+    assert found["type"] == "immatriculation"
+    assert [(one["iso2"], one["id"]) for one in found["candidats"]] == [("FR", FR)]
+    assert "EE:12652512" in refused(served, "look_up", {}, valeur="12652513")
+
+
 def test_all_of_them_together_are_small(served: Served) -> None:
     """A model reads the whole list before its first call."""
     assert len(modern(served, "tools/list").body) < 24_000
