@@ -260,7 +260,14 @@ def _write_rejected(task: Task) -> None:
 
 def _rejected_rows(task: Task) -> pl.LazyFrame:
     """The bad rows of the pieces cleaned so far, with their reasons."""
-    none = pl.LazyFrame(schema={**COMPANIES, text_cleaning.CUT: pl.Boolean, REASON: pl.String})
+    none = pl.LazyFrame(
+        schema={
+            **COMPANIES,
+            text_cleaning.CUT: pl.Boolean,
+            text_cleaning.NO_LINK: pl.Int64,
+            REASON: pl.String,
+        }
+    )
     bad = sorted(task.work.glob(f"{_BAD}-*.parquet"))
     return pl.concat([none, *map(pl.scan_parquet, bad)])
 

@@ -123,7 +123,8 @@ def resolve(raw: str) -> tuple[Route, tuple[str, ...]] | None:
 
 def open_to_all(raw: str) -> bool:
     """May a browser of any origin read responses at this path (G2)?"""
-    return any(raw == path or raw.startswith(f"{path}/") for path in _OPEN)
+    plain = unquote(raw, errors="replace") if "%" in raw else raw
+    return any(plain == path or plain.startswith(f"{path}/") for path in _OPEN)
 
 
 def _match(segments: list[str]) -> tuple[Route, tuple[str, ...]] | None:

@@ -90,6 +90,8 @@ async def _dispatch(request: HttpRequest) -> Response:
     if trusted := request.context.config.trusted_proxies:
         forwarded = message.headers.getall("X-Forwarded-For", [])
         trace.address = client_address.caller(message.remote, forwarded, trusted)
+    if message.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6), and this is no proxy
+        raise errors.methode_non_autorisee("CONNECT", routes.ALLOW)
     if route is None:
         if request.target.opened:
             raise errors.route_inconnue()

@@ -6,14 +6,16 @@ object of §2.6. So any bytes a client can send get JSON or a closed connection.
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.abc import AbstractAccessLogger
-from aiohttp.http_exceptions import InvalidURLError, LineTooLong
+from aiohttp.http_exceptions import BadHttpMethod, InvalidURLError, LineTooLong
 
 from serve.access.result import of_error
+from serve.api.routes import ALLOW
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.http.app import Handler
@@ -31,6 +33,9 @@ LONGEST_FIELD: Final = 8 * 1024  # of a header
 
 # Also limits a connection that sends nothing, or its headers a byte at a time.
 KEEPALIVE_SECONDS: Final = 15.0
+
+# In the message of aiohttp: a request line whose method is a token, but none that it knows.
+_METHOD: Final = re.compile(r"b[\"']([!#$%&*+.^_`|~0-9A-Za-z-]+) \S+ HTTP/1\.[01][\"']")
 
 _POLL_SECONDS: Final = 0.05
 
@@ -89,6 +94,8 @@ def _unreadable(exc: BaseException | None) -> ApiError:
             return errors.uri_trop_longue(LONGEST_LINE)
         why = (f"plus de {LONGEST_FIELD} octets en un seul", f"one is over {LONGEST_FIELD} bytes")
         return errors.parametre_invalide("en-tête", why)
+    if isinstance(exc, BadHttpMethod) and (method := _METHOD.search(exc.message)):
+        return errors.methode_non_autorisee(method[1][:40], ALLOW)
     if isinstance(exc, InvalidURLError):
         curl = "curl: -G --data-urlencode 'q=société'"
         why = (

@@ -20,7 +20,7 @@ from serve.contract.errors import ApiError
 from serve.mcp import arguments, messages, results, versions
 from serve.mcp.messages import Id, Message, RpcError
 from serve.mcp.results import ToolCall, ToolResult
-from serve.mcp.tools import Tool, tools
+from serve.mcp.tools import THIRD_PARTIES, Tool, tools
 from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 from shards.errors import MissingCountryError
@@ -40,7 +40,7 @@ _INSTRUCTIONS: Final = (
     "search_companies or count_companies; take codes of countries from list_countries and slugs "
     "of sectors from list_sectors. Names of fields and labels are French: nom is the name, ca_eur "
     "the turnover in euros, effectif the headcount. Totals are exact; how many companies are "
-    "shown depends on the plan of the key (explain_plan)."
+    f"shown depends on the plan of the key (explain_plan). {THIRD_PARTIES}"
 )
 
 
@@ -165,7 +165,7 @@ async def _call_tool(
         if error.status >= 500:
             raise
         result = results.of_error(error)
-    response = _response(message, {**_content(result), **around})
+    response = _response(message, {**_content(result, tool), **around})
     return response._replace(headers={**NO_STORE, **result.headers}, outcome=result.outcome)
 
 
@@ -181,11 +181,15 @@ def _tool(message: Message) -> tuple[Tool, Mapping[str, Any]]:
     return tools()[name], given or {}
 
 
-def _content(result: ToolResult) -> dict[str, Any]:
-    """A result as JSON and as text; a refusal as text, with the document if there is one."""
+def _content(result: ToolResult, tool: Tool) -> dict[str, Any]:
+    """A result as JSON and as text; a refusal as text, with the document if there is one.
+
+    After texts of third parties stands what they are, where a model reads it last.
+    """
     shown = None if result.document is None else orjson.dumps(result.document)
     texts = [result.refusal] if result.refusal else []
     texts += [] if shown is None else [shown.decode()]
+    texts += [THIRD_PARTIES] if shown and tool.third_parties else []
     content = {"content": [{"type": "text", "text": text} for text in texts]}
     if result.refusal:
         return {**content, "isError": True}

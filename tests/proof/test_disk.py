@@ -55,6 +55,19 @@ def test_a_full_disk_stops_debits_but_not_reads_and_room_cures_it(small_disk: Pa
     assert not damage_of(small_disk / FILE)
 
 
+def test_an_import_onto_a_full_disk_names_the_disk(tmp_path: Path) -> None:
+    with small(tmp_path, "48k"):
+        done = subprocess.run(
+            [sys.executable, "-m", "pipeline", "import", "no-enheter",
+             "seeds/raw/no/enheter_6.json", "--out", str(tmp_path / "in")],
+            cwd=ROOT, capture_output=True, text=True, timeout=2 * WAIT_S,
+        )  # fmt: skip
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"the disk of {tmp_path / 'in'} is full; give it space" in done.stderr
+
+
 def test_a_server_with_a_full_disk_answers_503_to_debits_only_and_resumes(
     small_disk: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -129,7 +129,7 @@ def test_without_credits_the_public_identity_is_shown(served: Served) -> None:
     result = call(served, "read_company", customer.headers, **FULL)
 
     assert result["isError"]
-    text, document = (part["text"] for part in result["content"])
+    text, document, _ = (part["text"] for part in result["content"])
     assert "credits_epuises" in text and "Without etats_financiers" in text
     assert orjson.loads(document)["societe"]["id"] == FR["id"]
     assert "none are left" in orjson.loads(document)["note"]

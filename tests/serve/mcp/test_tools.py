@@ -10,12 +10,12 @@ from jsonschema import Draft202012Validator
 
 from serve.contract import parameters
 from serve.mcp import arguments, sizes
-from serve.mcp.tools import tools
+from serve.mcp.tools import THIRD_PARTIES, tools
 from serve.request.params import Pairs
 from shards.codec.record import CONTACTS
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving
-from tests.serve.mcp.client import modern, refused, shown
+from tests.serve.mcp.client import call, modern, refused, shown
 
 LONG = 'Ένα "πολύ" μεγάλο όνομα\t' * 40  # 1 000 characters, most of them of two bytes
 CROWD = [
@@ -489,3 +489,18 @@ def test_contacts_are_among_the_rows_of_who_may_see_them(served: Served) -> None
     found = shown(served, "read_company", data, iso2="FR", id=FR)["societe"]
     assert {*CONTACTS} <= {*found}
     assert not {*CONTACTS} & {*shown(served, "read_company", free, iso2="FR", id=FR)["societe"]}
+
+
+def test_texts_of_companies_are_said_to_be_no_instructions(served: Served) -> None:
+    """In the description and after the data"""
+    quoting = {name: tool for name, tool in tools().items() if tool.third_parties}
+    answers = {
+        "search_companies": call(served, "search_companies"),
+        "read_company": call(served, "read_company", iso2="FR", id="552100554"),
+    }
+
+    assert answers.keys() == quoting.keys()
+    for name, answer in answers.items():
+        assert quoting[name].definition["description"].endswith(THIRD_PARTIES)
+        assert [part["text"] for part in answer["content"]][1:] == [THIRD_PARTIES]
+    assert len(call(served, "list_countries")["content"]) == 1

@@ -21,6 +21,11 @@ KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"
         f'"{KEY}"',
         f"SOC_LIVE_{KEY[9:]}",
         f"bearer  {KEY[9:]}",
+        f"/api/soc%5Flive_{KEY[9:]}",
+        f"/%73%6F%63%5f%6c%69%76%65%5F{KEY[9:]}/",
+        f"cle=soc%255flive%25255F{KEY[9:]}",
+        f"Bearer%20{KEY[9:]}",
+        f"%42earer+{KEY[9:]}",
     ],
 )
 def test_no_key_passes(text: str) -> None:
