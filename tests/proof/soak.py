@@ -47,9 +47,9 @@ Headers = Mapping[str, str]
 
 WORDS: Final = ("a", "lab", "sa", "steel", "ö", "sarl 1", "tech", "société", "ltd", "żab", "x")
 FILTERS: Final = (
-    "q={word}", "q={word}&tri=ca_desc", "pays=FR&q={word}", "pays=UK,EE,FI&q={word}&avec_ca=1",
-    "ca_min={number}", "effectif_min=5&effectif_max={number}", "pays=EE&tri=nom&offset={offset}",
-    "site_web=1&limit=100&offset={offset}", "pays=DE,FR&tri=effectif_desc&limit=50", "limit=500",
+    "q={word}", "q={word}&tri=ca_desc", "pays={pays}&q={word}", "pays={pays}&q={word}&avec_ca=1",
+    "ca_min={number}", "effectif_min=5&effectif_max={number}", "pays={pays}&tri=nom&offset={offset}",
+    "site_web=1&limit=100&offset={offset}", "pays={pays}&tri=effectif_desc&limit=50", "limit=500",
 )  # fmt: skip
 
 
@@ -103,13 +103,14 @@ def requests(
     chance: random.Random, companies: Sequence[str], accounts: Sequence[Headers]
 ) -> Iterator[SoakRequest]:
     """The mix, for ever: searches and records with keys, visitors, pages, lists, accounts, exports."""
+    countries = sorted({company.split("/")[0] for company in companies})
     for number in count():
         keyed = accounts[number % len(accounts)]
         draw = chance.random()
         if number % 3_000 == 2_999:
             yield SoakRequest("/api/v1/export?pays=EE&q=lab", keyed)
         elif draw < 0.70:
-            yield SoakRequest(f"/api/v1/societes?{_search(chance)}", keyed)
+            yield SoakRequest(f"/api/v1/societes?{_search(chance, countries)}", keyed)
         elif draw < 0.85:
             yield SoakRequest(f"/api/v1/societes/{chance.choice(companies)}", keyed)
         elif draw < 0.90:
@@ -126,9 +127,10 @@ def requests(
             yield SoakRequest("/api/v1/compte", keyed)
 
 
-def _search(chance: random.Random) -> str:
+def _search(chance: random.Random, countries: Sequence[str]) -> str:
     return chance.choice(FILTERS).format(
         word=chance.choice(WORDS),
+        pays=",".join(chance.sample(countries, chance.randint(1, min(3, len(countries))))),
         number=10 ** chance.randrange(1, 8),
         offset=chance.randrange(0, 500),
     )
