@@ -138,6 +138,8 @@ def test_the_containerfile_is_one() -> None:
     assert {command.cmd for command in commands} == INSTRUCTIONS
     assert [command.value for command in commands if command.cmd == "USER"] == [("10001:10001",)]
     assert all(command.json for command in commands if command.cmd in ("ENTRYPOINT", "CMD"))
+    copied = [(*command.flags, *command.value) for command in commands if command.cmd == "COPY"]
+    assert ("--from=build", "/opt/societes/shards", "shards") in copied  # compiled there
 
 
 def test_what_the_container_holds_is_enough_to_serve_and_to_mirror(
