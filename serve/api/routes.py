@@ -20,6 +20,8 @@ ALLOW: Final = ", ".join(METHODS)
 EXPORT_METHODS: Final = ("GET", "POST", "OPTIONS")
 # An MCP message is a POST and nothing else; older clients try a GET or DELETE first.
 MCP_METHODS: Final = ("POST", "OPTIONS")
+# Changes of a search, or of a list of companies, are asked for in a body (X8).
+CHANGES_METHODS: Final = ("GET", "HEAD", "POST", "OPTIONS")
 
 # Below these paths a browser of any origin may read the responses, errors included (§1, G2).
 _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt", "/llms-full.txt", "/docs.md")
@@ -48,8 +50,9 @@ ROUTES: Final = (
     Route("sous-secteurs", ("api", "v1", "sous-secteurs")),
     Route("sources", ("api", "v1", "sources")),
     Route("societes", ("api", "v1", "societes")),
-    Route("modifications", ("api", "v1", "modifications")),
+    Route("modifications", ("api", "v1", "modifications"), CHANGES_METHODS),
     Route("societe", ("api", "v1", "societes", "", "")),
+    Route("identifiants", ("api", "v1", "identifiants", "")),
     Route("export", ("api", "v1", "export"), EXPORT_METHODS),
     Route("compte", ("api", "v1", "compte")),
     MCP,
@@ -69,7 +72,7 @@ _PLAIN: Final = {
 }
 _BY_LENGTH: Final[Mapping[int, tuple[Route, ...]]] = {
     length: tuple(route for route in ROUTES if len(route.segments) == length)
-    for length in (1, 2, 3, 5)
+    for length in (1, 2, 3, 4, 5)
 }
 
 
@@ -120,7 +123,8 @@ def resolve(raw: str) -> tuple[Route, tuple[str, ...]] | None:
 
 def open_to_all(raw: str) -> bool:
     """May a browser of any origin read responses at this path (G2)?"""
-    return any(raw == path or raw.startswith(f"{path}/") for path in _OPEN)
+    plain = unquote(raw, errors="replace") if "%" in raw else raw
+    return any(plain == path or plain.startswith(f"{path}/") for path in _OPEN)
 
 
 def _match(segments: list[str]) -> tuple[Route, tuple[str, ...]] | None:
