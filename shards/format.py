@@ -35,9 +35,10 @@ IDENT: Final = b"ident"  # folded identifiers, sorted, and their rows
 ALIAS: Final = b"alias"  # hashes of LEI and VAT numbers, and their rows
 RECORD: Final = b"record"  # the companies, compressed, by row
 COMPTES: Final = b"comptes"  # row -> its statement lines, compressed
+RATIO: Final = b"ratio"  # ratios of the last year, one value per company with statements
 TABLES: Final = (
     META, KEY, STEP, COLUMN, CODE, ORDER, RANK, SORTED, WEBSITE, TOP, NAME, WORD, SET, HEAVY, JUNCTION,
-    PHRASE, PREFIX, IDENT, ALIAS, RECORD, COMPTES,
+    PHRASE, PREFIX, IDENT, ALIAS, RECORD, COMPTES, RATIO,
 )  # fmt: skip
 
 # Keys in these tables.
@@ -49,6 +50,7 @@ PLACES: Final = b"places"  # where in the file the values of all other tables li
 ROWS: Final = b"rows"  # in `top` and `set`
 STARTS: Final = b"starts"  # in `record` and `comptes`, beside the chunks
 FACTS: Final = b"facts"
+YEARS: Final = b"exercice"  # in `ratio`, beside the codes of ratios
 
 # So many records, or statements, are one value.
 CHUNK_ROWS: Final = 1 << 16
@@ -58,6 +60,8 @@ SET_ALIGNMENT: Final = 8
 # Types of arrays as NumPy dtype strings: little-endian, so that common machines read them in place.
 U4: Final = "<u4"
 U8: Final = "<u8"
+F8: Final = "<f8"
+U2: Final = "<u2"
 # Keys ascend in their order, so a key is the negated value; the key of null is NaN or the greatest integer.
 # `ca_asc` compares the negated key of `ca_desc`, and `nom` compares texts: neither has a stored key.
 KEYS: Final = {

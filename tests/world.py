@@ -24,6 +24,9 @@ from shards.generations import reference as references
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
 from shards.publish import publication
 from shards.query import STATES
+from shards.ratios import accounts
+from shards.ratios.last_year import LastYearRatios
+from shards.ratios.ratio_table import stored_codes
 
 Company = dict[str, Any]
 
@@ -168,8 +171,19 @@ def write_shard(
         columns(rows),
         records,
         [(i, orjson.dumps(lines[c["id"]])) for i, c in enumerate(rows) if c["id"] in lines],
+        ratios=last_year_ratios([lines[c["id"]] for c in rows if c["id"] in lines]),
     )
     return rows
+
+
+def last_year_ratios(statements: Sequence[Sequence[Mapping[str, Any]]]) -> LastYearRatios:
+    """The ratios of companies with these statement lines, one after the other."""
+    found = [accounts.last_year(lines) for lines in statements]
+    arrays: dict[str, Any] = {
+        code: np.array([values[code] for _, values in found], dtype=float)
+        for code in stored_codes()
+    }
+    return LastYearRatios({"exercice": np.array([y for y, _ in found], np.uint16), **arrays})
 
 
 def columns(rows: Sequence[Company]) -> Columns:

@@ -42,6 +42,7 @@ from pipeline.stages import (
 )
 from pipeline.stages.accounts import (
     doubtful_accounts,
+    ratio_columns,
     statement_lines,
 )
 from pipeline.stages.complements import SourceRows
@@ -143,12 +144,18 @@ def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
     duplicates.refuse(ordered.lazy(), task.iso2, [part.path for part in sources.register])
     conformity = identifiers.conformity(ordered["id"], task.tables.seeds.country(task.iso2))
     columns = shard_input.columns(ordered)
-    comptes = shard_input.statements(ordered["id"], lines) if task.comptes else ()
+    sorted_lines = shard_input.sort_lines(ordered["id"], lines)
     del ordered
     path = task.work / generation_files.shard_name(task.iso2)
     records = shard_input.records(runs, order)
     writer.write(
-        path, task.iso2, columns, records, comptes, lambda count: progress(count * _WRITTEN)
+        path,
+        task.iso2,
+        columns,
+        records,
+        shard_input.statements(sorted_lines),
+        lambda count: progress(count * _WRITTEN),
+        ratio_columns.of_lines(sorted_lines, task.tables.rates),
     )
     report = replace(
         summed,

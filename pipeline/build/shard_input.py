@@ -140,8 +140,8 @@ def records(runs: Sequence[Run], order: NDArray[np.uint32]) -> Callable[[range],
 # -- statements ----------------------------------------------------------------------
 
 
-def statements(ids: pl.Series, lines: pl.LazyFrame) -> Iterator[tuple[int, bytes]]:
-    """Each row that has statement lines, ascending, with their JSON array (contract E5).
+def sort_lines(ids: pl.Series, lines: pl.LazyFrame) -> pl.DataFrame:
+    """The statement lines of each row, rows ascending, in the order of contract E5.
 
     Args:
         ids: the identifiers, in layout order.
@@ -149,12 +149,16 @@ def statements(ids: pl.Series, lines: pl.LazyFrame) -> Iterator[tuple[int, bytes
     place = pl.LazyFrame({"id": ids}).with_row_index("row")
     rank = pl.col("etat").replace_strict(list(ETATS), range(len(ETATS)), return_dtype=pl.Int8)
     order = ("row", "exercice", "rang", "ordre", "code", "libelle", "valeur", "devise")
-    found = (
+    return (
         lines.join(place, on="id", how="inner")
         .with_columns(rank.alias("rang"))
         .sort(order, descending=[name == "exercice" for name in order], nulls_last=True)
         .select("row", *LINE)
         .collect(engine="streaming")
     )
+
+
+def statements(found: pl.DataFrame) -> Iterator[tuple[int, bytes]]:
+    """Each row that has statement lines, ascending, with their JSON array; `found` is sorted."""
     for row, group in groupby(found.iter_rows(), key=itemgetter(0)):
         yield row, orjson.dumps([dict(zip(LINE, line[1:], strict=True)) for line in group])

@@ -30,6 +30,7 @@ from shards.codec.sort_keys import Keys
 from shards.codec.strings import END, Texts
 from shards.errors import OutOfOrderError
 from shards.query import ORDERS
+from shards.ratios.last_year import NO_RATIOS, LastYearRatios
 
 # A zstd dictionary is trained on about _SAMPLES rows; with fewer than FEWEST_SAMPLES it would cost more than it saves.
 _SAMPLES: Final = 4_000
@@ -82,6 +83,7 @@ def write(
     records: Callable[[range], Iterator[bytes]],
     comptes: Iterable[tuple[int, bytes]],
     progress: Callable[[int], None] = lambda _: None,
+    ratios: LastYearRatios = NO_RATIOS,
 ) -> None:
     """Write the shard of `iso2` to `path`.
 
@@ -90,6 +92,7 @@ def write(
             train the compression on, then for all rows.
         comptes: row and JSON of its statement lines (contract E5), rows ascending; only rows with statements.
         progress: called now and then with the number of rows written since the last call.
+        ratios: one value for each row of `comptes`.
 
     Raises:
         OutOfOrderError: the rows are not in layout order, or an identifier occurs twice; `path` is unchanged.
@@ -120,6 +123,11 @@ def write(
             tables.append(format.META, key, value)
         _write_rows(tables, len(by_id), records, _compressor(dictionary), progress)
         with_statements = _write_comptes(tables, len(by_id), comptes)
+        if any(len(found) != len(with_statements) for found in ratios.arrays.values()):
+            raise OutOfOrderError(
+                f"ratios are not of the {len(with_statements)} rows of statements"
+            )
+        append_arrays(tables, format.RATIO, ratios.arrays)
         coded = code_columns.tables(
             columns.etat, with_statements, columns.texts, columns.actif_eur, layout
         )

@@ -5,15 +5,19 @@ those of the company. A year whose lines are of several currencies has no figure
 be divided by anything else.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
+from shards.ratios.exchange_rates import euros_per_unit
 from shards.ratios.formula import Formula, Lookup
 from shards.ratios.ratio_table import Ratio, ratios
 
 Reason = Literal[
-    "exercice_absent", "poste_absent", "denominateur_nul", "denominateur_negatif", "taux_absent"
+    "exercice_absent", "poste_absent", "denominateur_nul", "denominateur_negatif", "taux_absent",
+    "devise_changee",
 ]  # fmt: skip
 
 
@@ -23,6 +27,10 @@ class AnnualAccounts:
 
     figures: Mapping[str, float]
     devise: str | None
+
+    def joins(self, other: "AnnualAccounts") -> bool:
+        """Whether the figures of both years are of one currency and may be compared."""
+        return self.devise == other.devise
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +65,24 @@ def by_year(lines: Iterable[Mapping[str, Any]]) -> dict[int, AnnualAccounts]:
     return found
 
 
-def values(accounts: Accounts, rates: Mapping[int, float]) -> dict[int, dict[str, RatioValue]]:
-    """Every row of the table for every year, the last year first.
+def last_year(lines: Iterable[Mapping[str, Any]]) -> tuple[int, dict[str, float]]:
+    """The last year of these lines, 0 for none, and its values by code; NaN for none."""
+    by_code = dict.fromkeys(ratios(), math.nan)
+    recent = dict(islice(by_year(lines).items(), 2))
+    for year, found in values(recent).items():
+        known = {code: one.value for code, one in found.items() if one.value is not None}
+        return year, by_code | known
+    return 0, by_code
 
-    Args:
-        rates: euros per unit of the currency of a year's accounts; a year without a rate is absent.
-    """
+
+def values(accounts: Accounts) -> dict[int, dict[str, RatioValue]]:
+    """Every row of the table for every year, the last year first."""
     known: dict[tuple[int, str], float | None] = {}
     found: dict[int, dict[str, RatioValue]] = {}
     for year in sorted(accounts):
         of_year = found[year] = {}
         for ratio in ratios().values():
-            value = of_year[ratio.code] = _value(ratio, accounts, year, known, rates)
+            value = of_year[ratio.code] = _value(ratio, accounts, year, known)
             known[year, ratio.code] = value.value
     return dict(reversed(found.items()))
 
@@ -78,7 +92,6 @@ def _value(
     accounts: Accounts,
     year: int,
     known: Mapping[tuple[int, str], float | None],
-    rates: Mapping[int, float],
 ) -> RatioValue:
     def lookup(name: str, years_before: int) -> float | None:
         at = year - years_before
@@ -86,6 +99,8 @@ def _value(
             return known.get((at, name))
         return accounts[at].figures.get(name) if at in accounts else None
 
+    if ratio.looks_back and year - 1 in accounts and not accounts[year].joins(accounts[year - 1]):
+        return RatioValue(None, "devise_changee")
     numerator = ratio.numerator.value(lookup)
     denominator = ratio.denominator.value(lookup) if ratio.denominator else 1.0
     if numerator is None or denominator is None:
@@ -96,7 +111,7 @@ def _value(
     value = ratio.factor * numerator / denominator
     if ratio.unite != "EUR":
         return RatioValue(value + 0.0)
-    rate = rates.get(year)
+    rate = euros_per_unit(accounts[year].devise, year)
     return RatioValue(None, "taux_absent") if rate is None else RatioValue(value * rate + 0.0)
 
 

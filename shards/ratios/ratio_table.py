@@ -41,6 +41,12 @@ class Ratio:
     source: str
 
     @property
+    def looks_back(self) -> bool:
+        """Whether it uses figures of the year before."""
+        formulas = (self.numerator, self.denominator)
+        return any(term.years_before for formula in formulas if formula for term in formula.terms)
+
+    @property
     def is_amount(self) -> bool:
         """Whether it is a part of other rows and no ratio of its own."""
         return self.unite in AMOUNTS
@@ -60,6 +66,11 @@ def ratios() -> Mapping[str, Ratio]:
             _check_names(ratio, found)
             found[ratio.code] = ratio
     return MappingProxyType(found)
+
+
+def stored_codes() -> tuple[str, ...]:
+    """The codes of the ratios proper, of which a shard has the values of the last year."""
+    return tuple(code for code, ratio in ratios().items() if not ratio.is_amount)
 
 
 def chart_lines() -> frozenset[str]:

@@ -42,7 +42,7 @@ from shards.search.name_lookup import NameLookup
 _CACHED: Final = (
     "layout", "facts", "turnover_facts", "website_turnover", "website_headcount",
     "words", "idents", "sets", "phrases", "list_starts", "top_rows", "frames",
-    "statement_rows", "statements", "spellings",
+    "statement_rows", "statements", "spellings", "ratio_years",
 )  # fmt: skip
 
 
@@ -128,6 +128,15 @@ class Shard:
     def has_comptes(self, row: int) -> bool:
         """Whether a company has statement lines."""
         return self._statement(row) is not None
+
+    def ratio(self, code: str) -> NDArray[np.float64]:
+        """A ratio of the last year of the companies with statements, in the order of `statement_rows`."""
+        return self._array(format.RATIO, code, format.F8)
+
+    @cached_property
+    def ratio_years(self) -> NDArray[np.uint16]:
+        """The last year of the statements of these companies, 0 if they have no line."""
+        return self._array(format.RATIO, format.YEARS.decode(), format.U2)
 
     def _statement(self, row: int) -> int | None:
         """The number of a company's statements among all, None if it has none."""

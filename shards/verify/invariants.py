@@ -24,7 +24,7 @@ from shards.errors import CorruptError, GenerationError
 from shards.generations.generation_files import Generation, Inode, inode_of
 from shards.query import ORDERS
 from shards.search.reader import Shard
-from shards.verify import code_columns, contents, names
+from shards.verify import code_columns, contents, names, ratios
 from shards.verify.contents import Contents
 
 # The orders whose keys follow from records, with the field of `Contents` and its null. Share capital is converted to
@@ -132,6 +132,7 @@ def _faults(shard: Shard) -> Iterator[str]:
         yield f"the lists of first rows have {len(shard.top_rows)} rows for {len(ORDERS) * lists}"
     yield from _bound_faults(shard)
     yield from code_columns.faults(shard, decoded)
+    yield from ratios.faults(shard)
     expected = aliases.table(decoded.numbers)
     if any(not np.array_equal(expected[name], found) for name, found in shard.aliases.items()):
         yield "`alias` does not hold the LEI and VAT numbers of the records"

@@ -57,6 +57,11 @@ FOUND = [
     company("EE", "4", "Орёл", division="47", groupe="47.1"),
 ]
 
+LINES = [
+    {"code": code, "valeur": valeur, "devise": "EUR", "exercice": 2024, "ordre": 1}
+    for code, valeur in (("Equity", 50.0), ("TotalAssets", 100.0))
+]
+
 Break = Callable[[bytes], bytes]
 
 ROW = format.chunk_key(0)
@@ -190,6 +195,9 @@ def odd_record() -> bytes:
         (format.COMPTES, b"rows", put("<u4", 1, 4), "statements of a row that does not exist"),
         (format.COMPTES, b"starts", put("<u4", 1, 0), "statements of chunk 0 do not follow"),
         (format.COMPTES, b"starts", lambda v: v + v, "there are 4 statements for 2 rows"),
+        (format.RATIO, b"exercice", put("<u2", 0, 2023), "row 1 has ratios of 2023"),
+        (format.RATIO, b"autonomie_financiere", put("<f8", 0, 0.4), "of row 1 is not that of its"),
+        (format.RATIO, b"z_altman", lambda v: v + v, "ratio z_altman has 4 values for 2 rows"),
     ],
 )
 def test_a_broken_invariant_is_named(
@@ -202,7 +210,7 @@ def test_a_broken_invariant_is_named(
 ) -> None:
     monkeypatch.setattr(format, "TOP_LEAST", 1)
     path = tmp_path / "EE"
-    write_shard(path, "EE", FOUND, comptes={"1": [{"ordre": 1}], "2": [{"ordre": 2}]})
+    write_shard(path, "EE", FOUND, comptes={"1": LINES, "2": LINES[:1]})
     with altered(path, table) as txn:
         if table == format.RECORD and key != format.STARTS:
             put_frame(txn, int.from_bytes(key, "big"), change(b""))
