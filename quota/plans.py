@@ -18,6 +18,9 @@ from seeds import TABLES
 # The tiers of §1 (bullet 4), and the values of the field `plan` (§2.2).
 SLUGS: Final = ("visiteur", "free", "data", "corporate", "marches", "integral", "carte")
 
+# The modules of §8 that make analyses (extension X11).
+MODULES: Final = ("entreprise", "marche")
+
 # How a plan has the API tool (§8.1). Without the tool a key is served as `free` (§5 rule 3).
 API_TOOL: Final = ("aucun", "gratuit", "option", "inclus")
 
@@ -47,6 +50,10 @@ class Plan:
     prix_annuel_eur: Decimal | None  # per year, excl. VAT; None: no price is published
     credits_par_mois: int
     suivant: str  # slug of the next plan to propose (C1); "" for the highest
+    modules: tuple[
+        str, ...
+    ]  # of MODULES; a plan that is composed of modules has those of its account
+    essais_par_mois: int  # analyses of any module that a plan without it may try
 
     @property
     def sur_mesure(self) -> bool:
@@ -94,6 +101,11 @@ def _plan(row: Mapping[str, str | None], where: str) -> Plan:
         prix_annuel_eur=_price(text, "prix_annuel_eur", where),
         credits_par_mois=_count(text, "credits_par_mois", where),
         suivant=_choice(text, "suivant", ("", *SLUGS), where),
+        modules=tuple(
+            _choice({"modules": name}, "modules", MODULES, where)
+            for name in text["modules"].split()
+        ),
+        essais_par_mois=_count(text, "essais_par_mois", where),
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-MeterType = Literal["appels_jour", "exports_mois"]
+MeterType = Literal["appels_jour", "exports_mois", "essais_mois"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,12 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The charge of a full record (D9, D11): `cost` credits debited now, `left` credits remaining."""
+    """A charge (D9, D11): `cost` credits debited now, `left` credits remaining.
 
-    outcome: Literal["charged", "already", "refused"]
+    An analysis on trial costs none: it is `tried`, or `no_trial` where the month has no trial left.
+    """
+
+    outcome: Literal["charged", "already", "refused", "tried", "no_trial"]
     cost: int
     left: int
     reset: datetime
@@ -50,6 +53,7 @@ class Usage:
     calls: Meter
     exports: Meter
     credits: Credits
+    trials: Meter
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ still exist. Where `compact` dropped them, the first kept moment replaces the ti
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice, takewhile
 from typing import Final
@@ -80,12 +81,32 @@ def charge(txn: WriteTransaction, purchase: Purchase, now: datetime) -> Charge:
     credit = _credits(txn, account, grant, period)
     if txn.get(key) is not None:
         return Charge("already", 0, credit.left, period.end)
+    if purchase.trials is not None:
+        return _try(txn, purchase, period, Charge("tried", 0, credit.left, period.end))
     if credit.left < cost:
         return Charge("refused", 0, credit.left, period.end)
     from_grant = min(cost, max(0, grant - credit.used))
     _spend(txn, account, period, from_grant, cost - from_grant)
     txn.put(key, row_format.pack_pair(from_grant, cost - from_grant))
     return Charge("charged", cost, credit.left - cost, period.end)
+
+
+def _try(txn: WriteTransaction, purchase: Purchase, period: Period, tried: Charge) -> Charge:
+    """Count a trial of the month if the plan allows another one."""
+    key = row_format.join(row_format.TRIALS, period.key, purchase.account)
+    used = row_format.number(txn.get(key))
+    if used >= (purchase.trials or 0):
+        return replace(tried, outcome="no_trial")
+    txn.put(key, row_format.pack(used + 1))
+    txn.put(charge_key(period, purchase), row_format.pack_pair(0, 0))
+    return tried
+
+
+def trials(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Meter:
+    """The trials of the month so far."""
+    period = month(kept(txn, now))
+    used = row_format.number(txn.get(row_format.join(row_format.TRIALS, period.key, account)))
+    return Meter("essais_mois", limit, used, used < limit, period.end)
 
 
 def is_charged(txn: ReadTransaction, account: str, company: str, now: datetime) -> bool:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from quota.ledger import row_format
-from quota.ledger.calls import calls, credits_of, kept
+from quota.ledger.calls import calls, credits_of, kept, trials
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, month, start_of_month
 from quota.plans import Plan
@@ -39,6 +39,7 @@ def usage(txn: ReadTransaction, account: str, plan: Plan, now: datetime) -> Usag
         calls(txn, account, plan.appels_api_par_jour, now),
         exports(txn, account, plan.exports_par_mois, now),
         credits_of(txn, account, plan, now),
+        trials(txn, account, plan.essais_par_mois, now),
     )
 
 

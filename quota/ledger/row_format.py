@@ -30,6 +30,8 @@ EMAIL: Final = b"w/"  # w/<SHA-256 of the address, 32 bytes> -> person
 SESSION: Final = b"s/"  # s/<person>/<SHA-256 of the token, hex> -> expiry (s since 1970)
 LAST: Final = b"l/"  # l/<key id> -> day of its last use ("2026-11-21")
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
+# c/<month>/<account>/<module>/<subject> -> the same, of an analysis
+TRIALS: Final = b"t/"  # t/<month>/<account> -> analyses that were tried
 
 # At an edge: calls it may still grant, calls counted at the centre, second of the last use.
 BALANCE: Final = b"b/"  # b/<day>/<account> -> left, used, second
@@ -37,7 +39,7 @@ MOVING: Final = b"q/"  # q/<day>/<account>/<move> -> calls requested or given ba
 KNOWN: Final = b"n/"  # n/<SHA-256> -> second of the last look-up, JSON of the account if any
 
 # Tables with a period in their keys; `compact` never deletes rows of the others.
-PERIODIC: Final = (CALLS, EXPORTS, GRANT, CHARGE, MOVES)
+PERIODIC: Final = (CALLS, EXPORTS, GRANT, CHARGE, TRIALS, MOVES)
 
 MAX_KEY: Final = 511  # of LMDB
 

@@ -103,11 +103,13 @@ def take_and_charge(
         period_hash(row_format.GRANT, period.key),
         period_hash(row_format.CHARGE, period.key),
         place(row_format.PACKS)[0],
+        period_hash(row_format.TRIALS, period.key),
     )
     limit = purchase.call_limit if count_call else 0
     command = _evalsha(
         _CHARGE, names, floor, purchase.account, limit if count_call else "",
         purchase.company, purchase.cost, purchase.grant,
+        "" if purchase.trials is None else purchase.trials,
     )  # fmt: skip
 
     def parse(reply: Reply) -> tuple[Meter, Charge | None]:

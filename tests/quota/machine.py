@@ -101,6 +101,22 @@ class StoreAgainstModel(RuleBasedStateMachine):
             assert charge.cost == (cost if outcome == "charged" else 0)
             assert charge.left == left - charge.cost == self.model.left(account, grant, self.now)
 
+    @rule(index=who, subject=st.sampled_from([*COMPANIES, "entreprise/EE/1", "marche/a"]))
+    def try_an_analysis(self, index: int, subject: str) -> None:
+        account, plan = self.names[index], SMALL[self.model.plan[self.names[index]]]
+        granted = self.model.take(account, plan.appels_api_par_jour, self.now)
+        outcome = self.model.tried(account, subject, 2, self.now) if granted else None
+
+        _, charge = self.store.take_and_charge(
+            Purchase(account, plan.appels_api_par_jour, subject, 0, plan.credits_par_mois, 2),
+            self.now,
+        ).result()
+
+        assert (charge.outcome if charge else None) == outcome
+        assert charge is None or charge.cost == 0
+        used = self.store.usage(account, plan, self.now).result().trials.used
+        assert used == self.model.trials[account, self.model.month(self.now)]
+
     @rule(index=who, count=st.integers(1, 9) | st.sampled_from([0, PACK, PACK + 1, 2**64]))
     def add_credits(self, index: int, count: int) -> None:
         allowed = self.model.add_credits(self.names[index], count)

@@ -27,6 +27,7 @@ class Model:
     packs: Counter[str] = field(default_factory=Counter)
     bought: Counter[str] = field(default_factory=Counter)
     spent: Counter[str] = field(default_factory=Counter)
+    trials: Counter[tuple[str, str]] = field(default_factory=Counter)
     charged: set[tuple[str, str, str]] = field(default_factory=set)
     held: dict[str, Held] = field(default_factory=dict)
     plan: dict[str, str] = field(default_factory=dict)
@@ -64,6 +65,16 @@ class Model:
 
     def left(self, account: str, grant: int, now: datetime) -> int:
         return max(0, grant - self.grant[account, self.month(now)]) + self.packs[account]
+
+    def tried(self, account: str, subject: str, trials: int, now: datetime) -> str:
+        month = self.month(now)
+        if (account, month, subject) in self.charged:
+            return "already"
+        if self.trials[account, month] == trials:
+            return "no_trial"
+        self.trials[account, month] += 1
+        self.charged.add((account, month, subject))
+        return "tried"
 
     def charge(self, account: str, company: str, cost: int, grant: int, now: datetime) -> str:
         month = self.month(now)
@@ -122,7 +133,7 @@ class Model:
 
     def compact(self, before: str) -> None:
         self.floor = max(self.floor, before)
-        for counter in (self.calls, self.exports, self.grant):
+        for counter in (self.calls, self.exports, self.grant, self.trials):
             for account, period in list(counter):
                 if period[:7] < self.floor:
                     del counter[account, period]

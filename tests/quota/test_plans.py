@@ -11,20 +11,20 @@ from seeds import TABLES
 
 GRID = {
     # slug: results, rows, calls, exports, rows, statements, contacts, statements?, keys, tool,
-    #       its price, price, credits, next
-    "visiteur": (2, 2, 0, 0, 0, 0, False, False, 0, "aucun", None, None, 0, "free"),
-    "free": (5, 5, 50, 2, 25, 3, False, True, 1, "gratuit", None, 0, 250, "data"),
-    "data": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", 250, 5000, 5000, "corporate"),
+    #       its price, price, credits, next, modules, trials
+    "visiteur": (2, 2, 0, 0, 0, 0, False, False, 0, "aucun", None, None, 0, "free", (), 0),
+    "free": (5, 5, 50, 2, 25, 3, False, True, 1, "gratuit", None, 0, 250, "data", (), 0),
+    "data": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", 250, 5000, 5000, "corporate", (), 3),
     "corporate": (
-        1000, 500, 5000, 100, 10000, 250, True, True, 10, "option", 250, 17500, 25000, "integral"
+        1000, 500, 5000, 100, 10000, 250, True, True, 10, "option", 250, 17500, 25000, "integral", ("entreprise",), 0
     ),
     "marches": (
-        500, 500, 5000, 60, 5000, 150, True, True, 10, "inclus", None, 17500, 25000, "integral"
+        500, 500, 5000, 60, 5000, 150, True, True, 10, "inclus", None, 17500, 25000, "integral", ("marche",), 0
     ),
     "integral": (
-        1000, 500, 10000, 200, 10000, 250, True, True, 20, "inclus", None, 30000, 50000, ""
+        1000, 500, 10000, 200, 10000, 250, True, True, 20, "inclus", None, 30000, 50000, "", ("entreprise", "marche"), 0
     ),
-    "carte": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", 250, None, 5000, "corporate"),
+    "carte": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", 250, None, 5000, "corporate", (), 0),
 }  # fmt: skip
 
 
@@ -71,8 +71,9 @@ SEED = (TABLES / "plans.csv").read_text(encoding="utf-8")
         ("option,250,5000", "option,250,beaucoup", "'beaucoup'"),
         ("option,250,5000,", "option,250,,", "data is proposed"),
         (",250,data", ",250,données", "'données'"),
-        (",250,data", ",250,data,surplus", "a row has 17 values"),
-        (",250,data", ",250", "a row has 17 values"),
+        (",250,data,,0", ",250,data,,0,surplus", "a row has 19 values"),
+        (",250,data,,0", ",250,data", "a row has 19 values"),
+        (",integral,entreprise,", ",integral,social,", "modules is 'social'"),
     ],
 )
 def test_a_grid_that_is_not_understood_is_refused_and_named(

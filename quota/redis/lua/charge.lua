@@ -1,7 +1,7 @@
 -- ledger.calls.take_and_charge: count one call, and charge the record if the call is granted. With
 -- an empty limit this is ledger.calls.charge: the call is counted elsewhere, at an edge.
--- KEYS: meta, calls of the day, grants, charges, packs.
--- ARGV: floor, account, limit or empty, company, cost, grant.
+-- KEYS: meta, calls of the day, grants, charges, packs, trials.
+-- ARGV: floor, account, limit or empty, company, cost, grant, trials or empty.
 -- Reply: granted (0 or 1), calls used, and if granted: outcome, credits left.
 local company, cost, grant = account .. '/' .. ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local used = number(redis.call('HGET', KEYS[2], account))
@@ -15,6 +15,13 @@ local bought, spent = pair(redis.call('HGET', KEYS[5], account))
 local granted = math.max(0, grant - of_grant)
 local left = granted + bought - spent
 if redis.call('HEXISTS', KEYS[4], company) == 1 then return {1, used, 'already', left} end
+if ARGV[7] ~= '' then
+  local tried = number(redis.call('HGET', KEYS[6], account))
+  if tried >= tonumber(ARGV[7]) then return {1, used, 'no_trial', left} end
+  redis.call('HSET', KEYS[6], account, pack(tried + 1))
+  redis.call('HSET', KEYS[4], company, pack_pair(0, 0))
+  return {1, used, 'tried', left}
+end
 if left < cost then return {1, used, 'refused', left} end
 -- The grant first, then packs (D8).
 local from_grant = math.min(cost, granted)
