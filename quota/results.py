@@ -55,6 +55,11 @@ class Usage:
     credits: Credits
     trials: Meter
 
+    @property
+    def meters(self) -> tuple[Meter, ...]:
+        """The counters with a limit of their own."""
+        return self.calls, self.exports, self.trials
+
 
 @dataclass(frozen=True, slots=True)
 class Reservation:

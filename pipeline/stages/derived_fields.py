@@ -15,6 +15,9 @@ from typing import Final
 
 import polars as pl
 
+from pipeline.seeds import read_table
+from seeds import TABLES
+
 # Lowest headcount of each band -> its code.
 BANDS: Final = {
     0: "00",
@@ -35,30 +38,8 @@ BANDS: Final = {
 }
 WEIGHTS: Final[Mapping[str, int]] = MappingProxyType(
     {
-        # identity
-        "forme": 4,
-        "statut": 4,
-        "date_creation": 6,
-        "secteur": 10,
-        "sous_secteur": 2,
-        "description": 3,
-        # place
-        "adresse": 6,
-        "ville": 5,
-        "code_postal": 4,
-        "region": 3,
-        # size
-        "ca_eur": 14,
-        "total_actif_last": 8,
-        "effectif": 8,
-        "tranche_effectif": 2,
-        "capital_social": 5,
-        "n_exercices": 4,
-        # contact
-        "site_web": 5,
-        "email": 3,
-        "telephone": 3,
-        "url_registre": 1,
+        row["champ"]: int(row["points"])
+        for row in read_table(TABLES / "score.csv", ("champ", "points"))
     }
 )
 # Scheme, user and `www.` before the host; port, path, query and fragment after it.

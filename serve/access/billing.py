@@ -20,6 +20,7 @@ from quota.results import Charge, Meter
 from quota.store.interface import Store
 from serve.access import counter_headers
 from serve.access.counter_headers import Headers, Left, Terms
+from serve.access.modules import opening
 from serve.access.next_plan import remedy
 from serve.access.result import (
     NO_STORE,
@@ -77,7 +78,7 @@ async def run(
             request.caller.plan, counting, with_credits=prepared.cost > 0
         )
         return not_modified({**prepared.headers, **current})
-    if prepared.cost and not request.head:
+    if prepared.is_charged and not request.head:
         return await _record(prepared, request, counting)
     return await _call(prepared, request, counting)
 
@@ -150,15 +151,21 @@ async def _record(prepared: PreparedCall[T], request: Request, counting: Countin
                 company=prepared.company,
                 cost=prepared.cost,
                 grant=plan.credits_par_mois,
+                trials=prepared.trials,
             ),
             counting.now,
         )
     except StoreUnavailable as error:
+        if prepared.preview is None:
+            raise
         raise UnchargedError(error, _uncharged(prepared)) from error
     if charge is None:
         raise _quota_api(meter, request, counting)
     headers = counter_headers.calls(counting.terms, meter, counting.left, counting.now)
     headers |= counter_headers.credits(charge.cost, charge.left)
+    if charge.outcome == "no_trial":
+        no_trial = _essai_epuise(prepared, request, counting, charge)
+        return CallResult(no_trial.status, None, {**NO_STORE, **headers}, no_trial.code, no_trial)
     if charge.outcome == "refused":
         return _refused(prepared, charge, headers)
     all_headers = {**result.headers, **headers}
@@ -166,10 +173,23 @@ async def _record(prepared: PreparedCall[T], request: Request, counting: Countin
 
 
 def _refused(prepared: PreparedCall[T], charge: Charge, headers: Headers) -> CallResult[T]:
-    """402 with what a visitor would see (D10)."""
+    """402 with what a visitor would see (D10); of an analysis, nothing."""
     reset = counter_headers.iso(charge.reset)
     error = errors.credits_epuises(prepared.cost, charge.left, reset)
+    if prepared.preview is None:
+        located = {"Content-Location": prepared.headers["Content-Location"]}
+        return CallResult(error.status, None, {**NO_STORE, **located, **headers}, error.code, error)
     return _preview(prepared, error, headers)
+
+
+def _essai_epuise(
+    prepared: PreparedCall[T], request: Request, counting: Counting, charge: Charge
+) -> ApiError:
+    """403 with the plan that has the module of the analysis (X11)."""
+    assert prepared.company
+    module = prepared.company.partition("/")[0]
+    offer = opening(module, request.caller.plan, counting.plans)
+    return errors.essai_epuise(prepared.trials or 0, offer, counter_headers.iso(charge.reset))
 
 
 def _uncharged(prepared: PreparedCall[T]) -> CallResult[T]:

@@ -116,6 +116,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
         company: the company that the call is about ("EE/10000018"), if there is one.
         cost: credits that the company costs, charged before the result may be sent; 0 for a call without credits.
         preview: what to show instead of a company that could not be charged, given the error.
+        trials: None, or the trials a month of which the call is one, at no credits (X11).
     """
 
     run: Callable[[], Awaitable[CallResult[T_co]]]
@@ -124,6 +125,12 @@ class PreparedCall(NamedTuple, Generic[T_co]):
     company: str | None = None
     cost: int = 0
     preview: Callable[[ApiError], T_co] | None = None
+    trials: int | None = None
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether the call has a price besides the call."""
+        return self.cost > 0 or self.trials is not None
 
     def is_known(self, request: Request) -> bool:
         """Does the client have this very representation already (RFC 9110 §13.1.2)?"""

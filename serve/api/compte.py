@@ -55,8 +55,9 @@ async def compte(request: Request, counting: Counting) -> CallResult[AccountCont
             "cles_actives": counting.plans[account.plan].cles_actives,
             "coordonnees": plan.coordonnees,
             "etats_financiers": plan.etats_financiers,
+            "essais_par_mois": plan.essais_par_mois,
         },
-        "compteurs": {meter.type: _meter(meter) for meter in (usage.calls, usage.exports)},
+        "compteurs": {meter.type: _meter(meter) for meter in usage.meters},
         "credits": {
             "dotation": usage.credits.grant,
             "utilises": usage.credits.used,

@@ -52,6 +52,7 @@ ROUTES: Final = (
     Route("societes", ("api", "v1", "societes")),
     Route("modifications", ("api", "v1", "modifications"), CHANGES_METHODS),
     Route("societe", ("api", "v1", "societes", "", "")),
+    Route("analyse-entreprise", ("api", "v1", "societes", "", "", "analyses", "entreprise")),
     Route("identifiants", ("api", "v1", "identifiants", "")),
     Route("export", ("api", "v1", "export"), EXPORT_METHODS),
     Route("compte", ("api", "v1", "compte")),
@@ -72,7 +73,7 @@ _PLAIN: Final = {
 }
 _BY_LENGTH: Final[Mapping[int, tuple[Route, ...]]] = {
     length: tuple(route for route in ROUTES if len(route.segments) == length)
-    for length in (1, 2, 3, 4, 5)
+    for length in (1, 2, 3, 4, 5, 7)
 }
 
 

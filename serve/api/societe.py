@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import orjson
@@ -51,7 +51,7 @@ def exercices(request: Request, generation: OpenGeneration) -> list[int]:
     Raises:
         ApiError: 400, as for the record.
     """
-    shard, row = _found(request, generation)
+    shard, row = find(request, generation)
     comptes = None if row is None else shard.comptes(row)
     years = {line["exercice"] for line in orjson.loads(comptes or b"[]")}
     return sorted(years, reverse=True)
@@ -66,9 +66,9 @@ def path_of(company: str) -> str:
 def _prepared(
     request: Request, generation: OpenGeneration, *, with_statements: bool
 ) -> PreparedCall[Record]:
-    shard, row = _found(request, generation)
+    shard, row = find(request, generation)
     if row is None:
-        return PreparedCall(partial(_absent, shard, request.segments[1]))
+        return PreparedCall(partial(absent, shard, request.segments[1]))
     caller, offer = request.caller, request.offer
     plan = caller.plan
     company = f"{shard.iso2}/{shard.company(row)['id']}"
@@ -92,7 +92,7 @@ def _prepared(
     return PreparedCall(run, tag, headers, company, cost, preview)
 
 
-def _found(request: Request, generation: OpenGeneration) -> tuple[Shard, int | None]:
+def find(request: Request, generation: OpenGeneration) -> tuple[Shard, int | None]:
     """The shard of the country, and the row of the company in it if there is one."""
     params.nothing(request.pairs)
     word, identifier = request.segments
@@ -105,7 +105,7 @@ def _found(request: Request, generation: OpenGeneration) -> tuple[Shard, int | N
     return shard, row
 
 
-async def _absent(shard: Shard, identifier: str) -> CallResult[Record]:
+async def absent(shard: Shard, identifier: str) -> CallResult[Any]:
     """The 404, which names the companies that may be meant."""
     shards = {shard.iso2: shard}
     places = identifiers.find(shards, identifier).places or identifiers.nearest(shards, identifier)

@@ -51,9 +51,9 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
     "credits_epuises": Code(
         402, "the credits of the month and of all packs are used up", ("credits",)
     ),
-    "module_non_inclus": Code(403, "a module that the plan lacks", ("plan",)),
+    "module_non_inclus": Code(403, "a module that the plan lacks", ("module", "offre")),
     "essai_epuise": Code(
-        403, "the trial of a module is used up", ("analyses", "plan", "reinitialisation")
+        403, "the trial of a module is used up", ("analyses", "offre", "reinitialisation")
     ),
     "societe_introuvable": Code(404, "no such company", ("proches",)),
     "route_inconnue": Code(404, "no such path"),
@@ -78,10 +78,6 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
     "indisponible": Code(503, "cannot be answered for the moment; nothing was counted, retry"),
     "config": Code(503, "not set up on this server; nothing was counted"),
 })  # fmt: skip
-
-# Codes of §7 that no route raises yet: the modules and trials that they refuse are not served.
-# They are documented, so that clients can be written for them.
-RESERVED: Final = frozenset({"module_non_inclus", "essai_epuise"})
 
 
 def of_status(status: int) -> list[str]:

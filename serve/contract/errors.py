@@ -206,32 +206,32 @@ def compte_requis(*, refused: bool) -> ApiError:
 
 def credits_epuises(cout: int, solde: int, reinitialisation: str) -> ApiError:
     texts = (
-        f"Crédits épuisés : la fiche coûte {cout} crédits, il en reste {solde}. Les débits "
+        f"Crédits épuisés : il en coûte {cout} crédits, il en reste {solde}. Les débits "
         f"reprennent le {reinitialisation}, ou après l'achat d'un pack : /tarifs",
-        f"Credits used up: the record costs {cout} credits, {solde} are left. New credits come on "
+        f"Credits used up: this costs {cout} credits, {solde} are left. New credits come on "
         f"{reinitialisation}, or with a pack: /tarifs",
     )
     credits = {"cout": cout, "solde": solde, "reinitialisation": reinitialisation}
     return ApiError("credits_epuises", texts, credits=credits)
 
 
-def module_non_inclus(module: str, plan: str) -> ApiError:
+def module_non_inclus(module: str, offre: str) -> ApiError:
     texts = (
-        f"Le module {module} n'est pas inclus dans votre offre ; il l'est dans {plan}",
-        f"The module {module} is not part of your plan; it is part of {plan}",
+        f"Le module {module} n'est pas inclus dans votre offre ; il l'est dans {offre} (/tarifs)",
+        f"The module {module} is not part of your plan; it is part of {offre} (/tarifs)",
     )
-    return ApiError("module_non_inclus", texts, plan=plan)
+    return ApiError("module_non_inclus", texts, module=module, offre=offre)
 
 
-def essai_epuise(analyses: int, plan: str, reinitialisation: str) -> ApiError:
+def essai_epuise(analyses: int, offre: str, reinitialisation: str) -> ApiError:
     texts = (
-        f"Essai épuisé : {analyses} analyses par mois. Sans limite d'essai : {plan} ; "
+        f"Essai épuisé : {analyses} analyses par mois. Sans limite d'essai : {offre} ; "
         f"remise à zéro le {reinitialisation}",
-        f"Trial used up: {analyses} analyses a month. Without that limit: {plan}; "
+        f"Trial used up: {analyses} analyses a month. Without that limit: {offre}; "
         f"it begins again on {reinitialisation}",
     )
     return ApiError(
-        "essai_epuise", texts, analyses=analyses, plan=plan, reinitialisation=reinitialisation
+        "essai_epuise", texts, analyses=analyses, offre=offre, reinitialisation=reinitialisation
     )
 
 

@@ -147,6 +147,12 @@ def rates() -> Mapping[tuple[str, int], ExchangeRate]:
 
 
 @cache
+def score_points() -> Mapping[str, int]:
+    """The points that each known field of a company adds to its score."""
+    return {row["champ"]: int(row["points"]) for row in rows("score.csv")}
+
+
+@cache
 def attributions() -> tuple[Attribution, ...]:
     """The attributions of all registers that can be imported, each once."""
     found = {

@@ -16,6 +16,7 @@ from serve.contract import errors
 from serve.contract.parameters import VERSION
 from serve.data import country_sources, legal_forms
 from serve.data.country_sources import CountrySources
+from serve.data.ratio_peers import Memo
 from serve.request import params, place_names
 from serve.request.params import Pairs, Search
 from serve.request.place_names import PlaceNames
@@ -50,6 +51,7 @@ class OpenGeneration:
         names: the words that callers may send for its countries and sectors.
         sources: where the companies of each country come from.
         steps: the known changes from one generation to another (`/modifications`), by the first.
+        peers: quantiles of ratios by country, sector and ratio, as far as they were asked for.
     """
 
     generation: Generation
@@ -57,6 +59,7 @@ class OpenGeneration:
     sources: Mapping[str, CountrySources]
     _read: Callable[[tuple[tuple[str, str], ...]], Search]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
+    peers: Memo = field(default_factory=dict)
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from serve.access.result import (
     Request,
     Response,
 )
-from serve.api import health, lists, static_pages
+from serve.api import analyses, health, lists, static_pages
 from serve.api.compte import compte
 from serve.api.identifiants import identifiants
 from serve.api.modifications import modifications
@@ -75,6 +75,19 @@ async def _changes(request: HttpRequest) -> Response:
     return (await admission.perform(context, admitted, prepare, call, trace)).response(request.lang)
 
 
+async def _company_analysis(request: HttpRequest) -> Response:
+    """An analysis, which only accounts can have."""
+    context, trace = request.context, request.trace
+    admitted = await admission.admit(context, request.authorization, trace)
+    admission.require_account(admitted)
+
+    def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
+        return analyses.entreprise(asked, generation, context.plans).encoded()
+
+    result = await admission.perform(context, admitted, prepare, request.call(), trace)
+    return result.response(request.lang)
+
+
 async def _account(request: HttpRequest) -> Response:
     context = request.context
     admitted = await admission.admit(context, request.authorization, request.trace)
@@ -120,6 +133,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "modifications": _changes,
     "identifiants": _keyed(identifiants),
     "societe": _keyed(societe),
+    "analyse-entreprise": _company_analysis,
     "export": export_adapter.respond,
     "compte": _account,
     "mcp": mcp_adapter.respond,

@@ -41,7 +41,8 @@ EXTRA: Final[Mapping[str, Schema]] = {
     "proches": texts("The nearest companies, as country and identifier (`UK:00944111`)."),
     "credits": ref("Credits"),
     "quota": ref("Quota"),
-    "plan": text("Plan that opens the resource."),
+    "module": text("Module that the plan lacks."),
+    "offre": text("Plan that opens the module."),
     "version": text("Generation that was asked for."),
     "versions": texts("Generations that can be asked for."),
     "analyses": whole("Analyses that the trial allows."),
@@ -52,6 +53,7 @@ _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
     400: headers.CALLS,
     401: ("WWW-Authenticate", *headers.CALLS),
     402: ("Content-Location", *headers.CALLS, *headers.CREDITS),
+    403: (*headers.CALLS, *headers.CREDITS),
     404: headers.CALLS,
     409: headers.CALLS,
     429: ("Retry-After", *headers.CALLS),
@@ -60,7 +62,7 @@ _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
 _ERRORS: Final = ("Cache-Control", "Content-Language", "Vary", "X-Donnees-Version")
 
 # Statuses with which an operation may refuse, as `components/responses`.
-STATUSES: Final = (400, 401, 402, 404, 409, 413, 414, 415, 429, 500, 503)
+STATUSES: Final = (400, 401, 402, 403, 404, 409, 413, 414, 415, 429, 500, 503)
 
 
 def answer(
@@ -119,12 +121,14 @@ def refusals(*statuses: int, route: str = "") -> dict[str, Schema]:
         # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
         found["503"] = _error_answer(503, either(ref("FicheIndisponible"), ref("Erreur503")))
         found["503"]["headers"] |= headers.of("Content-Location")
+    if route.startswith("analyse-"):
+        found["402"] = _error_answer(402, ref("Erreur402"))  # nothing is left to show
     return found
 
 
 def components() -> tuple[dict[str, Schema], dict[str, Schema]]:
     """The schemas and the responses of the errors, by name."""
-    schemas = {f"Erreur{status}": _error(status) for status in STATUSES if status != 402}
+    schemas = {f"Erreur{status}": _error(status) for status in STATUSES}
     responses = {
         f"Erreur{status}": _error_answer(
             status, ref("FicheEpuisee" if status == 402 else f"Erreur{status}")

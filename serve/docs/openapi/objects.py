@@ -205,6 +205,7 @@ _LIMITS: Final = shape(
         "cles_actives": whole("Keys in force at once."),
         "coordonnees": truth("Contact fields are served."),
         "etats_financiers": truth("Financial statements are served."),
+        "essais_par_mois": whole("Analyses a month that may be tried without their module."),
     },
 )
 
@@ -225,7 +226,8 @@ COMPTE: Final = shape(
         "outil_api": truth("The plan paid for has the API tool."),
         "limites": _LIMITS,
         "compteurs": shape(
-            "The counters.", {"appels_jour": ref("Quota"), "exports_mois": ref("Quota")}
+            "The counters.",
+            {name: ref("Quota") for name in ("appels_jour", "exports_mois", "essais_mois")},
         ),
         "credits": shape(
             "The credits.",

@@ -26,7 +26,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
         "sources": _sources, "societes": _societes, "societe": _societe, "modifications": _modifications,
-        "identifiants": _identifiants,
+        "identifiants": _identifiants, "analyse-entreprise": _company_analysis,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
@@ -38,6 +38,7 @@ def variables(name: str) -> tuple[str, ...]:
     """The names of the variable parts of a path."""
     return {
         "societe": parameters.names(parameters.RECORD),
+        "analyse-entreprise": parameters.names(parameters.RECORD),
         "identifiants": (parameters.VALEUR.name,),
         "docs-file": ("file",),
     }.get(name, ())
@@ -170,6 +171,20 @@ def _societe() -> Mapping[str, Operation]:
     return _get(
         "readCompany", "Companies", prose.SOCIETE, responses, *given, _IF_NONE_MATCH,
         security=_EITHER,
+    )  # fmt: skip
+
+
+def _company_analysis() -> Mapping[str, Operation]:
+    located = (*headers.TAGGED, "Content-Location", *headers.CALLS, *headers.CREDITS)
+    responses = {
+        "200": answer("The analysis.", ref("AnalyseEntreprise"), located),
+        "304": not_modified("Content-Location", *headers.CALLS, *headers.CREDITS),
+        **refusals(400, 401, 402, 403, 404, 429, 503, route="analyse-entreprise"),
+    }
+    given = [ref(one.name, "parameters") for one in parameters.RECORD]
+    return _get(
+        "analyseCompany", "Companies", prose.ANALYSE_ENTREPRISE, responses, *given, _IF_NONE_MATCH,
+        security=_KEY,
     )  # fmt: skip
 
 

@@ -54,6 +54,14 @@ MODIFICATIONS: Final[OperationText] = (
     "fields that differ. Costs a call of the day and no credits. One step is told at a time: go on "
     "with `depuis` = `jusque` until that is `generation`.",
 )
+ANALYSE_ENTREPRISE: Final[OperationText] = (
+    "Analyse a company",
+    "Ratios of up to five years with their formulas, each beside the quantiles of the company's "
+    "sector and its rank there (all countries where fewer than 30 companies have the ratio); ranks "
+    "by turnover; warnings; the parts of the score. A figure that cannot be computed is null, with "
+    "the reason. Module `entreprise`: 10 credits, once a calendar month for the same company; plans "
+    "without modules may try some analyses a month. A company without statements costs a call alone.",
+)
 IDENTIFIANTS: Final[OperationText] = (
     "Look a number up",
     "The companies with a number: national identifier in any spelling (zeros lost, `GB` in front), "

@@ -5,6 +5,7 @@ from typing import Final
 from quota.plans import SLUGS
 from serve.access.rights import VISITOR
 from serve.data.identifiers import TYPES
+from serve.docs.openapi.analyses import ANALYSES
 from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES
 from serve.docs.openapi.schema import (
     Schema,
@@ -134,8 +135,8 @@ CREDITS: Final = shape(
 QUOTA: Final = shape(
     "The limit that was reached.",
     {
-        "type": one_of("Which: calls a day, exports a month, or the burst limit.",
-                       "appels_jour", "exports_mois", "debit"),
+        "type": one_of("Which: calls a day, exports or trials a month, or the burst limit.",
+                       "appels_jour", "exports_mois", "essais_mois", "debit"),
         "limite": whole("Limit."),
         "utilise": whole("Used."),
         "restant": whole("Left.", minimum=0),
@@ -237,6 +238,7 @@ SHAPES: Final[dict[str, Schema]] = {
         },
     ),
     **SOURCES,
+    **ANALYSES,
     "Vivant": shape("The process is alive.", {"statut": text("Always so.", enum=["vivant"])}),
     "Pret": shape(
         "The process can answer.",

@@ -5,6 +5,7 @@ anything: nothing can happen, so the form needs no token.
 """
 
 from serve.access.billing import RECORD_CREDITS
+from serve.access.modules import scale
 from serve.access.next_plan import monthly
 from serve.access.result import Response
 from serve.access.rights import apercu
@@ -24,6 +25,7 @@ async def prices(request: PageRequest) -> Response:
         monthly={plan.slug: monthly(plan) for plan in plans},
         mine=request.session.account.plan if request.session else None,
         cost=RECORD_CREDITS,
+        analysis=scale()["entreprise"],
     )  # fmt: skip
 
 

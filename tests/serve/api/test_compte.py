@@ -30,11 +30,12 @@ def test_an_account_sees_its_plan_its_counters_and_its_keys(served: Served) -> N
         "appels_api_par_minute": 1_000_000, "appels_api_par_jour": 1_000,
         "exports_par_mois": 40, "lignes_par_export": 2_500,
         "societes_avec_comptes_par_export": 100, "credits_par_mois": 5_000, "cles_actives": 3,
-        "coordonnees": True, "etats_financiers": True,
+        "coordonnees": True, "etats_financiers": True, "essais_par_mois": 3,
     }  # fmt: skip
     calls, exports = body["compteurs"]["appels_jour"], body["compteurs"]["exports_mois"]
     assert (calls["limite"], calls["utilise"], calls["restant"]) == (1_000, 2, 998)
     assert (exports["limite"], exports["utilise"], exports["restant"]) == (40, 0, 40)
+    assert body["compteurs"]["essais_mois"]["limite"] == 3
     assert calls["reinitialisation"].endswith("T00:00:00Z")
     assert exports["reinitialisation"].endswith("-01T00:00:00Z")
     credits = body["credits"]

@@ -1,0 +1,206 @@
+"""GET /api/v1/societes/{iso}/{id}/analyses/entreprise: the accounts of a company, analysed (extension X11).
+
+Ratios of up to five years with their formulas, beside those of the sector; ranks by turnover; warnings; the
+parts of the score. A figure is null with its reason where a part of it was not filed. A company without
+statements has no ratios, and its analysis costs a call alone.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from quota.plans import Plan
+from serve.access import modules
+from serve.access.caller import Caller
+from serve.access.etag import etag
+from serve.access.modules import AnalysisTerms
+from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.societe import absent, find, path_of
+from serve.api.societes import PRIVATE
+from serve.contract import seed_tables
+from serve.data import ratio_peers
+from serve.data.open_generation import OpenGeneration
+from serve.data.ratio_peers import SectorPeers
+from shards.ratios import accounts
+from shards.ratios.accounts import RatioValue
+from shards.ratios.ratio_table import Ratio, ratios
+from shards.search.reader import Shard
+
+ENTREPRISE: Final = "entreprise"
+_QUANTILES: Final = ("p10", "p25", "mediane", "p75", "p90")
+# A sector of a large country that nobody asked for before.
+_MICROSECONDS: Final = 20_000.0
+
+Values = Mapping[int, Mapping[str, RatioValue]]
+
+
+class Analysis(NamedTuple):
+    """An analysis, as it is on the wire, and the proposed plan as JSON."""
+
+    document: Mapping[str, Any]
+    offer: bytes
+
+    def json(self) -> bytes:
+        """The answer as JSON."""
+        return orjson.dumps({**self.document, "offre_suivante": orjson.Fragment(self.offer)})
+
+
+class _Company(NamedTuple):
+    """A company: its shard and row, its record, and the values of its statements by year."""
+
+    shard: Shard
+    row: int
+    record: Mapping[str, Any]
+    accounts: accounts.Accounts
+    values: Values
+
+
+def entreprise(
+    request: Request, generation: OpenGeneration, plans: Mapping[str, Plan]
+) -> PreparedCall[Analysis]:
+    """The analysis of a company.
+
+    Raises:
+        ApiError: 400; 403 `module_non_inclus`.
+    """
+    shard, row = find(request, generation)
+    caller = request.caller
+    terms = modules.terms(caller, ENTREPRISE, plans)
+    if row is None:
+        return PreparedCall(partial(absent, shard, request.segments[1]))
+    company = f"{shard.iso2}/{shard.company(row)['id']}"
+    tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, "analyse", company)
+    headers = {
+        "ETag": tag,
+        **PRIVATE,
+        "Content-Location": f"{path_of(company)}/analyses/entreprise",
+    }
+    if not shard.has_comptes(row):
+        terms = AnalysisTerms(0)
+
+    async def run() -> "CallResult[Analysis]":
+        made = await generation.aside(
+            _MICROSECONDS, lambda: _document(_company(shard, row), generation, caller)
+        )
+        return CallResult(200, Analysis(made, request.offer), headers)
+
+    subject = f"{ENTREPRISE}/{company}"
+    return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
+
+
+def _company(shard: Shard, row: int) -> _Company:
+    by_year = accounts.by_year(orjson.loads(shard.comptes(row) or b"[]"))
+    return _Company(shard, row, shard.company(row), by_year, accounts.values(by_year))
+
+
+def _document(company: _Company, generation: OpenGeneration, caller: Caller) -> dict[str, Any]:
+    record = company.record
+    newest = generation.document("newest year", lambda: ratio_peers.newest_year(generation.shards))
+    return {
+        "societe": {name: record[name] for name in ("iso2", "id", "nom", "secteur")},
+        "plan": caller.plan.slug,
+        "module": ENTREPRISE,
+        "exercices": [
+            {"exercice": year, "devise": found.devise} for year, found in company.accounts.items()
+        ],
+        "ratios": _ratios(company, generation, newest),
+        "rangs": _ranks(company, generation),
+        "alertes": _warnings(company.values, newest),
+        "score": _score(record),
+    }
+
+
+def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[dict[str, Any]]:
+    if not company.values:
+        return []
+    division = company.shard.cell_at(company.row).secteur
+    peers = None
+    if division is not None and newest:
+        shards, iso2 = generation.shards, company.shard.iso2
+        peers = SectorPeers(shards, iso2, division, newest, generation.peers)
+    return [
+        {
+            **_described(ratio),
+            "valeurs": [_value(year, of_year[code]) for year, of_year in company.values.items()],
+            "secteur": _beside(company, code, peers, newest),
+        }
+        for code, ratio in ratios().items()
+        if not ratio.is_amount
+    ]
+
+
+def _described(ratio: Ratio) -> dict[str, Any]:
+    return {
+        "code": ratio.code,
+        "libelle": ratio.libelle["fr"],
+        "libelle_en": ratio.libelle["en"],
+        "formule": ratio.formule,
+        "unite": ratio.unite,
+        "source": ratio.source,
+    }
+
+
+def _value(year: int, found: RatioValue) -> dict[str, Any]:
+    """A value with its reason: what lacks stands behind a colon."""
+    lacking = f": {', '.join(found.lacking)}" if found.lacking else ""
+    motif = f"{found.reason}{lacking}" if found.reason else None
+    return {"exercice": year, "valeur": found.value, "motif": motif}
+
+
+def _beside(
+    company: _Company, code: str, peers: SectorPeers | None, newest: int
+) -> dict[str, Any] | None:
+    """The sector beside the last year of the company; None for a company without a sector."""
+    if peers is None:
+        return None
+    year, of_year = next(iter(company.values.items()))
+    found = peers.compare(code, of_year[code].value)
+    scope = {
+        "pays": found.pays,
+        "secteur": company.record["secteur"],
+        "exercices": [newest - ratio_peers.YEARS + 1, newest],
+        "exercice_compare": year,
+    }
+    quantiles = dict(zip(_QUANTILES, found.quantiles.values, strict=True))
+    return {"perimetre": scope, "n": found.quantiles.n, **quantiles, "rang": found.rang}
+
+
+def _ranks(company: _Company, generation: OpenGeneration) -> dict[str, Any]:
+    euros, shards = company.record["ca_eur"], generation.shards
+    country = {company.shard.iso2: company.shard}
+    return {
+        "pays": ratio_peers.turnover_rank(country, euros)._asdict(),
+        "europe": ratio_peers.turnover_rank(shards, euros)._asdict(),
+    }
+
+
+def _warnings(values: Values, newest: int) -> list[dict[str, Any]]:
+    """What the last accounts warn of, each with the year that it is about."""
+    if not values:
+        return []
+    year, last = next(iter(values.items()))
+    before = values.get(year - 1)
+    losses = [_is_below_zero(one["resultat"]) for one in (last, before) if one]
+    found = {
+        "capitaux_propres_negatifs": _is_below_zero(last["capitaux_propres"]),
+        "pertes_consecutives": losses == [True, True],
+        "ca_en_baisse": _is_below_zero(last["croissance_ca"]),
+        "comptes_anciens": year <= newest - ratio_peers.YEARS,
+    }
+    return [{"code": code, "exercice": year} for code, holds in found.items() if holds]
+
+
+def _is_below_zero(found: RatioValue) -> bool:
+    return found.value is not None and found.value < 0
+
+
+def _score(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The score, and what each known field adds to it."""
+    points = seed_tables.score_points()
+    parts = [
+        {"champ": name, "points": most if record[name] is not None else 0, "maximum": most}
+        for name, most in points.items()
+    ]
+    return {"valeur": record["score"], "maximum": sum(points.values()), "parts": parts}

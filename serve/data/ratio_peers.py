@@ -1,0 +1,127 @@
+"""The companies of a sector that a company is compared with, by the ratios of their last year (X11).
+
+Peers are those whose own last year is one of the last three of the data. The last year of the data is
+the latest one that at least one company in a hundred ended with, so that a date in the future that a
+register let pass moves nothing. Of fewer than `FEWEST` known values in the country, the sector of all
+countries is taken.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards.ratios.distribution import FEWEST, Figures, Quantiles, quantiles, rank
+from shards.search.reader import Shard
+from shards.search.search import Base
+
+YEARS: Final = 3
+# The last year of the data is that of at least one company in so many.
+_SHARE: Final = 100
+
+Memo = dict[tuple[str, str, str], Quantiles]
+
+
+class Peers(NamedTuple):
+    """The distribution of a ratio in a sector.
+
+    Attributes:
+        pays: the country, None for all countries.
+        rang: the place of the compared value, the greatest first; None without a value.
+    """
+
+    pays: str | None
+    quantiles: Quantiles
+    rang: int | None
+
+
+class _Slice(NamedTuple):
+    """The companies of a sector with statements, as a part of the arrays of a shard."""
+
+    shard: Shard
+    part: slice
+    recent: NDArray[np.bool_]
+
+    def figures(self, code: str) -> Figures:
+        return self.shard.ratio(code)[self.part][self.recent]
+
+
+def newest_year(shards: Base) -> int:
+    """The last year of the data; 0 without statements."""
+    years = np.concatenate([shard.ratio_years for shard in shards.values()] or [np.empty(0, int)])
+    counts = np.bincount(years[years > 0])
+    (frequent,) = np.nonzero(counts * _SHARE >= max(1, counts.sum()))
+    return int(frequent[-1]) if len(frequent) else 0
+
+
+class SectorPeers:
+    """The peers of the companies of one sector in one country.
+
+    Args:
+        memo: quantiles that were computed before, by country ("" for all), sector and ratio.
+    """
+
+    def __init__(self, shards: Base, iso2: str, division: str, newest: int, memo: Memo) -> None:
+        self._iso2, self._division, self._memo = iso2, division, memo
+        oldest = newest - YEARS + 1
+        self._country = _slices([shards[iso2]], division, oldest)
+        self._shards, self._oldest = shards, oldest
+        self._everywhere: Sequence[_Slice] | None = None
+
+    def compare(self, code: str, value: float | None) -> Peers:
+        """The distribution of a ratio, and the place of `value` in it."""
+        country = self._quantiles(self._iso2, code)
+        if country.n >= FEWEST:
+            return Peers(self._iso2, country, _rank(self._country, code, value))
+        return Peers(None, self._quantiles("", code), _rank(self._all(), code, value))
+
+    def _all(self) -> Sequence[_Slice]:
+        if self._everywhere is None:
+            shards = list(self._shards.values())
+            self._everywhere = _slices(shards, self._division, self._oldest)
+        return self._everywhere
+
+    def _quantiles(self, iso2: str, code: str) -> Quantiles:
+        key = iso2, self._division, code
+        found = self._memo.get(key)
+        if found is None:
+            slices = self._country if iso2 else self._all()
+            figures = [one.figures(code) for one in slices]
+            found = quantiles(np.concatenate(figures or [np.empty(0)]))
+            self._memo[key] = found
+        return found
+
+
+def _slices(shards: Sequence[Shard], division: str, oldest: int) -> list[_Slice]:
+    found = []
+    for shard in shards:
+        sector = shard.layout.sectors.get(division)
+        if sector is not None:
+            first, end = shard.statement_rows.searchsorted([sector.start, sector.stop]).tolist()
+            part = slice(first, end)
+            found.append(_Slice(shard, part, shard.ratio_years[part] >= max(1, oldest)))
+    return found
+
+
+def _rank(slices: Sequence[_Slice], code: str, value: float | None) -> int | None:
+    if value is None:
+        return None
+    return sum(rank(one.figures(code), value) - 1 for one in slices) + 1
+
+
+class TurnoverRank(NamedTuple):
+    """The place of a company among the `n` with a turnover; equal turnovers share the best one."""
+
+    rang: int | None
+    n: int
+
+
+def turnover_rank(shards: Mapping[str, Shard], euros: float | None) -> TurnoverRank:
+    """The place of a turnover in euros among those of all companies of these shards."""
+    steps = [shard.steps("ca_desc") for shard in shards.values()]
+    n = sum(one.known for one in steps)
+    if euros is None:
+        return TurnoverRank(None, n)
+    greater = sum(int(one.places[one.keys.searchsorted(-euros)]) for one in steps)
+    return TurnoverRank(greater + 1, n)

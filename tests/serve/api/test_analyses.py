@@ -1,0 +1,220 @@
+"""GET /api/v1/societes/{iso}/{id}/analyses/entreprise (X11), over statements that a reader can check by hand."""
+
+import statistics
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.serve import world
+from tests.serve.client import Served, serving
+from tests.serve.clock import Clock
+from tests.world import Company, company
+
+# Turnover, profit, equity, total assets and current assets of each year.
+POSTES = ("TurnoverRevenue", "ProfitLoss", "Equity", "TotalAssets", "CurrentAssets")
+FIRM = ("UK", "1")
+
+
+def lines(years: Mapping[int, tuple[float | None, ...]], devise: str = "EUR") -> list[Any]:
+    return [
+        {"etat": "annexe", "code": code, "libelle": code, "valeur": value, "devise": devise,
+         "exercice": year, "ordre": order}
+        for year, values in sorted(years.items(), reverse=True)
+        for order, (code, value) in enumerate(zip(POSTES, values, strict=True))
+        if value is not None
+    ]  # fmt: skip
+
+
+def peer(iso2: str, number: int) -> Company:
+    return company(iso2, f"P{number}", f"Peer {number}", division="62", groupe="62.0",
+                   secteur=world.IT, a_comptes=True, ca_eur=float(number))  # fmt: skip
+
+
+# 40 companies in the United Kingdom with an equity ratio of 0.00, 0.01, … 0.39; 3 of Estonia.
+PEERS = [
+    *(peer("UK", number) for number in range(40)),
+    *(peer("EE", number) for number in range(3)),
+]
+COMPANIES = [
+    company(*FIRM, "Łódź Analytics Ltd", division="62", groupe="62.0", secteur=world.IT,
+            a_comptes=True, ca_eur=20.0, score=33, ville="Łódź"),
+    company("EE", "10", "Vana OÜ", division="62", groupe="62.0", secteur=world.IT, a_comptes=True),
+    company("EE", "11", "Tühi OÜ", division="62", groupe="62.0", secteur=world.IT),
+    company("EE", "12", "Sektorita OÜ", a_comptes=True),
+    *PEERS,
+]  # fmt: skip
+STATEMENTS = {
+    FIRM: lines({2024: (800.0, -20.0, -5.0, 100.0, 50.0), 2023: (1_000.0, -10.0, 25.0, 100.0, None)}),
+    ("EE", "10"): lines({2019: (None, 5.0, 50.0, 100.0, None)}),
+    ("EE", "12"): lines({2024: (None, 5.0, 50.0, 0.0, None)}),
+} | {
+    (one["iso2"], one["id"]): lines({2023: (None, None, float(one["id"][1:]), 100.0, None)})
+    for one in PEERS
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    data: Path = tmp_path_factory.mktemp("analyses")
+    world.publish(data, COMPANIES, STATEMENTS)
+    with serving(data, now=Clock("2026-11-30T12:00:00")) as found:
+        yield found
+
+
+def path(iso2: str, identifier: str) -> str:
+    return f"/api/v1/societes/{iso2}/{identifier}/analyses/entreprise"
+
+
+@pytest.fixture(scope="module")
+def analysed(served: Served) -> Any:
+    reply = served.ask(path(*FIRM), headers=served.customer("corporate").headers)
+    assert reply.status == 200
+    return reply.json
+
+
+def ratio(document: Any, code: str) -> Any:
+    return next(one for one in document["ratios"] if one["code"] == code)
+
+
+@pytest.mark.parametrize(
+    ("code", "values"),
+    [
+        ("croissance_ca", [-0.2, None]),  # (800 - 1 000) / 1 000
+        ("marge_nette", [-0.025, -0.01]),  # -20 / 800, -10 / 1 000
+        ("rentabilite_actif", [-0.2, -0.1]),  # -20 / 100, -10 / 100
+        ("rentabilite_capitaux_propres", [None, -0.4]),  # equity is negative; -10 / 25
+        ("autonomie_financiere", [-0.05, 0.25]),  # -5 / 100, 25 / 100
+        ("rotation_actif", [8.0, 10.0]),  # 800 / 100, 1 000 / 100
+        ("liquidite_generale", [None, None]),
+    ],
+)
+def test_a_ratio_is_its_formula(analysed: Any, code: str, values: list[float | None]) -> None:
+    found = ratio(analysed, code)["valeurs"]
+
+    assert [one["exercice"] for one in found] == [2024, 2023]
+    assert [one["valeur"] for one in found] == [
+        None if v is None else pytest.approx(v) for v in values
+    ]
+    assert all((one["valeur"] is None) == (one["motif"] is not None) for one in found)
+
+
+def test_a_value_that_lacks_says_which_line_was_not_filed(analysed: Any) -> None:
+    reasons = {
+        (code, one["exercice"]): one["motif"]
+        for code in ("liquidite_generale", "rentabilite_capitaux_propres", "croissance_ca")
+        for one in ratio(analysed, code)["valeurs"]
+    }
+
+    assert reasons["liquidite_generale", 2024] == "poste_absent: CreditorsDueWithinOneYear"
+    assert reasons["rentabilite_capitaux_propres", 2024] == "denominateur_negatif"
+    assert reasons["croissance_ca", 2023] == "exercice_absent"
+
+
+def test_a_ratio_stands_beside_its_sector_in_the_country(analysed: Any) -> None:
+    beside = ratio(analysed, "autonomie_financiere")["secteur"]
+
+    figures = [-0.05, *(number / 100 for number in range(40))]
+    quartiles = statistics.quantiles(figures, n=4, method="inclusive")
+    assert beside["perimetre"] == {
+        "pays": "UK", "secteur": world.IT, "exercices": [2022, 2024], "exercice_compare": 2024,
+    }  # fmt: skip
+    assert (beside["n"], beside["rang"]) == (41, 41)
+    assert [beside[name] for name in ("p25", "mediane", "p75")] == pytest.approx(quartiles)
+
+
+def test_few_companies_are_compared_with_those_of_all_countries(served: Served) -> None:
+    """And a company of an old year with the peers of now, by its own year, which is said."""
+    reply = served.ask(path("EE", "10"), headers=served.customer("integral").headers)
+
+    beside = ratio(reply.json, "autonomie_financiere")["secteur"]
+    assert beside["perimetre"]["pays"] is None
+    assert beside["perimetre"]["exercice_compare"] == 2019
+    assert (beside["n"], beside["rang"]) == (44, 1)  # 0.5; 40 and the firm of UK, 3 of EE
+    assert reply.json["alertes"] == [{"code": "comptes_anciens", "exercice": 2019}]
+
+
+def test_ranks_count_the_greater_turnovers(analysed: Any) -> None:
+    """20.0, and the peers 0.0 to 39.0: 19 of them are greater, one is equal."""
+    assert analysed["rangs"] == {"pays": {"rang": 20, "n": 41}, "europe": {"rang": 20, "n": 44}}
+
+
+def test_warnings_say_what_the_accounts_show(analysed: Any) -> None:
+    assert [one["code"] for one in analysed["alertes"]] == [
+        "capitaux_propres_negatifs", "pertes_consecutives", "ca_en_baisse",
+    ]  # fmt: skip
+
+
+def test_the_parts_of_the_score_are_the_known_fields(analysed: Any) -> None:
+    score = analysed["score"]
+
+    known = {part["champ"] for part in score["parts"] if part["points"]}
+    assert known == {"secteur", "ville", "ca_eur"}
+    assert (score["valeur"], score["maximum"]) == (33, 100)
+    assert sum(part["maximum"] for part in score["parts"]) == 100
+
+
+def test_a_company_without_statements_has_no_ratios_and_costs_no_credits(served: Served) -> None:
+    customer = served.customer("data")
+
+    reply = served.ask(path("EE", "11"), headers=customer.headers)
+
+    assert (reply.status, reply.json["ratios"], reply.json["exercices"]) == (200, [], [])
+    assert served.usage(customer).trials.used == 0
+    without_sector = served.ask(path("EE", "12"), headers=served.customer("corporate").headers)
+    found = ratio(without_sector.json, "autonomie_financiere")
+    assert found["secteur"] is None
+    assert found["valeurs"] == [{"exercice": 2024, "valeur": None, "motif": "denominateur_nul"}]
+
+
+def test_an_analysis_costs_credits_once_a_month(served: Served) -> None:
+    customer = served.customer("corporate")
+
+    replies = [served.ask(path(*FIRM), headers=customer.headers) for _ in range(2)]
+
+    assert [reply.headers["X-Credits-Debites"] for reply in replies] == ["10", "0"]
+    assert replies[0].body == replies[1].body
+    known = {**customer.headers, "If-None-Match": replies[0].headers["ETag"]}
+    assert served.ask(path(*FIRM), headers=known).status == 304
+
+
+def test_a_plan_may_try_three_analyses_a_month(served: Served) -> None:
+    customer = served.customer("data")
+    asked = [path("UK", f"P{number}") for number in range(3)]
+
+    first = [served.ask(one, headers=customer.headers) for one in (*asked, asked[0])]
+    fourth = served.ask(path(*FIRM), headers=customer.headers)
+
+    assert [reply.status for reply in first] == [200] * 4
+    assert {reply.headers["X-Credits-Debites"] for reply in first} == {"0"}
+    assert (fourth.status, fourth.code) == (403, "essai_epuise")
+    assert fourth.json["analyses"] == 3
+    assert fourth.json["offre"] == "corporate"
+    assert fourth.json["reinitialisation"] == "2026-12-01T00:00:00Z"
+    assert served.usage(customer).credits.used == 0
+
+
+@pytest.mark.parametrize(("plan", "offer"), [("free", "corporate"), ("marches", "integral")])
+def test_a_plan_without_the_module_is_told_which_one_has_it(
+    served: Served, plan: str, offer: str
+) -> None:
+    customer = served.customer(plan)
+
+    reply = served.ask(path(*FIRM), headers=customer.headers)
+
+    assert (reply.status, reply.code) == (403, "module_non_inclus")
+    assert (reply.json["module"], reply.json["offre"]) == ("entreprise", offer)
+    assert served.usage(customer).calls.used == 0
+
+
+def test_a_visitor_needs_an_account(served: Served) -> None:
+    assert served.ask(path(*FIRM)).code == "compte_requis"
+    assert served.ask(path("UK", "none")).code == "compte_requis"
+
+
+def test_an_absent_company_is_404_and_a_call(served: Served) -> None:
+    customer = served.customer("corporate")
+
+    assert served.ask(path("UK", "none"), headers=customer.headers).code == "societe_introuvable"
+    assert served.usage(customer).calls.used == 1
