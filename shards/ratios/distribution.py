@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Figures = NDArray[np.float64]
 
 QUANTILES: Final = (0.10, 0.25, 0.50, 0.75, 0.90)
-# A quantile of fewer figures would show the figures of single companies.
+# Fewer figures of a country are not compared; those of all countries are.
 FEWEST: Final = 30
 
 
@@ -51,7 +51,12 @@ def quantiles(figures: Figures) -> Quantiles:
     known = figures[~np.isnan(figures)]
     if not len(known):
         return Quantiles(0, (None,) * len(QUANTILES))
-    return Quantiles(len(known), tuple(np.quantile(known, QUANTILES).tolist()))
+    # np.quantile spends 60 µs on its arguments, which is most of a small sector.
+    known.sort()
+    places = (len(known) - 1) * np.array(QUANTILES)
+    below = places.astype(np.intp)
+    low, high = known[below], known[np.minimum(below + 1, len(known) - 1)]
+    return Quantiles(len(known), tuple((low + (places - below) * (high - low)).tolist()))
 
 
 def rank(figures: Figures, value: float) -> int:
