@@ -126,3 +126,40 @@ def without_data(companies: Sequence[Company], countries: Sequence[str]) -> list
 def filled(companies: Sequence[Company], iso2: str, field: str) -> int:
     """X9: the companies of a country that have a value in `field`."""
     return sum(company["iso2"] == iso2 and company[field] is not None for company in companies)
+
+
+def suggested(companies: Sequence[C], q: str, pays: Sequence[str] = ()) -> list[C]:
+    """X4: the companies that complete q, the best first."""
+    found = [c for c in companies if (not pays or c["iso2"] in pays) and completes(c, q)]
+    return sorted(
+        found,
+        key=lambda c: (not folded(c["nom"]).startswith(folded(q)), -c["score"], c["iso2"], c["id"]),
+    )
+
+
+def completes(company: Company, q: str) -> bool:
+    """X4: whether one name has every word of q but the last, and a word that begins with the last."""
+    *whole, last = folded(q).split() or [""]
+    return bool(last) and any(
+        set(whole) <= set(words) and any(word.startswith(last) for word in words)
+        for words in words_of_names(company)
+    )
+
+
+def words_of_names(company: Company) -> list[list[str]]:
+    """The folded words of the present name, and of each former name."""
+    return [folded(nom).split() for nom in (company["nom"], *(company["noms_anterieurs"] or ()))]
+
+
+def suggested_words(
+    companies: Sequence[Company], q: str, pays: Sequence[str] = ()
+) -> list[tuple[str, int]]:
+    """X4: the words that begin with the last one of q, with their companies, the most frequent first."""
+    counts: dict[str, int] = {}
+    for company in companies:
+        if not pays or company["iso2"] in pays:
+            for word in {word for words in words_of_names(company) for word in words}:
+                counts[word] = counts.get(word, 0) + 1
+    last = (folded(q).split() or ["\n"])[-1]
+    found = [(word, n) for word, n in counts.items() if word.startswith(last)]
+    return sorted(found, key=lambda one: (-one[1], one[0]))
