@@ -24,6 +24,7 @@ from serve.api.modifications import modifications
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.api.sources import sources
+from serve.api.suggestions import suggestions
 from serve.data.open_generation import OpenGeneration
 from serve.docs.documents import documents
 from serve.http import export_adapter, mcp_adapter
@@ -55,6 +56,15 @@ def _keyed(prepare: Prepare[Content]) -> RouteHandler:
         return result.response()
 
     return handle
+
+
+async def _suggestions(request: HttpRequest) -> Response:
+    """A list that shows companies: free, as far as the caller's plan goes."""
+    context, trace = request.context, request.trace
+    result = await admission.free_list(
+        context, request.authorization, suggestions, request.call(), trace
+    )
+    return result.response()
 
 
 async def _account(request: HttpRequest) -> Response:
@@ -96,6 +106,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "secteurs": _public_list(lists.secteurs),
     "sous-secteurs": _public_list(lists.sous_secteurs),
     "sources": _public_list(sources),
+    "suggestions": _suggestions,
     "societes": _keyed(societes),
     "modifications": _keyed(modifications),
     "societe": _keyed(societe),

@@ -56,6 +56,7 @@ SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "
 SECTORS: Final = parameters.SECTORS
 SUB_SECTORS: Final = parameters.SUB_SECTORS
 SOURCES: Final = (parameters.PAYS,)
+SUGGEST: Final = (parameters.Q_REQUIS, parameters.PAYS)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 
 

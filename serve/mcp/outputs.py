@@ -105,6 +105,15 @@ SOURCES: Final = _object(
     },
     {"note": _NOTE},
 )
+SUGGESTIONS: Final = _object(
+    {
+        "societes": _list(
+            _object({"iso2": _TEXT, "id": _TEXT, "nom": _TEXT}, {"ville": _TEXT, "etat": _TEXT})
+        ),
+        "mots": _list(_object({"mot": _TEXT, "n": _COUNT})),
+        "secteurs": _list(_object({"slug": _TEXT, "secteur_en": _TEXT})),
+    }
+)
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
 COUNT: Final = _object(
     {"total": _TOTAL, "plan": _TEXT}, {"pays_sans_donnees": _EMPTY, "note": _NOTE}

@@ -4,7 +4,7 @@ from typing import Final
 
 from quota.plans import SLUGS
 from serve.access.rights import VISITOR
-from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES
+from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES, SUGGESTIONS
 from serve.docs.openapi.schema import (
     Schema,
     array,
@@ -212,6 +212,7 @@ SHAPES: Final[dict[str, Schema]] = {
         },
     ),
     **SOURCES,
+    **SUGGESTIONS,
     "Vivant": shape("The process is alive.", {"statut": text("Always so.", enum=["vivant"])}),
     "Pret": shape(
         "The process can answer.",
