@@ -1,6 +1,5 @@
 """What completes a text that somebody types: companies, and words of names with their companies (extension X4)."""
 
-from collections import defaultdict
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -13,6 +12,9 @@ from shards.search.result_page import Places
 from shards.search.search import Base
 
 _NARROWED: Final = 4  # a bound that too few words reach is divided by this
+
+
+_RICHEST: Final = 3  # countries whose most frequent words are the first bound
 
 
 class WordCount(NamedTuple):
@@ -58,18 +60,22 @@ def words(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[WordCou
     ]
     if not found:
         return []
-    richest = max(found, key=lambda one: int(one.counts.sum()))
-    bound = max(1, -(-_greatest(richest.counts, limit) // len(found)))
-    totals = _totals(found, bound)
-    known = sorted(totals.values())[-limit:]
-    least = known[0] if len(known) == limit else 0
-    unseen = (bound - 1) * len(found)
-    candidates = [word for word, total in totals.items() if total + unseen >= least]
-    exact = [
-        WordCount(word.decode(), worker.word_total(Query(pays=pays, q=word.decode())))
-        for word in candidates
-    ]
-    return sorted(exact, key=lambda one: (-one.n, one.mot))[:limit]
+    richest = sorted(found, key=lambda one: int(one.counts.sum()))[-_RICHEST:]
+    exact: dict[bytes, int] = {}
+    least = max(_greatest(one.counts, limit) for one in richest)
+    # First the words that are frequent in one country: what they reach is the bound of the others.
+    for single in (True, False):
+        most = _most(found, least if single else max(1, -(-least // len(found))))
+        for word in sorted(most, key=most.__getitem__, reverse=True):
+            reached = sorted(exact.values())[-limit:]
+            if len(reached) == limit:
+                least = max(least, reached[0])
+                if most[word] < least or (single and len(exact) >= 2 * limit):
+                    break
+            if word not in exact:
+                exact[word] = worker.word_total(Query(pays=pays, q=word.decode()))
+    found_words = [WordCount(word.decode(), n) for word, n in exact.items()]
+    return sorted(found_words, key=lambda one: (-one.n, one.mot))[:limit]
 
 
 def _counts(starts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -86,10 +92,12 @@ def _greatest(counts: NDArray[np.int64], number: int) -> int:
     return int(chosen[-number]) if len(chosen) >= number else 1
 
 
-def _totals(found: list[_Words], bound: int) -> dict[bytes, int]:
-    """The words that have `bound` companies or more in a country, with those of such countries."""
-    totals: dict[bytes, int] = defaultdict(int)
+def _most(found: list[_Words], bound: int) -> dict[bytes, int]:
+    """The words that have `bound` companies or more in a country, with the most that they can have in all."""
+    unseen = bound - 1  # at most so many in a country where a word has fewer than `bound`
+    most: dict[bytes, int] = {}
     for shard, first, counts in found:
         for number in np.flatnonzero(counts >= bound).tolist():
-            totals[shard.words.words[first + number]] += int(counts[number])
-    return totals
+            word = shard.words.words[first + number]
+            most[word] = most.get(word, unseen * len(found)) + int(counts[number]) - unseen
+    return most
