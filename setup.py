@@ -11,7 +11,7 @@ from setuptools import Extension, setup
 
 MODULES = (
     "find", "row_sets", "rows", "generate", "head", "phrases", "names", "conditions", "merge",
-    "records", "search", "suggest",
+    "records", "search", "completion.suggest", "completion.near",
 )  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,
@@ -40,7 +40,7 @@ setup(
         [
             Extension(
                 f"shards.kernel.{name}",
-                [f"shards/kernel/{name}.py"],
+                [f"shards/kernel/{name.replace('.', '/')}.py"],
                 extra_compile_args=["-O3", "-g0"],
             )
             for name in MODULES

@@ -16,6 +16,7 @@ from serve.access import rights
 from serve.access.caller import Caller
 from serve.access.rights import Window
 from serve.contract.errors import ApiError
+from shards.search.spelling import Meant
 
 COMPTES_MESSAGE: Final = (
     "Les états financiers sont servis aux appels identifiés, dès le compte gratuit : /inscription"
@@ -38,6 +39,7 @@ class SearchResult(NamedTuple):
         total: companies that match, whatever the plan.
         rows: JSON of the companies of the page, joined by commas.
         sans_donnees: the countries named by the search of which there is no company at all (X9).
+        vouliez_vous_dire: where nothing is found, what the `q` of the search may have meant (X4).
         noms_trouves: by country and identifier (`UK:00944111`), the former name that `q` found (X4).
     """
 
@@ -48,6 +50,7 @@ class SearchResult(NamedTuple):
     rows: bytes
     sans_donnees: Sequence[str] = ()
     noms_trouves: Mapping[str, str] = _NONE
+    vouliez_vous_dire: Sequence[Meant] = ()
 
     @property
     def limit(self) -> int:
@@ -103,7 +106,11 @@ class SearchResult(NamedTuple):
         )
 
     def _end(self) -> bytes:
-        further = {"pays_sans_donnees": self.sans_donnees, "noms_trouves": self.noms_trouves}
+        further = {
+            "pays_sans_donnees": self.sans_donnees,
+            "noms_trouves": self.noms_trouves,
+            "vouliez_vous_dire": [one._asdict() for one in self.vouliez_vous_dire],
+        }
         said = {name: value for name, value in further.items() if value}
         return b"," + orjson.dumps(said)[1:-1] if said else b""
 

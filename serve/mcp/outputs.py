@@ -114,9 +114,14 @@ SUGGESTIONS: Final = _object(
         "secteurs": _list(_object({"slug": _TEXT, "secteur_en": _TEXT})),
     }
 )
+_MEANT: Final = {
+    **_list(_object({"q": _TEXT, "total": _COUNT})),
+    "description": "Nothing was found: what q may have meant, and how many companies that finds.",
+}
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
 COUNT: Final = _object(
-    {"total": _TOTAL, "plan": _TEXT}, {"pays_sans_donnees": _EMPTY, "note": _NOTE}
+    {"total": _TOTAL, "plan": _TEXT},
+    {"pays_sans_donnees": _EMPTY, "vouliez_vous_dire": _MEANT, "note": _NOTE},
 )
 
 
@@ -135,6 +140,7 @@ def search() -> Schema:
         {
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
             "pays_sans_donnees": _EMPTY,
+            "vouliez_vous_dire": _MEANT,
             "noms_trouves": {
                 "type": "object",
                 "description": "The former name that q found, of each <iso2>:<id> found by it.",

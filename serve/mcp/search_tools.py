@@ -39,7 +39,7 @@ async def search(call: ToolCall) -> ToolResult:
     after = found.offset + len(rows)
     if rows and after < found.visibles and not found.apercu:
         shown["offset_suivant"] = after
-    shown |= _without_data(found)
+    shown |= _without_data(found) | _meant(found)
     if named := _former(found, rows):
         shown["noms_trouves"] = named
     following = found.caller.plan.suivant
@@ -53,7 +53,7 @@ async def count(call: ToolCall) -> ToolResult:
     """The exact total alone."""
     result, found = await _searched(call, lambda pairs: [*pairs, ("limit", "1")])
     shown = {"total": found.total, "plan": found.caller.plan.slug}
-    shown |= _without_data(found) | ({} if found.total else {"note": _NOTHING})
+    shown |= _without_data(found) | _meant(found) | ({} if found.total else {"note": _NOTHING})
     return results.of_result(result, shown)
 
 
@@ -72,6 +72,12 @@ async def _searched(
 def _without_data(found: SearchResult) -> dict[str, Any]:
     """The countries of the search of which there is no company; absent where there is none."""
     return {"pays_sans_donnees": list(found.sans_donnees)} if found.sans_donnees else {}
+
+
+def _meant(found: SearchResult) -> dict[str, Any]:
+    """What `q` may have meant; absent where there is nothing."""
+    meant = [one._asdict() for one in found.vouliez_vous_dire]
+    return {"vouliez_vous_dire": meant} if meant else {}
 
 
 def _former(found: SearchResult, rows: list[Any]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What completes a text that somebody types: companies, and words of names with their companies (extension X4)."""
+"""Completion of a text that somebody types: companies, and words of names with their companies (X4)."""
 
 from typing import Final, NamedTuple
 

@@ -13,10 +13,11 @@ from shards.codec.sparse_index import bounds
 from shards.codec.strings import pair_key
 from shards.errors import CorruptError
 from shards.kernel import memory, types
+from shards.kernel.completion.near import run as near
+from shards.kernel.completion.suggest import run as suggest
 from shards.kernel.memory import Memory, address_of, view
 from shards.kernel.records import run as join_records
 from shards.kernel.search import run
-from shards.kernel.suggest import run as suggest
 from shards.query import DEEPEST, ORDERS, Query
 from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
 from shards.search.libzstd import libzstd
@@ -116,8 +117,25 @@ class SearchWorker:
         """The companies of the chosen countries that have the first word of `q` as a whole word."""
         return self._suggest(query, 0, types.WORD_TOTAL)
 
+    def near_words(self, query: Query, distance: int) -> list[tuple[Shard, int, int]]:
+        """The words of the chosen countries within a distance of `q`, a word: country, number, distance.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        asked = compile_query(query)
+        if asked is None or not self._table.isos:
+            return []
+        if self._width < 0:
+            self._make_scratch(0)
+        text, _, _ = self._write(asked, query, 0, 0, False, np.inf)
+        found = near(self._table.address, self._question.address, self._scratch, text, distance)
+        arrays = (self._found_shard, self._found_row, self._found_tie)
+        numbers = zip(*(array[:found].tolist() for array in arrays), strict=True)
+        return [(self._table.shards[shard], word, far) for shard, word, far in numbers]
+
     def _suggest(self, query: Query, limit: int, task: int) -> int:
-        """Run a task of `shards.kernel.suggest`; the number that it returns. `q` must have a word."""
+        """Run a task of `shards.kernel.completion.suggest`; the number that it returns. `q` must have a word."""
         asked = compile_query(query)
         if asked is None or not self._table.isos:
             return 0

@@ -83,8 +83,13 @@ _SEARCH: Final[dict[str, Schema]] = {
         "additionalProperties": {"type": "string"},
         "examples": [{"UK:00944111": "ROYAL TOOL LIMITED"}],
     },
+    "vouliez_vous_dire": array(
+        ref("TexteVoulu"),
+        "Only where `total` is 0 because of `q`: at most 3 texts that find companies with the other "
+        "filters of this search, the nearest first.",
+    ),
 }
-_FURTHER: Final = (*_OPTIONAL, "pays_sans_donnees", "noms_trouves")
+_FURTHER: Final = (*_OPTIONAL, "pays_sans_donnees", "noms_trouves", "vouliez_vous_dire")
 _RECORD: Final[dict[str, Schema]] = {
     "societe": ref("Societe"),
     "plan": ref("CodePlan"),
@@ -142,6 +147,10 @@ SHAPES: Final[dict[str, Schema]] = {
         },
     ),
     "Recherche": shape("A page of a search.", _SEARCH, _FURTHER),
+    "TexteVoulu": shape(
+        "A text that `q` may have meant.",
+        {"q": text("The text."), "total": whole("Companies that it finds, exactly.", minimum=1)},
+    ),
     "RechercheRefusee": shape(
         "The page that a visitor gets, and why it is no more: the key is not valid.",
         {**_SEARCH, **_REFUSED},

@@ -5,6 +5,8 @@ import pytest
 from tests import oracle
 from tests.serve.client import Served
 from tests.serve.mcp.client import shown
+from tests.serve.website.test_explorer import links
+from tests.serve.website.visitor import Visitor
 from tests.serve.world import COMPANIES, CONTACT, LISTS
 
 PATH = "/api/v1/suggestions"
@@ -81,3 +83,20 @@ def test_the_tool_suggests_the_same(served: Served) -> None:
 
     assert found["mots"] == route["mots"]
     assert [one["slug"] for one in found["secteurs"]] == [one["slug"] for one in route["secteurs"]]
+
+
+def test_a_search_that_finds_nothing_says_what_may_have_been_meant(served: Served) -> None:
+    """X4: with the other filters, for people and for models as well"""
+    asked = {"q": "Bäckerie nrod", "pays": "DE"}
+    body = served.ask("/api/v1/societes", params=asked).json
+
+    assert (body["total"], list(body)[-1]) == (0, "vouliez_vous_dire")
+    assert body["vouliez_vous_dire"] == [{"q": "backerei nord", "total": 26}]
+    found = shown(served, "search_companies", q=asked["q"], pays=["DE"])
+    assert found["vouliez_vous_dire"] == body["vouliez_vous_dire"]
+    seen = Visitor(served).get("/?q=B%C3%A4ckerie+nrod&pays=DE")
+    assert "Vouliez-vous dire : backerei nord (26)" in seen.text
+    assert any("q=backerei" in link and "pays=DE" in link for link in links(seen))
+    zeros = served.ask("/api/v1/societes", params={"q": "8209948"}).json
+    assert zeros["vouliez_vous_dire"] == [{"q": "08209948", "total": 1}]
+    assert "vouliez_vous_dire" not in served.ask("/api/v1/societes", params={"q": "…"}).json

@@ -43,7 +43,11 @@ def test_any_search_is_answered_or_refused(served: Served, params: dict[str, str
 
     assert reply.status in (200, 400)
     if reply.status == 200:
-        further = [name for name in ("pays_sans_donnees", "noms_trouves") if name in reply.json]
+        further = [
+            name
+            for name in ("pays_sans_donnees", "noms_trouves", "vouliez_vous_dire")
+            if name in reply.json
+        ]
         assert list(reply.json) == ENVELOPE + further
     else:
         assert reply.code

@@ -1,4 +1,4 @@
-"""What completes a text, compared with the oracle: companies and words, in every choice of countries."""
+"""Completion of a text, compared with the oracle: companies and words, in every choice of countries."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What completes a text: the companies that are meant most probably, and the words that begin with it (X4).
+"""Completion of a text: the companies that are meant most probably, and the words that begin with it (X4).
 
 A name holds the text if it has each word of it but the last as a whole, and a word that begins with the last one. Names
 that begin with the text come first, then the higher score. Where many rows match, the order `score` is walked until
