@@ -17,11 +17,11 @@ from shards.codec.sparse_index import bounds
 from shards.codec.strings import pair_key
 from shards.errors import CorruptError
 from shards.kernel import memory, types
-from shards.kernel.text.near import run as near
-from shards.kernel.text.suggest import run as suggest
 from shards.kernel.memory import Memory, address_of, view
 from shards.kernel.records import run as join_records
 from shards.kernel.search import run
+from shards.kernel.text.near import run as near
+from shards.kernel.text.suggest import run as suggest
 from shards.query import DEEPEST, ORDERS, Query
 from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
 from shards.search.id_lookup import rows_equal_to

@@ -17,7 +17,6 @@ if not cython.compiled:
         last_id,
         last_suffix,
     )  # fmt: skip
-    from shards.kernel.text.phrases import add_phrase, find_phrase, phrase_cost
     from shards.kernel.row_sets import (
         add_rows,
         add_set,
@@ -29,6 +28,7 @@ if not cython.compiled:
         rows_of,
         size_of,
     )  # fmt: skip
+    from shards.kernel.text.phrases import add_phrase, find_phrase, phrase_cost
     from shards.kernel.types import (
         ALONE,
         BITS,
