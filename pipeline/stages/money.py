@@ -2,8 +2,9 @@
 
 `ca_eur` is served and searched; a given value is kept. `capital_eur` exists only for the order
 `capital_desc` (contract B31), `actif_eur` for bounds of total assets (extension X2); neither is
-served. The rate of the euro is 1 in every year, even an unknown one. Any other currency needs a year and a rate in `seeds/taux.csv`; otherwise the result is
-null and counted. Nothing is guessed: neither from a neighbouring year nor from the country.
+served. The rate of the euro is 1 in every year, even an unknown one. Any other currency needs a year
+and a rate in `seeds/taux.csv`; otherwise the result is null and counted. Nothing is guessed: neither
+from a neighbouring year nor from the country.
 """
 
 from typing import Final
