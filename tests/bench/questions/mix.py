@@ -174,7 +174,9 @@ def _filter(values: Values, chance: random.Random) -> Query:
         return Query(nace=tuple(code[: chance.choice((2, 4, 5))] for code in codes))
     if kind == 5:
         low, high = _bounds(values.cree, chance)
-        return Query(cree_min=low and int(low), cree_max=high and int(high))
+        return Query(
+            cree_min=None if low is None else int(low), cree_max=None if high is None else int(high)
+        )
     low, high = _bounds(values.actif, chance)
     return Query(actif_min=low, actif_max=high, avec_comptes=chance.random() < 0.3)
 
