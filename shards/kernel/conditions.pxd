@@ -1,6 +1,6 @@
 # The C header of conditions.py: its signatures, and what it imports.
 from shards.kernel.codes cimport (
-    allowed_rows, narrow_scope, set_codes,
+    allowed_rows, code_at, narrow_scope, set_codes,
 )
 from shards.kernel.find cimport (
     cell_of, damaged, key_step, lower, turnover_place,
@@ -34,4 +34,10 @@ cdef Int count_matches(
 ) except? -1 nogil
 cdef Int count_cells(
     Table table, Question question, Source source, Scratch scratch
+) except? -1 nogil
+cdef Int list_matches(
+    Table table, Question question, Source source, Scratch scratch
+) except? -1 nogil
+cdef Int count_column(
+    Table table, Question question, Source source, Scratch scratch, Int column
 ) except? -1 nogil

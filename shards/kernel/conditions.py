@@ -5,7 +5,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.codes import allowed_rows, narrow_scope, set_codes
+    from shards.kernel.codes import allowed_rows, code_at, narrow_scope, set_codes
     from shards.kernel.find import cell_of, damaged, key_step, lower, turnover_place
     from shards.kernel.generate import choose, generate
     from shards.kernel.text.names import find_named
@@ -269,14 +269,51 @@ def count_cells(table: Table, question: Question, source: Source, scratch: Scrat
                 part = table.parts[shard.first_part + cell]
                 counts[shard.first_cell + cell] += part.stop - part.start
         return 0
-    if not source.listed:
-        choose(table, question, source)
-        generate(table, question, source, scratch, scratch.rows_size)
-        if not source.listed:
-            damaged()
+    list_matches(table, question, source, scratch)
     for i in range(source.list_first, source.list_first + source.list_count):
         row: Int = scratch.rows[i]
         if row >= shard.rows:
             damaged()
         counts[shard.first_cell + cell_of(shard, row)] += 1
+    return 0
+
+
+def list_matches(table: Table, question: Question, source: Source, scratch: Scratch) -> Int:
+    """List all matches of a source, if they are not listed yet."""
+    if not source.listed:
+        choose(table, question, source)
+        generate(table, question, source, scratch, scratch.rows_size)
+        if not source.listed:
+            damaged()
+    return 0
+
+
+def count_column(
+    table: Table, question: Question, source: Source, scratch: Scratch, column: Int
+) -> Int:
+    """Add the matches of a source to the counts of the codes of a column; activities by their text."""
+    shard = table.shards[source.shard]
+    counts = scratch.counts
+    base: Int = shard.first_code[column]
+    most: Int = shard.code_count[column]
+    ends = shard.code_ends[column]
+    if source.need == 0:
+        for code in range(most):
+            counts[base + code] += ends[code + 1]
+            counts[base + code] -= ends[code]
+        return 0
+    list_matches(table, question, source, scratch)
+    for i in range(source.list_first, source.list_first + source.list_count):
+        row: Int = scratch.rows[i]
+        if row >= shard.rows:
+            damaged()
+        held: Int = code_at(shard, column, row)
+        if column == NACE:
+            held += shard.pair_cells[cell_of(shard, row)]
+            if held >= shard.pair_count:
+                damaged()
+            held = shard.pair_codes[held]
+        if held >= most:
+            damaged()
+        counts[base + held] += 1
     return 0

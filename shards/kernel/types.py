@@ -280,7 +280,7 @@ class Question:
     date_high: Int
     value_count: Int  # texts of forms, towns, postcodes, activities
     given: Int  # 1 where there are `ids`
-    census: Int  # 1: count the matches of each cell, too
+    census: Int  # 1: count the matches of each cell, too; 2 + a column: of each of its codes
     budget: Real  # nanoseconds, by estimate, after which the search is given up
     head_rows: Int  # rows of a head
     top_rows: Int  # rows of a list of `top`
@@ -385,5 +385,5 @@ class Scratch:
     found_tie: Ints  # 1 where the folded name equals that of the row before
     found_size: Int
     result: Ints  # 1: how many rows were found
-    counts: Ints  # a number a cell of each shard, as `cells`: of a census
+    counts: Ints  # of a census: a number a cell of each shard, as `cells`, or a code, as `allowed`
     used: Int  # of `rows`

@@ -96,9 +96,30 @@ class SearchWorker:
             return np.zeros(
                 sum(shard.cell_count for shard in self._table.record.shards), np.int64
             ), ()
-        total = self._run(asked, query, 0, limit, np.inf, census=True)
+        total = self._run(asked, query, 0, limit, np.inf, census=1)
         places = self._places(asked, total, 0, limit)
-        return self._counts, merged_rows(self._table.isos, places)
+        cells = sum(shard.cell_count for shard in self._table.record.shards)
+        return self._counts[:cells], merged_rows(self._table.isos, places)
+
+    def distribution(self, query: Query, name: str) -> list[NDArray[np.int64]]:
+        """The matches by code of a column, by country: of `etat` by state, else null, then by text.
+
+        Args:
+            name: `etat`, or one of `codes.COMPARED`.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        column, shards = CODE_COLUMNS[name], self._table.record.shards
+        asked = compile_query(query)
+        if asked is None or not shards:
+            return [np.zeros(shard.code_count[column], np.int64) for shard in shards]
+        self._run(asked, query, 0, 0, np.inf, census=2 + column)
+        starts = [shard.first_code[column] for shard in shards]
+        return [
+            self._counts[start : start + shard.code_count[column]].copy()
+            for start, shard in zip(starts, shards, strict=True)
+        ]
 
     def best(self, query: Query, limit: int) -> Places:
         """The companies that complete `q` in the countries of `query`, the best first (X4).
@@ -187,7 +208,7 @@ class SearchWorker:
         limit: int,
         budget: float,
         *,
-        census: bool = False,
+        census: int = 0,
     ) -> int:
         """The total; the rows are in the working memory."""
         if offset + limit > self._width:
@@ -274,7 +295,7 @@ class SearchWorker:
         query: Query,
         offset: int,
         limit: int,
-        census: bool,
+        census: int,
         budget: float,
     ) -> tuple[bytes, bytes, bytes, bytes]:
         """Write the question; returns the four texts that it does not hold."""
@@ -386,7 +407,7 @@ class SearchWorker:
         made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
         cells = sum(shard.cell_count for shard in shards)
         made.cells = view(np.zeros(cells + 1, np.uint32))
-        self._counts = np.zeros(cells, np.int64)
+        self._counts = np.zeros(max(cells, self._table.allowed), np.int64)
         made.counts = view(self._counts)
         made.selected = view(np.zeros(2 * len(self._table.record.parts) + 1, np.int64))
         made.block = view(np.zeros(_BLOCK, np.int64))
