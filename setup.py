@@ -11,7 +11,7 @@ from setuptools import Extension, setup
 
 MODULES = (
     "find", "row_sets", "rows", "generate", "head", "phrases", "names", "conditions", "merge",
-    "records", "search",
+    "records", "search", "candidates",
 )  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,
