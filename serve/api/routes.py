@@ -18,6 +18,8 @@ METHODS: Final = ("GET", "HEAD", "OPTIONS")
 ALLOW: Final = ", ".join(METHODS)
 # An export may be requested in a body (F3). It is made or it is not, so there is no HEAD (G1).
 EXPORT_METHODS: Final = ("GET", "POST", "OPTIONS")
+# A list of lines to match is a body, and nothing else.
+MATCH_METHODS: Final = ("POST", "OPTIONS")
 # An MCP message is a POST and nothing else; older clients try a GET or DELETE first.
 MCP_METHODS: Final = ("POST", "OPTIONS")
 
@@ -50,6 +52,7 @@ ROUTES: Final = (
     Route("societes", ("api", "v1", "societes")),
     Route("modifications", ("api", "v1", "modifications")),
     Route("societe", ("api", "v1", "societes", "", "")),
+    Route("rapprochement", ("api", "v1", "rapprochement"), MATCH_METHODS),
     Route("export", ("api", "v1", "export"), EXPORT_METHODS),
     Route("compte", ("api", "v1", "compte")),
     MCP,

@@ -115,6 +115,11 @@ def corps_invalide(why: str) -> ApiError:
     return ApiError("corps_invalide", f"Corps de requête invalide : {why}")
 
 
+def ligne_invalide(why: str) -> ApiError:
+    """A line of a list that cannot be matched (extensions X5); its answer has the error, not the response."""
+    return ApiError("ligne_invalide", f"Ligne invalide : {why}")
+
+
 # -- 401 to 403: the caller --------------------------------------------------------
 
 
@@ -133,6 +138,12 @@ def compte_requis(*, refused: bool) -> ApiError:
     message = "Cette ressource demande une clé d'API valide. Créer un compte : /inscription"
     challenge = 'Bearer error="invalid_token"' if refused else "Bearer"  # RFC 6750 §3.1
     return ApiError("compte_requis", message, headers={"WWW-Authenticate": challenge})
+
+
+def lignes_d_un_visiteur(lines: int) -> ApiError:
+    """A line that a visitor sent after the first `lines`; its answer has the error, not the response."""
+    message = f"Sans clé, {lines} lignes par requête. Créer un compte : /inscription"
+    return ApiError("compte_requis", message)
 
 
 def credits_epuises(cout: int, solde: int, reinitialisation: str) -> ApiError:
@@ -176,7 +187,7 @@ def societe_introuvable(iso2: str, identifiant: str) -> ApiError:
 def route_inconnue() -> ApiError:
     message = (
         "Route inconnue. Routes : /api/v1/pays, secteurs, sous-secteurs, societes, modifications, "
-        "export, compte"
+        "rapprochement, export, compte"
     )
     return ApiError("route_inconnue", message)
 
@@ -206,6 +217,11 @@ def trop_ancienne(version: str, current: str) -> ApiError:
 
 def corps_trop_grand(limit: int) -> ApiError:
     return ApiError("corps_trop_grand", f"Corps de plus de {limit} octets : réduisez-le")
+
+
+def trop_de_lignes(count: int, most: int) -> ApiError:
+    message = f"{count} lignes, {most} au plus par requête : envoyez-les en plusieurs fois"
+    return ApiError("corps_trop_grand", message)
 
 
 def uri_trop_longue(limit: int) -> ApiError:

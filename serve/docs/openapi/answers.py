@@ -13,7 +13,8 @@ from serve.docs.openapi.schema import Schema, either, moment, ref, shape, text, 
 JSON: Final = "application/json"
 
 # Routes whose 401 has the visitor's payload beside `erreur` (§5 rule 4), with its schema.
-_REFUSED: Final = {"societes": "RechercheRefusee", "societe": "FicheRefusee"}
+_REFUSED: Final = {"societes": "RechercheRefusee", "societe": "FicheRefusee",
+                 "rapprochement": "RapprochementRefuse"}  # fmt: skip
 
 # The keys that may stand beside `erreur` (G6).
 EXTRA: Final[Mapping[str, Schema]] = {

@@ -10,7 +10,7 @@ from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import parameters
 from serve.contract.parameters import Parameter, SeedWords
-from serve.docs.openapi import answers, prose
+from serve.docs.openapi import answers, match_shapes, prose
 from serve.docs.openapi.examples import EXAMPLES
 from serve.docs.openapi.headers import HEADERS
 from serve.docs.openapi.objects import CHANGES, COMPTE
@@ -56,6 +56,7 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
             "schemas": {
                 **SHAPES,
                 **CHANGES,
+                **match_shapes.SHAPES,
                 "Compte": COMPTE,
                 "DemandeExport": request_body(words),
                 **error_schemas,
