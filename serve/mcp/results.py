@@ -7,6 +7,7 @@ sent are cut, so that a response stays small.
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -46,12 +47,13 @@ _REMEDIES: Final[Mapping[str, str]] = {
 
 
 class ToolCall(NamedTuple):
-    """A call of a tool: the headers that identify the caller, and the arguments in `call`."""
+    """A call of a tool: the headers that identify the caller, and the arguments, in `call` as parameters."""
 
     context: ServerContext
     authorization: Sequence[str]
     trace: RequestTrace
     call: Call
+    given: Mapping[str, Any] = MappingProxyType({})
 
 
 class ToolResult(NamedTuple):

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from serve.contract.parameters import Parameter
-from serve.mcp import arguments, company_tool, list_tools, outputs, search_tools
+from serve.mcp import arguments, company_tool, list_tools, match_tool, outputs, search_tools
 from serve.mcp.outputs import Schema
 from serve.mcp.results import ToolCall, ToolResult
 
@@ -22,7 +22,10 @@ _ANNOTATIONS: Final = {
 
 
 class Tool(NamedTuple):
-    """A tool; its arguments are parameters of the API, and those named in `required` must be given."""
+    """A tool; its arguments are parameters of the API, and those named in `required` must be given.
+
+    A tool with an `input` schema of its own reads its arguments itself.
+    """
 
     name: str
     title: str
@@ -31,6 +34,7 @@ class Tool(NamedTuple):
     output: Schema
     arguments: Sequence[Parameter] = ()
     required: Sequence[str] = ()
+    input: Schema | None = None
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -39,7 +43,7 @@ class Tool(NamedTuple):
             "name": self.name,
             "title": self.title,
             "description": self.description,
-            "inputSchema": arguments.schema(self.arguments, self.required),
+            "inputSchema": self.input or arguments.schema(self.arguments, self.required),
             "outputSchema": self.output,
             "annotations": {"title": self.title, **_ANNOTATIONS},
         }
@@ -126,6 +130,17 @@ def _companies() -> list[Tool]:
             outputs.company(),
             arguments.COMPANY,
             ("iso2", "id"),
+        ),
+        Tool(
+            "match_companies",
+            "Match a list of companies (rapprochement)",
+            "Which companies do names, towns and half-remembered numbers mean? For each line a "
+            "verdict (sur, probable, ambigu, aucun) and candidates with a probability and reasons. "
+            "Sees through legal forms, accents, word order, typing errors and lost zeros. At most "
+            f"{match_tool.MOST_LINES} lines; counts as one API call for each ten lines begun.",
+            match_tool.match,
+            match_tool.OUTPUT,
+            input=match_tool.INPUT,
         ),
         Tool(
             "explain_plan",

@@ -70,7 +70,7 @@ cdef enum:
     CHUNK_ROWS = 65536
     FREQUENT_GROUPS = 3
     NEAR_SCANNED = 20000
-    POOLED = 100000
+    POOLED = 30000
     WIDESPREAD = 256
 
 cdef struct ShardArraysFields:

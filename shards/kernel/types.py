@@ -102,7 +102,7 @@ FURTHER: Final = 255
 CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
 FREQUENT_GROUPS: Final = 3  # frequent words of a line whose common rows are candidates, two by two
 NEAR_SCANNED: Final = 20000  # words of a range that are compared with a misspelt one
-POOLED: Final = 100000  # rows that are weighed for a line in a shard
+POOLED: Final = 30000  # rows that are weighed for a line in a shard
 WIDESPREAD: Final = 256  # a word is widespread that more than one name in so many has
 
 

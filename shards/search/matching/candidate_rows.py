@@ -19,6 +19,9 @@ from shards.search.table import SearchTable
 # Rows that are compared in full, per country and in all.
 ROOM: Final = 64
 KEPT: Final = 48
+# Rows that weigh so much less than the best one lack a rare word: of these only a few are compared.
+_BEHIND: Final = 12.0
+_FEW: Final = 8
 # Postings of whole words that are read per country.
 _ALLOWED: Final = 3_000
 _WORDS: Final = 256
@@ -27,6 +30,8 @@ _PENALTY: Final = 1.0
 # Words of fewer bytes have no near words: too many words would be.
 _NEAR_LEAST: Final = 4
 _NEAR_MOST: Final = 40
+# A word that one name in so many has is no typing error.
+_COMMON: Final = 2_000
 _NEAR_WEIGHT: Final = 0.8
 _PART_LEAST: Final = 3
 # A shard counts as at least so many companies: in a small one no word would be rare.
@@ -100,7 +105,8 @@ class CandidateRows:
                 self._rows[:count].tolist(),
             )
         found.sort(key=lambda row: (-row.score, row.shard, row.row))
-        return found[:KEPT]
+        least = found[0].score - _BEHIND if found else 0.0
+        return [row for i, row in enumerate(found[:KEPT]) if i < _FEW or row.score >= least]
 
     def sizes(self, words: Sequence[str], shard: int) -> dict[str, int]:
         """How many rows of a shard have each of these words in their names."""
@@ -125,7 +131,12 @@ class CandidateRows:
                 self._put(size, word, given.group, given.share * information(rows, with_word))
                 size += 1
         if near:
-            for word, with_word, group in self.near(spellings, shard):
+            rare = [
+                given
+                for given, (_, with_word) in zip(spellings, numbers, strict=True)
+                if with_word * _COMMON < max(rows, LEAST_COMPANIES)
+            ]
+            for word, with_word, group in self.near(rare, shard):
                 if word not in seen and size < _WORDS:
                     seen.add(word)
                     self._put(size, word, group, _NEAR_WEIGHT * information(rows, with_word))

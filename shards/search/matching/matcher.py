@@ -17,8 +17,11 @@ from shards.search.matching.probability import Weights
 from shards.search.search import Base
 from shards.search.table import SearchTable
 
-# Companies whose records are read for a line.
+# Companies whose records are read for a line; those whose names are so many nats farther than the nearest one are not,
+# but for a few.
 _READ: Final = 20
+_BEHIND: Final = 15.0
+_FEW: Final = 5
 # A note from which no further spellings are looked for.
 _ENOUGH: Final = 0.9
 
@@ -159,6 +162,8 @@ class Matcher:
         """The records of the nearest rows, with all evidence."""
         best = list({(each.found.shard, each.found.row): each for each in found}.values())
         best = sorted(best, key=lambda each: each.distance)[:_READ]
+        farthest = best[0].distance + _BEHIND if best else 0.0
+        best = [each for i, each in enumerate(best) if i < _FEW or each.distance <= farthest]
         companies = sum(self._table.shards[number].rows for number in chosen)
         weighed = []
         for each in best:
