@@ -26,7 +26,7 @@ from serve.api.societes import societes
 from serve.api.sources import sources
 from serve.data.open_generation import OpenGeneration
 from serve.docs.documents import documents
-from serve.http import export_adapter, match_adapter, mcp_adapter
+from serve.http import export_adapter, match_adapter, mcp_adapter, reconciliation_adapter
 from serve.http.http_request import HttpRequest
 from serve.observe.metrics import CONTENT_TYPE
 from serve.request import params
@@ -100,6 +100,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "modifications": _keyed(modifications),
     "societe": _keyed(societe),
     "rapprochement": match_adapter.respond,
+    "reconciliation": reconciliation_adapter.respond,
     "export": export_adapter.respond,
     "compte": _account,
     "mcp": mcp_adapter.respond,

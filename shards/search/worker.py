@@ -50,7 +50,7 @@ class SearchWorker:
     """Searches a table, one search at a time: a question and the working memory of one thread."""
 
     def __init__(self, table: SearchTable) -> None:
-        self.table = table
+        self._table = table
         self._memory = Memory()
         self._make_question()
         self._width = -1
@@ -58,13 +58,18 @@ class SearchWorker:
         self._context = library.context(self) if library else 0
         self._room = _Room(_LEAST)
 
+    @property
+    def table(self) -> SearchTable:
+        """The table that it searches."""
+        return self._table
+
     def page(self, query: Query, budget: float, *, offset: int, limit: int) -> ResultPage | None:
         """The total, and rows [offset, offset + limit); None if that costs over `budget` nanoseconds.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
-        isos = self.table.isos
+        isos = self._table.isos
         asked = compile_query(query)
         if asked is None or not isos:
             return ResultPage(0, isos, _NOWHERE)
@@ -80,13 +85,13 @@ class SearchWorker:
             CorruptError: a shard refers to what it does not have.
         """
         asked = compile_query(query)
-        if asked is None or not self.table.shards:
+        if asked is None or not self._table.shards:
             return np.zeros(
-                sum(shard.cell_count for shard in self.table.record.shards), np.int64
+                sum(shard.cell_count for shard in self._table.record.shards), np.int64
             ), ()
         total = self._run(asked, query, 0, limit, np.inf, census=True)
         places = self._places(asked, total, 0, limit)
-        return self._counts, merged_rows(self.table.isos, places)
+        return self._counts, merged_rows(self._table.isos, places)
 
     def records(self, places: Places, *, coordonnees: bool) -> bytes:
         """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
@@ -96,7 +101,7 @@ class SearchWorker:
         """
         library = libzstd()
         if library is None or not memory.COMPILED:
-            shards = self.table.shards
+            shards = self._table.shards
             return b",".join(
                 [shards[n].record(row, coordonnees=coordonnees) for n, row in places.tolist()]
             )
@@ -105,7 +110,7 @@ class SearchWorker:
         while True:
             room = self._room
             size = join_records(
-                self.table.address, first, len(places), nulls, library.decompress, self._context,
+                self._table.address, first, len(places), nulls, library.decompress, self._context,
                 room.work, room.work_size, room.joined, room.size,
             )  # fmt: skip
             if size != types.NO_ROOM:
@@ -131,7 +136,7 @@ class SearchWorker:
             self._counts.fill(0)
         texts = self._write(asked, query, offset, limit, census, budget)
         try:
-            return run(self.table.address, self._question.address, self._scratch, *texts)
+            return run(self._table.address, self._question.address, self._scratch, *texts)
         except CorruptError:
             self._width = -1  # marks may be left in the working memory
             raise
@@ -173,7 +178,7 @@ class SearchWorker:
 
     def _raw_name(self, place: Place) -> tuple[str, int]:
         shard, row = place
-        return self.table.shards[shard].names([row])[0], shard
+        return self._table.shards[shard].names([row])[0], shard
 
     # -- the question ------------------------------------------------------------------------
 
@@ -185,8 +190,8 @@ class SearchWorker:
         made.room, made.spare, made.shares = ROOM, SPARE, SHARES
         made.span_cost, made.along_cost = SPAN, ALONG
         made.listed_cost, made.start_cost = LISTED, START
-        self._chosen = np.zeros(len(self.table.shards), np.int64)
-        self._codes = np.zeros(len(self.table.cells) + len(self.table.sectors), np.int64)
+        self._chosen = np.zeros(len(self._table.shards), np.int64)
+        self._codes = np.zeros(len(self._table.cells) + len(self._table.sectors), np.int64)
         self._starts, self._junctions = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.uint64)
         made.shards, made.scope_codes = view(self._chosen), view(self._codes)
         made.word_starts, made.junctions = view(self._starts), view(self._junctions)
@@ -203,7 +208,7 @@ class SearchWorker:
         budget: float,
     ) -> tuple[bytes, bytes, bytes]:
         """Write the question; returns the three texts that it does not hold."""
-        numbers = self.table.numbers
+        numbers = self._table.numbers
         pays = sorted({numbers[iso2] for iso2 in query.pays}) if query.pays else numbers.values()
         chosen = len(pays)
         self._chosen[:chosen] = list(pays)
@@ -225,7 +230,7 @@ class SearchWorker:
 
     def _scope(self, asked: CompiledQuery) -> tuple[int, list[int]]:
         """The kind of scope, and the numbers of its sectors or cells, ascending."""
-        table = self.table
+        table = self._table
         if asked.sous_secteurs is not None:
             groups = (table.groups.get(group, ()) for group in set(asked.sous_secteurs))
             cells = [cell for group in groups for cell in group]
@@ -255,7 +260,7 @@ class SearchWorker:
     def _make_scratch(self, count: int) -> None:
         """Make the working memory for pages that end at `count` rows."""
         made = types.Scratch()
-        shards = self.table.record.shards
+        shards = self._table.record.shards
         rows = sum(shard.rows for shard in shards)
         self._width = max(count, DEEPEST)
         made.width, made.found_size = self._width, len(shards) * self._width
@@ -266,7 +271,7 @@ class SearchWorker:
         made.cells = view(np.zeros(cells + 1, np.uint32))
         self._counts = np.zeros(cells, np.int64)
         made.counts = view(self._counts)
-        made.selected = view(np.zeros(len(self.table.record.parts) + 1, np.int64))
+        made.selected = view(np.zeros(len(self._table.record.parts) + 1, np.int64))
         made.block = view(np.zeros(_BLOCK, np.int64))
         made.heap = view(np.zeros(2 * self._width + 1, np.int64))
         made.heads = view(np.zeros(made.found_size, np.int64))

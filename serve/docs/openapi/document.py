@@ -90,7 +90,9 @@ def _paths() -> dict[str, Any]:
     described = operations()
     # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
     return {
-        template(path): described[path.name] for path in routes.ROUTES if path is not routes.MCP
+        template(path): described[path.name]
+        for path in routes.ROUTES
+        if path not in routes.SELF_DESCRIBED
     }
 
 

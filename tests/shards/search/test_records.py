@@ -68,7 +68,7 @@ def test_joined_records_are_those_of_the_shards(base: Base, coordonnees: bool) -
 def test_the_room_for_records_grows(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_LEAST", 64)
     rows = [MergedRow("EE", row) for row in range(300)]
-    worker = workers.SearchWorker(base.own_worker().table)
+    worker = workers.SearchWorker(base.own_worker()._table)
 
     assert worker.records(places(base, rows), coordonnees=True) == one_by_one(
         base, rows, coordonnees=True
