@@ -2,12 +2,15 @@
 # requirements.lock (pinned, with hashes), again only when that file or pyproject.toml changes.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick check test proof judges lint types layers bench golden viewer lock wheels sanitize clean
+.PHONY: help setup demo quick check test proof soak hostile judges lint types layers bench golden viewer lock wheels sbom audit sanitize clean
 .DELETE_ON_ERROR:
 
 PYTHON    ?= python3
 DEMO_PORT ?= 8080
 COMPANIES ?= 200000
+MINUTES   ?= 30
+RATE      ?= 200
+REQUESTS  ?= 50000
 
 BIN   := .venv/bin
 PY    := $(BIN)/python
@@ -15,6 +18,8 @@ READY := .venv/.stamp
 BENCH := .venv/.bench-stamp
 JUDGE := .venv/.judges-stamp
 DEMO  := demo-data
+DATA  ?= $(DEMO)/data
+RELEASE := .venv/release
 BUILT := $(DEMO)/.stamp
 KEYS  := $(DEMO)/keys.txt
 QUOTA := $(PY) -m quota --state $(DEMO)/state
@@ -89,6 +94,13 @@ test: $(READY) ## the whole suite, proofs included; HYPOTHESIS_PROFILE=thorough 
 proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the clock
 	@$(PY) -m pytest $(WAITING) -m slow
 
+# The two proofs that are programs; tests/proof/README.md has their last results. DATA is a folder of generations.
+soak: $(READY) ## MINUTES (30) of mixed requests at RATE (200) a second on DATA; memory, descriptors, latencies by the minute
+	@$(PY) -m tests.proof.soak --data $(DATA) --minutes $(MINUTES) --rate $(RATE)
+
+hostile: $(READY) ## REQUESTS (50000) hostile requests over every route on DATA: no 5xx, no hang, others hardly wait
+	@$(PY) -m tests.proof.hostile --data $(DATA) --requests $(REQUESTS)
+
 judges: $(JUDGE) ## programs of others judge the API: schemathesis, redocly, spectral, MCP suites, clients, a browser
 	@$(PY) -m pytest $(WAITING) -m judge tests/judges
 
@@ -134,11 +146,13 @@ lock: $(READY) ## write the Python lock files again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
 	  --no-header --output-file requirements.lock
-	$(BIN)/uv pip compile --quiet --group compiler --generate-hashes --no-header --output-file requirements-compiler.lock
+	$(BIN)/uv pip compile --quiet --group compiler --constraint requirements.lock --generate-hashes \
+	  --no-header --output-file requirements-compiler.lock
 	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-bench.lock
 	$(BIN)/uv pip compile pyproject.toml --quiet --extra redis --extra s3 --extra sign --constraint requirements.lock \
 	  --generate-hashes --no-header --output-file requirements-serve.lock
+	$(BIN)/uv pip compile --quiet --group release --generate-hashes --no-header --output-file requirements-release.lock
 	$(BIN)/uv pip compile --quiet --group judges --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file tests/judges/requirements-judges.lock
 	for era in modern legacy; do \
@@ -168,6 +182,25 @@ wheels: $(READY) ## build the wheels of x86_64 and aarch64 in dist/
 	  $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist \
 	    --config-settings=--build-option=--plat-name=manylinux_2_17_$$arch . || exit 1; \
 	done
+
+# What a server installs, as CycloneDX; digests are in the lock, and the same lock gives the same file.
+sbom: $(RELEASE)/.stamp ## write dist/societes.cdx.json: the parts of a server with versions and licences
+	rm -rf build/sbom && $(PYTHON) -m venv --without-pip build/sbom
+	$(PY) -m pip --python build/sbom/bin/python install --quiet --disable-pip-version-check --require-hashes -r requirements-serve.lock
+	@mkdir -p dist
+	$(RELEASE)/bin/cyclonedx-py environment build/sbom/bin/python --pyproject pyproject.toml --mc-type application \
+	  --output-reproducible --output-format JSON --output-file dist/societes.cdx.json
+
+# Needs the network: the advisories are those of pypi.org and osv.dev. An advisory is exit code 1.
+audit: $(RELEASE)/.stamp ## compare every pinned package with the published advisories (network)
+	for lock in requirements*.lock tests/judges/*.lock; do \
+	  $(RELEASE)/bin/pip-audit --require-hashes --disable-pip --requirement $$lock || exit 1; \
+	done
+
+$(RELEASE)/.stamp: requirements-release.lock $(READY)
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.lock
+	@touch $@
 
 clean:    ## remove files that can be made again, except .venv
 	rm -rf $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

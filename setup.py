@@ -10,7 +10,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 MODULES = (
-    "find", "row_sets", "rows", "generate", "head", "phrases", "names", "conditions", "merge",
+    "find", "row_sets", "codes", "rows", "generate", "head", "phrases", "names", "conditions", "merge",
     "records", "search", "candidates",
 )  # fmt: skip
 DIRECTIVES = {

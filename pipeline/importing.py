@@ -14,6 +14,7 @@ which first gave a table its bytes.
 import fcntl
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ from shards.generations import atomic_files, register_sources
 from shards.generations.register_sources import SOURCES, RegisterFile, RegisterImport
 
 LONGEST_NAME: Final = 120  # a file name holds 255 bytes; the UK product comes in seven parts
+_ROOM: Final = 1 << 20  # bytes; a chunk of what an import writes
 # The fields of `RowCounts` -> their keys in the report, in its order.
 _COUNT_KEYS: Final[Mapping[str, str]] = {
     "read": "lus",
@@ -123,9 +125,25 @@ def run(
         try:
             rows = _dated(register, register.read(files, Path(folder)), files, day)
             return _write_output(register, files, rows, out, now or datetime.now(UTC))
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, InputError) as error:
+            _check_room(out, error)
+            if isinstance(error, InputError):
+                raise
             names = ", ".join(file.name for file in files)
             raise InputError(f"{names}: no readable CSV: {_first_line(error)}") from error
+
+
+def _check_room(out: Path, error: Exception) -> None:
+    """Name the full disk where Polars says only that a file of its own cannot be read.
+
+    Raises:
+        InputError: the disk of `out` has less than a megabyte left.
+    """
+    if shutil.disk_usage(out).free < _ROOM:
+        raise InputError(
+            f"the disk of {out} is full; give it space, or name another folder as --out "
+            f"({_first_line(error)})"
+        ) from error
 
 
 def _write_output(

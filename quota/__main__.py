@@ -229,6 +229,9 @@ _VERBS: Final = (
                    help="keep this month and N before it (%(default)s)")],
     ),
     _Verb(
+        "audit", commands.audit, "compare all charges with the sums of grants and packs", "--json",
+    ),
+    _Verb(
         "backup", commands.backup, "write a verified copy", "quota-copy.lmdb",
         [_argument("file", type=Path, metavar="FILE")],
     ),

@@ -147,6 +147,18 @@ async def backup(store: LedgerStore, options: Namespace, plans: Plans, now: date
     return {"file": str(options.file), "bytes": options.file.stat().st_size}
 
 
+async def audit(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Compare all charges with the sums; a difference is an error."""
+    report = store.audit()
+    report.require()
+    return {
+        "accounts": report.accounts,
+        "months": report.months,
+        "charges": report.charges,
+        "credits": report.credits,
+    }
+
+
 # -- what is printed, as JSON ------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from shards.generations import generation_files, pointer
 from shards.generations import manifest as manifests
 from shards.publish import publication
 from shards.search.reader import Shard
-from shards.sync import subset
+from shards.sync import signature, subset
 
 _PIECE: Final = 4_096  # entries of a file of changes that are read at once
 _ROWS: Final = 10  # companies that are shown of a shard
@@ -33,6 +33,8 @@ def data_lines(data: Path) -> Iterator[str]:
     yield f"format {manifest.format}, {manifest.total:,} companies, {manifest.size:,} bytes"
     if origin := subset.origin(folder):
         yield f"a part of {origin[1].generation}: {', '.join(manifest.counts)}"
+    if signed := signature.stored(data, known.generation):
+        yield f"signed, not checked here: {signed.decode(errors='replace').strip()}"
     if manifest.forced:
         yield f"forced past the gates: {manifest.forced}"
     for source in manifest.sources:

@@ -17,5 +17,13 @@ class CorruptError(ShardError):
     """A file differs from its manifest, or breaks an invariant of FORMAT.md."""
 
 
+class MissingCountryError(ShardError):
+    """The shard of a country is left out, because it is damaged on this host."""
+
+    def __init__(self, iso2: str) -> None:
+        super().__init__(f"the companies of {iso2} cannot be read; build or fetch them again")
+        self.iso2 = iso2
+
+
 class GenerationError(ShardError):
     """A generation does not exist, or cannot be published."""

@@ -11,13 +11,14 @@ from shards.errors import WrongFormatError
 from shards.query import DEEPEST
 
 MAGIC: Final = b"societes-shard"
-FORMAT_VERSION: Final = 6
+FORMAT_VERSION: Final = 7
 
 # The tables of a shard (FORMAT.md §3).
 META: Final = b"meta"  # header, cells, compression dictionary, places of values
 KEY: Final = b"key"  # the distinct keys of an order
 STEP: Final = b"step"  # the place in the order where each of these keys begins
-COLUMN: Final = b"column"  # cell and facts, one value per row
+COLUMN: Final = b"column"  # facts and codes, one value per row
+CODE: Final = b"code"  # what the codes stand for
 ORDER: Final = b"order"  # rows in the order of a `tri`
 RANK: Final = b"rank"  # the inverse of an order: the place of each row
 SORTED: Final = b"sorted"  # facts along an order
@@ -31,11 +32,12 @@ JUNCTION: Final = b"junction"  # rows by the two characters on either side of a 
 PHRASE: Final = b"phrase"  # rows of frequent texts with a blank
 PREFIX: Final = b"prefix"  # rows of frequent identifier prefixes
 IDENT: Final = b"ident"  # folded identifiers, sorted, and their rows
+ALIAS: Final = b"alias"  # hashes of LEI and VAT numbers, and their rows
 RECORD: Final = b"record"  # the companies, compressed, by row
 COMPTES: Final = b"comptes"  # row -> its statement lines, compressed
 TABLES: Final = (
-    META, KEY, STEP, COLUMN, ORDER, RANK, SORTED, WEBSITE, TOP, NAME, WORD, SET, HEAVY, JUNCTION,
-    PHRASE, PREFIX, IDENT, RECORD, COMPTES,
+    META, KEY, STEP, COLUMN, CODE, ORDER, RANK, SORTED, WEBSITE, TOP, NAME, WORD, SET, HEAVY, JUNCTION,
+    PHRASE, PREFIX, IDENT, ALIAS, RECORD, COMPTES,
 )  # fmt: skip
 
 # Keys in these tables.
@@ -47,7 +49,6 @@ PLACES: Final = b"places"  # where in the file the values of all other tables li
 ROWS: Final = b"rows"  # in `top` and `set`
 STARTS: Final = b"starts"  # in `record` and `comptes`, beside the chunks
 FACTS: Final = b"facts"
-CELL: Final = b"cell"
 
 # So many records, or statements, are one value.
 CHUNK_ROWS: Final = 1 << 16
@@ -57,7 +58,6 @@ SET_ALIGNMENT: Final = 8
 # Types of arrays as NumPy dtype strings: little-endian, so that common machines read them in place.
 U4: Final = "<u4"
 U8: Final = "<u8"
-CELL_TYPE: Final = "<u2"
 # Keys ascend in their order, so a key is the negated value; the key of null is NaN or the greatest integer.
 # `ca_asc` compares the negated key of `ca_desc`, and `nom` compares texts: neither has a stored key.
 KEYS: Final = {
@@ -75,11 +75,15 @@ DATE_NULL: Final = 0
 # of fewer rows than TOP_LEAST have no lists; they are sorted during a search.
 TOP_ROWS: Final = DEEPEST
 TOP_LEAST: Final = 4 * TOP_ROWS
+# Of total assets: how many codes at even places are stored, from which a search estimates.
+QUANTILES: Final = 257
 # Suffixes of words are sorted by this many bytes; a longer `q` is looked up by its first ones.
 SUFFIX_BYTES: Final = 24
 # The first 8 bytes of every SAMPLED-th suffix and identifier are stored as a number, so that a place among millions
 # is found without reading the texts.
 SAMPLED: Final = 16
+# A token that is no word: in the tokens of a row it precedes each former name.
+FORMER_NAME: Final = 2**32 - 1
 # The number of the word is stored for every OWNED-th byte of the words.
 OWNED: Final = 16
 

@@ -1,8 +1,9 @@
 """A search as a value, after its parameters were validated.
 
-The only text of the caller in a `Query` is `q`: countries are codes of `seeds/pays.csv`, sectors are NACE divisions,
-sub-sectors are NACE groups. `serve/request/params.py` makes a `Query` from a query string, `publish/smoke_test.py`
-makes some from companies of a new generation, and `tests/oracle.py` answers them slowly.
+The only texts of the caller in a `Query` are `q`, `villes` and `codes_postaux`: countries are codes of
+`seeds/pays.csv`, sectors are NACE divisions, sub-sectors are NACE groups. `serve/request/params.py` makes a `Query`
+from a query string, `publish/smoke_test.py` makes some from companies of a new generation, and `tests/oracle.py`
+answers them slowly.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,9 @@ from typing import Final
 
 # The seven orders of `tri` (§4.4); the first is the default. shards/codec/sort_keys.py defines them.
 ORDERS: Final = ("ca_desc", "ca_asc", "nom", "effectif_desc", "recent", "capital_desc", "score")
+
+# The states of `etat` (extensions X1).
+STATES: Final = ("active", "procedure", "cessee", "inconnu")
 
 # offset + limit never exceeds the highest cap of a plan (§8.2 rules 1 and 2), so no stored list is longer.
 DEEPEST: Final = 1_000
@@ -19,11 +23,21 @@ DEEPEST: Final = 1_000
 class Query:
     """One search. An empty `pays` or `secteurs` means all; None means that a filter is absent.
 
-    Bounds are inclusive, and a null passes none of them (contract B22).
+    Bounds are inclusive, and a null passes none of them (contract B22). The other filters are those of extensions X2:
+    a company passes one of several values if it passes any of them; an empty tuple is no filter, except `ids`.
 
     Attributes:
         sous_secteurs: NACE groups ("62.0"), already restricted to the chosen sectors (contract B10). An empty tuple
             is a filter that no company passes (B9), None is no filter.
+        ids: (country, identifier) of known companies. An empty tuple is a filter that no company passes.
+        etats: of `shards.query.STATES`; a null state counts as `inconnu`.
+        villes: towns, compared folded (contract B15); one that folds to nothing is in no town.
+        codes_postaux: beginnings of postcodes, compared in upper case without blanks.
+        formes: legal forms, as the data write them.
+        nace: divisions, groups and classes, dotted ("56", "56.1", "56.10"), by the beginning of `nace_code`.
+        cree_min, cree_max: yyyymmdd. A date of the data that is less precise counts as its first day.
+        actif_min, actif_max: total assets in euros, at the rate of their year.
+        avec_comptes: only companies with statements.
     """
 
     pays: tuple[str, ...] = ()
@@ -37,3 +51,14 @@ class Query:
     effectif_max: int | None = None
     site_web: bool = False
     avec_ca: bool = False
+    ids: tuple[tuple[str, str], ...] | None = None
+    etats: tuple[str, ...] = ()
+    villes: tuple[str, ...] = ()
+    codes_postaux: tuple[str, ...] = ()
+    formes: tuple[str, ...] = ()
+    nace: tuple[str, ...] = ()
+    cree_min: int | None = None
+    cree_max: int | None = None
+    actif_min: float | None = None
+    actif_max: float | None = None
+    avec_comptes: bool = False

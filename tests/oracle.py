@@ -1,18 +1,21 @@
 """The oracle: §4.4 and contract B in plain Python, over a list of companies.
 
 Every test of search compares the fast answer with this one. Nothing here is optimised, and nothing is shared with the
-fast code except the query (`shards.query.Query`). A company is a dict of the fields of §2.1, with `division`, `groupe`
-and `capital_eur`.
+fast code except the query (`shards.query.Query`). A company is a dict of the fields of §2.1, with `division`, `groupe`,
+`capital_eur`, `actif_eur` (total assets) and `a_comptes` (whether it has statements).
 """
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from shards.query import Query
 
 Company = Mapping[str, Any]
 C = TypeVar("C", bound=Company)
+
+# X8: a change of these alone is none. The date of the register's file changes for all companies at once.
+SILENT = {"score", "date_source"}
 
 LIGATURES = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 
@@ -34,8 +37,37 @@ def matches(company: Company, query: Query) -> bool:
             within(company["effectif"], query.effectif_min, query.effectif_max),
             not query.site_web or company["site_web"] is not None,
             not query.avec_ca or company["ca_eur"] is not None,
+            query.ids is None or (company["iso2"], company["id"]) in query.ids,
+            not query.etats or (company["etat"] or "inconnu") in query.etats,
+            not query.villes or in_town(company["ville"], query.villes),
+            not query.codes_postaux or in_area(company["code_postal"], query.codes_postaux),
+            not query.formes or company["forme"] in query.formes,
+            not query.nace or (company["nace_code"] or "-").startswith(query.nace),
+            within(first_day(company["date_creation"]), query.cree_min, query.cree_max),
+            within(company["actif_eur"], query.actif_min, query.actif_max),
+            not query.avec_comptes or company["a_comptes"],
         )
     )
+
+
+def in_town(ville: str | None, villes: Sequence[str]) -> bool:
+    """X2: one of the towns is that of the company, both folded; what folds to nothing is no town."""
+    return bool(folded(ville or "")) and folded(ville or "") in map(folded, villes)
+
+
+def in_area(code_postal: str | None, beginnings: Sequence[str]) -> bool:
+    """X2: the postcode begins with one of these, both in upper case and without blanks."""
+    postcode = "".join((code_postal or "").upper().split())
+    wanted = ["".join(one.upper().split()) for one in beginnings]
+    return any(one and postcode.startswith(one) for one in wanted)
+
+
+def first_day(date: str | None) -> int | None:
+    """X2: a date that is less precise than a day counts as its first day; yyyymmdd."""
+    if date is None:
+        return None
+    year, month, day = [*date.split("-"), "01", "01"][:3]
+    return int(year + month + day)
 
 
 def within(value: float | None, least: float | None, most: float | None) -> bool:
@@ -48,13 +80,26 @@ def within(value: float | None, least: float | None, most: float | None) -> bool
 
 
 def named(company: Company, q: str) -> bool:
-    """B15, B16: the folded name contains the folded q, or the identifier begins with q."""
+    """B15, B16: the folded name, or that of former times, contains the folded q, or the identifier begins with q."""
+    return known_as(company, q) or former_name(company, q) is not None
+
+
+def known_as(company: Company, q: str) -> bool:
+    """Whether a company has q in its present name, or at the beginning of its identifier."""
     if not folded(q):
         return False
     if folded(q) in folded(company["nom"]):
         return True
     prefix = letters_and_digits(q)
     return bool(prefix) and letters_and_digits(company["id"]).startswith(prefix)
+
+
+def former_name(company: Company, q: str) -> str | None:
+    """The first former name that contains q, of a company that has it nowhere else."""
+    if not folded(q) or known_as(company, q):
+        return None
+    names = company["noms_anterieurs"] or ()
+    return next((name for name in names if folded(q) in folded(name)), None)
 
 
 def folded(text: str) -> str:
@@ -103,6 +148,34 @@ def sort_key(company: Company, tri: str) -> tuple[Any, ...]:
     }[tri]
     value = company[field]
     return (value is None, 0 if value is None else sign * value, *tie)
+
+
+def changes(
+    before: Sequence[Company],
+    after: Sequence[Company],
+    fields: Sequence[str],
+    concerns: Callable[[Company], bool],
+) -> dict[tuple[str, str], tuple[str, dict[str, tuple[Any, Any]] | None]]:
+    """X8: what happened to the companies of which `concerns` is true before, or after, by country and identifier.
+
+    Each has its kind, and those of `fields` that changed with both values; None if the company came or went.
+    """
+    was, now = ({(c["iso2"], c["id"]): c for c in found} for found in (before, after))
+    told = {}
+    for key in was.keys() | now.keys():
+        old, new = was.get(key), now.get(key)
+        found, finds = (c is not None and concerns(c) for c in (old, new))
+        champs = None
+        if old is not None and new is not None:
+            names = [name for name in fields if name not in SILENT and old[name] != new[name]]
+            champs = {name: (old[name], new[name]) for name in names}
+        if found and not finds:
+            told[key] = ("sortie", champs)
+        elif finds and not found:
+            told[key] = ("entree", champs)
+        elif found and champs:
+            told[key] = ("modifiee", champs)
+    return told
 
 
 def without_data(companies: Sequence[Company], countries: Sequence[str]) -> list[str]:

@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.build import writer
+from shards.build.name_index import FormerNames
 from shards.build.writer import Columns
-from shards.codec import record, sort_keys, strings
+from shards.codec import aliases, record, sort_keys, strings
+from shards.codec.codes import Distinct
 from shards.generations import generation_files
 from shards.generations import reference as references
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
 from shards.publish import publication
+from shards.query import STATES
 
 Company = dict[str, Any]
 
@@ -28,6 +31,9 @@ COUNTRIES: Final = ("EE", "FR", "UK")
 GROUPS: Final = {"62": ("62.0",), "47": ("47.1", "47.2"), "01": ("01.1",)}
 # One label under two sectors (contract B10).
 LABELS: Final = {"62.0": "Informatique", "47.1": "Détail", "47.2": "Divers", "01.1": "Divers"}
+
+# The columns of codes, with their fields.
+CODED: Final = {name: name for name in ("forme", "ville", "code_postal")} | {"nace": "nace_code"}
 
 PIECES: Final = (
     "Orléans", "orle\u0301ans", "Société", "SOCIETE", "Générale", "Straße", "STRASSE", "Œuvre",
@@ -37,13 +43,37 @@ PIECES: Final = (
     "n°1", "½", "②", "3M", "0", "00", "99",
 )  # fmt: skip
 
+FORMS: Final = ("OÜ", "oü", "Société anonyme", "SA", "S.A.", "Ltd")
+TOWNS: Final = (
+    "Orléans", "ORLEANS", "Saint-Étienne", "St. Étienne", "Ærøskøbing", "Łódź", "łodz", "Żabka",
+    "’s-Gravenhage", "s Gravenhage", "Ψυχή", "L'Haÿ-les-Roses", "-", "½", "Orléans 2",
+)  # fmt: skip
+POSTCODES: Final = (
+    "ec1a 1bb",
+    "EC1A1BB",
+    "EC1",
+    "75001",
+    "75 002",
+    "7",
+    "-",
+    "LV-1050",
+    "Ⅷ 1",
+    "ß1",
+)
+ACTIVITIES: Final = ("62", "62.0", "62.01", "62.02", "62.09", "47.11", "47.1", "84.11", "01.1")
+
 names = st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map(" ".join) | st.text(
     st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12
 )
 identifiers = st.text("0123456789ABz-. /é", min_size=1, max_size=6)
 amounts = st.none() | st.sampled_from([0.0, 0.5, -1.0, 1e6, 1e6, 3.25]) | st.floats(-1e9, 1e9)
+assets = (
+    st.none()
+    | st.sampled_from([0.0, 1.1, 0.29, -1.5, 4e7, 39_999_999.99, 5e9])
+    | st.integers(-(10**12), 10**12).map(lambda cents: cents / 100)
+)
 dates = st.none() | st.sampled_from(
-    ["2024-02-29", "2024-02", "2024", "1999-12-31", "0001-01-01", "2024-02-29"]
+    ["2024-02-29", "2024-02", "2024", "1999-12-31", "0001-01-01", "2024-01-01", "2024-02-01"]
 )
 
 
@@ -69,17 +99,29 @@ def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
                 score=draw(st.integers(0, 3)),
                 site_web=draw(st.none() | st.just("https://exemple.ee")),
                 etat=draw(st.sampled_from(["active", "procedure", "cessee", "inconnu"])),
+                forme=draw(st.none() | st.sampled_from(FORMS)),
+                ville=draw(st.none() | st.sampled_from(TOWNS)),
+                code_postal=draw(st.none() | st.sampled_from(POSTCODES)),
+                nace_code=draw(st.none() | st.sampled_from(ACTIVITIES)),
+                **total_assets(draw(assets)),
+                a_comptes=draw(st.booleans()),
                 noms_anterieurs=draw(st.none() | st.lists(names, min_size=1, max_size=2)),
             )
         )
     return found
 
 
+def total_assets(euros: float | None) -> Company:
+    """Total assets that are published in euros."""
+    return {"actif_eur": euros, "total_actif_last": euros, "devise": "EUR", "exercice_actif": 2025}
+
+
 def company(iso2: str, identifier: str, nom: str, **fields: Any) -> Company:
-    """A company with all fields of §2.1 and the three internal ones, null unless given."""
-    nulls = dict.fromkeys((*record.FIELDS, "division", "groupe", "capital_eur"))
+    """A company with all fields of §2.1 and the internal ones of `tests.oracle`, null unless given."""
+    nulls = dict.fromkeys((*record.FIELDS, "division", "groupe", "capital_eur", "actif_eur"))
     return {
         **nulls,
+        "a_comptes": False,
         "score": 0,
         "etat": "inconnu",
         "iso2": iso2,
@@ -115,7 +157,7 @@ def write_shard(
 ) -> list[Company]:
     """Write the shard of `iso2`; return its companies in layout order. `comptes` is by id."""
     rows = in_layout([company for company in found if company["iso2"] == iso2])
-    lines = comptes or {}
+    lines = {c["id"]: [] for c in rows if c["a_comptes"]} | dict(comptes or {})
 
     def records(wanted: range) -> Iterator[bytes]:
         return (record.encode(rows[row]) for row in wanted)
@@ -141,6 +183,7 @@ def columns(rows: Sequence[Company]) -> Columns:
     return Columns(
         ids=strings.pack(c["id"] for c in rows),
         noms=strings.pack(c["nom"] for c in rows),
+        former=former_names([c["noms_anterieurs"] for c in rows]),
         cells=[(*place, len(list(part))) for place, part in places],
         ca_eur=amount("ca_eur"),
         effectif=np.array(heads, dtype=np.int32),
@@ -148,7 +191,29 @@ def columns(rows: Sequence[Company]) -> Columns:
         capital_eur=amount("capital_eur"),
         score=np.array([c["score"] for c in rows], dtype=np.int16),
         site_web=np.array([c["site_web"] is not None for c in rows], dtype=bool),
+        etat=np.array([STATES.index(c["etat"] or "inconnu") for c in rows], dtype=np.uint8),
+        texts={name: distinct([c[field] for c in rows]) for name, field in CODED.items()},
+        actif_eur=amount("actif_eur"),
+        numbers=[
+            (row, c[field])
+            for row, c in enumerate(rows)
+            for field in aliases.FIELDS
+            if c[field] is not None
+        ],
     )
+
+
+def former_names(lists: Sequence[Sequence[str] | None]) -> FormerNames:
+    """The former names of rows, as the writer takes them."""
+    owners = [row for row, names in enumerate(lists) for _ in names or ()]
+    texts = strings.pack(name for names in lists for name in names or ())
+    return FormerNames(texts, np.array(owners, dtype=np.uint32))
+
+
+def distinct(values: Sequence[str | None]) -> Distinct:
+    """A text column as the writer takes it."""
+    known = list(dict.fromkeys(values))
+    return Distinct(known, np.array([known.index(value) for value in values], np.uint32))
 
 
 def reference(found: Sequence[Company], countries: Sequence[str] = COUNTRIES) -> Reference:

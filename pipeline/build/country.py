@@ -55,7 +55,7 @@ from shards.codec.record import FIELDS
 from shards.generations import generation_files, manifest
 from shards.generations.reference import CellCount
 
-_WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL)
+_WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL, money.ASSETS)
 _BAD: Final = "bad"
 _NO_LINES: Final = pl.LazyFrame(schema={name: COMPTES[name] for name in statement_lines.LINES})
 # The share of each stage in the time of a row.
@@ -260,7 +260,14 @@ def _write_rejected(task: Task) -> None:
 
 def _rejected_rows(task: Task) -> pl.LazyFrame:
     """The bad rows of the pieces cleaned so far, with their reasons."""
-    none = pl.LazyFrame(schema={**COMPANIES, text_cleaning.CUT: pl.Boolean, REASON: pl.String})
+    none = pl.LazyFrame(
+        schema={
+            **COMPANIES,
+            text_cleaning.CUT: pl.Boolean,
+            text_cleaning.NO_LINK: pl.Int64,
+            REASON: pl.String,
+        }
+    )
     bad = sorted(task.work.glob(f"{_BAD}-*.parquet"))
     return pl.concat([none, *map(pl.scan_parquet, bad)])
 
@@ -354,6 +361,7 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
         )
         .pipe(money.convert_turnover, rates)
         .pipe(money.convert_capital, rates)
+        .pipe(money.convert_assets, rates)
         .pipe(
             checks.require_columns, "money", there=[money.CAPITAL, money.UNCONVERTED], gone=["taux"]
         )

@@ -32,9 +32,9 @@ SCHEMA: Final = pa.schema(
 )
 
 _BATCH: Final = 65_536
-# Positions of identifiers and pending entries per row; a batch of records of both shards.
+# Positions of identifiers and pending entries per row; a batch of records of both shards, and a block of each section.
 _MEMORY_A_ROW: Final = 16
-_MEMORY: Final = 32 << 20
+_MEMORY: Final = 96 << 20
 
 
 @dataclass(frozen=True, slots=True)

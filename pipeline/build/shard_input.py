@@ -20,12 +20,15 @@ from pipeline.build import sorted_runs
 from pipeline.build.sorted_runs import Run
 from pipeline.canonical import ETATS
 from pipeline.stages.layout_order import HAS_SITE
-from pipeline.stages.money import CAPITAL
+from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
+from shards.build.name_index import FormerNames
 from shards.build.writer import Columns
-from shards.codec import record
+from shards.codec import aliases, record
+from shards.codec.codes import Distinct
 from shards.codec.strings import END, Texts
 from shards.format import DATE_NULL, EFFECTIF_NULL
+from shards.query import STATES
 
 # The keys of a statement line, in the order of contract E5.
 LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
@@ -38,6 +41,7 @@ def columns(frame: pl.DataFrame) -> Columns:
     return Columns(
         ids=texts(frame["id"]),
         noms=texts(frame["nom"]),
+        former=former_names(frame["noms_anterieurs"]),
         cells=cells(frame),
         ca_eur=_numbers(frame["ca_eur"].fill_null(np.nan), np.float64),
         effectif=_numbers(frame["effectif"].fill_null(EFFECTIF_NULL), np.int32),
@@ -45,7 +49,26 @@ def columns(frame: pl.DataFrame) -> Columns:
         capital_eur=_numbers(frame[CAPITAL].fill_null(np.nan), np.float64),
         score=_numbers(frame["score"], np.int16),
         site_web=_numbers(frame[HAS_SITE], np.bool_),
+        etat=_numbers(
+            frame["etat"].replace_strict(STATES, range(len(STATES)), return_dtype=pl.UInt8),
+            np.uint8,
+        ),
+        texts={
+            "forme": distinct(frame["forme"]),
+            "nace": distinct(frame["nace_code"]),
+            "ville": distinct(frame["ville"]),
+            "code_postal": distinct(frame["code_postal"]),
+        },
+        actif_eur=_numbers(frame[ASSETS].fill_null(np.nan), np.float64),
+        numbers=numbers(frame),
     )
+
+
+def numbers(frame: pl.DataFrame) -> list[tuple[int, str]]:
+    """Row and number of each LEI and VAT number."""
+    rows = frame.select(aliases.FIELDS).with_row_index("row")
+    known = [rows.select("row", field).drop_nulls().iter_rows() for field in aliases.FIELDS]
+    return [(row, number) for pairs in known for row, number in pairs]
 
 
 def cells(frame: pl.DataFrame) -> tuple[tuple[str | None, str | None, int], ...]:
@@ -65,6 +88,21 @@ def texts(values: pl.Series) -> Texts:
     _, starts, data = stored.buffers()
     offsets = np.frombuffer(starts, dtype=np.int64)[: len(values) + 1]
     return Texts(memoryview(data or b"")[: offsets[-1]], offsets.astype(np.uint32))
+
+
+def former_names(values: pl.Series) -> FormerNames:
+    """The texts of a column of lists, and the row of each."""
+    listed = pl.DataFrame({"nom": values}).with_row_index("row").drop_nulls().explode("nom")
+    return FormerNames(texts(listed["nom"]), _numbers(listed["row"], np.uint32))
+
+
+def distinct(values: pl.Series) -> Distinct:
+    """A text column as its distinct values, null first, and their numbers by row."""
+    known = values.drop_nulls().unique()
+    numbers = values.replace_strict(
+        known, pl.int_range(1, len(known) + 1, eager=True), default=None, return_dtype=pl.UInt32
+    )
+    return Distinct([None, *known], _numbers(numbers.fill_null(0), np.uint32))
 
 
 def dates(values: pl.Series) -> pl.Series:

@@ -19,6 +19,7 @@ from pipeline.nightly.fetch.fetching import FetchSettings, secret_name
 from pipeline.nightly.fetch.published import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
 from shards.publish import publication
+from shards.sync import signature
 
 CONTACT: Final = "FETCH_CONTACT"
 _REQUIRED: Final = ("work", "data", "sources")
@@ -39,6 +40,7 @@ class NightlyConfig:
         work: the folder of what is fetched and imported, and of the reports.
         data: where generations are published.
         key: the private key that signs generations; None to sign none.
+        valid_days: the days after which mirrors refuse the signature.
         memory: bytes for all processes of a build.
         verify: whether every invariant is checked before a generation is published.
         reports: how many reports are kept.
@@ -51,6 +53,7 @@ class NightlyConfig:
     sources: tuple[str, ...]
     contact: str = ""
     key: Path | None = None
+    valid_days: int = signature.VALID_DAYS
     keep: int = publication.KEPT
     jobs: int | None = None
     memory: int | None = None
@@ -140,6 +143,7 @@ def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "sources": _sources,
         "contact": lambda value: _of(value, str),
         "key": path,
+        "valid_days": _valid_days,
         "keep": lambda value: _whole(value, publication.KEPT),
         "jobs": lambda value: _whole(value, 1),
         "memory": lambda value: types.gibibytes(str(value)),
@@ -161,6 +165,12 @@ def _whole(value: object, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{value!r} is no whole number from {least} on")
     return value
+
+
+def _valid_days(value: object) -> int:
+    if (days := _whole(value, 1)) > signature.MOST_DAYS:
+        raise ValueError(f"{days} is over {signature.MOST_DAYS} days")
+    return days
 
 
 def _sources(value: object) -> tuple[str, ...]:

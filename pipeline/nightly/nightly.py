@@ -101,7 +101,7 @@ class NightlyRun:
             atomic_files.write(config.work / VERIFIED, built.generation.encode())
         if config.key:
             with self._timed(found, "sign"):
-                signature.sign(config.data, config.key)
+                signature.sign(config.data, config.key, config.valid_days)
             found.signee = True
         with self._timed(found, "prune"):
             imports.prune(imported, config.work)

@@ -7,6 +7,7 @@ import bz2
 import gzip
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -15,6 +16,11 @@ from typing import IO, Any, Final, NamedTuple, cast
 from pipeline.canonical import InputError
 
 CHUNK: Final = 1 << 20  # bytes
+
+# What reading a damaged, locked or unknown packing raises, beside errors of the disk.
+BROKEN: Final = (
+    zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError, RuntimeError,
+)  # fmt: skip
 
 
 class Member(NamedTuple):

@@ -10,11 +10,17 @@ import codecs
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import IO, Any, Final
 
 import orjson
 
 CHUNK: Final = 1 << 20  # bytes
+# A line or a record is in memory whole, several times over. The longest of the registers have 3 MB.
+LONGEST: Final = 64 << 20
+# Bytes of an XML file that may go by without a record: those of other elements are in memory, too.
+_LONGEST_XML: Final = 4 * LONGEST
+_TOO_LONG: Final = f"longer than {LONGEST >> 20} MiB: no file of this register"
 
 
 class RecordError(Exception):
@@ -25,9 +31,11 @@ def json_lines(stream: IO[bytes]) -> Iterator[Any]:
     """The value on each line that is not blank.
 
     Raises:
-        RecordError: naming the line that is no JSON.
+        RecordError: naming the line that is no JSON, or is longer than LONGEST.
     """
-    for number, line in enumerate(stream, start=1):
+    for number, line in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), start=1):
+        if len(line) > LONGEST:
+            raise RecordError(f"line {number} is {_TOO_LONG}")
         if not line.strip():
             continue
         try:
@@ -117,6 +125,8 @@ class _Scanner:
                     self._at = end
                     return value
             except json.JSONDecodeError as error:
+                if len(self._text) - self._at > LONGEST:
+                    raise RecordError(f"a value is {_TOO_LONG}: {self.shown()}") from error
                 if not self._read(more):
                     raise RecordError(f"no JSON: {error.msg} at {self.shown()}") from error
             more *= 2
@@ -161,6 +171,26 @@ class _Scanner:
         return bool(more) or (not self._ended and self._read(size))
 
 
+class _Bounded:
+    """A stream of which not too many bytes may be read before `restart`."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._left = _LONGEST_XML
+
+    def restart(self) -> None:
+        self._left = _LONGEST_XML
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = self._stream.read(size)
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise RecordError(
+                f"{_LONGEST_XML >> 20} MiB without a record: no file of this register"
+            )
+        return chunk
+
+
 def xml_elements(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
     """Every element called `name`, in any namespace, as plain values.
 
@@ -169,8 +199,9 @@ def xml_elements(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
     """
     prefixes = {"http://www.w3.org/XML/1998/namespace": "xml"}
     outer: list[ET.Element] = []
+    bounded = _Bounded(stream)
     try:
-        for event, found in ET.iterparse(stream, events=("start", "end", "start-ns")):
+        for event, found in ET.iterparse(bounded, events=("start", "end", "start-ns")):
             if event == "start-ns":
                 prefix, namespace = found
                 prefixes[namespace] = prefix
@@ -183,6 +214,7 @@ def xml_elements(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
                     yield _plain(found, namespace, prefixes)
                     # What was read is let go, or the whole file would be held.
                     outer[-1].clear()
+                    bounded.restart()
     except ET.ParseError as error:
         raise RecordError(f"no XML: {error}") from error
 

@@ -11,20 +11,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pipeline.stages.money import CAPITAL
+from pipeline.canonical import TEXTS
+from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 
 HAS_SITE: Final = "has_site"  # working column
 _NUMBER: Final = "number"
 # The columns that `shard_input.columns` needs, beside HAS_SITE.
 COLUMNS: Final = (
-    "id", "nom", DIVISION, GROUP, "ca_eur", "effectif", "date_creation", CAPITAL, "score",
+    "id", "nom", "noms_anterieurs", DIVISION, GROUP, "ca_eur", "effectif", "date_creation", CAPITAL,
+    "score", "etat", "forme", "nace_code", "ville", "code_postal", ASSETS, "lei", "tva",
 )  # fmt: skip
 # No company, in the columns and types of `search_columns`.
 EMPTY: Final = pl.DataFrame(
     schema={
         **dict.fromkeys(COLUMNS, pl.String),
-        **dict.fromkeys(("ca_eur", CAPITAL), pl.Float64),
+        "noms_anterieurs": TEXTS,
+        **dict.fromkeys(("ca_eur", CAPITAL, ASSETS), pl.Float64),
         **dict.fromkeys(("effectif", "score"), pl.Int64),
         HAS_SITE: pl.Boolean,
     }

@@ -1,9 +1,10 @@
 """Amounts in euros, at the annual average rate of their year (§1).
 
 `ca_eur` is served and searched; a given value is kept. `capital_eur` exists only for the order
-`capital_desc` (contract B31) and is never served. The rate of the euro is 1 in every year, even an
-unknown one. Any other currency needs a year and a rate in `seeds/taux.csv`; otherwise the result is
-null and counted. Nothing is guessed: neither from a neighbouring year nor from the country.
+`capital_desc` (contract B31), `actif_eur` for bounds of total assets (extension X2); neither is
+served. The rate of the euro is 1 in every year, even an unknown one. Any other currency needs a
+year and a rate in `seeds/taux.csv`; otherwise the result is null and counted. Nothing is guessed:
+neither from a neighbouring year nor from the country.
 """
 
 from typing import Final
@@ -16,6 +17,7 @@ from pipeline.seeds import Seeds
 EURO: Final = "EUR"
 UNCONVERTED: Final = "unconverted"  # working column: the reason for a turnover without euros
 CAPITAL: Final = "capital_eur"  # working column: the sort key of capital_desc
+ASSETS: Final = "actif_eur"  # working column: what actif_min and actif_max compare
 
 
 def rates(seeds: Seeds) -> pl.DataFrame:
@@ -85,6 +87,15 @@ def convert_capital(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFram
     key = pl.when(euros.is_finite()).then(_without_negative_zero(euros))
     joined = _with_rate(dated, rates, "capital_devise", "annee")
     return joined.with_columns(key.alias(CAPITAL)).drop("taux", "annee", "newest_year")
+
+
+def convert_assets(companies: pl.LazyFrame, rates: pl.DataFrame) -> pl.LazyFrame:
+    """Add `actif_eur`: `total_actif_last` × `unite_mult` ÷ rate of `exercice_actif`, rounded to cents."""
+    joined = _with_rate(companies, rates, "devise", "exercice_actif")
+    total = pl.col("total_actif_last") * pl.col("unite_mult").fill_null(1)
+    euros = (total / pl.col("taux")).round(2)
+    key = pl.when(euros.is_finite()).then(_without_negative_zero(euros))
+    return joined.with_columns(key.alias(ASSETS)).drop("taux")
 
 
 def _with_rate(frame: pl.LazyFrame, rates: pl.DataFrame, currency: str, year: str) -> pl.LazyFrame:

@@ -53,6 +53,7 @@ class Quality:
     statuts_inconnus: Counts = field(default_factory=dict)  # of these, the most common
     sans_conversion: Counts = field(default_factory=dict)  # by reason
     textes_coupes: int = 0
+    adresses_ecartees: int = 0  # with another scheme than http and https
     lignes_lues: int = 0
     lignes_gardees: int = 0
     lignes_ecartees: Counts = field(default_factory=dict)  # by reason
@@ -87,6 +88,7 @@ def of_frame(frame: pl.DataFrame) -> Quality:
         statuts_inconnus=tally(frame, statuses.UNMAPPED),
         sans_conversion=tally(frame, money.UNCONVERTED),
         textes_coupes=int(frame[text_cleaning.CUT].sum()),
+        adresses_ecartees=int(frame[text_cleaning.NO_LINK].sum()),
     )
 
 
@@ -216,6 +218,8 @@ def _remarks(quality: Quality) -> Iterator[str]:
         yield f"contradictory statement lines: {quality.lignes_contradictoires:,}"
     if quality.textes_coupes:
         yield f"texts cut: {quality.textes_coupes:,}"
+    if quality.adresses_ecartees:
+        yield f"addresses that are none of the web, left out: {quality.adresses_ecartees:,}"
     if quality.hors_format:
         yield f"identifiers of another format: {quality.hors_format:,}"
     if quality.cles_fausses:

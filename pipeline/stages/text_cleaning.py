@@ -3,7 +3,8 @@
 Every text becomes NFC; a run of control characters and line separators becomes one blank; a blank
 text becomes null. A text over its cap in CAPS is cut and its row marked. A contact or an address
 over its cap becomes null, because a part of one is useless (§2.1: "an approximate value is never
-returned"). The texts of a list are cleaned likewise; a list without any text is null. Cleaning is
+returned"). So does an address with another scheme than http and https, since a program would follow
+it as a link. The texts of a list are cleaned likewise; a list without any text is null. Cleaning is
 idempotent. Identifiers are only trimmed; `rejections` refuses those that
 are not printable.
 """
@@ -17,6 +18,7 @@ import polars as pl
 from pipeline.canonical import TEXTS
 
 CUT: Final = "text_cut"  # working column: whether the row had a text over its cap
+NO_LINK: Final = "no_link"  # working column: the addresses of the row that are none of the web
 
 # Column -> most code points. Names in European registers have up to about 350.
 CAPS: Final[Mapping[str, int]] = MappingProxyType(
@@ -46,6 +48,11 @@ CAPS: Final[Mapping[str, int]] = MappingProxyType(
 WHOLE_OR_NULL: Final = frozenset(
     {"site_web", "domaine", "email", "telephone", "url_registre", "lei", "tva"}
 )
+# Columns that programs follow as links, and what leads elsewhere than to the web: `javascript:`, `data:`,
+# `file:`, `mailto:` … A host with a port has no scheme.
+_LINKS: Final = ("site_web", "url_registre")
+_ELSEWHERE: Final = r"(?i)^[a-z][a-z0-9+.-]*:"
+_WEB: Final = r"(?i)^(?:https?:|[^:/?#]+\.[^:/?#]+:[0-9]+(?:[/?#]|$))"
 _CONTROL: Final = r"[\p{Cc}\p{Zl}\p{Zp}]+"
 # A text of these characters only, without a blank at an end, is already clean: NFC never changes
 # them, whatever their neighbours. Most texts are such and are neither normalised nor copied.
@@ -54,7 +61,7 @@ _UNTIDY: Final = rf"[^{_TIDY}]|^ | $|^$"
 
 
 def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Clean every text column of `frame`; add CUT."""
+    """Clean every text column of `frame`; add CUT and NO_LINK."""
     schema = frame.collect_schema()
     names = [name for name, dtype in schema.items() if dtype == pl.String]
     lists = [name for name, dtype in schema.items() if dtype == TEXTS]
@@ -67,11 +74,19 @@ def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
         *(pl.col(name).str.len_chars() > CAPS[name] for name in capped),
         *(_longest(name) > CAPS[name] for name in lists),
     ]
+    links = [name for name in _LINKS if name in names]
     return tidied.with_columns(
         *(_capped(name) for name in capped),
         *(_capped_list(name) for name in lists),
         pl.any_horizontal(*over).fill_null(False).alias(CUT),
-    )
+        pl.sum_horizontal(pl.lit(0, pl.Int64), *map(_leads_elsewhere, links)).alias(NO_LINK),
+    ).with_columns(pl.when(~_leads_elsewhere(name)).then(name).alias(name) for name in links)
+
+
+def _leads_elsewhere(name: str) -> pl.Expr:
+    """Whether an address has a scheme that is none of the web."""
+    text = pl.col(name)
+    return text.str.contains(_ELSEWHERE) & ~text.str.contains(_WEB)
 
 
 def _tidy(name: str) -> pl.Expr:

@@ -5,21 +5,22 @@ on the server. Everything else is a function of the ledger, in a transaction tha
 another writer changed its rows (`transaction.py`). Both go through one queue (`pipeline_queue.py`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from quota.accounts import Account
 from quota.errors import NotAllowedError
 from quota.ledger import calls, exports, registry, row_format
+from quota.ledger.audit import AuditReport, audit
 from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import day, month, utc
 from quota.plans import Plan
 from quota.redis import scripts
 from quota.redis.connection import RedisConnection
-from quota.redis.hash_layout import PREFIX, place
+from quota.redis.hash_layout import PREFIX, place, row
 from quota.redis.pipeline_queue import RedisQueue
 from quota.redis.scripts import Reply
 from quota.redis.transaction import RedisTransaction
@@ -28,6 +29,9 @@ from quota.store.future import StoreFuture
 from quota.store.ledger_store import LedgerStore
 
 T = TypeVar("T")
+
+# Rows of a piece of an audit; others wait that long.
+_SCANNED: Final = 1_000
 
 
 class RedisStore(LedgerStore):
@@ -155,5 +159,30 @@ class RedisStore(LedgerStore):
             "the files of its appenddirname"
         )
 
+    def audit(self) -> AuditReport:
+        return audit(self._rows)
+
+    def _rows(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """The rows of a table, in pieces between which others write."""
+        if table == row_format.FLOOR:
+            yield from self.read(lambda txn: _row_if_any(txn, table)).result()
+            return
+        names = self._queue.call(self._hashes).result()
+        for name in names:
+            if not name.startswith(PREFIX + table[:1]):
+                continue
+            cursor = 0
+            while True:
+                command = ("HSCAN", name, cursor, "COUNT", _SCANNED)
+                cursor, fields = self._queue.command(command, lambda reply: reply).result()
+                yield from ((row(name, field), value) for field, value in fields.items())
+                if not cursor:
+                    break
+
     def close(self) -> None:
         self._queue.close()
+
+
+def _row_if_any(txn: ReadTransaction, key: bytes) -> Sequence[tuple[bytes, bytes]]:
+    value = txn.get(key)
+    return [] if value is None else [(key, value)]

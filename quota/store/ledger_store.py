@@ -14,6 +14,7 @@ from typing import TypeVar
 from quota import keys
 from quota.accounts import Account, Key
 from quota.ledger import calls, exports, registry
+from quota.ledger.audit import AuditReport
 from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import utc
@@ -44,6 +45,10 @@ class LedgerStore(Store, ABC):
     @abstractmethod
     def backup(self, target: Path) -> None:
         """Write a verified copy of all rows to `target`, which must not exist, while in use."""
+
+    @abstractmethod
+    def audit(self) -> AuditReport:
+        """Count all charges again and compare them with the sums, while in use."""
 
     @property
     def accounts(self) -> AccountBook:

@@ -74,6 +74,7 @@ class LmdbFile:
         # Held during reads and reopening, so that no read uses a closed file.
         self._lock = threading.Lock()
         self._checked = time.monotonic()
+        self._size = 0  # bytes of the file at least: LMDB never makes it smaller
         self._env: lmdb.Environment | None = None
         self._write_lock: WriteLock | None = None
         try:
@@ -95,15 +96,17 @@ class LmdbFile:
                 return self._run(operation)
             except lmdb.ReadersFullError:
                 self._opened().reader_check()
-            except lmdb.Error as error:
+            except (lmdb.Error, OSError) as error:
                 raise self._unavailable(error) from error
             try:
                 return self._run(operation)
-            except lmdb.Error as error:
+            except (lmdb.Error, OSError) as error:
                 raise self._unavailable(error) from error
 
     def _run(self, operation: Callable[[ReadTransaction], T]) -> T:
-        with self._opened().begin() as txn:
+        env = self._opened()
+        self._check_size()
+        with env.begin() as txn:
             return operation(LmdbTransaction(txn))
 
     # -- writes --------------------------------------------------------------------
@@ -115,6 +118,7 @@ class LmdbFile:
         outcomes: list[Any] = []
         try:
             env = self._opened()
+            self._check_size()
             assert self._write_lock
             with self._write_lock.held(), env.begin(write=True) as txn:
                 rows = LmdbTransaction(txn)
@@ -128,7 +132,7 @@ class LmdbFile:
         """Free the reader slots of dead processes; called when idle, and every CHECK_S."""
         self._checked = time.monotonic()
         # If the file is not open, the next write reports it.
-        with self._lock, contextlib.suppress(lmdb.Error, StoreUnavailable):
+        with self._lock, contextlib.suppress(lmdb.Error, OSError, StoreUnavailable):
             self._opened().reader_check()
 
     def _reopen_after(self, error: Exception) -> None:
@@ -177,6 +181,8 @@ class LmdbFile:
         try:
             self._write_lock = WriteLock(self._path)
             self._env.reader_check()
+            _check_whole(self._env, self._path)
+            self._size = self._path.stat().st_size
             _check_version(self._env, self._path)
         except BaseException:
             self._shut()
@@ -186,6 +192,18 @@ class LmdbFile:
         if self._env is None:
             raise StoreUnavailable(f"{self._path} is not open")
         return self._env
+
+    def _check_size(self) -> None:
+        """Check that nobody has cut the file: to read a page beyond its end would end the process.
+
+        Raises:
+            lmdb.CorruptedError: it is shorter than it was.
+        """
+        known = self._size  # before the file is asked: another thread may see it grow meanwhile
+        size = self._path.stat().st_size
+        if size < known:
+            raise lmdb.CorruptedError(f"it was cut from {known} bytes to {size}")
+        self._size = size
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
         if isinstance(error, StoreUnavailable):
@@ -247,6 +265,19 @@ def _create(path: Path, map_size: int) -> None:
     finally:
         partial.unlink(missing_ok=True)
     sync(path.parent)
+
+
+def _check_whole(env: lmdb.Environment, path: Path) -> None:
+    """Check that the file has every page that is used.
+
+    The last pages may be unused and never written, so a file that ends before them is read to decide.
+
+    Raises:
+        lmdb.CorruptedError: it ends too early.
+    """
+    size = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
+    if size > path.stat().st_size and (damage := damage_of(path)):
+        raise lmdb.CorruptedError(f"it was cut: {damage}")
 
 
 def _check_version(env: lmdb.Environment, path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from quota.errors import NotAllowedError, StoreUnavailable
 from quota.ledger import calls
+from quota.ledger.audit import AuditReport, audit
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.store.future import ReadyResult, StoreFuture
 from quota.store.group_commit import GroupCommit
@@ -71,6 +72,9 @@ class LmdbStore(LedgerStore):
             raise StoreUnavailable(f"{unfinished} is not a whole copy: {damage}")
         unfinished.rename(target)
         sync(target.parent)
+
+    def audit(self) -> AuditReport:
+        return self._file.read(lambda txn: audit(txn.scan))
 
     def close(self) -> None:
         self._writer.close()

@@ -192,14 +192,16 @@ def read(context: ServerContext, call: Call, caller: Caller) -> Request:
     )
 
 
-def unavailable(context: ServerContext, error: StoreUnavailable, trace: RequestTrace) -> Response:
+def unavailable(
+    context: ServerContext, error: StoreUnavailable, trace: RequestTrace, lang: str
+) -> Response:
     """503 for a call that the store could not count; the log and a metric report it (G9)."""
     context.metrics.store_error()
     fields = {"request_id": trace.request_id}
     _log.error("the counters cannot be kept: %s", error, extra={"fields": fields})
     if isinstance(error, UnchargedError):
-        return error.response
-    return of_error(errors.indisponible(errors.NO_COUNTERS))
+        return error.result.response(lang)
+    return of_error(errors.indisponible(errors.NO_COUNTERS), lang)
 
 
 def _counting(context: ServerContext, caller: Caller, left: Left, now: datetime) -> Counting | None:
@@ -219,9 +221,10 @@ def _with_bad_key(result: CallResult[T]) -> CallResult[T]:
 def _bad_key(error: ApiError) -> ApiError:
     """401 where a visitor would have got `error`, which its message repeats."""
     refusal = errors.cle_invalide()
-    message = f"{refusal.message}. De plus : {error.message}"
+    french, english = refusal.texts
+    texts = (f"{french}. De plus : {error.texts[0]}", f"{english}. Besides: {error.texts[1]}")
     headers = _true_of_401(error.headers) | refusal.headers
-    return ApiError(refusal.code, message, headers=headers, **error.extra)
+    return ApiError(refusal.code, texts, headers=headers, **error.extra)
 
 
 def _true_of_401(headers: Mapping[str, str]) -> dict[str, str]:

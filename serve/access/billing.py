@@ -27,7 +27,6 @@ from serve.access.result import (
     Content,
     PreparedCall,
     Request,
-    Response,
     not_modified,
 )
 from serve.contract import errors
@@ -40,11 +39,11 @@ T = TypeVar("T", bound=Content)
 
 
 class UnchargedError(StoreUnavailable):
-    """A record could not be charged; `response` is what may be sent instead."""
+    """A record could not be charged; `result` is what may be sent instead."""
 
-    def __init__(self, cause: StoreUnavailable, response: Response) -> None:
+    def __init__(self, cause: StoreUnavailable, result: CallResult[Content]) -> None:
         super().__init__(str(cause))
-        self.response = response
+        self.result = result
 
 
 class Counting(NamedTuple):
@@ -184,7 +183,7 @@ async def _record(prepared: PreparedCall[T], request: Request, counting: Countin
             counting.now,
         )
     except StoreUnavailable as error:
-        raise UnchargedError(error, _uncharged(prepared).response()) from error
+        raise UnchargedError(error, _uncharged(prepared)) from error
     if charge is None:
         raise _quota_api(meter, request, counting)
     headers = counter_headers.calls(counting.terms, meter, counting.left, counting.now)
@@ -238,11 +237,17 @@ def _quota_api(meter: Meter, request: Request, counting: Counting, wanted: int =
     remedies = remedy(
         request.caller,
         counting.plans,
-        lambda plan: f"{plan.appels_api_par_jour} appels par jour",
-        "Votre offre est la plus haute",
+        lambda plan: (
+            f"{plan.appels_api_par_jour} appels par jour",
+            f"{plan.appels_api_par_jour} calls a day",
+        ),
+        ("Votre offre est la plus haute", "Your plan is the highest"),
     )
     if wanted > 1:
-        remedies = f"La demande compte pour {wanted} appels. {remedies}"
+        remedies = (
+            f"La demande compte pour {wanted} appels. {remedies[0]}",
+            f"The request counts as {wanted} calls. {remedies[1]}",
+        )
     error = errors.quota_api(quota, wait, remedies)
     error.headers |= counter_headers.calls(counting.terms, meter, counting.left, counting.now)
     return error

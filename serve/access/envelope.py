@@ -6,7 +6,8 @@ tables. `serve/access/rights.py` decides what a plan may see; `shards/codec/reco
 fields to null.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -26,6 +27,7 @@ CREDITS_MESSAGE: Final = (
 
 _JSON: Final = (b"false", b"true")
 _REFUSED_KEY: Final = 401
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class SearchResult(NamedTuple):
@@ -36,6 +38,8 @@ class SearchResult(NamedTuple):
         total: companies that match, whatever the plan.
         rows: JSON of the companies of the page, joined by commas.
         sans_donnees: the countries named by the search of which there is no company at all (X9).
+        ids_inconnus: the items of `ids` that name no company, None where it was not sent (X2).
+        noms_trouves: by country and identifier (`UK:00944111`), the former name that `q` found (X4).
     """
 
     caller: Caller
@@ -44,6 +48,8 @@ class SearchResult(NamedTuple):
     total: int
     rows: bytes
     sans_donnees: Sequence[str] = ()
+    ids_inconnus: Sequence[str] | None = None
+    noms_trouves: Mapping[str, str] = _NONE
 
     @property
     def limit(self) -> int:
@@ -75,7 +81,7 @@ class SearchResult(NamedTuple):
         return companies
 
     def json(self) -> bytes:
-        """The envelope of §2.2; `pays_sans_donnees` only where there is such a country."""
+        """The envelope of §2.2, and those of the further keys that have something to say."""
         plan = self.caller.plan
         shown = rights.shown(plan, self.total)
         return (
@@ -99,11 +105,13 @@ class SearchResult(NamedTuple):
         )
 
     def _end(self) -> bytes:
-        return (
-            b',"pays_sans_donnees":%b' % orjson.dumps(self.sans_donnees)
-            if self.sans_donnees
-            else b""
-        )
+        further = {
+            "pays_sans_donnees": self.sans_donnees or None,
+            "ids_inconnus": self.ids_inconnus,
+            "noms_trouves": self.noms_trouves or None,
+        }
+        said = {name: value for name, value in further.items() if value is not None}
+        return b"," + orjson.dumps(said)[1:-1] if said else b""
 
 
 class Record(NamedTuple):
@@ -153,13 +161,13 @@ class Record(NamedTuple):
         )
 
 
-def with_error(body: bytes, error: ApiError) -> bytes:
+def with_error(body: bytes, error: ApiError, lang: str) -> bytes:
     """A JSON object with `erreur`, and the keys that belong to it, added.
 
     The refusal of a key comes last, after the visitor's complete result (A1). The refusal of a charge
     comes first, before the preview that is left of the record (D10, G9).
     """
-    erreur = b'"erreur":%s' % orjson.dumps(error.erreur)
+    erreur = b'"erreur":%s' % orjson.dumps(error.erreur(lang))
     extra = b"".join(b",%s:%s" % (orjson.dumps(k), orjson.dumps(v)) for k, v in error.extra.items())
     if error.status == _REFUSED_KEY:
         return b"%s,%s%s}" % (body[:-1], erreur, extra)

@@ -12,6 +12,7 @@ import orjson
 
 from quota.plans import Plan
 from serve.access.caller import Caller
+from serve.contract.errors import Texts
 
 # Annual billing costs 10 % less than twelve months (§2.3, contract C3).
 _YEAR: Final = Decimal(12) * Decimal("0.9")
@@ -53,22 +54,25 @@ def monthly(plan: Plan) -> Decimal:
 
 
 def remedy(
-    caller: Caller, plans: Mapping[str, Plan], figure: Callable[[Plan], str], otherwise: str
-) -> str:
-    """The remedies of a reached limit, in French: the API tool, or the next plan.
+    caller: Caller, plans: Mapping[str, Plan], figure: Callable[[Plan], Texts], otherwise: Texts
+) -> Texts:
+    """The remedies of a reached limit: the API tool, or the next plan.
 
     Args:
-        figure: what a plan allows, in French: `1000 appels par jour`.
+        figure: what a plan allows: `1000 appels par jour`, `1000 calls a day`.
         otherwise: the text where there is no remedy.
     """
-    remedies = []
+    french, english = [], []
     if caller.souscrit is not None:
         paid = plans[caller.souscrit]
-        remedies.append(f"Avec l'outil API, votre offre {paid.nom} permet {figure(paid)}")
+        french.append(f"Avec l'outil API, votre offre {paid.nom} permet {figure(paid)[0]}")
+        english.append(f"With the API tool, your plan {paid.nom_en} allows {figure(paid)[1]}")
     following = plans.get(caller.plan.suivant)
     if following is not None and following.slug != caller.souscrit:  # not the one already paid for
-        remedies.append(f"Offre suivante : {following.nom}, {figure(following)} (/tarifs)")
-    return ". ".join(remedies) or otherwise
+        allowed = figure(following)
+        french.append(f"Offre suivante : {following.nom}, {allowed[0]} (/tarifs)")
+        english.append(f"Next plan: {following.nom_en}, {allowed[1]} (/tarifs)")
+    return (". ".join(french), ". ".join(english)) if french else otherwise
 
 
 def _number(amount: Decimal) -> int | float:

@@ -98,14 +98,14 @@ class CallResult(NamedTuple, Generic[T_co]):
     outcome: str = ""
     error: ApiError | None = None
 
-    def response(self) -> Response:
-        """The result as JSON."""
-        content, error = self.content, self.error
-        if content is None:
-            body = error.body if error else b""
-        else:
-            body = envelope.with_error(content.json(), error) if error else content.json()
-        return Response(self.status, body, self.headers, self.outcome)
+    def response(self, lang: str) -> Response:
+        """The result as JSON; an error speaks `lang`."""
+        content, error, headers = self.content, self.error, self.headers
+        body = b"" if content is None else content.json()
+        if error is not None:
+            headers = in_language(headers, lang)
+            body = envelope.with_error(body, error, lang) if body else error.body(lang)
+        return Response(self.status, body, headers, self.outcome)
 
 
 class PreparedCall(NamedTuple, Generic[T_co]):
@@ -139,12 +139,20 @@ class PreparedCall(NamedTuple, Generic[T_co]):
 # A list reads a generation; a check reads the status of those that are served and refused.
 PublicList = Callable[[Request, OpenGeneration], CallResult[T_co]]
 Prepare = Callable[[Request, OpenGeneration], PreparedCall[T_co]]
-Check = Callable[[GenerationStatus], Response]
+# The second argument is the language of an error.
+Check = Callable[[GenerationStatus, str], Response]
 
 
-def of_error(error: ApiError) -> Response:
-    """The response to an error; no cache keeps it."""
-    return Response(error.status, error.body, NO_STORE | error.headers)
+def of_error(error: ApiError, lang: str) -> Response:
+    """The response to an error in `lang`; no cache keeps it."""
+    headers = in_language(NO_STORE | error.headers, lang)
+    return Response(error.status, error.body(lang), headers)
+
+
+def in_language(headers: Mapping[str, str], lang: str) -> dict[str, str]:
+    """The headers of a response with a message that depends on Accept-Language."""
+    vary = f"{headers['Vary']}, Accept-Language" if "Vary" in headers else "Accept-Language"
+    return {**headers, "Content-Language": lang, "Vary": vary}
 
 
 def not_modified(headers: Mapping[str, str]) -> CallResult[T_co]:

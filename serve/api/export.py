@@ -136,11 +136,15 @@ async def _counted(
 def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:
     """429 with its meters; the remedy is the next plan, or else the date of the reset (F10)."""
     quota = counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
+    reset = counter_headers.iso(meter.reset)
     remedies = remedy(
         caller,
         counting.plans,
-        lambda plan: f"{plan.exports_par_mois} exports par mois",
-        f"Remise à zéro le {counter_headers.iso(meter.reset)}",
+        lambda plan: (
+            f"{plan.exports_par_mois} exports par mois",
+            f"{plan.exports_par_mois} exports a month",
+        ),
+        (f"Remise à zéro le {reset}", f"They come again on {reset}"),
     )
     error = errors.quota_export(quota, counter_headers.seconds(meter.reset, counting.now), remedies)
     error.headers |= counter_headers.exports(counting.terms, meter, counting.left, counting.now)

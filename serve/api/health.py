@@ -11,20 +11,21 @@ from serve.contract import errors
 from serve.data.generation_status import GenerationStatus
 
 
-def healthz(_status: GenerationStatus) -> Response:
+def healthz(_status: GenerationStatus, _lang: str) -> Response:
     """200 whenever the process can answer."""
     return Response(200, b'{"statut":"vivant"}', NO_STORE)
 
 
-def readyz(status: GenerationStatus) -> Response:
+def readyz(status: GenerationStatus, lang: str) -> Response:
     """200 as long as anything is served, else 503; names a published generation that is refused."""
     if status.generation is None:
-        return of_error(errors.indisponible(errors.NO_GENERATION))
+        return of_error(errors.indisponible(errors.NO_GENERATION), lang)
     body = {
         "statut": "pret",
         "generation": status.generation,
         "precedente": status.previous,
         "refusee": status.refused,
+        "pays_manquants": status.missing,
         "pid": status.pid,
     }
     return Response(200, orjson.dumps(body), NO_STORE)

@@ -145,7 +145,7 @@ def _step(asked: Modifications, generation: OpenGeneration) -> ChangeStep | None
     found = change_steps.way(generation.steps, asked.depuis, generation.id)
     if found is None:
         raise errors.trop_ancienne(asked.depuis, generation.id)
-    return found
+    return found[0]
 
 
 def _page(asked: Modifications, step: ChangeStep | None, caller: Caller) -> _Page:
@@ -168,7 +168,10 @@ def _start(asked: Modifications) -> int:
         return 0
     _, start, walk = asked.curseur.split(".")
     if walk != _walk(asked):
-        why = "il est d'une autre question ; gardez les autres paramètres, ou omettez-le"
+        why = (
+            "il est d'une autre question ; gardez les autres paramètres, ou omettez-le",
+            "it belongs to another question; keep the other parameters, or leave it out",
+        )
         raise errors.parametre_invalide("curseur", why)
     return int(start)
 

@@ -36,9 +36,9 @@ class MatchedLines(NamedTuple):
 
 
 def rapprochement(
-    asked: LineList, request: Request, generation: OpenGeneration
+    asked: LineList, request: Request, generation: OpenGeneration, lang: str
 ) -> PreparedCall[MatchedLines]:
-    """The companies that lines mean.
+    """The companies that lines mean; errors of lines are in `lang`.
 
     Raises:
         ApiError: 409 for a `version` that is not open any more.
@@ -52,7 +52,8 @@ def rapprochement(
     async def run() -> "CallResult[MatchedLines]":
         found = iter(await matched(generation, wanted, asked.limite))
         answers = [
-            _refused(one) if one.line is None else _answered(one, next(found)) for one in lines
+            _refused(one, lang) if one.line is None else _answered(one, next(found))
+            for one in lines
         ]
         headers = {**NO_STORE, DATA_VERSION: generation.id}
         return CallResult(200, MatchedLines(answers), headers)
@@ -89,9 +90,9 @@ def _for_visitor(lines: Sequence[ListedLine]) -> tuple[ListedLine, ...]:
     return tuple(found)
 
 
-def _refused(one: ListedLine) -> dict[str, Any]:
+def _refused(one: ListedLine, lang: str) -> dict[str, Any]:
     assert one.error is not None
-    return {"cle": one.cle, "erreur": one.error.erreur}
+    return {"cle": one.cle, "erreur": one.error.erreur(lang)}
 
 
 def _answered(one: ListedLine, result: MatchResult) -> dict[str, Any]:

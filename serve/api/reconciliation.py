@@ -75,7 +75,9 @@ def manifest(origin: str, place: str) -> dict[str, Any]:
 # -- queries ---------------------------------------------------------------------------------
 
 
-def reconcile(text: str, request: Request, generation: OpenGeneration) -> PreparedCall[JsonContent]:
+def reconcile(
+    text: str, request: Request, generation: OpenGeneration, lang: str
+) -> PreparedCall[JsonContent]:
     """The candidates of a batch of queries.
 
     Raises:
@@ -91,7 +93,7 @@ def reconcile(text: str, request: Request, generation: OpenGeneration) -> Prepar
     async def run() -> "CallResult[JsonContent]":
         given = [line for name in left if (line := lines[name]) is not None]
         found = dict(zip(left, await matched(generation, given, _CANDIDATES), strict=True))
-        answer = {name: _answer(found.get(name), lines[name] is not None) for name in queries}
+        answer = {name: _answer(found.get(name), lines[name] is not None, lang) for name in queries}
         return _result(answer, generation)
 
     return PreparedCall(run, calls=-(-len(left) // LINES_PER_CALL))
@@ -101,9 +103,11 @@ def _object(text: str, name: str) -> dict[str, Any]:
     try:
         found = json_body.loads(text.encode(), json_body.once)
     except ValueError as error:
-        raise errors.parametre_invalide(name, "ce n'est pas du JSON") from error
+        raise errors.parametre_invalide(name, ("ce n'est pas du JSON", "it is not JSON")) from error
     if not isinstance(found, dict):
-        raise errors.parametre_invalide(name, "un objet JSON est attendu")
+        raise errors.parametre_invalide(
+            name, ("un objet JSON est attendu", "a JSON object is expected")
+        )
     return found
 
 
@@ -114,13 +118,17 @@ def _line(name: str, query: Any, generation: OpenGeneration) -> Line | None:
         ApiError: 400: it is no query, or has a property that no query may have.
     """
     if not isinstance(query, dict) or not isinstance(query.get("properties", []), list):
-        raise errors.parametre_invalide("queries", f"{name[:50]!r} n'est pas une requête")
+        raise errors.parametre_invalide(
+            "queries", (f"{name[:50]!r} n'est pas une requête", f"{name[:50]!r} is no query")
+        )
     values: dict[str, Any] = {"cle": name, "nom": query.get("query")}
     for one in query.get("properties", []):
         pid = _ALIASES.get(str(one.get("pid")), one.get("pid")) if isinstance(one, dict) else None
         if pid not in GIVEN:
             admitted = ", ".join(GIVEN)
-            raise errors.parametre_invalide("pid", f"{str(pid)[:50]!r} ; admis : {admitted}")
+            shown = repr(str(pid)[:50])
+            why = (f"{shown} ; admis : {admitted}", f"{shown}; admitted: {admitted}")
+            raise errors.parametre_invalide("pid", why)
         values[pid] = _value(one.get("v"))
     if values.get("pays"):
         known = generation.names.pays_alike
@@ -138,12 +146,17 @@ def _value(given: Any) -> Any:
     return given if isinstance(given, str | int | float) and given is not True else None
 
 
-def _answer(found: MatchResult | None, valid: bool) -> dict[str, Any]:
+def _answer(found: MatchResult | None, valid: bool, lang: str) -> dict[str, Any]:
     if found is None:
         if not valid:
-            error = errors.ligne_invalide("il faut un nom, `id` ou `tva`, et un pays connu")
-            return {"result": [], "erreur": error.erreur}
-        return {"result": [], "erreur": errors.lignes_d_un_visiteur(VISITOR_LINES).erreur}
+            error = errors.ligne_invalide(
+                (
+                    "il faut un nom, `id` ou `tva`, et un pays connu",
+                    "a name, `id` or `tva` is needed, and a known country",
+                )
+            )
+            return {"result": [], "erreur": error.erreur(lang)}
+        return {"result": [], "erreur": errors.lignes_d_un_visiteur(VISITOR_LINES).erreur(lang)}
     return {
         "result": [
             {
@@ -193,13 +206,18 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
     asked = _object(text, "extend")
     ids, wanted = asked.get("ids"), asked.get("properties")
     if not isinstance(ids, list) or not isinstance(wanted, list):
-        raise errors.parametre_invalide("extend", "`ids` et `properties` sont attendus")
+        raise errors.parametre_invalide(
+            "extend",
+            ("`ids` et `properties` sont attendus", "`ids` and `properties` are expected"),
+        )
     if len(ids) > _MOST_IDS:
         raise errors.trop_de_lignes(len(ids), _MOST_IDS)
     names = {one["id"]: one["name"] for one in properties("")}
     fields = [str(one.get("id")) if isinstance(one, dict) else "" for one in wanted]
     if unknown := [field for field in fields if field not in names]:
-        raise errors.parametre_invalide("extend", f"champ inconnu : {unknown[0][:50]!r}")
+        shown_field = repr(unknown[0][:50])
+        why = (f"champ inconnu : {shown_field}", f"unknown field: {shown_field}")
+        raise errors.parametre_invalide("extend", why)
     shown = list(dict.fromkeys(map(str, ids)))
     if request.caller.account is None:
         shown = shown[:VISITOR_LINES]

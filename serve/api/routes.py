@@ -23,6 +23,8 @@ MATCH_METHODS: Final = ("POST", "OPTIONS")
 RECONCILIATION_METHODS: Final = ("GET", "HEAD", "POST", "OPTIONS")
 # An MCP message is a POST and nothing else; older clients try a GET or DELETE first.
 MCP_METHODS: Final = ("POST", "OPTIONS")
+# Changes of a search, or of a list of companies, are asked for in a body (X8).
+CHANGES_METHODS: Final = ("GET", "HEAD", "POST", "OPTIONS")
 
 # Below these paths a browser of any origin may read the responses, errors included (§1, G2).
 _OPEN: Final = ("/api/v1", "/api/mcp", "/openapi.json", "/llms.txt", "/llms-full.txt", "/docs.md")
@@ -59,9 +61,10 @@ ROUTES: Final = (
     Route("sous-secteurs", ("api", "v1", "sous-secteurs")),
     Route("sources", ("api", "v1", "sources")),
     Route("societes", ("api", "v1", "societes")),
-    Route("modifications", ("api", "v1", "modifications")),
+    Route("modifications", ("api", "v1", "modifications"), CHANGES_METHODS),
     Route("societe", ("api", "v1", "societes", "", "")),
     Route("rapprochement", ("api", "v1", "rapprochement"), MATCH_METHODS),
+    Route("identifiants", ("api", "v1", "identifiants", "")),
     Route("export", ("api", "v1", "export"), EXPORT_METHODS),
     Route("compte", ("api", "v1", "compte")),
     MCP,
@@ -133,7 +136,8 @@ def resolve(raw: str) -> tuple[Route, tuple[str, ...]] | None:
 
 def open_to_all(raw: str) -> bool:
     """May a browser of any origin read responses at this path (G2)?"""
-    return any(raw == path or raw.startswith(f"{path}/") for path in _OPEN)
+    plain = unquote(raw, errors="replace") if "%" in raw else raw
+    return any(plain == path or plain.startswith(f"{path}/") for path in _OPEN)
 
 
 def _match(segments: list[str]) -> tuple[Route, tuple[str, ...]] | None:

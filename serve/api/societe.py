@@ -1,6 +1,7 @@
 """GET /api/v1/societes/{iso}/{id}: one company (§4.5)."""
 
 import unicodedata
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 from urllib.parse import quote
@@ -15,12 +16,15 @@ from serve.api.societes import PRIVATE
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
+from serve.data import identifiers
+from serve.data.identifiers import CompanyPlace
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.place_names import PlaceNames, suggestions
 from shards.search.reader import Shard
 
 # The replacement of bytes that are not UTF-8 (serve/api/routes.py); no register uses it.
+_NAMED: Final = 5  # companies in an error
 _NO_TEXT: Final = "\ufffd"
 
 
@@ -64,7 +68,7 @@ def _prepared(
 ) -> PreparedCall[Record]:
     shard, row = _found(request, generation)
     if row is None:
-        return PreparedCall(partial(_absent, shard.iso2, request.segments[1]))
+        return PreparedCall(partial(_absent, shard, request.segments[1]))
     caller, offer = request.caller, request.offer
     plan = caller.plan
     company = f"{shard.iso2}/{shard.company(row)['id']}"
@@ -93,11 +97,24 @@ def _found(request: Request, generation: OpenGeneration) -> tuple[Shard, int | N
     params.nothing(request.pairs)
     word, identifier = request.segments
     shard = generation.shards[_country(word, generation.names)]
-    return shard, shard.find(_checked(identifier))
+    identifier = checked(identifier)
+    row = shard.find(identifier)
+    if row is None:
+        places = identifiers.find({shard.iso2: shard}, identifier).places
+        row = places[0].row if len(places) == 1 else None
+    return shard, row
 
 
-async def _absent(iso2: str, identifier: str) -> CallResult[Record]:
-    raise errors.societe_introuvable(iso2, identifier)
+async def _absent(shard: Shard, identifier: str) -> CallResult[Record]:
+    """The 404, which names the companies that may be meant."""
+    shards = {shard.iso2: shard}
+    places = identifiers.find(shards, identifier).places or identifiers.nearest(shards, identifier)
+    raise errors.societe_introuvable(shard.iso2, identifier, named(shards, places))
+
+
+def named(shards: Mapping[str, Shard], places: Sequence[CompanyPlace]) -> list[str]:
+    """Companies as country and identifier, at most _NAMED."""
+    return [f"{iso2}:{shards[iso2].company(row)['id']}" for iso2, row in places[:_NAMED]]
 
 
 def _country(word: str, names: PlaceNames) -> str:
@@ -107,18 +124,29 @@ def _country(word: str, names: PlaceNames) -> str:
     return iso2
 
 
-def _checked(identifier: str) -> str:
+def checked(identifier: str) -> str:
     """An identifier of 1 to 64 characters without control characters (E1).
 
     Blanks of any width are well-formed: `552 059 024` is found by its digits (E2).
     """
     if not identifier.strip():
-        raise errors.identifiant_invalide("il est vide ; /api/v1/societes/{pays}/{identifiant}")
-    if len(identifier) > LONGEST_ID:
-        raise errors.identifiant_invalide(f"{len(identifier)} caractères, au plus {LONGEST_ID}")
+        path = "/api/v1/societes/{pays}/{identifiant}"
+        raise errors.identifiant_invalide((f"il est vide ; {path}", f"it is empty; {path}"))
+    if (length := len(identifier)) > LONGEST_ID:
+        raise errors.identifiant_invalide(
+            (
+                f"{length} caractères, au plus {LONGEST_ID}",
+                f"{length} characters, at most {LONGEST_ID}",
+            )
+        )
     if any(unicodedata.category(char) == "Cc" for char in identifier):
-        raise errors.identifiant_invalide(f"{identifier!r} contient un caractère de contrôle")
+        raise errors.identifiant_invalide(
+            (
+                f"{identifier!r} contient un caractère de contrôle",
+                f"{identifier!r} has a control character",
+            )
+        )
     if _NO_TEXT in identifier:
-        raise errors.identifiant_invalide("ce n'est pas de l'UTF-8")
+        raise errors.identifiant_invalide(("ce n'est pas de l'UTF-8", "it is not UTF-8"))
     # An identifier typed on a Mac may arrive decomposed; it is the same one.
     return unicodedata.normalize("NFC", identifier)

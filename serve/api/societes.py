@@ -8,8 +8,10 @@ from serve.access.envelope import SearchResult
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
 from serve.access.rights import Window
+from serve.data import company_ids
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
+from shards.search import former_names
 from shards.search.search import records, search, search_within
 
 # A response depends on the caller's plan, so no shared cache keeps it. The caller's own cache may, and
@@ -29,6 +31,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
+    generation = generation.answering(request.pairs)
     asked = generation.search(request.pairs)
     generation = generation.of(asked.version)
     caller = request.caller
@@ -41,7 +44,8 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     async def run() -> "CallResult[SearchResult]":
         # Past the cap only the total matters, however large the offset.
         first = window.offset if window.limit else 0
-        base, query, limit = generation.shards, asked.query, window.limit
+        base, limit = generation.shards, window.limit
+        query, unknown = await company_ids.looked_up(base, asked)
         page = search_within(base, query, EXPENSIVE_MICROSECONDS, offset=first, limit=limit)
         if page is None:
             page = await generation.aside(
@@ -49,19 +53,30 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             )
         rows = records(base, page.places, coordonnees=plan.coordonnees)
         empty = [iso2 for iso2 in query.pays if not base[iso2].rows]
-        result = SearchResult(caller, request.offer, window, page.total, rows, empty)
-        return CallResult(200, result, headers | _link(request, window, page.total))
+        former = former_names.matches(rows, query.q) if query.q else ()
+        named = {f"{one.iso2}:{one.id}": one.nom for one in former}
+        result = SearchResult(
+            caller, request.offer, window, page.total, rows, empty, unknown, named
+        )
+        link = _link(request, generation.id, window, page.total)
+        return CallResult(200, result, headers | link)
 
     return PreparedCall(run, tag, headers)
 
 
-def _link(request: Request, window: Window, total: int) -> dict[str, str]:
-    """`Link: <…>; rel="next"` (RFC 8288), only while another row can be reached (B20)."""
+def _link(request: Request, version: str, window: Window, total: int) -> dict[str, str]:
+    """`Link: <…>; rel="next"` (RFC 8288), only while another row can be reached (B20).
+
+    It names the generation that answers, so that the pages of a walk belong together (decision 071).
+    """
     after = rights.next_offset(request.caller.plan, window, total)
     if after is None:
         return {}
     kept = [
-        f"{_quoted(name)}={_quoted(value)}" for name, value in request.pairs if name != "offset"
+        f"{_quoted(name)}={_quoted(value)}"
+        for name, value in request.pairs
+        if name not in ("offset", "version")
     ]
-    target = f"{request.base_url}{request.path}?{'&'.join([*kept, f'offset={after}'])}"
+    page = [*kept, f"offset={after}", f"version={version}"]
+    target = f"{request.base_url}{request.path}?{'&'.join(page)}"
     return {"Link": f'<{target}>; rel="next"'} if len(target) <= _LONGEST_LINK else {}

@@ -28,6 +28,12 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
         "a sector (secteur) or sub-sector is unknown, or the sector is missing where one is needed",
         ("secteurs_inconnus", "sous_secteurs_inconnus", "suggestions"),
     ),
+    "forme_inconnue": Code(
+        400, "a legal form (forme) that no company has", ("formes_inconnues", "suggestions")
+    ),
+    "nace_inconnu": Code(
+        400, "a code that NACE does not have", ("nace_inconnus", "suggestions")
+    ),
     "parametre_invalide": Code(
         400, "the value of a parameter cannot be used", ("parametre", "valeurs")
     ),
@@ -52,7 +58,7 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
     "essai_epuise": Code(
         403, "the trial of a module is used up", ("analyses", "plan", "reinitialisation")
     ),
-    "societe_introuvable": Code(404, "no such company in that country"),
+    "societe_introuvable": Code(404, "no such company", ("proches",)),
     "route_inconnue": Code(404, "no such path"),
     "methode_non_autorisee": Code(405, "the path does not have this method; see `Allow`"),
     "version_expiree": Code(

@@ -20,12 +20,15 @@ from typing import Any, Final, Literal
 
 from serve.contract import seed_tables
 from shards.changes.change_file import NATURES
+from shards.codec.folding import fold
 from shards.generations.reference import SPELLINGS
-from shards.query import DEEPEST, ORDERS
+from shards.query import DEEPEST, ORDERS, STATES
 
 DEFAULT_LIMIT: Final = 50  # §4.4
 LONGEST_Q: Final = 120  # code points (§8.2 rule 7)
 LONGEST_ID: Final = 64  # code points (contract E1)
+MOST_IDS: Final = 1_000  # extensions X2
+MOST_VALUES: Final = 200  # of the other lists of extensions X2
 
 SeedWords = Mapping[str, Sequence[str]]
 
@@ -37,6 +40,7 @@ class Parameter:
     Attributes:
         words: the kind of words that its values are, or "".
         separator: between the values of a list, which is one text; "" for a single value.
+        most: values of a list, at most.
     """
 
     name: str
@@ -51,6 +55,7 @@ class Parameter:
     pattern: str = ""
     words: Literal["", "pays", "secteur"] = ""
     separator: str = ""
+    most: int | None = None
 
     def schema(self, words: SeedWords) -> dict[str, Any]:
         """Its JSON Schema (2020-12), without the description; `words` as the function returns them."""
@@ -60,6 +65,8 @@ class Parameter:
             pattern = list_pattern(words[self.words], self.separator)
         elif self.words:
             enum = words[self.words]
+        elif self.separator and enum:
+            pattern, enum = list_pattern(enum, self.separator), ()
         limits = {
             "type": self.kind,
             "enum": list(enum),
@@ -121,8 +128,8 @@ SOUS_SECTEUR: Final = Parameter(
 )
 Q: Final = Parameter(
     "q",
-    "Text that the name (nom) contains, without regard to case and accents, or the first "
-    "characters of the national identifier.",
+    "Text that the name (nom) or a former name contains, without regard to case and accents, or "
+    "the first characters of the national identifier.",
     "steel",
     longest=LONGEST_Q,
 )
@@ -148,7 +155,8 @@ LIMIT: Final = Parameter(
 OFFSET: Final = Parameter(
     "offset",
     "Number of companies to skip, for paging. offset + limit never passes the plan's cap "
-    '(`plafond_resultats`); a visitor\'s is always 0. `Link: rel="next"` leads to the next page.',
+    "(`plafond_resultats`), which is one on the pages of a search; a visitor's is always 0. "
+    '`Link: rel="next"` leads to the next page.',
     50,
     "integer",
     default=0,
@@ -188,6 +196,89 @@ AVEC_CA: Final = Parameter(
     "1",
     enum=("1",),
 )
+_SEVERAL: Final = {",": "Several are separated by commas.", "|": "Several are separated by `|`."}
+_DAY: Final = r"^[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?)?$"
+
+IDS: Final = Parameter(
+    "ids",
+    f"Only these companies (sociétés), at most {MOST_IDS}: each as country code, `:` and identifier, "
+    f"which is understood as in the path of a record. {_SEVERAL[',']} The unknown ones are in "
+    "`ids_inconnus`.",
+    "UK:00944111,EE:16325572",
+    pattern=r"^(?:[A-Za-z]{2}:[^\s,][^,]{0,63}(?:,|$))*$",
+    separator=",",
+    most=MOST_IDS,
+)
+ETAT: Final = Parameter(
+    "etat",
+    "State (état): `active`, `procedure` (insolvency, liquidation), `cessee` (ceased) or `inconnu`. "
+    f"{_SEVERAL[',']} Without it: all.",
+    "active,procedure",
+    enum=STATES,
+    separator=",",
+)
+VILLE: Final = Parameter(
+    "ville",
+    f"Whole name of the town (ville), without regard to case and accents. {_SEVERAL['|']}",
+    "Sheffield|Tallinn",
+    separator="|",
+    most=MOST_VALUES,
+)
+CODE_POSTAL: Final = Parameter(
+    "code_postal",
+    f"First characters of the postcode (code postal), blanks apart. {_SEVERAL[',']}",
+    "S3,1011",
+    separator=",",
+    most=MOST_VALUES,
+)
+FORME: Final = Parameter(
+    "forme",
+    f"Legal form (forme), exactly as the companies have it. {_SEVERAL['|']}",
+    "Private Limited Company",
+    separator="|",
+    most=MOST_VALUES,
+)
+NACE: Final = Parameter(
+    "nace",
+    "Activity (nace_code): a division, group or class of NACE Rev. 2 or 2.1, such as `56`, `56.1` or "
+    f"`56.10`; dots are optional. {_SEVERAL[',']}",
+    "56.1,62",
+    pattern=r"^(?:[0-9]{2}(?:\.?[0-9]{1,2})?(?:,|$))*$",
+    separator=",",
+    most=MOST_VALUES,
+)
+CREE_MIN: Final = Parameter(
+    "cree_min",
+    "Created (date_creation) on this day or later: `YYYY`, `YYYY-MM` or `YYYY-MM-DD`. A date that is "
+    "known without its day counts as its first day; a company without one is left out.",
+    "2020",
+    pattern=_DAY,
+)
+CREE_MAX: Final = Parameter(
+    "cree_max",
+    "Created on this day or earlier; a year or month includes its last day. Not before `cree_min`.",
+    "2024-06",
+    pattern=_DAY,
+)
+ACTIF_MIN: Final = Parameter(
+    "actif_min",
+    "Minimum total assets (total de l'actif) in euros, inclusive. A company that publishes none is "
+    "left out.",
+    500_000,
+    "number",
+)
+ACTIF_MAX: Final = Parameter(
+    "actif_max",
+    "Maximum total assets (total de l'actif) in euros, inclusive; not below `actif_min`.",
+    20_000_000,
+    "number",
+)
+AVEC_COMPTES: Final = Parameter(
+    "avec_comptes",
+    "`1`: only companies with financial statements (comptes).",
+    "1",
+    enum=("1",),
+)
 # The first language is the default (§4.6).
 LANG: Final = Parameter(
     "lang",
@@ -221,6 +312,14 @@ ID: Final = Parameter(
     pattern=r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
 )
 
+VALEUR: Final = replace(
+    ID,
+    name="valeur",
+    description="A number of a company, in any spelling: national identifier (with or without its "
+    "leading zeros, with or without the code of its country), VAT number (TVA), SIRET or LEI.",
+    example="GB09418436",
+)
+
 VERSION: Final = Parameter(
     "version",
     "Generation of the data to answer from, as `X-Donnees-Version` named it: the pages of a walk "
@@ -251,21 +350,87 @@ CURSEUR: Final = Parameter(
     pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$",
 )
 
-_FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA)
+# What a company must be to be found (§4.4), and the filters of extensions X2. Every route that searches takes them all.
+SCOPE: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q)
+FURTHER: Final = (
+    IDS, ETAT, VILLE, CODE_POSTAL, FORME, NACE, CREE_MIN, CREE_MAX, ACTIF_MIN, ACTIF_MAX, AVEC_COMPTES
+)  # fmt: skip
+FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA, *FURTHER)
 
 # The parameters of each route, in the order of its table in §4.
-SEARCH: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q, TRI, LIMIT, OFFSET, *_FILTERS, VERSION)
-# An export takes a whole scope: neither a page of it nor a sub-sector (§4.6, F2).
-EXPORT: Final = (PAYS, SECTEUR, Q, TRI, EXPORT_LIMIT, *_FILTERS, LANG)
+SEARCH: Final = (*SCOPE, TRI, LIMIT, OFFSET, *FILTERS, VERSION)
+# An export takes a whole scope, not a page of it (§4.6, F2).
+EXPORT: Final = (*SCOPE, TRI, EXPORT_LIMIT, *FILTERS, LANG)
 SECTORS: Final = (PAYS,)
 SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
 SOURCES: Final = (PAYS, VERSION)
 RECORD: Final = (ISO, ID)
+IDENTIFIANTS: Final = (VERSION,)
 MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR)
+# The body of POST /modifications has these, and `ids` or a `recherche` with every filter of a search (X8).
+WATCH: Final = (DEPUIS, LIMIT, CURSEUR)
+WATCHED: Final = (*SCOPE, *FILTERS)
 
 
 def names(parameters: Sequence[Parameter]) -> tuple[str, ...]:
     return tuple(parameter.name for parameter in parameters)
+
+
+# -- names that callers try ---------------------------------------------------------------
+
+# What other APIs call a parameter, in English above all. A name that stands for none has "", so that
+# nothing that is merely spelt alike is proposed for it.
+_ALSO: Final[Mapping[str, str]] = {
+    "pays": "country countries country_code countrycode iso iso2 land",
+    "secteur": "sector sectors industry activity activite branche",
+    "sous_secteur": "subsector sub_sector subsectors sub_sectors subindustry",
+    "q": "name query search term text keyword keywords nom company company_name denomination "
+    "recherche raison_sociale",
+    "tri": "sort sort_by sortby order order_by orderby ordre",
+    "limit": "per_page perpage page_size pagesize size rows max_results taille limite",
+    "offset": "page skip start from decalage",
+    "ca_min": "turnover_min min_turnover revenue_min min_revenue sales_min chiffre_affaires_min",
+    "ca_max": "turnover_max max_turnover revenue_max max_revenue sales_max chiffre_affaires_max",
+    "effectif_min": "employees_min min_employees headcount_min staff_min salaries_min",
+    "effectif_max": "employees_max max_employees headcount_max staff_max salaries_max",
+    "site_web": "website web url has_website site",
+    "avec_ca": "with_turnover has_turnover has_revenue",
+    "version": "generation snapshot",
+    "depuis": "since after changed_since",
+    "curseur": "cursor next",
+    "nature": "kind change change_type",
+    "lang": "language langue locale",
+    "etat": "status state statut active",
+    "ville": "city town commune municipality",
+    "code_postal": "zip zipcode zip_code postcode postal_code postalcode cp",
+    "forme": "legal_form legalform forme_juridique company_type",
+    "nace": "nace_code naf ape sic code_nace code_naf",
+    "cree_min": "created_min created_after created_from incorporated_from founded_min",
+    "cree_max": "created_max created_before created_to incorporated_to founded_max",
+    "actif_min": "assets_min min_assets total_assets_min",
+    "actif_max": "assets_max max_assets total_assets_max",
+    "avec_comptes": "has_accounts with_accounts has_financials with_statements",
+    "ids": "identifiers company_ids",
+    "": "region departement county apikey api_key key token access_token format fields",
+}
+
+
+@cache
+def spellings(allowed: tuple[str, ...]) -> Mapping[str, str]:
+    """What callers may write for the parameters `allowed`, folded, each with the name it stands for.
+
+    The name is "" where the route has no such parameter.
+
+    >>> known = spellings(("pays", "tri"))
+    >>> known["country"], known["order"], known["region"], known["page"]
+    ('pays', 'tri', '', '')
+    """
+    also = {
+        fold(word): name if name in allowed else ""
+        for name, words in _ALSO.items()
+        for word in words.split()
+    }
+    return also | {fold(name): name for name in allowed}
 
 
 # -- the words of countries and sectors -------------------------------------------------

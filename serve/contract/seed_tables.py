@@ -1,6 +1,7 @@
 """The tables of `seeds/` that the server reads: fields, labels, sums of statements, euro rates, attributions."""
 
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -50,6 +51,16 @@ class Attribution:
     adresse: str
 
 
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How a number of this `type` in the country contains the identifier: a pattern of it, and its replacement."""
+
+    type: str
+    iso2: str
+    pattern: re.Pattern[str]
+    identifier: str
+
+
 def rows(name: str) -> list[dict[str, str]]:
     """The rows of a table by column; serve reads every table of `seeds/` but plans.csv here."""
     with (TABLES / name).open(encoding="utf-8", newline="") as file:
@@ -66,6 +77,15 @@ def name_tables() -> NameTables:
 def match_weights() -> Weights:
     """What evidence counts when lists are matched."""
     return Weights.of_rows(rows("rapprochement.csv"))
+
+
+@cache
+def derivations() -> tuple[Derivation, ...]:
+    """How numbers of companies contain their identifiers, in the order in which they are tried (X6)."""
+    return tuple(
+        Derivation(row["type"], row["iso2"], re.compile(row["motif"]), row["identifiant"])
+        for row in rows("numeros.csv")
+    )
 
 
 @cache
@@ -109,6 +129,17 @@ def _labels() -> Mapping[tuple[str, str, str], Mapping[str, str]]:
         }
         for row in rows("libelles.csv")
     }
+
+
+@cache
+def nace_codes() -> frozenset[str]:
+    """The divisions, groups and classes of NACE, dotted: "56", "56.1", "56.10".
+
+    Those of Rev. 2 and of Rev. 2.1: a company has the code of the revision that its register uses.
+    """
+    levels = ("divisions", "groups", "classes")
+    tables = (f"nace_{level}{revision}.csv" for level in levels for revision in ("", "_rev21"))
+    return frozenset(row["code"] for table in tables for row in rows(table))
 
 
 @cache

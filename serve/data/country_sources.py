@@ -60,7 +60,7 @@ def read(generation: Generation) -> dict[str, CountrySources]:
         own = imports.get(pays.iso2, ())
         found[pays.iso2] = CountrySources(
             pays.iso2,
-            generation.shards[pays.iso2].rows,
+            generation.manifest.counts[pays.iso2],
             _ordered(own, pays.iso2),
             {name: counts[name] for name in COUNTED if name in counts},
         )

@@ -8,27 +8,34 @@ last lease ends. A damaged generation is refused: the fault is logged once, /rea
 report it, and the old generation goes on serving.
 
 The first generation after a start is opened without reading it whole, so that the server is ready at
-once; `python -m shards verify` reads it whole. Everything but the comparison runs on the thread of
-the event loop, so there is no lock.
+once; it is compared with its manifest while it is read ahead (serve/process/read_ahead.py). A shard that
+is found damaged, then or later, is served no longer: a generation that CURRENT still names takes the place
+of its own, or, if all of them have damaged shards, the newest is served without these. The sizes of the
+shards are compared each second, since a file that shrinks under its map ends the process that reads it.
+
+Everything but the comparison runs on the thread of the event loop, so there is no lock.
 """
 
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from serve.contract import errors
 from serve.data import open_generation
 from serve.data.country_sources import CountrySources
+from serve.data.damage_list import DamageList
 from serve.data.generation_status import GenerationStatus
 from serve.data.open_generation import OpenGeneration
 from shards.changes import change_steps
-from shards.errors import ShardError
+from shards.errors import CorruptError, ShardError
 from shards.generations import generation_files, pointer
+from shards.generations import manifest as manifests
+from shards.generations.generation_files import Generation
 from shards.generations.pointer import Pointer
 
 POLL_SECONDS: Final = 1.0
@@ -41,7 +48,7 @@ _log: Final = logging.getLogger("serve.data.current_generation")
 _Signature = tuple[int, int, int]
 
 # Opening a generation raises these: its files are wrong, or its lists are of another version.
-_REFUSED: Final = (ShardError, OSError, ValueError, TypeError, KeyError)
+_REFUSED: Final = (ShardError, OSError, ValueError, TypeError, LookupError, AttributeError)
 
 
 class _RefCounted:
@@ -86,8 +93,12 @@ class _Lease:
 class CurrentGeneration:
     """Opens and replaces the generation that DATA/CURRENT names, from `start` to `close`."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, state: Path | None = None) -> None:
+        """Follow DATA; `state` has the list of damaged files that the workers share."""
         self._data = data
+        self._damage = DamageList(state)
+        self._on_unread: Callable[[Generation], None] | None = None
+        self._left_open: list[str] = []  # damaged, and nothing else can be served
         self._open: tuple[_RefCounted, ...] = ()  # the current one, then the previous one
         self._seen: _Signature | None = None
         self._wake = asyncio.Event()
@@ -113,7 +124,17 @@ class CurrentGeneration:
     def standing(self) -> GenerationStatus:
         """The status of the generations; any thread may call this."""
         current, previous, *_ = (*(entry.generation.id for entry in self._open), None, None)
-        return GenerationStatus(current, previous, self._since, self._refused, os.getpid())
+        missing = tuple(sorted(self._missing))
+        return GenerationStatus(current, previous, self._since, self._refused, missing, os.getpid())
+
+    @property
+    def damage(self) -> DamageList:
+        """The files that were found damaged."""
+        return self._damage
+
+    @property
+    def _missing(self) -> frozenset[str]:
+        return self._open[0].generation.shards.missing if self._open else frozenset()
 
     def lease(self) -> AbstractContextManager[OpenGeneration]:
         """The current generation for one request; it stays open until the lease ends.
@@ -125,21 +146,30 @@ class CurrentGeneration:
             raise errors.indisponible(errors.NO_GENERATION)
         return _Lease(*self._open)
 
-    def start(self) -> None:
-        """Open the published generation, if there is one, without reading it whole."""
+    def start(self, *, doubted: bool = False) -> None:
+        """Open the published generation, if there is one, without reading it whole.
+
+        Args:
+            doubted: compare the shards with their digests first, since reading them ended a process.
+        """
         self._seen = _signature(self._data)
-        published: Pointer | None = None
         try:
             published = pointer.read(self._data)
             if published is None:
                 _log.warning("nothing is published in %s yet", self._data)
                 return
-            self._swap(
-                published, _RefCounted(open_generation.load(self._data, published.generation))
-            )
+            if doubted:
+                self._compare(published)
+            self._open_best(published)
         except _REFUSED as error:
-            self._refused = published.generation if published else None
+            self._refused = UNREADABLE
             _log.error("nothing is served: %s", error)
+
+    def read_unread(self, read: Callable[[Generation], None]) -> None:
+        """Call `read` with each generation that is served without having been read whole, now and later."""
+        self._on_unread = read
+        if self._open:
+            read(self._open[0].generation.generation)
 
     async def follow(self) -> None:
         """Replace the generation whenever CURRENT changes, until cancelled."""
@@ -147,6 +177,7 @@ class CurrentGeneration:
             try:
                 await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
             except TimeoutError:
+                self.leave_damaged()
                 await self.refresh()
             else:
                 self._wake.clear()
@@ -167,8 +198,9 @@ class CurrentGeneration:
         published: Pointer | None = None
         try:
             published = pointer.read(self._data)
-            if published is not None and published.generation != self.generation:
+            if published is not None and (published.generation != self.generation or self._missing):
                 new = await asyncio.to_thread(_verified, self._data, published.generation)
+                self._damage.clear()
                 self._swap(published, _RefCounted(new))
             self._refused = None
         except _REFUSED as error:
@@ -176,6 +208,76 @@ class CurrentGeneration:
             _log.error(
                 "the published generation is refused, %s serves on: %s", self.generation, error
             )
+
+    def leave_damaged(self) -> None:
+        """Serve another generation, or fewer countries, if a shard that is open is damaged."""
+        damaged = [entry.generation.id for entry in self._open if not self._is_whole(entry)]
+        if not damaged or damaged == self._left_open:
+            return
+        self._left_open = []
+        try:
+            self._open_best(pointer.require(self._data))
+        except _REFUSED as error:
+            self._left_open = damaged
+            _log.error("damaged shards are served on, as nothing else can be: %s", error)
+
+    def _open_best(self, published: Pointer) -> None:
+        """Serve the first generation of CURRENT that is whole, else the first without its damaged shards.
+
+        Raises:
+            ShardError, OSError, ValueError, …: none can be opened; the error is that of the newest.
+        """
+        kept = published.kept
+        failures: list[Exception] = []
+        for partly in (False, True):
+            for place, name in enumerate(kept):
+                try:
+                    new = self._load(name, partly=partly)
+                    at = published.published if place == 0 else _written(new.generation)
+                    behind = kept[place + 1 :]
+                    self._swap(Pointer(name, next(iter(behind), None), at), _RefCounted(new))
+                except _REFUSED as error:
+                    _log.error("generation %s is refused: %s", name, error)
+                    failures.append(error)
+                    continue
+                self._refused = published.generation if failures else None
+                if self._on_unread:
+                    self._on_unread(new.generation)
+                return
+        self._refused = published.generation
+        raise failures[0]
+
+    def _load(self, name: str, *, partly: bool) -> OpenGeneration:
+        """Open a generation, whole or, if `partly`, without its damaged shards."""
+        folder = self._data / name
+        manifest = generation_files.read_manifest(folder)
+        for file, known in manifest.files.items():
+            if not file.endswith(generation_files.SHARD) and not manifests.has_digest(
+                folder / file, known
+            ):
+                raise CorruptError(
+                    f"{folder / file} is damaged; build or fetch the generation again"
+                )
+        damaged = self._damage.countries(folder, manifest, manifest.counts)
+        if partly:
+            damaged |= generation_files.unreadable(folder, damaged, manifest)
+        if damaged and (not partly or len(damaged) == len(manifest.counts)):
+            raise CorruptError(f"{folder}: damaged shards of {', '.join(sorted(damaged))}")
+        return open_generation.load(self._data, name, damaged)
+
+    def _compare(self, published: Pointer) -> None:
+        """Compare the shards of the published generation with their digests."""
+        folder = self._data / published.generation
+        for name, file in generation_files.read_manifest(folder).files.items():
+            path = folder / name
+            if path.exists() and not manifests.has_digest(path, file):
+                _log.error("%s is damaged", path)
+                self._damage.add(path)
+
+    def _is_whole(self, entry: _RefCounted) -> bool:
+        """Whether no shard that it has open is known to be damaged."""
+        opened = entry.generation.generation
+        return not self._damage.countries(opened.folder, opened.manifest, opened.shards)
 
     def wake(self) -> None:
         """Check CURRENT now (SIGHUP)."""
@@ -190,7 +292,11 @@ class CurrentGeneration:
     def _swap(self, published: Pointer, new: _RefCounted) -> None:
         """Serve `new`, and keep the generation open that was published before it."""
         old = self._open
-        previous = [entry for entry in old if entry.generation.id == published.previous]
+        previous = [
+            entry
+            for entry in old
+            if entry.generation.id == published.previous and self._is_whole(entry)
+        ]
         if published.previous is not None and not previous:
             previous = self._load_previous(published.previous)
         new.generation.set_previous(previous[0].generation if previous else None)
@@ -204,7 +310,7 @@ class CurrentGeneration:
     def _load_previous(self, generation: str) -> list[_RefCounted]:
         """Open the previous generation if that is possible; a server can do without it."""
         try:
-            return [_RefCounted(open_generation.load(self._data, generation))]
+            return [_RefCounted(self._load(generation, partly=False))]
         except _REFUSED as error:
             _log.warning("the previous generation cannot be asked for: %s", error)
             return []
@@ -218,6 +324,12 @@ def _verified(data: Path, generation: str) -> OpenGeneration:
         if step.name.endswith(f"-{generation}"):
             change_steps.verify(step)
     return open_generation.load(data, generation)
+
+
+def _written(generation: Generation) -> str:
+    """The time at which a generation was written here (ISO 8601, UTC)."""
+    written = (generation.folder / generation_files.MANIFEST).stat().st_mtime
+    return datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds")
 
 
 def _signature(data: Path) -> _Signature | None:

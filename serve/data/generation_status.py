@@ -10,8 +10,10 @@ class GenerationStatus(NamedTuple):
     Attributes:
         generation: the current one, or None.
         previous: the one before it, which requests may still name, or None.
-        since: the time at which the current one was published.
+        since: the time at which the current one was published; of one that an older CURRENT named, that of its
+            files.
         refused: the published one, if it is damaged and another one is therefore served.
+        missing: the countries of the current one that are damaged, and so are answered with 503.
         pid: the process.
     """
 
@@ -19,4 +21,5 @@ class GenerationStatus(NamedTuple):
     previous: str | None
     since: datetime | None
     refused: str | None
+    missing: tuple[str, ...]
     pid: int

@@ -5,7 +5,7 @@ the bodies of the public lists, open files of changes. Its threads read its shar
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from serve.contract import errors
-from serve.data import country_sources
+from serve.contract.parameters import VERSION
+from serve.data import country_sources, legal_forms
 from serve.data.country_sources import CountrySources
 from serve.request import params, place_names
 from serve.request.params import Pairs, Search
@@ -86,6 +87,16 @@ class OpenGeneration:
             raise errors.version_expiree(version, [self.id, *self._previous])
         return previous
 
+    def answering(self, pairs: Pairs) -> "OpenGeneration":
+        """The previous generation if it is named by these parameters, else this one.
+
+        It is chosen before they are checked, since each generation has legal forms of its own.
+        """
+        for name, value in pairs if self._previous else ():
+            if name == VERSION.name and value.strip() in self._previous:
+                return self._previous[value.strip()]
+        return self
+
     def set_previous(self, previous: "OpenGeneration | None") -> None:
         """Let requests name `previous`, which stays open as long as this one is leased."""
         self._previous.clear()
@@ -150,19 +161,19 @@ class OpenGeneration:
         self.generation.close()
 
 
-def load(data: Path, generation: str) -> OpenGeneration:
-    """Open a generation of `data`.
+def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGeneration:
+    """Open a generation of `data`, without the shards of some countries.
 
     Raises:
         ShardError: the generation is absent, not whole, or of another format.
         ValueError: its sources or its quality report are damaged.
     """
-    opened = generation_files.load(data, generation)
-    known = place_names.read(opened.reference)
-    read = lru_cache(_REMEMBERED)(lambda pairs: params.search(pairs, known))
+    opened = generation_files.load(data, generation, without)
     try:
+        known = place_names.read(opened.reference, legal_forms.known(opened))
         sources = country_sources.read(opened)
     except BaseException:
         opened.close()
         raise
+    read = lru_cache(_REMEMBERED)(lambda pairs: params.search(pairs, known))
     return OpenGeneration(opened, known, sources, read, change_steps.steps(data))

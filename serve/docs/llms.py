@@ -28,8 +28,9 @@ _SUMMARY: Final = """\
 # European companies
 
 > A read-only API over the companies of 25 European countries as their business registers publish
-> them: search by country, sector, name, turnover and headcount, with an exact total for every
-> search. Over HTTP (JSON), as tools for language models (MCP), and as Excel workbooks.
+> them: search by country, sector, activity, town, legal form, state, age, name, turnover, assets and
+> headcount, with an exact total for every search. Over HTTP (JSON), as tools for language models
+> (MCP), and as Excel workbooks.
 
 Names of fields, labels and messages are French: `pays` country, `secteur` sector, `societe`
 company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements, `etat`
@@ -56,6 +57,7 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 - [Sub-sectors]({base}/api/v1/sous-secteurs?secteur=restauration): labels for `sous_secteur`
 - [Sources]({base}/api/v1/sources): registers, licences, attributions, dates of the files, by country
 - [A search]({base}/api/v1/societes?pays=EE,UK&q=steel): companies with `steel` in their name
+- [More filters]({base}/api/v1/societes?nace=56.1&etat=active&cree_min=2020): active restaurants since 2020
 
 ## Documentation
 

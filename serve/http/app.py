@@ -24,7 +24,7 @@ from serve.api import routes
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.docs.documents import documents
-from serve.http import headers, website_adapter
+from serve.http import compression, headers, website_adapter
 from serve.http.handlers import HANDLERS
 from serve.http.http_request import HttpRequest
 from serve.http.reply import Download, Reply
@@ -33,6 +33,7 @@ from serve.observe.request_trace import RequestTrace
 from serve.request import client_address
 from serve.website import render
 from serve.website.page_request import PageContext
+from shards.errors import MissingCountryError
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -58,6 +59,7 @@ def make_handler(pages: PageContext) -> Handler:
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
             response = _refused(request, errors.erreur_interne(trace.request_id))
+        response = await compression.compressed(message, response, request.accepted)
         reply = Reply if response.file is None else Download
         return reply(response, trace, opened=target.opened)
 
@@ -73,8 +75,10 @@ async def _respond(request: HttpRequest) -> Response:
     except ApiError as error:
         trace.quota = error.code if error.code in REFUSALS else ""
         return _refused(request, error)
+    except MissingCountryError as error:
+        return _refused(request, errors.pays_endommage(error.iso2))
     except StoreUnavailable as error:
-        response = admission.unavailable(request.context, error, trace)
+        response = admission.unavailable(request.context, error, trace, request.lang)
         if request.target.route:
             return response
         return _refused(request, errors.indisponible(errors.NO_COUNTERS))
@@ -86,6 +90,8 @@ async def _dispatch(request: HttpRequest) -> Response:
     if trusted := request.context.config.trusted_proxies:
         forwarded = message.headers.getall("X-Forwarded-For", [])
         trace.address = client_address.caller(message.remote, forwarded, trusted)
+    if message.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6), and this is no proxy
+        raise errors.methode_non_autorisee("CONNECT", routes.ALLOW)
     if route is None:
         if request.target.opened:
             raise errors.route_inconnue()
@@ -101,5 +107,5 @@ async def _dispatch(request: HttpRequest) -> Response:
 def _refused(request: HttpRequest, error: ApiError) -> Response:
     """An error as JSON, or outside the API as a page if the client prefers one."""
     if request.target.route or request.target.opened:
-        return of_error(error)
+        return of_error(error, request.lang)
     return website_adapter.error_response(request, error)

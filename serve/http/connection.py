@@ -6,22 +6,25 @@ object of §2.6. So any bytes a client can send get JSON or a closed connection.
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.abc import AbstractAccessLogger
-from aiohttp.http_exceptions import InvalidURLError, LineTooLong
+from aiohttp.http_exceptions import BadHttpMethod, InvalidURLError, LineTooLong
 
 from serve.access.result import of_error
+from serve.api.routes import ALLOW
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.http.app import Handler
 from serve.http.headers import request_id
 from serve.http.reply import Reply
-from serve.observe.log import LogQueue, line, query_fields
+from serve.observe.log import line, query_fields, stderr
 from serve.observe.metrics import Metrics
 from serve.observe.request_trace import RequestTrace
+from serve.request import accept
 from serve.request.client_address import truncated
 
 # Bytes. The labels of 84 sectors come near aiohttp's own limit of 8 190 (contract F4).
@@ -30,6 +33,9 @@ LONGEST_FIELD: Final = 8 * 1024  # of a header
 
 # Also limits a connection that sends nothing, or its headers a byte at a time.
 KEEPALIVE_SECONDS: Final = 15.0
+
+# In the message of aiohttp: a request line whose method is a token, but none that it knows.
+_METHOD: Final = re.compile(r"b[\"']([!#$%&*+.^_`|~0-9A-Za-z-]+) \S+ HTTP/1\.[01][\"']")
 
 _POLL_SECONDS: Final = 0.05
 
@@ -47,7 +53,7 @@ def make_server(
     """
     return Server(
         handler,
-        access_log_class=_access_log(metrics, write or LogQueue()),
+        access_log_class=_access_log(metrics, write or stderr.soon),
         access_log=_log,
         max_line_size=LONGEST_LINE,
         max_field_size=LONGEST_FIELD,
@@ -71,12 +77,13 @@ class _Connection(web.RequestHandler):
     ) -> web.StreamResponse:
         trace = RequestTrace(request_id(None), request.rel_url.raw_path)
         trace.address = request.remote
+        lang = accept.language(request.headers.get("Accept-Language")) or errors.LANGUAGES[0]
         if status >= 500:
             # Not from a route, which serve/http/app.py guards: the response could not be written.
             _log.error("connection failed", exc_info=exc)
-            response = of_error(errors.erreur_interne(trace.request_id))
+            response = of_error(errors.erreur_interne(trace.request_id), lang)
         else:
-            response = of_error(_unreadable(exc))
+            response = of_error(_unreadable(exc), lang)
         return Reply(response, trace, opened=True, last=True)
 
 
@@ -85,14 +92,19 @@ def _unreadable(exc: BaseException | None) -> ApiError:
     if isinstance(exc, LineTooLong):
         if str(LONGEST_LINE) in map(str, exc.args):
             return errors.uri_trop_longue(LONGEST_LINE)
-        return errors.parametre_invalide("en-tête", f"plus de {LONGEST_FIELD} octets en un seul")
+        why = (f"plus de {LONGEST_FIELD} octets en un seul", f"one is over {LONGEST_FIELD} bytes")
+        return errors.parametre_invalide("en-tête", why)
+    if isinstance(exc, BadHttpMethod) and (method := _METHOD.search(exc.message)):
+        return errors.methode_non_autorisee(method[1][:40], ALLOW)
     if isinstance(exc, InvalidURLError):
+        curl = "curl: -G --data-urlencode 'q=société'"
         why = (
-            "l'adresse contient un caractère qui s'écrit %XX, comme tout accent "
-            "(curl : -G --data-urlencode 'q=société')"
+            f"l'adresse contient un caractère qui s'écrit %XX, comme tout accent ({curl})",
+            f"the address has a character that is written %XX, like every accent ({curl})",
         )
         return errors.parametre_invalide("requête", why)
-    return errors.parametre_invalide("requête", "ce n'est pas du HTTP/1.1 lisible")
+    why = ("ce n'est pas du HTTP/1.1 lisible", "it is not legible HTTP/1.1")
+    return errors.parametre_invalide("requête", why)
 
 
 class Server(web.Server):

@@ -9,6 +9,7 @@ from serve.access import admission
 from serve.access.result import Response
 from serve.api import export
 from serve.contract import errors
+from serve.data import company_ids
 from serve.export.workbook.export_request import ExportRequest
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
@@ -27,25 +28,29 @@ async def respond(request: HttpRequest) -> Response:
     admitted = await admission.admit(context, authorization, trace, export.current_headers)
     counting = admission.require_account(admitted)
     if context.exporter is None:
-        raise errors.config("les exports")
+        raise errors.config(("les exports", "exports"))
     plan, published = admitted.caller.plan, context.published
     # The lease lasts until the file is made: the generation is not removed meanwhile.
     with published.lease() as generation:
         trace.generation = generation.id
         trace.pairs = await _pairs(request)
         found = params.export(trace.pairs, generation.names)
+        generation.shards.require(found.query.pays)
+        query, unknown = await company_ids.looked_up(generation.shards, found)
         cap = plan.lignes_par_export
         assert published.standing.since  # something is published, for it is leased
         wanted = ExportRequest(
             folder=published.data / generation.id,
             published=published.standing.since,
-            query=found.query,
+            query=query,
+            ids_inconnus=None if unknown is None else tuple(unknown),
             limit=min(found.limit or cap, cap),
             lang=found.lang,
             plan=plan,
             given=tuple(trace.pairs),
             request_id=trace.request_id,
             now=counting.now,
+            missing=generation.shards.missing,
         )
         return await export.export(
             context.exporter, wanted, admitted.caller, counting, lambda: _is_gone(request.message)
@@ -56,13 +61,7 @@ async def _pairs(request: HttpRequest) -> Pairs:
     message, target = request.message, request.target
     if message.method != "POST":
         return params.pairs(target.query)
-    if target.query:
-        why = "les paramètres d'un POST sont dans son corps, en JSON"
-        raise errors.parametre_invalide("chaîne de requête", why)
-    json_body.check_kind(
-        message.headers.get("Content-Type"), message.headers.get("Content-Encoding")
-    )
-    return json_body.pairs(await body_reader.body(message))
+    return json_body.pairs(await body_reader.json_body(message, target.query))
 
 
 def _is_gone(message: web.BaseRequest) -> bool:

@@ -20,13 +20,21 @@ from serve.access.result import (
 )
 from serve.api import health, lists, static_pages
 from serve.api.compte import compte
+from serve.api.identifiants import identifiants
 from serve.api.modifications import modifications
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.api.sources import sources
+from serve.api.watching import watching
 from serve.data.open_generation import OpenGeneration
 from serve.docs.documents import documents
-from serve.http import export_adapter, match_adapter, mcp_adapter, reconciliation_adapter
+from serve.http import (
+    body_reader,
+    export_adapter,
+    match_adapter,
+    mcp_adapter,
+    reconciliation_adapter,
+)
 from serve.http.http_request import HttpRequest
 from serve.observe.metrics import CONTENT_TYPE
 from serve.request import params
@@ -37,7 +45,7 @@ RouteHandler = Callable[[HttpRequest], Awaitable[Response]]
 def _public_list(route: PublicList[Content]) -> RouteHandler:
     async def handle(request: HttpRequest) -> Response:
         result = admission.public_list(request.context, route, request.call(), request.trace)
-        return result.response()
+        return result.response(request.lang)
 
     return handle
 
@@ -52,9 +60,25 @@ def _keyed(prepare: Prepare[Content]) -> RouteHandler:
         context, trace = request.context, request.trace
         admitted = await admission.admit(context, request.authorization, trace)
         result = await admission.perform(context, admitted, prepare_encoded, request.call(), trace)
-        return result.response()
+        return result.response(request.lang)
 
     return handle
+
+
+async def _changes(request: HttpRequest) -> Response:
+    """The changes of everything (GET), or of what a body names (POST)."""
+    if request.message.method != "POST":
+        return await _all_changes(request)
+    context, trace = request.context, request.trace
+    admitted = await admission.admit(context, request.authorization, trace)
+    admission.require_account(admitted)
+    raw = await body_reader.json_body(request.message, request.target.query)
+    call = request.call()._replace(read=tuple, if_none_match=None)
+
+    def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
+        return watching(asked, generation, raw).encoded()
+
+    return (await admission.perform(context, admitted, prepare, call, trace)).response(request.lang)
 
 
 async def _account(request: HttpRequest) -> Response:
@@ -62,7 +86,7 @@ async def _account(request: HttpRequest) -> Response:
     admitted = await admission.admit(context, request.authorization, request.trace)
     counting = admission.require_account(admitted)
     result = await compte(admission.read(context, request.call(), admitted.caller), counting)
-    return result.response()
+    return result.response(request.lang)
 
 
 async def _static_page(request: HttpRequest) -> Response:
@@ -74,12 +98,12 @@ async def _static_page(request: HttpRequest) -> Response:
     if static_pages.wants_markdown(accept) and f"{path}.md" in pages:
         path = f"{path}.md"
     pairs = params.pairs(target.query)
-    return static_pages.response(pages, path, pairs, request.header("If-None-Match"))
+    return static_pages.response(pages, path, pairs, request.if_none_match)
 
 
 def _check(check: Check) -> RouteHandler:
     async def handle(request: HttpRequest) -> Response:
-        return check(request.context.published.standing)
+        return check(request.context.published.standing, request.lang)
 
     return handle
 
@@ -90,6 +114,8 @@ async def _metrics(request: HttpRequest) -> Response:
     return Response(200, text, {**NO_STORE, "Content-Type": CONTENT_TYPE})
 
 
+_all_changes: Final = _keyed(modifications)
+
 # By the name of a route (serve/api/routes.py).
 HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "pays": _public_list(lists.pays),
@@ -97,7 +123,8 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "sous-secteurs": _public_list(lists.sous_secteurs),
     "sources": _public_list(sources),
     "societes": _keyed(societes),
-    "modifications": _keyed(modifications),
+    "modifications": _changes,
+    "identifiants": _keyed(identifiants),
     "societe": _keyed(societe),
     "rapprochement": match_adapter.respond,
     "reconciliation": reconciliation_adapter.respond,

@@ -8,8 +8,11 @@ from aiohttp import web
 from serve.access.admission import Call
 from serve.access.context import ServerContext
 from serve.api.routes import RequestTarget
+from serve.contract.errors import LANGUAGES
+from serve.http import compression
+from serve.http.compression import Accepted
 from serve.observe.request_trace import RequestTrace
-from serve.request import params
+from serve.request import accept, params
 from serve.request.params import Pairs
 from serve.website.page_request import PageContext
 
@@ -31,13 +34,28 @@ class HttpRequest(NamedTuple):
         """A header; one that was sent twice means both lines (RFC 9110 §5.3)."""
         return ", ".join(self.message.headers.getall(name, [])) or None
 
+    @property
+    def if_none_match(self) -> str | None:
+        """The tags that the client has, as the routes know them."""
+        return compression.without_codings(self.header("If-None-Match"), self.accepted)
+
+    @property
+    def accepted(self) -> Accepted:
+        """The content codings that the client accepts."""
+        return compression.accepted(self.header("Accept-Encoding"))
+
+    @property
+    def lang(self) -> str:
+        """The language of errors."""
+        return accept.language(self.message.headers.get("Accept-Language")) or LANGUAGES[0]
+
     def call(self) -> Call:
         """The call of a route of the API."""
         return Call(
             self.target.path,
             self.target.segments,
             partial(_pairs, self.target, self.trace),
-            self.header("If-None-Match"),
+            self.if_none_match,
             self.message.method == "HEAD",
         )
 

@@ -52,12 +52,14 @@ async def respond(request: HttpRequest) -> Response:
             prefix = given.get("prefix", "")
             return reconciliation.suggest_entities(prefix, asked, generation).encoded()
         if "queries" in given:
-            return reconciliation.reconcile(given["queries"], asked, generation).encoded()
+            return reconciliation.reconcile(
+                given["queries"], asked, generation, request.lang
+            ).encoded()
         return reconciliation.extend(given["extend"], asked, generation).encoded()
 
-    call = request.call()._replace(read=lambda: ())
+    call = request.call()._replace(read=tuple, if_none_match=None)
     result = await admission.perform(request.context, admitted, prepare, call, request.trace)
-    return result.response()
+    return result.response(request.lang)
 
 
 async def _admitted(request: HttpRequest, token: str) -> Admitted:
@@ -87,7 +89,9 @@ async def _parameters(request: HttpRequest) -> Mapping[str, str]:
     try:
         return found | dict(parse_qsl(raw.decode(), keep_blank_values=True, errors="strict"))
     except ValueError as error:
-        raise errors.corps_invalide("ce n'est pas un formulaire en UTF-8") from error
+        raise errors.corps_invalide(
+            ("ce n'est pas un formulaire en UTF-8", "it is not a form in UTF-8")
+        ) from error
 
 
 def _company(request: HttpRequest, what: str, identifier: str) -> Response:

@@ -81,7 +81,7 @@ def error_response(request: HttpRequest, error: ApiError) -> Response:
     with suppress(ApiError):  # the query string itself may be the error
         request.trace.pairs = params.pairs(request.target.query)
     page = _page_request(request)
-    return error_pages.refused(page, error) if page.html else of_error(error)
+    return error_pages.refused(page, error) if page.html else of_error(error, request.lang)
 
 
 def _page_request(
@@ -168,5 +168,7 @@ async def _form(message: web.BaseRequest) -> dict[str, str]:
             raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS
         )
     except ValueError as error:
-        raise errors.corps_invalide("ce n'est pas un formulaire en UTF-8") from error
+        raise errors.corps_invalide(
+            ("ce n'est pas un formulaire en UTF-8", "it is not a form in UTF-8")
+        ) from error
     return dict(pairs)

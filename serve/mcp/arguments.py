@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from serve.contract import errors, parameters
-from serve.contract.errors import ApiError
+from serve.contract.errors import ApiError, Texts
 from serve.contract.parameters import ID, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
 from serve.request import scalars
 from serve.request.place_names import suggestions
-from shards.codec.folding import fold
 
 MOST_ROWS: Final = 50
 _FEW_ROWS: Final = 10
@@ -56,6 +55,7 @@ SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "
 SECTORS: Final = parameters.SECTORS
 SUB_SECTORS: Final = parameters.SUB_SECTORS
 SOURCES: Final = (parameters.PAYS,)
+NUMBER: Final = (parameters.VALEUR,)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 
 
@@ -78,8 +78,8 @@ def pairs(
     """
     names = parameters.names(allowed)
     if unknown := [name[:100] for name in given if name not in names]:
-        alike = {fold(name): name for name in names}
-        raise errors.parametre_inconnu(unknown, names, suggestions(unknown, alike))
+        alike = suggestions(unknown, parameters.spellings(names))
+        raise errors.parametre_inconnu(unknown, names, alike)
     for name in required:
         if given.get(name) in (None, "", []):
             raise _missing(name)
@@ -94,7 +94,7 @@ def pairs(
 def _missing(name: str) -> ApiError:
     if name == SECTEUR_REQUIS.name:
         return errors.secteur_requis()
-    return errors.parametre_invalide(name, "il est obligatoire")
+    return errors.parametre_invalide(name, ("il est obligatoire", "it is required"))
 
 
 def bounded(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -111,10 +111,10 @@ def _schema(one: Parameter) -> dict[str, Any]:
     if one.enum == _FLAG:
         return {"type": "boolean", **described}
     if one.separator:
-        items = {"type": "string"} | (
-            {"enum": list(words()["pays"])} if one.words == "pays" else {}
-        )
-        return {"type": "array", "items": items, **described}
+        allowed = words()["pays"] if one.words == "pays" else one.enum
+        items = {"type": "string"} | ({"enum": list(allowed)} if allowed else {})
+        most = {"maxItems": one.most} if one.most else {}
+        return {"type": "array", "items": items, **most, **described}
     return one.schema(words()) | described
 
 
@@ -136,6 +136,9 @@ _INSTEAD: Final = {
         ", by the French label that list_subsectors gives",
     ' `Link: rel="next"` leads to the next page.': "",
     "`1`: only": "true: only",
+    " Several are separated by commas.": "",
+    " Several are separated by `|`.": "",
+    " which is understood as in the path of a record": "",
 }  # fmt: skip
 
 
@@ -154,18 +157,20 @@ def _text(one: Parameter, value: Any) -> str:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
-    wanted = (
-        "une liste de chaînes est attendue"
+    french, english = (
+        ("une liste de chaînes est attendue", "a list of texts is expected")
         if one.separator
-        else "une chaîne ou un nombre est attendu"
+        else ("une chaîne ou un nombre est attendu", "a text or a number is expected")
     )
-    raise errors.parametre_invalide(one.name, f"{wanted}, {_SENT[type(value)]}")
+    sent = _SENT[type(value)]
+    why = (f"{french}, {sent[0]} est envoyé", f"{english}, {sent[1]} was sent")
+    raise errors.parametre_invalide(one.name, why)
 
 
 # The other types of JSON.
-_SENT: Final[Mapping[type, str]] = {
-    bool: "un booléen est envoyé",
-    list: "une liste est envoyée",
-    dict: "un objet est envoyé",
-    type(None): "null est envoyé",
+_SENT: Final[Mapping[type, Texts]] = {
+    bool: ("un booléen", "a boolean"),
+    list: ("un tableau", "an array"),
+    dict: ("un objet", "an object"),
+    type(None): ("null", "null"),
 }

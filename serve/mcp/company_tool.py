@@ -80,7 +80,11 @@ def _prepared(
 
 
 def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
-    why = f"pas de comptes de {year} ; il y en a de {', '.join(years)}"
+    known = ", ".join(years)
+    why = (
+        f"pas de comptes de {year} ; il y en a de {known}",
+        f"no statements of {year}; there are those of {known}",
+    )
     return errors.parametre_invalide(YEAR.name, why, valeurs=years)
 
 

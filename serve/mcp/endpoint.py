@@ -6,7 +6,6 @@ here, and are not announced. The rights and the price of a tool are those of its
 """
 
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -16,14 +15,15 @@ from serve.access import admission
 from serve.access.admission import Call
 from serve.access.context import ServerContext
 from serve.access.result import NO_STORE, Response
-from serve.contract import errors
+from serve.contract import VERSION, errors
 from serve.contract.errors import ApiError
 from serve.mcp import arguments, messages, results, versions
 from serve.mcp.messages import Id, Message, RpcError
 from serve.mcp.results import ToolCall, ToolResult
-from serve.mcp.tools import Tool, tools
+from serve.mcp.tools import THIRD_PARTIES, Tool, tools
 from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
+from shards.errors import MissingCountryError
 
 # The tools only change with the program; a client may keep the list for this long.
 _TTL_MS: Final = 300_000
@@ -32,7 +32,7 @@ _CACHEABLE: Final = {"ttlMs": _TTL_MS, "cacheScope": "public"}
 _SERVER: Final = {
     "name": "societes",
     "title": "Companies of Europe (sociétés)",
-    "version": metadata.version("societes"),
+    "version": VERSION,
 }
 _CAPABILITIES: Final[Mapping[str, Any]] = {"tools": {}}
 _INSTRUCTIONS: Final = (
@@ -40,7 +40,7 @@ _INSTRUCTIONS: Final = (
     "search_companies or count_companies; take codes of countries from list_countries and slugs "
     "of sectors from list_sectors. Names of fields and labels are French: nom is the name, ca_eur "
     "the turnover in euros, effectif the headcount. Totals are exact; how many companies are "
-    "shown depends on the plan of the key (explain_plan)."
+    f"shown depends on the plan of the key (explain_plan). {THIRD_PARTIES}"
 )
 
 
@@ -72,8 +72,10 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
         return of_rpc_error(error, found_id)
     except ApiError as error:
         return of_error(error, found_id)
+    except MissingCountryError as error:
+        return of_error(errors.pays_endommage(error.iso2), found_id)
     except StoreUnavailable as error:
-        admission.unavailable(context, error, trace)
+        admission.unavailable(context, error, trace, "en")
         return of_error(errors.indisponible(errors.NO_COUNTERS), found_id)
 
 
@@ -163,7 +165,7 @@ async def _call_tool(
         if error.status >= 500:
             raise
         result = results.of_error(error)
-    response = _response(message, {**_content(result), **around})
+    response = _response(message, {**_content(result, tool), **around})
     return response._replace(headers={**NO_STORE, **result.headers}, outcome=result.outcome)
 
 
@@ -179,11 +181,15 @@ def _tool(message: Message) -> tuple[Tool, Mapping[str, Any]]:
     return tools()[name], given or {}
 
 
-def _content(result: ToolResult) -> dict[str, Any]:
-    """A result as JSON and as text; a refusal as text, with the document if there is one."""
+def _content(result: ToolResult, tool: Tool) -> dict[str, Any]:
+    """A result as JSON and as text; a refusal as text, with the document if there is one.
+
+    After texts of third parties stands what they are, where a model reads it last.
+    """
     shown = None if result.document is None else orjson.dumps(result.document)
     texts = [result.refusal] if result.refusal else []
     texts += [] if shown is None else [shown.decode()]
+    texts += [THIRD_PARTIES] if shown and tool.third_parties else []
     content = {"content": [{"type": "text", "text": text} for text in texts]}
     if result.refusal:
         return {**content, "isError": True}

@@ -104,7 +104,8 @@ async def match(call: ToolCall) -> ToolResult:
         if isinstance(lines, list) and len(lines) > MOST_LINES:
             raise errors.trop_de_lignes(len(lines), MOST_LINES)
         named = {name: value for name, value in given.items() if value is not None}
-        return rapprochement(line_list.of_document(named, generation.names), request, generation)
+        asked = line_list.of_document(named, generation.names)
+        return rapprochement(asked, request, generation, "en")
 
     context, trace = call.context, call.trace
     admitted = await admission.admit(context, call.authorization, trace)

@@ -4,7 +4,8 @@ HTTP, Security").
 A page of another site can make its own name resolve to this machine, and then reads what only this
 machine's network should. Such a request has that name as its Host, never an address, and the page's
 Origin. So a Host may be an address, `localhost` or the name of `--base-url`; an Origin, which only
-browsers send, must be this server's own, or one that the operator allows.
+browsers send, must be this server's own, or one that the operator allows. Pages of this machine are its
+own unless `--base-url` is public.
 """
 
 import ipaddress
@@ -35,7 +36,9 @@ def check(origin: str | None, host: str | None, base_url: str, allowed: Sequence
     of_base = urlsplit(base_url)
     if base_url and origin == f"{of_base.scheme}://{of_base.netloc}":
         return
-    if origin.startswith(("http://", "https://")) and _is_local(_name(origin)):
+    # Behind a public name this machine's own pages are those of the visitor's machine.
+    public = base_url and not _is_local(of_base.hostname)
+    if not public and origin.startswith(("http://", "https://")) and _is_local(_name(origin)):
         return
     raise messages.forbidden("Origin", origin)
 

@@ -74,6 +74,7 @@ SUB_SECTORS: Final = _object(
     {"note": _NOTE},
 )
 _EMPTY: Final[Schema] = {**_list(_TEXT), "description": "Countries without any data."}
+_UNKNOWN: Final[Schema] = {**_list(_TEXT), "description": "Items of `ids` that name no company."}
 SOURCES: Final = _object(
     {
         "total": _COUNT,
@@ -107,8 +108,14 @@ SOURCES: Final = _object(
 )
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
 COUNT: Final = _object(
-    {"total": _TOTAL, "plan": _TEXT}, {"pays_sans_donnees": _EMPTY, "note": _NOTE}
+    {"total": _TOTAL, "plan": _TEXT},
+    {"pays_sans_donnees": _EMPTY, "ids_inconnus": _UNKNOWN, "note": _NOTE},
 )
+
+CANDIDATES: Final = _object({
+    "type": {**_TEXT, "description": "What number it is: immatriculation, tva, siret or lei."},
+    "candidats": _list(_object({"iso2": _TEXT, "id": _TEXT, "nom": _TEXT})),
+})  # fmt: skip
 
 
 @cache
@@ -124,8 +131,14 @@ def search() -> Schema:
             "societes": _list(_company(COMPACT, described=True)),
         },
         {
+            "ids_inconnus": _UNKNOWN,
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
             "pays_sans_donnees": _EMPTY,
+            "noms_trouves": {
+                "type": "object",
+                "description": "The former name that q found, of each <iso2>:<id> found by it.",
+                "additionalProperties": _TEXT,
+            },
             "note": _NOTE,
         },
     )

@@ -1,8 +1,7 @@
 """The call and the result of a tool, before the protocol wraps it; and the text of a refusal.
 
-A refusal is written for a model: the meaning of the error and its remedy in English, then the error
-of the route, whose message names the values and stays French, like the data. Values that a caller
-sent are cut, so that a response stays small.
+A refusal is written for a model, in English: the meaning of the error and its remedy, then the message
+of the route, which names the values. Values that a caller sent are cut, so that a response stays small.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,8 +35,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "secteur_inconnu": "Call list_sectors for the slugs of sectors, list_subsectors for the labels "
     "of the sub-sectors of a sector.",
     "identifiant_invalide": "Take `id` as search_companies gives it.",
-    "societe_introuvable": "Find it with search_companies: q takes a part of the name, or the "
-    "first characters of the identifier.",
+    "societe_introuvable": "Try one of `proches`, else find it with search_companies: q takes "
+    "a part of the name, or the first characters of the identifier.",
     "cle_invalide": "Tell the user to correct the key in the Authorization header of this MCP "
     "server's configuration, or to remove the header. What a visitor sees is below.",
     "credits_epuises": "Without etats_financiers the same company costs no credits.",
@@ -89,8 +88,12 @@ def of_error(error: ApiError, document: Mapping[str, Any] | None = None) -> Tool
 def text(error: ApiError) -> str:
     """An error in a few lines: its meaning and remedy, its message, its values."""
     meaning = f"{error.code}: {CODES[error.code].meaning}. {_remedy(error)}".strip()
-    beside = {name: _short(value) for name, value in error.extra.items()}
-    lines = [meaning, _cut(error.message, _MESSAGE)]
+    # The names of the arguments are ours, and few.
+    beside = {
+        name: value if name == "parametres_admis" else _short(value)
+        for name, value in error.extra.items()
+    }
+    lines = [meaning, _cut(error.texts[1], _MESSAGE)]
     return "\n".join(lines + ([orjson.dumps(beside).decode()] if beside else []))
 
 
@@ -128,7 +131,9 @@ def _short(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_cut(str(name)): _short(part) for name, part in list(value.items())[:_MOST_VALUES]}
     if isinstance(value, (list, tuple)):
-        return [_short(part) for part in value[:_MOST_VALUES]]
+        more = len(value) - _MOST_VALUES
+        shown = [_short(part) for part in value[:_MOST_VALUES]]
+        return shown if more <= 0 else [*shown, f"… and {more} more"]
     return _cut(value) if isinstance(value, str) else value
 
 

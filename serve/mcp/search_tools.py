@@ -8,14 +8,18 @@ from serve.access import admission
 from serve.access.envelope import SearchResult
 from serve.access.result import CallResult
 from serve.api.societes import societes
+from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.mcp import arguments, outputs, results, sizes
 from serve.mcp.results import ToolCall, ToolResult
 from serve.request.params import Pairs
 
-_NOTHING: Final = (
-    "Nothing matches all of it. q is found as it stands in the name, without regard to case and "
-    "accents (no synonyms, no typing errors): try a shorter piece, or one distinctive word. Else "
-    "leave out a filter; a bound on turnover or headcount leaves out companies that publish none."
+_NOTHING: Final = "Nothing matches all of it."
+_NO_SUCH_TEXT: Final = (
+    " q is found as it stands in the name, without regard to case and accents (no synonyms, no "
+    "typing errors): try a shorter piece, or one distinctive word."
+)
+_LEAVE_OUT: Final = (
+    " Leave out a filter; a bound on turnover or headcount leaves out companies that publish none."
 )
 
 
@@ -39,10 +43,12 @@ async def search(call: ToolCall) -> ToolResult:
     after = found.offset + len(rows)
     if rows and after < found.visibles and not found.apercu:
         shown["offset_suivant"] = after
-    shown |= _without_data(found)
+    shown |= _missing(found)
+    if named := _former(found, rows):
+        shown["noms_trouves"] = named
     following = found.caller.plan.suivant
     plan = call.context.plans[following] if following else None
-    if note := _note(found, len(companies), plan):
+    if note := _note(call, found, len(companies), plan):
         shown["note"] = note
     return results.of_result(result, shown)
 
@@ -51,7 +57,7 @@ async def count(call: ToolCall) -> ToolResult:
     """The exact total alone."""
     result, found = await _searched(call, lambda pairs: [*pairs, ("limit", "1")])
     shown = {"total": found.total, "plan": found.caller.plan.slug}
-    shown |= _without_data(found) | ({} if found.total else {"note": _NOTHING})
+    shown |= _missing(found) | ({} if found.total else {"note": _nothing(call)})
     return results.of_result(result, shown)
 
 
@@ -67,19 +73,34 @@ async def _searched(
     return result, result.content
 
 
-def _without_data(found: SearchResult) -> dict[str, Any]:
-    """The countries of the search of which there is no company; absent where there is none."""
-    return {"pays_sans_donnees": list(found.sans_donnees)} if found.sans_donnees else {}
+def _missing(found: SearchResult) -> dict[str, Any]:
+    """What the search names and the base lacks: countries without companies, items of `ids`."""
+    lists = {"pays_sans_donnees": found.sans_donnees, "ids_inconnus": found.ids_inconnus}
+    return {name: list(missing) for name, missing in lists.items() if missing}
+
+
+def _former(found: SearchResult, rows: list[Any]) -> dict[str, str]:
+    """The former names that found some of these rows."""
+    keys = [f"{row['iso2']}:{row['id']}" for row in rows] if found.noms_trouves else []
+    return {key: found.noms_trouves[key] for key in keys if key in found.noms_trouves}
 
 
 def _compact(company: dict[str, Any]) -> dict[str, Any]:
     return sizes.known({name: company[name] for name in outputs.COMPACT})
 
 
-def _note(found: SearchResult, rows: int, following: Plan | None) -> str:
+def _nothing(call: ToolCall) -> str:
+    """Advice for a search without a company, by the arguments that it has."""
+    given = {name for name, text in call.call.read() if text.strip()}
+    text = _NO_SUCH_TEXT if Q.name in given else ""
+    filters = given - {Q.name, TRI.name, LIMIT.name, OFFSET.name}
+    return f"{_NOTHING}{text}{_LEAVE_OUT if filters else ''}"
+
+
+def _note(call: ToolCall, found: SearchResult, rows: int, following: Plan | None) -> str:
     """Advice on what to do next, or ""."""
     if not found.total:
-        return _NOTHING
+        return _nothing(call)
     if not rows and found.offset:
         return f"The offset is past the {found.visibles} companies that can be paged through."
     if not found.tronque:

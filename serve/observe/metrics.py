@@ -65,6 +65,11 @@ class Metrics:
             "Requests answered with 503 because the counters could not be kept.",
             registry=registry,
         )
+        self._log_losses = Counter(
+            "societes_log_lines_lost",
+            "Lines of the log dropped because stderr did not take them.",
+            registry=registry,
+        )
         self._registry = registry
         # Each child is looked up once: a look-up costs as much as the increment.
         self._requests = cache(requests.labels)
@@ -83,6 +88,10 @@ class Metrics:
     def store_error(self) -> None:
         """Count a 503 because of the store of counters."""
         self._store_errors.inc()
+
+    def log_line_lost(self) -> None:
+        """Count a line of the log that was dropped."""
+        self._log_losses.inc()
 
     def text(self, status: GenerationStatus, now: datetime) -> bytes:
         """The figures of all workers, and the generations that this worker serves or refuses."""
@@ -125,6 +134,8 @@ def _data(status: GenerationStatus, now: datetime) -> CollectorRegistry:
     _info(registry, "societes_generation_info", "1 for the generation served.", status.generation)
     what = "1 for the published generation if it is damaged: another one is served."
     _info(registry, "societes_generation_refused_info", what, status.refused)
+    missing = Gauge("societes_countries_missing", "Countries left out: damaged.", registry=registry)
+    missing.set(len(status.missing))
     if status.since is not None:
         Gauge("societes_generation_age_seconds", "Since it was published.", registry=registry).set(
             (now - status.since).total_seconds()

@@ -1,12 +1,13 @@
-"""The thread that reads the shards once after a start, so that searches find them in memory.
+"""The thread that reads the shards once after a start: it brings them into memory and compares them.
 
 A search needs single pages all over a shard, so shards are mapped without read-ahead. If nothing has
 read the files since the machine started, the first search by name therefore takes tens of seconds, as
 long as reading them from end to end. This thread does the latter at the lowest priority while requests
-are already answered; it uses the disk and the page cache, and no lock of a shard. Later generations
-are read whole when they are verified.
+are already answered. It compares each file with the digest of the manifest: a shard that was damaged
+since it was written is reported, and served no longer than this takes. Later generations are compared
+before they are served.
 
-Files that would push others out of memory are not read. Of several workers, one reads.
+Files that would push others out of memory are compared, and leave it again. Of several workers, one reads.
 """
 
 import fcntl
@@ -16,18 +17,19 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
+
+from blake3 import blake3
 
 # The files may take this share of the available memory, which includes what they occupy already.
 _SHARE: Final = 0.8
 _MACHINE: Final = Path("/proc/meminfo")
 _CONTAINER: Final = Path("/sys/fs/cgroup/memory.max")  # "max", or bytes
-_NOWHERE: Final = Path("/dev/null")
 # Bytes per call, many: a thread of the lowest priority should rarely take Python's lock, since it may
-# hold it for long.
-_PIECE: Final = 64 << 20
+# hold it for long. Reading and hashing free it.
+_PIECE: Final = 16 << 20
 _MIB: Final = 1 << 20
 _LOWEST: Final = 19
 _PATIENCE_S: Final = 1.0
@@ -36,17 +38,29 @@ _log: Final = logging.getLogger("serve.process.read_ahead")
 
 
 class ReadAhead:
-    """A thread that reads `files` until it has finished or is stopped.
+    """A thread that reads and compares `files` until it has finished or is stopped.
 
     Of several workers, the one that locks the file `turn` reads. The folder cannot be that lock:
     every reader of a generation locks it (shards/generations/locks.py).
     """
 
-    def __init__(self, turn: Path, files: Sequence[Path], wanted: Callable[[], bool]) -> None:
-        """`wanted` is called repeatedly, from the thread: False ends it."""
+    def __init__(
+        self,
+        turn: Path,
+        files: Mapping[Path, str],
+        wanted: Callable[[], bool],
+        damaged: Callable[[Path], None],
+    ) -> None:
+        """Read `files`, with their BLAKE3 in hexadecimal, in this order.
+
+        Args:
+            wanted: called repeatedly, from the thread: False ends it.
+            damaged: called from the thread for each file that has another digest.
+        """
         self._turn = turn
         self._files = files
         self._wanted = wanted
+        self._damaged = damaged
         self._stopped = threading.Event()
         # A daemon: a disk that does not answer must not prevent the end of the process.
         self._thread = threading.Thread(target=self._run, name="read-ahead", daemon=True)
@@ -78,35 +92,40 @@ class ReadAhead:
         size = sum(path.stat().st_size for path in self._files)
         start = time.monotonic()
         done = 0
-        for path in self._files:
-            free = int(_SHARE * available())
-            if size > free:
-                _log.warning(
-                    "the shards (%d MiB) are not read ahead: %d MiB of memory may be taken for "
-                    "them; the first searches wait for the disk", size // _MIB, free // _MIB,
-                )  # fmt: skip
-                return
-            for read in _pieces(path):
-                done += read
+        free = int(_SHARE * available())
+        fits = size <= free
+        if not fits:
+            _log.warning(
+                "the shards (%d MiB) are compared, but not kept in memory: %d MiB of it may be taken "
+                "for them; the first searches wait for the disk", size // _MIB, free // _MIB,
+            )  # fmt: skip
+        for path, digest in self._files.items():
+            found = blake3()
+            for piece in _pieces(path, keep=fits):
+                found.update(piece)
+                done += len(piece)
                 if self._stopped.is_set() or not self._wanted():
                     _log.info("the shards are not read ahead any further: %d MiB", done // _MIB)
                     return
+            if found.hexdigest() != digest:
+                _log.error("%s is damaged; build or fetch the generation again", path)
+                self._damaged(path)
         seconds = time.monotonic() - start
         _log.info("the shards are read ahead: %d MiB in %.1f s", done // _MIB, seconds)
 
 
-def _pieces(path: Path) -> Iterator[int]:
-    """Read a file from end to end; yield the number of bytes per piece.
-
-    The kernel sends the file to /dev/null: nothing is copied, and the disk sets the speed.
-    """
+def _pieces(path: Path, *, keep: bool) -> Iterator[memoryview]:
+    """The content of a file, each piece in the place of the one before; `keep` it in the page cache."""
+    buffer = memoryview(bytearray(min(_PIECE, path.stat().st_size)))
     at = 0
-    with path.open("rb", buffering=0) as file, _NOWHERE.open("wb", buffering=0) as nowhere:
+    with path.open("rb", buffering=0) as file:
         # With SEQUENTIAL the kernel reads further ahead; WILLNEED would queue before other reads.
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
-        while read := os.sendfile(nowhere.fileno(), file.fileno(), at, _PIECE):
+        while buffer and (read := file.readinto(buffer)):
+            yield buffer[:read]
+            if not keep:
+                os.posix_fadvise(file.fileno(), at, read, os.POSIX_FADV_DONTNEED)
             at += read
-            yield read
 
 
 def available() -> int:

@@ -24,12 +24,14 @@ from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import WorkerPool
 from serve.http.app import make_handler
 from serve.http.connection import Server, make_server
+from serve.observe.log import stderr
 from serve.process.handover import HandoverError
 from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
 from serve.process.read_ahead import ReadAhead
 from serve.website import signing
 from serve.website.page_request import make_page_context
 from shards.generations import generation_files
+from shards.generations.generation_files import Generation
 
 _BACKLOG: Final = 1_024
 # Net allocations (objects made minus objects freed) before Python looks for reference cycles.
@@ -43,6 +45,7 @@ def run(
     ready: Callable[[], None],
     parent: int | None = None,
     relieving: bool = False,
+    doubted: bool = False,
 ) -> None:
     """Serve on `listeners` until a signal stops it, on uvloop if the platform has it.
 
@@ -50,12 +53,13 @@ def run(
         ready: called once connections are accepted.
         parent: a descriptor that becomes readable when the parent process ends, and this one with it.
         relieving: another server serves on the same sockets until this one is ready.
+        doubted: reading the shards has ended processes, so they are compared before they are read.
 
     Raises:
         HandoverError: `relieving`, and DATA has no generation to serve.
     """
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(config, listeners, ready, parent, relieving))
+        runner.run(_serve(config, listeners, ready, parent, relieving, doubted))
 
 
 async def _serve(
@@ -64,10 +68,11 @@ async def _serve(
     ready: Callable[[], None],
     parent: int | None,
     relieving: bool,
+    doubted: bool,
 ) -> None:
     assert config.data and config.state
-    current = CurrentGeneration(config.data)
-    current.start()
+    current = CurrentGeneration(config.data, config.state)
+    current.start(doubted=doubted)
     if relieving and current.generation is None:
         raise HandoverError(f"nothing in {config.data} can be served: the old server stays")
     store = StoreHolder(
@@ -93,11 +98,13 @@ async def _serve(
     follower.add_done_callback(lambda _: stop.set())
     ready()
     _tune_collector()
-    read_ahead = _start_read_ahead(config, current)
+    reading: list[ReadAhead] = []
+    if config.warm:
+        current.read_unread(partial(_read_ahead, current, reading))
     try:
         await stop.wait()
     finally:
-        if read_ahead:
+        for read_ahead in reading:
             read_ahead.stop()
         opener.cancel()
         follower.cancel()
@@ -110,6 +117,7 @@ async def _serve(
         current.close()
         store.close()
         limiter.close()
+        stderr.end()
     if not follower.cancelled():
         follower.result()
 
@@ -134,23 +142,23 @@ def _server(
 ) -> Server:
     assert config.state
     context = make_context(config, current, store, limiter, makers)
+    stderr.on_loss = context.metrics.log_line_lost
     pages = make_page_context(context, signing.load(config.state), limiter)
     return make_server(make_handler(pages), context.metrics)
 
 
-def _start_read_ahead(config: Config, current: CurrentGeneration) -> ReadAhead | None:
-    """The thread that reads the generation being served; None without a generation, or unwanted."""
-    generation = current.generation
-    if not config.warm or generation is None:
-        return None
-    assert config.data
-    folder = config.data / generation
-    files = sorted(folder.glob("*.shard"), key=lambda path: path.stat().st_size)
+def _read_ahead(current: CurrentGeneration, running: list[ReadAhead], opened: Generation) -> None:
+    """Start the thread that reads a generation that is served; it ends when that is over."""
+    shards = [opened.folder / generation_files.shard_name(iso2) for iso2 in opened.shards]
+    shards.sort(key=lambda path: path.stat().st_size)
     read_ahead = ReadAhead(
-        folder / generation_files.MANIFEST, files, lambda: current.generation == generation
+        opened.folder / generation_files.MANIFEST,
+        {path: opened.manifest.files[path.name].blake3 for path in shards},
+        lambda: current.generation == opened.id,
+        current.damage.add,
     )
+    running.append(read_ahead)
     read_ahead.start()
-    return read_ahead
 
 
 def _listen_to_signals(stop: asyncio.Event, current: CurrentGeneration, parent: int | None) -> None:

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -24,6 +25,12 @@ from serve.process import port as ports
 
 # Between two attempts to replace a worker that died: a fault at start must not fill the log.
 _PAUSE_SECONDS: Final = 1.0
+
+# A worker that reads a mapped page of a damaged file ends by one of these signals. Once so many ended
+# within so many seconds, the next ones compare all shards with their digests before they read any.
+_MEMORY_FAULTS: Final = (signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT)
+_FAULTS: Final = 2
+_FAULT_SECONDS: Final = 60.0
 
 _log: Final = logging.getLogger("serve.process.workers")
 
@@ -69,7 +76,11 @@ def run(
 
 
 def work(
-    config: Config, listeners: Sequence[socket.socket], relieving: bool, pipe: Connection
+    config: Config,
+    listeners: Sequence[socket.socket],
+    relieving: bool,
+    doubted: bool,
+    pipe: Connection,
 ) -> None:
     """The main function of a worker process."""
     # Imported here: the parent needs none of it, and can spawn sooner.
@@ -82,6 +93,7 @@ def work(
         ready=lambda: pipe.send(True),
         parent=pipe.fileno(),
         relieving=relieving,
+        doubted=doubted,
     )
 
 
@@ -101,6 +113,7 @@ class _Crew:
     def __init__(self, config: Config, listeners: Sequence[socket.socket], relieving: bool) -> None:
         self._config = config
         self._listeners = listeners
+        self._faults: deque[float] = deque(maxlen=_FAULTS)
         self.workers = [self.start(place, relieving) for place in range(config.workers)]
 
     def pids(self) -> set[int]:
@@ -111,10 +124,24 @@ class _Crew:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         listeners = self._listeners[place :: self._config.workers]
-        process = context.Process(target=work, args=(self._config, listeners, relieving, theirs))
+        process = context.Process(
+            target=work, args=(self._config, listeners, relieving, self._doubted(), theirs)
+        )
         process.start()
         theirs.close()
         return _Worker(process, ours)
+
+    def note_end(self, code: int | None) -> bool:
+        """Note with which code a worker ended; True if it may have been for a damaged shard."""
+        faulty = code is not None and -code in _MEMORY_FAULTS
+        if faulty:
+            self._faults.append(time.monotonic())
+        return faulty
+
+    def _doubted(self) -> bool:
+        """Whether several workers ended within a minute as they do where a mapped file is damaged."""
+        faults = self._faults
+        return len(faults) == _FAULTS and time.monotonic() - faults[0] < _FAULT_SECONDS
 
     def start_again(self, place: int) -> _Worker:
         """Start a worker in place of a dead one; try until it succeeds."""
@@ -138,7 +165,7 @@ def _keep(crew: _Crew, signals: int, ready: Callable[[], None]) -> None:
         for place, worker in enumerate(workers):
             if worker.process.sentinel in happened:
                 code = worker.process.exitcode
-                if not announced:
+                if not crew.note_end(code) and not announced:
                     raise WorkersError(f"a worker ended with {code} before it was ready")
                 _log.error("worker %s ended with %s, starting another", worker.process.pid, code)
                 worker.pipe.close()

@@ -1,10 +1,30 @@
 """The Accept headers of a request: items with a quality (RFC 9110 §12.4.2)."""
 
+from collections.abc import Iterable
+
+from serve.contract.errors import LANGUAGES
+
+
+def language(header: str | None) -> str | None:
+    """The language of LANGUAGES that Accept-Language likes best; None if it names neither.
+
+    >>> language("de, en-GB;q=0.8, fr;q=0.5"), language("*"), language("en;q=0, fr;q=0.1")
+    ('en', None, 'fr')
+    """
+    words = (word.partition("-")[0] for word in best_first(header))
+    return next((word for word in words if word in LANGUAGES), None)
+
+
+def best_first(header: str | None) -> Iterable[str]:
+    """The items of a header by falling quality; those with quality 0 are not wanted."""
+    items = [item for item in qualities(header) if item[1] > 0]
+    return [word for word, _ in sorted(items, key=lambda item: -item[1])]
+
 
 def qualities(header: str | None) -> list[tuple[str, float]]:
     """The items of such a header in lower case, each with its quality, in the order they were sent.
 
-    An unreadable quality is 0: the item is not wanted.
+    A quality that is unreadable or outside of 0 to 1 is 0: the item is not wanted.
 
     >>> qualities("text/html, */*;q=0.8, a;q=x")
     [('text/html', 1.0), ('*/*', 0.8), ('a', 0.0)]
@@ -22,7 +42,8 @@ def _quality(parameters: str) -> float:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":
             try:
-                return float(value)
+                quality = float(value)
             except ValueError:
                 return 0.0
+            return quality if 0 <= quality <= 1 else 0.0
     return 1.0

@@ -44,13 +44,32 @@ def pairs(raw: bytes) -> Pairs:
         ApiError: 400 `corps_invalide`, or `parametre_invalide` for a member that is neither a
             string nor a number.
     """
+    return [(name, text(name, value)) for name, value in members(raw)]
+
+
+def members(raw: bytes) -> tuple[tuple[str, Any], ...]:
+    """The members of the JSON object `raw`, in order; an object in it is such a tuple, an array is a list.
+
+    Numbers are texts, as they were written.
+
+    Raises:
+        ApiError: 400 `corps_invalide`.
+    """
     try:
         document = loads(raw, tuple, parse_int=str, parse_float=str)
     except ValueError as error:
-        raise errors.corps_invalide("ce n'est pas du JSON (UTF-8)") from error
+        raise errors.corps_invalide(
+            ("ce n'est pas du JSON (UTF-8)", "it is not JSON (UTF-8)")
+        ) from error
     if not isinstance(document, tuple):
-        raise errors.corps_invalide('ce n\'est pas un objet JSON ; exemple : {"pays": "FR"}')
-    return [(name, _text(name, value)) for name, value in document]
+        example = '{"pays": "FR"}'
+        raise errors.corps_invalide(
+            (
+                f"ce n'est pas un objet JSON ; exemple : {example}",
+                f"it is not a JSON object; example: {example}",
+            )
+        )
+    return document
 
 
 def loads(raw: bytes, members: Callable[[list[tuple[str, Any]]], Any], **numbers: Any) -> Any:
@@ -81,8 +100,9 @@ def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _text(name: str, value: Any) -> str:
+def text(name: str, value: Any) -> str:
+    """A member that is a string or a number. Raises ApiError 400."""
     if not isinstance(value, str):
-        shown = name[:100]
-        raise errors.parametre_invalide(shown, "une chaîne ou un nombre est attendu")
+        why = ("une chaîne ou un nombre est attendu", "a text or a number is expected")
+        raise errors.parametre_invalide(name[:100], why)
     return value

@@ -51,7 +51,10 @@ def read(raw: bytes, names: PlaceNames) -> LineList:
     try:
         document = json_body.loads(raw, json_body.once)
     except ValueError as error:
-        why = "ce n'est pas du JSON (UTF-8), ou un nom y est deux fois dans un objet"
+        why = (
+            "ce n'est pas du JSON (UTF-8), ou un nom y est deux fois dans un objet",
+            "it is not JSON (UTF-8), or a name is there twice in one object",
+        )
         raise errors.corps_invalide(why) from error
     return of_document(document, names)
 
@@ -59,8 +62,10 @@ def read(raw: bytes, names: PlaceNames) -> LineList:
 def of_document(document: Any, names: PlaceNames) -> LineList:
     """The lines of a JSON value that is the body of a request. Raises ApiError as `read` does."""
     if not isinstance(document, dict) or not isinstance(document.get("lignes"), list):
+        example = '{"lignes": [{"cle": "1", "nom": "Siemens"}]}'
         why = (
-            'il manque le tableau `lignes` ; exemple : {"lignes": [{"cle": "1", "nom": "Siemens"}]}'
+            f"il manque le tableau `lignes` ; exemple : {example}",
+            f"the array `lignes` is missing; example: {example}",
         )
         raise errors.corps_invalide(why)
     if unknown := [name[:100] for name in document if name not in MEMBERS]:
@@ -72,7 +77,9 @@ def of_document(document: Any, names: PlaceNames) -> LineList:
     _check_keys(lines)
     version = document.get("version")
     if version is not None and not isinstance(version, str):
-        raise errors.parametre_invalide("version", "une chaîne est attendue")
+        raise errors.parametre_invalide(
+            "version", ("une chaîne est attendue", "a text is expected")
+        )
     return LineList(lines, _limit(document.get("limite", DEFAULT_CANDIDATES)), version or None)
 
 
@@ -80,7 +87,11 @@ def _limit(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CANDIDATES:
         return value
     raise errors.parametre_invalide(
-        "limite", f"un entier de 1 à {MOST_CANDIDATES} est attendu, pas {str(value)[:50]}"
+        "limite",
+        (
+            f"un entier de 1 à {MOST_CANDIDATES} est attendu, pas {str(value)[:50]}",
+            f"a whole number from 1 to {MOST_CANDIDATES} is expected, not {str(value)[:50]}",
+        ),
     )
 
 
@@ -89,7 +100,9 @@ def _check_keys(lines: tuple[ListedLine, ...]) -> None:
     seen: set[str] = set()
     for key in keys:
         if key in seen:
-            raise errors.parametre_invalide("cle", f"{key[:100]!r} est la clé de deux lignes")
+            shown = repr(key[:100])
+            why = (f"{shown} est la clé de deux lignes", f"{shown} is the key of two lines")
+            raise errors.parametre_invalide("cle", why)
         seen.add(key)
 
 
@@ -98,13 +111,23 @@ def _listed(given: Any, names: PlaceNames) -> ListedLine:
     key = None
     try:
         if not isinstance(given, Mapping):
-            raise errors.ligne_invalide("un objet est attendu")
+            raise errors.ligne_invalide(("un objet est attendu", "an object is expected"))
         key = _text(given, "cle")
         if unknown := [name[:50] for name in given if name not in FIELDS]:
             known = ", ".join(FIELDS)
-            raise errors.ligne_invalide(f"membre inconnu {unknown[0]!r} ; admis : {known}")
+            raise errors.ligne_invalide(
+                (
+                    f"membre inconnu {unknown[0]!r} ; admis : {known}",
+                    f"unknown member {unknown[0]!r}; admitted: {known}",
+                )
+            )
         if key is None:
-            raise errors.ligne_invalide("`cle` manque : elle distingue les lignes de la réponse")
+            raise errors.ligne_invalide(
+                (
+                    "`cle` manque : elle distingue les lignes de la réponse",
+                    "`cle` is missing: it tells the lines of the answer apart",
+                )
+            )
         return ListedLine(key, _line(given, names))
     except ApiError as error:
         return ListedLine(key, None, error)
@@ -114,10 +137,20 @@ def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
     found = {name: _text(given, name) for name in FIELDS}
     nom, id_, tva = found["nom"], found["id"], found["tva"]
     if not (fold(nom or "") or fold_id(id_ or "") or fold_id(tva or "")):
-        raise errors.ligne_invalide("il faut `nom`, `id` ou `tva`, avec une lettre ou un chiffre")
+        raise errors.ligne_invalide(
+            (
+                "il faut `nom`, `id` ou `tva`, avec une lettre ou un chiffre",
+                "`nom`, `id` or `tva` is needed, with a letter or a digit",
+            )
+        )
     date = found["date_creation"]
     if date and not _DATE.fullmatch(date):
-        raise errors.ligne_invalide(f"date_creation {date!r} : AAAA, AAAA-MM ou AAAA-MM-JJ attendu")
+        raise errors.ligne_invalide(
+            (
+                f"date_creation {date!r} : AAAA, AAAA-MM ou AAAA-MM-JJ attendu",
+                f"date_creation {date!r}: YYYY, YYYY-MM or YYYY-MM-DD is expected",
+            )
+        )
     return Line(
         nom, _countries(found["pays"], names), id_, tva, found["ville"], found["code_postal"], date
     )
@@ -128,7 +161,11 @@ def _countries(text: str | None, names: PlaceNames) -> tuple[str, ...]:
     for word in text.split(",") if text else ():
         code = names.country(word)
         if code is None:
-            why = f"pays inconnu {word.strip()[:50]!r} ; codes : /api/v1/pays"
+            shown = repr(word.strip()[:50])
+            why = (
+                f"pays inconnu {shown} ; codes : /api/v1/pays",
+                f"unknown country {shown}; codes: /api/v1/pays",
+            )
             raise errors.ligne_invalide(why)
         found.append(code)
     return tuple(dict.fromkeys(found))
@@ -142,7 +179,14 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise errors.ligne_invalide(f"{name} : une chaîne ou un nombre est attendu")
+        raise errors.ligne_invalide(
+            (
+                f"{name} : une chaîne ou un nombre est attendu",
+                f"{name}: a text or a number is expected",
+            )
+        )
     if len(value) > LONGEST:
-        raise errors.ligne_invalide(f"{name} : plus de {LONGEST} caractères")
+        raise errors.ligne_invalide(
+            (f"{name} : plus de {LONGEST} caractères", f"{name}: more than {LONGEST} characters")
+        )
     return value.strip() or None

@@ -37,9 +37,10 @@ from serve.contract.parameters import (
     SOUS_SECTEUR,
     TRI,
     VERSION,
-    Parameter,
     Q,
 )
+from serve.request import filters
+from serve.request.filters import AskedCompany
 from serve.request.memo import remembering
 from serve.request.place_names import PlaceNames, suggestions
 from serve.request.scalars import (
@@ -52,9 +53,10 @@ from serve.request.scalars import (
     matching,
     one_of,
     scalar,
+    unknown_value,
 )
+from serve.request.value_lists import items
 from shards.changes.change_file import NATURES
-from shards.codec.folding import fold
 from shards.query import DEEPEST, Query
 
 SEARCH: Final = parameters.names(parameters.SEARCH)
@@ -63,6 +65,9 @@ SECTORS: Final = parameters.names(parameters.SECTORS)
 SUB_SECTORS: Final = parameters.names(parameters.SUB_SECTORS)
 SOURCES: Final = parameters.names(parameters.SOURCES)
 MODIFICATIONS: Final = parameters.names(parameters.MODIFICATIONS)
+IDENTIFIANTS: Final = parameters.names(parameters.IDENTIFIANTS)
+WALK: Final = parameters.names(parameters.WATCH)
+WATCHED: Final = parameters.names(parameters.WATCHED)
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -71,22 +76,30 @@ Pairs = Sequence[tuple[str, str]]
 class Search:
     """The parameters of a search, before the plan limits them: `limit` in 1..1000, `offset` >= 0.
 
-    `version`: the generation that must answer, None for the current one.
+    Attributes:
+        query: its `ids` are those of `companies`, which nobody has looked up yet.
+        version: the generation that must answer, None for the current one.
+        companies: the items of `ids`, None if it is absent (serve/data/company_ids.py looks them up).
     """
 
     query: Query
     limit: int
     offset: int
     version: str | None = None
+    companies: tuple[AskedCompany, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The parameters of an export; `limit` is at least 1, or None for as many as the plan allows."""
+    """The parameters of an export; `limit` is at least 1, or None for as many as the plan allows.
+
+    `query` and `companies` are as in `Search`.
+    """
 
     query: Query
     limit: int | None
     lang: str
+    companies: tuple[AskedCompany, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,15 @@ class Modifications:
     depuis: str
     pays: tuple[str, ...]
     natures: tuple[str, ...]
+    limit: int
+    curseur: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The generation whose changes are told, and the page of them; `limit` is in 1..1000."""
+
+    depuis: str
     limit: int
     curseur: str | None
 
@@ -125,7 +147,10 @@ def pairs(raw: str) -> Pairs:
     try:
         return _pairs(raw)
     except UnicodeError as error:
-        why = "le texte n'est pas de l'UTF-8 encodé en %XX"
+        why = (
+            "le texte n'est pas de l'UTF-8 encodé en %XX",
+            "the text is not UTF-8 encoded as %XX",
+        )
         raise errors.parametre_invalide("chaîne de requête", why) from error
 
 
@@ -142,9 +167,10 @@ def search(given: Pairs, names: PlaceNames) -> Search:
         ApiError: 400, in the order that the module describes.
     """
     values = _known(given, SEARCH)
-    query, limit, offset = _query(values, names)
+    query, companies, limit, offset = _query(values, names)
     version = matching(values, VERSION)
-    return Search(query, min(limit or DEFAULT_LIMIT, DEEPEST), offset or 0, version)
+    limit = min(limit or DEFAULT_LIMIT, DEEPEST)
+    return Search(query, limit, offset or 0, version, companies)
 
 
 def export(given: Pairs, names: PlaceNames) -> Export:
@@ -154,8 +180,8 @@ def export(given: Pairs, names: PlaceNames) -> Export:
         ApiError: 400, in the order that the module describes.
     """
     values = _known(given, EXPORT)
-    query, limit, _ = _query(values, names)
-    return Export(query, limit, one_of(values, LANG))
+    query, companies, limit, _ = _query(values, names)
+    return Export(query, limit, one_of(values, LANG), companies)
 
 
 def sectors(given: Pairs, names: PlaceNames) -> SearchScope:
@@ -180,10 +206,7 @@ def sources(given: Pairs, names: PlaceNames) -> SourceScope:
 def modifications(given: Pairs, names: PlaceNames) -> Modifications:
     """Read the parameters of `/modifications`. Raises ApiError 400."""
     values = _known(given, MODIFICATIONS)
-    depuis = matching(values, DEPUIS)
-    if depuis is None:
-        why = "il est obligatoire ; envoyez la génération que vous avez (X-Donnees-Version)"
-        raise errors.parametre_invalide(DEPUIS.name, why)
+    depuis = _depuis(values)
     limit = integer(values, LIMIT) or DEFAULT_LIMIT
     return Modifications(
         depuis=depuis,
@@ -194,12 +217,42 @@ def modifications(given: Pairs, names: PlaceNames) -> Modifications:
     )
 
 
+def walk(given: Pairs) -> Walk:
+    """Read what a walk through changes has beside its subject (X8). Raises ApiError 400."""
+    values = _known(given, WALK)
+    return Walk(
+        depuis=_depuis(values),
+        limit=min(integer(values, LIMIT) or DEFAULT_LIMIT, DEEPEST),
+        curseur=matching(values, CURSEUR),
+    )
+
+
+def watched(given: Pairs, names: PlaceNames) -> Query:
+    """Read the filters of a search that is watched (X8). Raises ApiError 400."""
+    return _query(_known(given, WATCHED), names)[0]
+
+
+def _depuis(values: Values) -> str:
+    depuis = matching(values, DEPUIS)
+    if depuis is None:
+        why = (
+            "il est obligatoire ; envoyez la génération que vous avez (X-Donnees-Version)",
+            "it is required; send the generation that you have (X-Donnees-Version)",
+        )
+        raise errors.parametre_invalide(DEPUIS.name, why)
+    return depuis
+
+
 def _natures(values: Values) -> tuple[str, ...]:
-    found = _items(values, NATURE)
+    found = items(values, NATURE)
     if unknown := [nature for nature in found if nature not in NATURES]:
-        why = f"{unknown[0][:100]!r} est inconnu. Valeurs : {', '.join(NATURES)}"
-        raise errors.parametre_invalide(NATURE.name, why, valeurs=NATURES)
+        raise unknown_value(NATURE, unknown[0], NATURES)
     return tuple(nature for nature in NATURES if nature in found or not found)
+
+
+def version(given: Pairs) -> str | None:
+    """Read the parameters of `/identifiants` (X6). Raises ApiError 400."""
+    return matching(_known(given, IDENTIFIANTS), VERSION)
 
 
 def nothing(given: Pairs) -> None:
@@ -207,8 +260,10 @@ def nothing(given: Pairs) -> None:
     _known(given, ())
 
 
-def _query(values: Values, names: PlaceNames) -> tuple[Query, int | None, int | None]:
-    """The query, limit and offset that `values` ask for."""
+def _query(
+    values: Values, names: PlaceNames
+) -> tuple[Query, tuple[AskedCompany, ...] | None, int | None, int | None]:
+    """The query, the items of `ids`, limit and offset that `values` ask for."""
     scope, sous_secteurs = _places(values, names)
     q = _q(values)
     tri = one_of(values, TRI)
@@ -231,13 +286,17 @@ def _query(values: Values, names: PlaceNames) -> tuple[Query, int | None, int | 
         site_web=flag(values, SITE_WEB),
         avec_ca=flag(values, AVEC_CA),
     )
-    return query, limit, offset
+    companies = filters.companies(values, names)
+    return filters.narrowed(query, companies, values, names), companies, limit, offset
 
 
 def _q(values: Values) -> str | None:
     q = unicodedata.normalize("NFC", scalar(values, Q.name))
     if len(q) > LONGEST_Q:
-        why = f"{len(q)} caractères, au plus {LONGEST_Q} ; raccourcissez la recherche"
+        why = (
+            f"{len(q)} caractères, au plus {LONGEST_Q} ; raccourcissez la recherche",
+            f"{len(q)} characters, at most {LONGEST_Q}; shorten the search",
+        )
         raise errors.parametre_invalide(Q.name, why)
     return q or None
 
@@ -251,8 +310,8 @@ def _known(given: Pairs, allowed: Sequence[str]) -> Values:
     for name, value in given:
         values.setdefault(name, []).append(value.strip())
     if unknown := [name for name in values if name not in allowed]:
-        alike = {fold(name): name for name in allowed}
-        raise errors.parametre_inconnu(unknown, allowed, suggestions(unknown, alike))
+        alike = suggestions(unknown, parameters.spellings(tuple(allowed)))
+        raise errors.parametre_inconnu(unknown, allowed, alike)
     return values
 
 
@@ -261,16 +320,19 @@ def _known(given: Pairs, allowed: Sequence[str]) -> Values:
 
 def _places(values: Values, names: PlaceNames) -> tuple[SearchScope, tuple[str, ...] | None]:
     """Read countries, sectors and sub-sectors; one error reports all unknown ones (B4)."""
-    pays = _items(values, PAYS)
-    secteurs = _items(values, SECTEUR)
-    sous_secteurs = _items(values, SOUS_SECTEUR)
+    pays = items(values, PAYS)
+    secteurs = items(values, SECTEUR)
+    sous_secteurs = items(values, SOUS_SECTEUR)
     countries, no_country = _codes(pays, names.country)
     divisions, no_sector = _codes(secteurs, names.sector)
     groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
     if no_country or no_sector or (no_sub_sector and secteurs):
         raise _unknown(no_country, no_sector, no_sub_sector, names)
     if sous_secteurs and not secteurs:
-        why = "ne s'applique qu'avec secteur ; ajoutez secteur=…"
+        why = (
+            "ne s'applique qu'avec secteur ; ajoutez secteur=…",
+            "applies only together with secteur; add secteur=…",
+        )
         raise errors.parametre_invalide("sous_secteur", why)
     return SearchScope(countries, divisions), groups if sous_secteurs else None
 
@@ -291,15 +353,6 @@ def _unknown(
         found = {name: unknown for name, unknown in others.items() if unknown}
         return errors.pays_inconnu(no_country, alike, **found)
     return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
-
-
-def _items(values: Values, parameter: Parameter) -> list[str]:
-    """The items of a list parameter, which may be repeated (B5), without blanks or duplicates (B1)."""
-    given = values.get(parameter.name)
-    if given is None:
-        return []
-    parts = (part.strip() for value in given for part in value.split(parameter.separator))
-    return list(dict.fromkeys(part for part in parts if part))
 
 
 def _codes(

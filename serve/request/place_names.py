@@ -1,9 +1,9 @@
-"""The words for countries, sectors and sub-sectors that callers may send, and their codes.
+"""The words for countries, sectors, sub-sectors and legal forms that callers may send, and their codes.
 
-They are read once per generation from its reference tables, so that a request only looks words up.
+They are read once per generation from its tables, so that a request only looks words up.
 The rules (B1, B11): a country is its code in any case, and `GB` means `UK`; a sector is its exact
-French label, or its slug in any case; a sub-sector is its exact French label. Every other spelling
-is unknown, and only leads to suggestions in the error (B3). Pure.
+French label, or its slug in any case; a sub-sector is its exact French label; a legal form is itself.
+Every other spelling is unknown, and only leads to suggestions in the error (B3). Pure.
 """
 
 import unicodedata
@@ -46,6 +46,8 @@ class PlaceNames:
     pays_alike: Mapping[str, str]  # folded code, slug or name -> code
     secteurs_alike: Mapping[str, str]  # folded label or slug -> slug
     sous_secteurs_alike: Mapping[str, str]  # folded label -> label
+    formes: frozenset[str]  # legal forms, NFC
+    formes_alike: Mapping[str, str]  # folded legal form -> legal form
 
     def country(self, word: str) -> str | None:
         """The code of the country that `word` names, or None."""
@@ -55,25 +57,25 @@ class PlaceNames:
 
     def sector(self, word: str) -> str | None:
         """The NACE division of a label (exact) or a slug (any case), or None."""
-        return self.labels.get(_nfc(word)) or self.slugs.get(word.lower())
+        return self.labels.get(nfc(word)) or self.slugs.get(word.lower())
 
     def sub_sectors(self, label: str, secteurs: Sequence[str]) -> list[str] | None:
         """The groups with that label within `secteurs` (B10), possibly none; None if it is unknown."""
-        pairs = self.sous_secteurs.get(_nfc(label))
+        pairs = self.sous_secteurs.get(nfc(label))
         if pairs is None:
             return None
         return [group for division, group in pairs if division in secteurs]
 
 
-def read(reference: Reference) -> PlaceNames:
-    """The words that the reference tables of a generation define."""
+def read(reference: Reference, formes: Iterable[str] = ()) -> PlaceNames:
+    """The words that the reference tables of a generation define, and its legal forms."""
     pairs: dict[str, tuple[tuple[str, str], ...]] = {}
     for one in reference.sous_secteurs:
-        label = _nfc(one.sous_secteur)
+        label = nfc(one.sous_secteur)
         pairs[label] = (*pairs.get(label, ()), (one.secteur, one.code))
     return PlaceNames(
         pays=tuple(pays.iso2 for pays in reference.pays),
-        labels={_nfc(secteur.secteur): secteur.code for secteur in reference.secteurs},
+        labels={nfc(secteur.secteur): secteur.code for secteur in reference.secteurs},
         slugs={secteur.slug.lower(): secteur.code for secteur in reference.secteurs},
         sous_secteurs=pairs,
         pays_alike=_alike(reference),
@@ -83,6 +85,8 @@ def read(reference: Reference) -> PlaceNames:
             for word in (secteur.secteur, secteur.secteur_en, secteur.slug)
         },
         sous_secteurs_alike={fold(label): label for label in pairs},
+        formes=frozenset(map(nfc, formes)),
+        formes_alike={fold(forme): nfc(forme) for forme in formes},
     )
 
 
@@ -98,6 +102,8 @@ def suggestions(words: Iterable[str], known: Mapping[str, str]) -> dict[str, lis
 def nearest(word: str, known: Mapping[str, str]) -> list[str]:
     """At most three values of `known`: first those whose spelling contains `word`, then similar ones.
 
+    A spelling whose value is "" has none to suggest.
+
     >>> nearest("paris", {"pays": "pays", "tri": "tri"})
     ['pays']
     """
@@ -105,10 +111,11 @@ def nearest(word: str, known: Mapping[str, str]) -> list[str]:
     if not folded:
         return []
     if folded in known:
-        return [known[folded]]
+        return [known[folded]] if known[folded] else []
     within = [spelling for spelling in known if len(folded) > 2 and folded in spelling]
     alike = get_close_matches(folded, known, n=_EACH, cutoff=_ALIKE)
-    return list(dict.fromkeys(known[spelling] for spelling in (*within, *alike)))[:_EACH]
+    values = dict.fromkeys(known[spelling] for spelling in (*within, *alike) if known[spelling])
+    return list(values)[:_EACH]
 
 
 def _alike(reference: Reference) -> dict[str, str]:
@@ -121,6 +128,7 @@ def _alike(reference: Reference) -> dict[str, str]:
     }
 
 
-def _nfc(text: str) -> str:
+def nfc(text: str) -> str:
+    """The text in NFC, as the data have it."""
     # A label typed on a Mac may arrive decomposed; it is the same label (B11).
     return unicodedata.normalize("NFC", text)

@@ -55,7 +55,12 @@ class FacetCounter:
         if found is not None:
             return found
         if self._waiting >= _WAITING:
-            raise errors.indisponible("Trop de chiffres sont demandés à la fois")
+            raise errors.indisponible(
+                (
+                    "Trop de chiffres sont demandés à la fois",
+                    "Too many figures are requested at once",
+                )
+            )
         self._waiting += 1
         try:
             async with self._turn:

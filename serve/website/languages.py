@@ -1,11 +1,7 @@
 """Content negotiation of the website (RFC 9110 §12): French or English, a page or JSON."""
 
-from collections.abc import Iterable
-from typing import Final
-
+from serve.contract.errors import LANGUAGES
 from serve.request import accept
-
-LANGUAGES: Final = ("fr", "en")  # the first is the default, as in the API (§4.6)
 
 
 def chosen(wanted: str | None, remembered: str | None, accepted: str | None) -> str:
@@ -20,10 +16,7 @@ def chosen(wanted: str | None, remembered: str | None, accepted: str | None) -> 
     for language in (wanted, remembered):
         if language in LANGUAGES:
             return language
-    for word in _best_first(accepted):
-        if (language := word.partition("-")[0]) in LANGUAGES:
-            return language
-    return LANGUAGES[0]
+    return accept.language(accepted) or LANGUAGES[0]
 
 
 def prefers_html(header: str | None) -> bool:
@@ -32,15 +25,9 @@ def prefers_html(header: str | None) -> bool:
     >>> prefers_html("text/html,*/*;q=0.8"), prefers_html("*/*"), prefers_html("application/json")
     (True, False, False)
     """
-    for word in _best_first(header):
+    for word in accept.best_first(header):
         if word in ("text/html", "application/xhtml+xml"):
             return True
         if word.endswith(("/json", "+json")):
             return False
     return False
-
-
-def _best_first(header: str | None) -> Iterable[str]:
-    """The items of a header by falling quality; those with quality 0 are not wanted."""
-    items = [item for item in accept.qualities(header) if item[1] > 0]
-    return [word for word, _ in sorted(items, key=lambda item: -item[1])]

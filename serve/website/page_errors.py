@@ -1,51 +1,48 @@
-"""The errors that only the website has: a code of its own, or a text for people beside the message."""
-
-from collections.abc import Mapping
+"""The errors that only the website has: a code of its own, or a text for people instead of programs."""
 
 from serve.contract import errors
-from serve.contract.errors import ApiError
+from serve.contract.errors import ApiError, Texts
 
 
 class PageError(ApiError):
     """An error of the website, whose code may be absent from serve/contract/error_codes.py.
 
     Attributes:
-        text: the message of the page in French and English; None where `message` is enough.
+        page: the message of the page in French and English, where `texts` are for programs.
     """
 
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        *,
-        text: tuple[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        Exception.__init__(self, f"{status} {code}: {message}")
+    def __init__(self, status: int, code: str, texts: Texts, page: Texts | None = None) -> None:
+        Exception.__init__(self, f"{status} {code}: {texts[0]}")
         self.status = status
         self.code = code
-        self.message = message
-        self.text = text
-        self.headers = dict(headers or {})
+        self.texts = texts
+        self.page = page or texts
+        self.headers = {}
         self.extra = {}
 
 
 def formulaire_refuse() -> ApiError:
     """A form that this server did not make for this browser, or made too long ago."""
-    message = "Ce formulaire n'est plus valable : rechargez la page, puis envoyez-le de nouveau"
-    return PageError(403, "formulaire_refuse", message)
+    texts = (
+        "Ce formulaire n'est plus valable : rechargez la page, puis envoyez-le de nouveau",
+        "This form is no longer valid: reload the page, then send it again",
+    )
+    return PageError(403, "formulaire_refuse", texts)
 
 
 def cle_introuvable() -> ApiError:
     """A key that does not exist, or belongs to another organisation: the error is the same."""
-    return PageError(404, "cle_introuvable", "Votre organisation n'a pas cette clé : /compte")
+    texts = (
+        "Votre organisation n'a pas cette clé : /compte",
+        "Your organisation has no such key: /compte",
+    )
+    return PageError(404, "cle_introuvable", texts)
 
 
 def paiement_ferme() -> ApiError:
     """503 `config` (§7): no payment provider can be configured yet."""
     return _config(
-        errors.config("le paiement en ligne"),
+        errors.config(("le paiement en ligne", "payment online")),
         "Le paiement n’est pas encore ouvert sur ce serveur : rien n’a été acheté et rien n’est "
         "dû. Écrivez à l’exploitant, ou réessayez plus tard.",
         "Payment is not open yet on this server: nothing was bought and nothing is due. Please "
@@ -56,7 +53,12 @@ def paiement_ferme() -> ApiError:
 def comptes_au_centre() -> ApiError:
     """503 `config`: an edge has no accounts (quota/edge/edge_store.py)."""
     return _config(
-        errors.config("les comptes, que seul le centre tient"),
+        errors.config(
+            (
+                "les comptes, que seul le centre tient",
+                "accounts, which only the central server keeps",
+            )
+        ),
         "Les comptes se tiennent au serveur central, pas ici. Votre clé vaut aussi sur ce "
         "serveur ; demandez l’adresse du centre à l’exploitant.",
         "Accounts are kept by the central server, not here. Your key is good on this server too; "
@@ -65,6 +67,4 @@ def comptes_au_centre() -> ApiError:
 
 
 def _config(error: ApiError, french: str, english: str) -> ApiError:
-    return PageError(
-        error.status, error.code, error.message, text=(french, english), headers=error.headers
-    )
+    return PageError(error.status, error.code, error.texts, (french, english))

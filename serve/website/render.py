@@ -46,18 +46,20 @@ def page(
 ) -> Response:
     """The response that shows a template, filled with `values`; `outcome` as in `Response`."""
     sources = request.server.published.sources.values()
+    proof = token(request)
     text = _environment().get_template(template).render(
         request=request,
         t=request.t,
         shown=_formatting(request.lang),
-        token=token(request),
+        token=proof,
         other_language=_other_language(request),
         asset=assets.names(),
         credited=country_sources.credited(sources),
         period=country_sources.period(sources),
         **values,
     )  # fmt: skip
-    return Response(status, text.encode(), _headers(request) | dict(headers or {}), outcome)
+    own = _headers(request, has_form=proof in text) | dict(headers or {})
+    return Response(status, text.encode(), own, outcome)
 
 
 def prepare() -> None:
@@ -83,13 +85,14 @@ def is_token_valid(request: PageRequest) -> bool:
     return request.context.signer.is_valid(sent, _PURPOSE, request.bound)
 
 
-def _headers(request: PageRequest) -> dict[str, str]:
-    # A page depends on its visitor, so no shared cache keeps it; a page with an account no cache at all.
+def _headers(request: PageRequest, *, has_form: bool) -> dict[str, str]:
+    # A page depends on its visitor, so no shared cache keeps it; a page with an account, or with the token of
+    # a form, no cache at all. Such a page is not compressed either (serve/http/compression.py).
     headers = {
         "Content-Type": HTML,
         "Content-Security-Policy": POLICY,
         "Content-Language": request.lang,
-        "Cache-Control": "no-store" if request.session else "private, no-cache",
+        "Cache-Control": "no-store" if request.session or has_form else "private, no-cache",
         "Vary": "Accept-Language, Cookie",
     }
     if request.keep is not None:

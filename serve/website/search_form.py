@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, urlencode
 
+from serve.contract import parameters
 from serve.request.params import SEARCH, Pairs
 from serve.request.place_names import PlaceNames
 from shards.generations.reference import Reference
 from shards.query import ORDERS
 
 # The parameters with several values, and the separator of the values in an address.
-LISTS: Final = {"pays": ",", "secteur": "|", "sous_secteur": "|"}
-_SCALARS: Final = tuple(name for name in SEARCH if name not in LISTS and name != "limit")
+LISTS: Final = {one.name: one.separator for one in parameters.SEARCH if one.separator}
+_PLACES: Final = ("pays", "secteur", "sous_secteur")
+_TEXTS: Final = tuple(name for name in SEARCH if name not in _PLACES and name != "limit")
 # An address without parameters is the front page, which searches nothing.
 _EVERYTHING: Final = {"tri": ORDERS[0]}
 
@@ -77,13 +79,20 @@ def read(pairs: Pairs, names: PlaceNames, reference: Reference) -> SearchForm:
         pays=_known(_items(values, "pays"), names.country),
         secteurs=tuple(slugs[division] for division in divisions),
         sous_secteurs=_items(values, "sous_secteur"),
-        values={name: values[name][-1] for name in _SCALARS if values.get(name, [""])[-1]},
+        values={name: text for name in _TEXTS if (text := _text(values, name))},
     )
 
 
 def query_string(pairs: Sequence[tuple[str, str]]) -> str:
     """Parameters as a query string, with readable commas (RFC 3986 §3.4)."""
     return urlencode(pairs, quote_via=quote, safe=",")
+
+
+def _text(values: Mapping[str, Sequence[str]], name: str) -> str:
+    """The value of a parameter; a list, however often it came, is one text."""
+    if name in LISTS:
+        return LISTS[name].join(_items(values, name))
+    return values.get(name, [""])[-1]
 
 
 def _items(values: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:

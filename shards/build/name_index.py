@@ -2,7 +2,8 @@
 
 Names repeat few words. Each distinct piece of a name between blanks is folded once, and the words are numbered in
 sorted order. Everything else is arithmetic on numbers: a name is the numbers of its words, names sort like these
-numbers (a blank sorts before every letter), and postings, suffixes and stored unions are arrays.
+numbers (a blank sorts before every letter), and postings, suffixes and stored unions are arrays. The former names of a
+row follow its name, each behind a token that is no word: they are found, and change no order.
 `search/name_lookup.py` is the reader of this index.
 """
 
@@ -15,12 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec import sorting, strings
-from shards.codec.arrays import Rows, distinct, ranges
+from shards.codec.arrays import Rows, distinct, ranges, where
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing, mask_of
 from shards.codec.sorting import Keys, SortedRows
 from shards.codec.strings import END, Interval, Texts, interval_key, pair_key
-from shards.format import OWNED, SAMPLED, SUFFIX_BYTES, counted_size, heavy_size
+from shards.format import (
+    FORMER_NAME,
+    OWNED,
+    SAMPLED,
+    SUFFIX_BYTES,
+    counted_size,
+    heavy_size,
+)
 
 Numbers = NDArray[np.uint32]
 
@@ -31,17 +39,43 @@ _UPPER: Final = np.frombuffer(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.
 
 
 @dataclass(frozen=True, slots=True)
+class FormerNames:
+    """The former names of companies, and the row of each, ascending."""
+
+    noms: Texts
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
 class FoldedNames:
     """The folded names of rows 0, 1, …: the words of row i are tokens[starts[i] : starts[i + 1]].
 
     Attributes:
         words: all distinct words, sorted.
-        tokens: numbers of words.
+        tokens: numbers of words: of the name, then FORMER_NAME and those of a former name, for each that has words.
     """
 
     words: Texts
     tokens: Numbers
     starts: Numbers
+
+    @property
+    def neighbours(self) -> NDArray[np.intp]:
+        """The indexes of the tokens that are words of one name together with the next token."""
+        beside = (self.tokens[:-1] != FORMER_NAME) & (self.tokens[1:] != FORMER_NAME)
+        begins = self.starts[(self.starts > 0) & (self.starts < len(self.tokens))]
+        beside[begins.astype(np.int64) - 1] = False
+        return where(beside)
+
+    @property
+    def present_lengths(self) -> NDArray[np.int64]:
+        """The number of words of the present name of each row."""
+        starts = self.starts.astype(np.int64)
+        lengths: NDArray[np.int64] = starts[1:] - starts[:-1]
+        ends = where(self.tokens == FORMER_NAME)[::-1]  # the first of a row is written last
+        rows = np.searchsorted(self.starts, ends, side="right") - 1
+        lengths[rows] = ends - starts[rows]
+        return lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +97,67 @@ class _Pieces(dict[str, int]):
         return number
 
 
-def fold_names(noms: Texts) -> FoldedNames:
-    """The folded words of `noms`, one name per row.
+def fold_names(noms: Texts, former: FormerNames) -> FoldedNames:
+    """The folded words of `noms`, one name per row, and of former names.
 
     Folding works on characters and splits words at blanks, so it can be done piece by piece: `fold(a + " " + b)` is
     `fold(a)`, a blank, `fold(b)`.
     """
     pieces = _Pieces()
     assert pieces[_END_OF_NAME] == 0
-    batches = [_piece_numbers(batch, pieces) for batch in _batches(noms)]
-    numbers = np.concatenate(batches) if batches else np.empty(0, dtype=np.uint32)
+    numbers, former_numbers = _numbers(noms, pieces), _numbers(former.noms, pieces)
     folded = [fold(piece).split() for piece in pieces]
     words = sorted({word for part in folded for word in part})  # code points sort like UTF-8 bytes
     place = {word: index for index, word in enumerate(words)}
     flat = np.array([place[word] for part in folded for word in part], dtype=np.uint32)
     counts = np.array([len(part) for part in folded], dtype=np.int64)
-    tokens = flat[ranges(np.cumsum(counts)[numbers] - counts[numbers], counts[numbers])]
-    ends = np.cumsum(counts[numbers])[numbers == 0]
+    begins = np.cumsum(counts) - counts
+    tokens, ends = _tokens(numbers, begins, counts, flat)
+    if len(former.noms):
+        added = _tokens(former_numbers, begins, counts, flat)
+        tokens, ends = _append(tokens, ends, *added, former.rows)
     starts = np.concatenate(([0], ends)).astype(np.uint32)
     return FoldedNames(strings.pack(words), tokens, starts)
+
+
+def _tokens(
+    numbers: Numbers, begins: NDArray[np.int64], counts: NDArray[np.int64], flat: Numbers
+) -> tuple[Numbers, NDArray[np.int64]]:
+    """The tokens of names that are given as pieces, and where each name ends in them."""
+    tokens = flat[ranges(begins[numbers], counts[numbers])]
+    return tokens, np.cumsum(counts[numbers])[numbers == 0]
+
+
+def _append(
+    tokens: Numbers,
+    ends: NDArray[np.int64],
+    added: Numbers,
+    added_ends: NDArray[np.int64],
+    rows: Rows,
+) -> tuple[Numbers, NDArray[np.int64]]:
+    """The tokens of each row, followed by those of its former names, each behind FORMER_NAME.
+
+    Args:
+        added, added_ends: as `tokens` and `ends`, of the former names.
+        rows: of each former name.
+    """
+    lengths, added_lengths = np.diff(ends, prepend=0), np.diff(added_ends, prepend=0)
+    known = added_lengths > 0
+    behind = np.insert(added, (added_ends - added_lengths)[known], np.uint32(FORMER_NAME))
+    rows, added_lengths = rows[known], added_lengths[known] + 1
+    owners = np.concatenate((np.arange(len(ends), dtype=np.uint32), rows))
+    lengths = np.concatenate((lengths, added_lengths))
+    order = np.argsort(owners, kind="stable")  # the name first, then the former ones as given
+    first = np.cumsum(lengths) - lengths
+    together = np.concatenate((tokens, behind))[ranges(first[order], lengths[order])]
+    by_row = np.bincount(owners, lengths, len(ends)).astype(np.int64)
+    return together, np.cumsum(by_row)
+
+
+def _numbers(noms: Texts, pieces: _Pieces) -> Numbers:
+    """The pieces of names, by number, each name followed by _END_OF_NAME."""
+    batches = [_piece_numbers(batch, pieces) for batch in _batches(noms)]
+    return np.concatenate(batches) if batches else np.empty(0, dtype=np.uint32)
 
 
 def _batches(noms: Texts) -> Iterator[str]:
@@ -99,7 +175,7 @@ def _piece_numbers(batch: str, pieces: _Pieces) -> Numbers:
 def sort_names(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
     """The rows by folded name, then raw name, ties in the order of `by_id` (contract B29)."""
     starts = names.starts[:-1].astype(np.int64)
-    lengths = np.diff(names.starts.astype(np.int64))
+    lengths = names.present_lengths
     tokens = np.concatenate((names.tokens.astype(np.uint64) + np.uint64(1), [0, 0]))
 
     def level(rows: Rows, depth: int) -> tuple[Keys, NDArray[np.bool_]]:
@@ -120,6 +196,7 @@ def make_postings(names: FoldedNames) -> Postings:
     """The rows of each word, each row once."""
     rows = np.repeat(np.arange(len(names.starts) - 1, dtype=np.uint64), np.diff(names.starts))
     pairs = distinct(names.tokens.astype(np.uint64) << np.uint64(32) | rows)
+    pairs = pairs[: np.searchsorted(pairs, np.uint64(FORMER_NAME << 32))]
     owners = (pairs >> np.uint64(32)).astype(np.uint32)
     starts = np.searchsorted(owners, np.arange(len(names.words) + 1, dtype=np.uint32))
     return Postings(pairs.astype(np.uint32), starts.astype(np.uint32))
@@ -221,7 +298,7 @@ def junction_sets(names: FoldedNames, packing: Packing) -> Iterator[tuple[int, b
     last = np.array([ord(word[-1]) for word in words], dtype=np.uint64)
     first = np.array([ord(word[0]) for word in words], dtype=np.uint64)
     owner = np.repeat(np.arange(packing.rows, dtype=np.uint64), np.diff(names.starts))
-    inside = np.flatnonzero(owner[1:] == owner[:-1])
+    inside = names.neighbours
     pairs = last[names.tokens[inside]] << np.uint64(32) | first[names.tokens[inside + 1]]
     kinds = distinct(pairs.copy())
     numbered = np.searchsorted(kinds, pairs).astype(np.uint64) << np.uint64(32) | owner[inside]

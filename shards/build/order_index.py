@@ -4,7 +4,7 @@ Pure functions from arrays to table entries; `writer` appends them to the file. 
 order of their keys.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shards import format
 from shards.codec import cells, sort_keys
 from shards.codec.arrays import Rows
-from shards.codec.cells import Cell, Layout
+from shards.codec.cells import Layout
 from shards.codec.sort_keys import Keys
 from shards.query import ORDERS
 
@@ -49,13 +49,6 @@ def facts(effectif: NDArray[np.int32], site_web: NDArray[np.bool_]) -> FactColum
     codes = np.where(known, np.searchsorted(distinct, effectif) + 1, 0)
     values = codes | np.where(site_web, format.website_bit(dtype), 0)
     return FactColumns(values.astype(dtype), distinct)
-
-
-def columns(found: FactColumns, layout: Sequence[Cell]) -> Iterator[IndexEntry]:
-    """The table `column`: cell and facts by row."""
-    cell = np.repeat(np.arange(len(layout)), [cell.stop - cell.start for cell in layout])
-    yield IndexEntry(format.COLUMN, format.CELL, array_bytes(cell, format.CELL_TYPE))
-    yield IndexEntry(format.COLUMN, format.FACTS, found.values.tobytes())
 
 
 def permutations(keys: Mapping[str, Keys], by_name: Rows, by_id: Rows) -> dict[str, Rows]:

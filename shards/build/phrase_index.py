@@ -17,7 +17,7 @@ from shards.build.name_index import FoldedNames, Numbers
 from shards.codec.arrays import where
 from shards.codec.row_sets import Packing
 from shards.codec.strings import END
-from shards.format import SUFFIX_BYTES, phrase_size
+from shards.format import FORMER_NAME, SUFFIX_BYTES, phrase_size
 
 Bytes = NDArray[np.uint8]
 
@@ -76,13 +76,11 @@ def _pairs(names: FoldedNames, data: Bytes, least: int) -> Iterator[_Occurrences
     """The frequent texts of three bytes: the last byte of a word, a blank, the first byte of the next word."""
     starts, tokens = names.words.starts.astype(np.int64), names.tokens
     last, first = data[starts[1:] - 2].astype(np.uint16), data[starts[:-1]]
-    kinds = last[tokens[:-1]] << np.uint16(8) | first[tokens[1:]]
-    inside = np.ones(len(kinds), dtype=bool)
-    begins = names.starts[(names.starts > 0) & (names.starts < len(tokens))]
-    inside[begins.astype(np.int64) - 1] = False
-    counts = np.bincount(kinds[inside])
+    inside = names.neighbours
+    kinds = last[tokens[inside]] << np.uint16(8) | first[tokens[inside + 1]]
+    counts = np.bincount(kinds)
     for kind in np.flatnonzero(counts > least).tolist():
-        at = where((kinds == kind) & inside)
+        at = inside[where(kinds == kind)]
         row = (np.searchsorted(names.starts, at, side="right") - 1).astype(np.uint32)
         text = bytes((kind >> 8, 32, kind & 255))
         begin = starts[tokens[at].astype(np.int64) + 1] - 2
@@ -98,7 +96,8 @@ def _rightward(
     ended = data[occurrences.end + 1] == END[0]
     follows = np.minimum(occurrences.token + 1, len(names.tokens) - 1)
     in_name = occurrences.token + 1 < names.starts[occurrences.row + np.uint32(1)]
-    begins = starts[names.tokens[follows]].astype(np.int64)
+    in_name &= names.tokens[follows] != FORMER_NAME
+    begins = starts[np.where(in_name, names.tokens[follows], 0)].astype(np.int64)
     end = np.where(ended, begins, occurrences.end + 1)
     byte = data[end].astype(np.int64) + np.where(ended, _BLANK, 0)
     byte[ended & ~in_name] = _NO_BYTE

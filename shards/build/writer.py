@@ -16,13 +16,15 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.build import name_index, order_index, phrase_index
+from shards.build import code_columns, name_index, order_index, phrase_index
 from shards.build.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, open_writer
-from shards.build.name_index import FoldedNames
+from shards.build.name_index import FoldedNames, FormerNames
+from shards.build.order_index import FactColumns
 from shards.build.set_tables import SetTables
-from shards.codec import cells, sort_keys
+from shards.codec import aliases, cells, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
+from shards.codec.codes import Distinct
 from shards.codec.row_sets import Packing
 from shards.codec.sort_keys import Keys
 from shards.codec.strings import END, Texts
@@ -45,15 +47,21 @@ class Columns:
     last.
 
     Attributes:
+        former: the former names, as published (extension X4).
         cells: division, group and number of rows of each cell, in layout order.
         ca_eur, capital_eur: euros; null is NaN.
         effectif: persons; null is `format.EFFECTIF_NULL`.
         dates: numbers yyyymmdd (`sort_keys.date_key`); null is `format.DATE_NULL`.
         score: 0 to 100, never null.
+        etat: the place in `query.STATES`.
+        texts: `forme`, `nace`, `ville` and `code_postal`.
+        actif_eur: total assets, euros and cents; null is NaN.
+        numbers: row and number of each LEI and VAT number (`aliases.FIELDS`).
     """
 
     ids: Texts
     noms: Texts
+    former: FormerNames
     cells: Sequence[tuple[str | None, str | None, int]]
     ca_eur: NDArray[np.float64]
     effectif: NDArray[np.int32]
@@ -61,6 +69,10 @@ class Columns:
     capital_eur: NDArray[np.float64]
     score: NDArray[np.int16]
     site_web: NDArray[np.bool_]
+    etat: NDArray[np.uint8]
+    texts: Mapping[str, Distinct]
+    actif_eur: NDArray[np.float64]
+    numbers: Sequence[tuple[int, str]] = ()
 
 
 def write(
@@ -82,16 +94,22 @@ def write(
     Raises:
         OutOfOrderError: the rows are not in layout order, or an identifier occurs twice; `path` is unchanged.
     """
-    for name, found in (("ids", columns.ids), ("noms", columns.noms)):
-        _check_texts(name, found, len(columns.ca_eur))
+    for name, found, count in (
+        ("ids", columns.ids, len(columns.ca_eur)),
+        ("noms", columns.noms, len(columns.ca_eur)),
+        ("former", columns.former.noms, len(columns.former.rows)),
+    ):
+        _check_texts(name, found, count)
     by_id = _by_id(columns)
     layout = _layout(columns, by_id)
     with open_writer(path) as tables:
-        names = name_index.fold_names(columns.noms)
+        names = name_index.fold_names(columns.noms, columns.former)
         by_name = name_index.sort_names(names, columns.noms, by_id)
-        packing, longest = _write_columns(tables, columns, layout, by_name, by_id)
+        facts = order_index.facts(columns.effectif, columns.site_web)
+        packing, longest = _write_orders(tables, columns, facts, layout, by_name, by_id)
         sets = _write_names(tables, names, packing)
         _write_identifiers(tables, columns.ids, by_id, packing, sets)
+        append_arrays(tables, format.ALIAS, aliases.table(columns.numbers))
         dictionary = _train(records, len(by_id))
         for key, value in (
             (format.CELLS, cells.dump(layout)),
@@ -101,7 +119,12 @@ def write(
         ):
             tables.append(format.META, key, value)
         _write_rows(tables, len(by_id), records, _compressor(dictionary), progress)
-        _write_comptes(tables, len(by_id), comptes)
+        with_statements = _write_comptes(tables, len(by_id), comptes)
+        coded = code_columns.tables(
+            columns.etat, with_statements, columns.texts, columns.actif_eur, layout
+        )
+        append_arrays(tables, format.COLUMN, coded.column | {"facts": facts.values})
+        append_arrays(tables, format.CODE, coded.code)
 
 
 def _check_texts(name: str, found: Texts, rows: int) -> None:
@@ -170,16 +193,19 @@ def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
         )
 
 
-def _write_columns(
-    tables: LmdbWriter, columns: Columns, layout: Sequence[Cell], by_name: Rows, by_id: Rows
+def _write_orders(
+    tables: LmdbWriter,
+    columns: Columns,
+    facts: FactColumns,
+    layout: Sequence[Cell],
+    by_name: Rows,
+    by_id: Rows,
 ) -> tuple[Packing, bytes]:
-    """Write facts, orders, ranks and lists; return the encoder of sets with these orders, and `longest` of `meta`."""
+    """Write orders, ranks and lists; return the encoder of sets with these orders, and `longest` of `meta`."""
     keys = _keys(columns)
-    facts = order_index.facts(columns.effectif, columns.site_web)
     found = order_index.permutations(keys, by_name, by_id)
     ranks = {tri: sort_keys.ranks(order) for tri, order in found.items()}
     for entries in (
-        order_index.columns(facts, layout),
         order_index.orders_and_ranks(keys, found, ranks),
         order_index.bounds(keys, facts, found),
         order_index.top_lists(found, ranks, cells.layout(layout)),
@@ -280,8 +306,8 @@ def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
     ).compress
 
 
-def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, bytes]]) -> None:
-    """Write the statements, and the rows that have some."""
+def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, bytes]]) -> Rows:
+    """Write the statements, and the rows that have some; return these."""
     plain = zstandard.ZstdCompressor(level=format.ZSTD_LEVEL)
     rows: list[int] = []
     chunks = ChunkWriter(tables, format.COMPTES)
@@ -292,7 +318,9 @@ def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, 
         chunks.append(plain.compress(lines))
     if any(after <= row for row, after in pairwise(rows)):
         raise OutOfOrderError("statements were given in another order than that of rows")
-    chunks.close(rows=np.array(rows, np.uint32))
+    found = np.array(rows, np.uint32)
+    chunks.close(rows=found)
+    return found
 
 
 def _train(records: Callable[[range], Iterator[bytes]], count: int) -> bytes:

@@ -5,29 +5,34 @@
             | "societes-diff\\0" | V  | C  | 0      | 3 counts, u64      | starts  | data |
             +------------------+----+----+--------+--------------------+---------+------+
 
-The file has three sections, in the order of NATURES: companies deleted, created, changed. Entry i of the whole file is
-`data[starts[i] : starts[i + 1]]`, JSON that is ready to send. Within a section, entries are sorted by folded
-identifier, then by identifier. Integers are little-endian.
+The file has three sections, in the order of NATURES: companies deleted, created, changed. Piece i of the whole file is
+`data[starts[i] : starts[i + 1]]`. The first pieces are the entries, one per change, JSON that is ready to send; then
+come the blocks (`change_block.py`) of each section, one per BLOCK changes. Within a section, changes are sorted by
+folded identifier, then by identifier. Integers are little-endian.
 """
 
 import mmap
 import struct
 from array import array
-from collections.abc import Sequence
-from itertools import pairwise
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from shards.changes import change_block
+from shards.changes.change_block import BLOCK, ChangeBlock, Mask, StoredChange
 from shards.errors import CorruptError, WrongFormatError
 from shards.generations import atomic_files
+from shards.search.filters import Filter
 
 SUFFIX: Final = ".changes"
-CHANGES_VERSION: Final = 1
+CHANGES_VERSION: Final = 2
 
 DELETED: Final = "supprimee"
 CREATED: Final = "creee"
@@ -58,8 +63,8 @@ class ChangeCounts(NamedTuple):
 class ChangeWriter:
     """The writer of a file of changes.
 
-    Sections may be filled in any order. Memory is 8 bytes per entry; the entries themselves are in unnamed temporary
-    files until `close`.
+    Sections may be filled in any order. Memory is 8 bytes per change and a block per section; what is complete is in
+    unnamed temporary files until `close`.
     """
 
     def __init__(self, path: Path, iso2: str) -> None:
@@ -67,45 +72,66 @@ class ChangeWriter:
         self._iso2 = iso2
         self._sections = {nature: _Section(path.parent) for nature in NATURES}
 
-    def add(self, nature: str, identifier: str, champs: Sequence[str] = ()) -> None:
-        """Add a company; `champs` are the changed fields of a company that is CHANGED."""
+    def add(self, nature: str, identifier: str, change: StoredChange) -> None:
+        """Add the change of a company."""
         entry: dict[str, object] = {"iso2": self._iso2, "id": identifier}
         if nature == CHANGED:
-            entry["champs"] = champs
-        self._sections[nature].add(orjson.dumps(entry))
+            entry["champs"] = list(change.details)
+        self._sections[nature].add(orjson.dumps(entry), change)
 
     def close(self) -> ChangeCounts:
-        """Write the file, unless there are no changes; return the number of entries."""
+        """Write the file, unless there are no changes; return the number of changes."""
         sections = list(self._sections.values())
-        counts = ChangeCounts(*(len(section.lengths) for section in sections))
+        for section in sections:
+            section.end_block()
+        counts = ChangeCounts(*(len(section.entries.lengths) for section in sections))
         if any(counts):
+            pieces = [one.entries for one in sections] + [one.blocks for one in sections]
             partial = self._path.with_name(self._path.name + atomic_files.PARTIAL)
             with partial.open("wb") as file:
                 iso2 = self._iso2.encode()
                 file.write(_HEADER.pack(_MAGIC, CHANGES_VERSION, iso2, 0, *counts))
-                lengths = np.concatenate([[0], *(section.lengths for section in sections)])
+                lengths = np.concatenate([[0], *(one.lengths for one in pieces)])
                 file.write(lengths.cumsum(dtype=_START).tobytes())
-                for section in sections:
-                    section.copy(file)
+                for one in pieces:
+                    one.copy(file)
             atomic_files.replace(partial, self._path)
         for section in sections:
-            section.data.close()
+            section.entries.data.close()
+            section.blocks.data.close()
         return counts
 
 
 class _Section:
     def __init__(self, folder: Path) -> None:
+        self.entries, self.blocks = _Spool(folder), _Spool(folder)
+        self._changes: list[StoredChange] = []
+
+    def add(self, entry: bytes, change: StoredChange) -> None:
+        self.entries.add(entry)
+        self._changes.append(change)
+        if len(self._changes) == BLOCK:
+            self.end_block()
+
+    def end_block(self) -> None:
+        if self._changes:
+            self.blocks.add(change_block.pack(self._changes))
+            self._changes.clear()
+
+
+class _Spool:
+    def __init__(self, folder: Path) -> None:
         self.lengths = array("Q")
         self.data: IO[bytes] = TemporaryFile(dir=folder)  # noqa: SIM115 - the writer closes it
 
-    def add(self, entry: bytes) -> None:
-        self.lengths.append(len(entry))
-        self.data.write(entry)
+    def add(self, piece: bytes) -> None:
+        self.lengths.append(len(piece))
+        self.data.write(piece)
 
     def copy(self, file: IO[bytes]) -> None:
         self.data.seek(0)
-        while piece := self.data.read(_PIECE):
-            file.write(piece)
+        while part := self.data.read(_PIECE):
+            file.write(part)
 
 
 class ChangeFile:
@@ -136,8 +162,9 @@ class ChangeFile:
         self.iso2: str = iso2.decode()
         self._stored = ChangeCounts(*counts)
         self._backwards = backwards
+        self._path = path
         self._starts = self._read_starts(path)
-        self._data = _HEADER.size + _START.itemsize * (sum(counts) + 1)
+        self._data = _HEADER.size + self._starts.nbytes
 
     @property
     def counts(self) -> ChangeCounts:
@@ -153,17 +180,80 @@ class ChangeFile:
         data = self._data
         return [self._map[data + begin : data + end] for begin, end in pairwise(starts)]
 
+    def matching(self, filters: Sequence[Filter]) -> tuple[Mask, Mask]:
+        """For every change, by number: did the company pass every filter before, does it pass after?"""
+        found = [block.matching(filters) for block in self._blocks()]
+        before, after = (np.concatenate(sides) for sides in zip(*found, strict=True))
+        return (after, before) if self._backwards else (before, after)
+
+    def details(self, numbers: Sequence[int]) -> list[dict[str, tuple[Any, Any]]]:
+        """The changed fields of changes, with their values before and after; of a company that came or went, all."""
+        blocks: dict[int, ChangeBlock] = {}
+        found = []
+        for number in numbers:
+            place, first = self._section(number)
+            block, within = divmod(number - first, BLOCK)
+            block += sum(_blocks(count) for count in self._stored[:place])
+            if block not in blocks:
+                blocks[block] = self._block(block)
+            details = blocks[block].details(within)
+            if self._backwards:
+                details = {field: (after, before) for field, (before, after) in details.items()}
+            found.append(details)
+        return found
+
+    def identifiers(self, numbers: Sequence[int]) -> list[str]:
+        """The identifiers of the companies of these changes."""
+        try:
+            return [orjson.loads(self._piece(number))["id"] for number in numbers]
+        except (LookupError, TypeError, ValueError) as error:
+            raise CorruptError(
+                f"an entry of {self._path} is damaged ({error!r}); build or fetch it again"
+            ) from error
+
+    def nature(self, number: int) -> str:
+        """The kind of a change."""
+        stored = NATURES[self._section(number)[0]]
+        return _BACKWARDS[stored] if self._backwards else stored
+
     def close(self) -> None:
         """Close the file."""
         self._map.close()
 
+    def _section(self, number: int) -> tuple[int, int]:
+        """The section of a change, and the number of its first one."""
+        ends = list(accumulate(self._stored, initial=0))
+        place = bisect_right(ends, number) - 1
+        return place, ends[place]
+
+    def _blocks(self) -> Iterator[ChangeBlock]:
+        return map(self._block, range(sum(map(_blocks, self._stored))))
+
+    def _block(self, number: int) -> ChangeBlock:
+        sizes = [size for count in self._stored for size in _sizes(count)]
+        return ChangeBlock(self._piece(sum(self._stored) + number), sizes[number])
+
+    def _piece(self, number: int) -> bytes:
+        begin, end = self._starts[number : number + 2].tolist()
+        return self._map[self._data + begin : self._data + end]
+
     def _read_starts(self, path: Path) -> NDArray[np.uint64]:
         """A copy of the starts, because the map cannot be closed while an array is a view of it."""
-        count = sum(self._stored) + 1
-        stored = self._map[_HEADER.size : _HEADER.size + _START.itemsize * count]
-        starts = np.frombuffer(stored[: len(stored) // 8 * 8], dtype=_START)
+        count = sum(self._stored) + sum(map(_blocks, self._stored)) + 1
         size = _HEADER.size + _START.itemsize * count
+        stored = self._map[_HEADER.size : size]
+        starts = np.frombuffer(stored[: len(stored) // 8 * 8], dtype=_START)
         if len(starts) != count or size + int(starts[-1]) != len(self._map):
             self._map.close()
             raise CorruptError(f"{path} is not whole; build or fetch it again")
         return starts
+
+
+def _blocks(count: int) -> int:
+    """The blocks of a section of `count` changes."""
+    return -(-count // BLOCK)
+
+
+def _sizes(count: int) -> list[int]:
+    """The changes in each of these blocks."""
+    return [min(BLOCK, count - first) for first in range(0, count, BLOCK)]

@@ -30,7 +30,7 @@ from shards.generations.manifest import File, Manifest
 
 FOLDER: Final = "changes"
 DOCUMENT: Final = "changes.json"
-STEP_VERSION: Final = 1
+STEP_VERSION: Final = 2
 # Rather more than the builds of a month; a client that was away for longer has to start again.
 KEPT: Final = 40
 
@@ -155,12 +155,13 @@ def folders(data: Path) -> list[Path]:
     return [path for path in sorted((data / FOLDER).glob("*")) if _NAME.fullmatch(path.name)]
 
 
-def way(steps: Mapping[str, Sequence[ChangeStep]], start: str, end: str) -> ChangeStep | None:
-    """The first step of the shortest way from one generation to another, None if there is no way."""
-    for path in _ways(steps, start):
-        if path[-1].after == end:
-            return path[0]
-    return None
+def way(
+    steps: Mapping[str, Sequence[ChangeStep]], start: str, end: str
+) -> tuple[ChangeStep, ...] | None:
+    """The shortest way from one generation to another, None if there is no way."""
+    if start == end:
+        return ()
+    return next((path for path in _ways(steps, start) if path[-1].after == end), None)
 
 
 def prune(data: Path, published: str) -> None:

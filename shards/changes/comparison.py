@@ -6,13 +6,13 @@ records and statements, because equal companies give equal bytes. The cost is ab
 shard file is unchanged is not compared.
 """
 
-from collections.abc import Iterator
-from itertools import chain, groupby
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-import orjson
-
+from shards.changes.change_block import StoredChange
 from shards.changes.change_file import (
     CHANGED,
     CREATED,
@@ -24,7 +24,12 @@ from shards.changes.change_file import (
 from shards.codec.record import FIELDS
 from shards.codec.strings import END
 from shards.generations import generation_files
+from shards.search import filters
+from shards.search.filters import Values
 from shards.search.reader import Shard
+
+# Fields that say nothing of the company: a change of these alone is none (extensions X8).
+SILENT: Final = frozenset({"score", "date_source"})
 
 _BATCH: Final = 4_096
 
@@ -40,8 +45,8 @@ def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Chan
     shards = [None if path is None else generation_files.open_shard(path) for path in (old, new)]
     try:
         writer = ChangeWriter(target, iso2)
-        for nature, identifier, champs in _differences(*shards):
-            writer.add(nature, identifier, champs)
+        for difference in _differences(*shards):
+            writer.add(*difference)
         return writer.close()
     finally:
         for shard in shards:
@@ -49,7 +54,14 @@ def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Chan
                 generation_files.release_shard(shard)
 
 
-_Difference = tuple[str, str, tuple[str, ...]]
+_Difference = tuple[str, str, StoredChange]  # its nature, and the identifier of the company
+
+
+class _Known(NamedTuple):
+    """A company with its `fields`, the digest of its statements among them."""
+
+    fields: dict[str, Any]
+    values: Values
 
 
 def _differences(old: Shard | None, new: Shard | None) -> Iterator[_Difference]:
@@ -109,37 +121,60 @@ def _pair_changes(
     before = old.records([row for row, _ in pairs], coordonnees=True)
     after = new.records([row for _, row in pairs], coordonnees=True)
     for (old_row, new_row), was, becomes in zip(pairs, before, after, strict=True):
-        statements = old.comptes(old_row) != new.comptes(new_row)
-        if was != becomes or statements:
-            yield from _company_changes(was, becomes, statements=statements)
+        if was != becomes or old.comptes(old_row) != new.comptes(new_row):
+            yield from _company_changes(_known(old, old_row), _known(new, new_row))
 
 
-def _company_changes(was: bytes, becomes: bytes, *, statements: bool) -> Iterator[_Difference]:
-    before, after = orjson.loads(was), orjson.loads(becomes)
-    if before["id"] != after["id"]:  # two companies whose identifiers fold to the same text
-        yield DELETED, before["id"], ()
-        yield CREATED, after["id"], ()
+def _known(shard: Shard, row: int) -> _Known:
+    company = shard.company(row)
+    comptes = shard.comptes(row)
+    digest = None if comptes is None else blake2b(comptes, digest_size=8).hexdigest()
+    return _Known({**company, STATEMENTS: digest}, filters.values(shard, row, company))
+
+
+def _company_changes(was: _Known, becomes: _Known) -> Iterator[_Difference]:
+    if was.fields["id"] != becomes.fields["id"]:  # their identifiers fold to the same text
+        yield _deleted(was)
+        yield _created(becomes)
         return
-    champs = [field for field in FIELDS if before[field] != after[field]]
-    yield CHANGED, after["id"], tuple(chain(champs, [STATEMENTS] * statements))
+    details = differing(was.fields, becomes.fields)
+    if not details.keys() <= SILENT:
+        yield CHANGED, was.fields["id"], StoredChange(was.values, becomes.values, details)
+
+
+def differing(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """The fields that differ, with their values before and after, in the order of §2.1, statements last."""
+    return {
+        field: (was[field], becomes[field])
+        for field in (*FIELDS, STATEMENTS)
+        if was[field] != becomes[field]
+    }
+
+
+def _deleted(known: _Known) -> _Difference:
+    details = {field: (value, None) for field, value in known.fields.items() if value is not None}
+    return DELETED, known.fields["id"], StoredChange(known.values, None, details)
+
+
+def _created(known: _Known) -> _Difference:
+    details = {field: (None, value) for field, value in known.fields.items() if value is not None}
+    return CREATED, known.fields["id"], StoredChange(None, known.values, details)
 
 
 def _group_changes(
     old: Shard | None, new: Shard | None, before: list[int], after: list[int]
 ) -> Iterator[_Difference]:
     """The companies whose identifiers fold to the same text; one side may have none."""
-    old_rows, new_rows = _by_id(old, before), _by_id(new, after)
-    for identifier in sorted(old_rows.keys() | new_rows.keys(), key=str.encode):
-        if identifier not in new_rows:
-            yield DELETED, identifier, ()
-        elif identifier not in old_rows:
-            yield CREATED, identifier, ()
+    was, becomes = _by_id(old, before), _by_id(new, after)
+    for identifier in sorted(was.keys() | becomes.keys(), key=str.encode):
+        if identifier not in becomes:
+            yield _deleted(was[identifier])
+        elif identifier not in was:
+            yield _created(becomes[identifier])
         else:
-            yield from _pair_changes(old, new, [(old_rows[identifier], new_rows[identifier])])
+            yield from _company_changes(was[identifier], becomes[identifier])
 
 
-def _by_id(shard: Shard | None, rows: list[int]) -> dict[str, int]:
-    if shard is None or not rows:
-        return {}
-    records = shard.records(rows, coordonnees=True)
-    return {orjson.loads(record)["id"]: row for record, row in zip(records, rows, strict=True)}
+def _by_id(shard: Shard | None, rows: Sequence[int]) -> dict[str, _Known]:
+    known = [] if shard is None else [_known(shard, row) for row in rows]
+    return {one.fields["id"]: one for one in known}

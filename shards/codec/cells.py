@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgpack
-import numpy as np
-from numpy.typing import NDArray
 
 from shards import format
 from shards.query import ORDERS
@@ -36,29 +34,6 @@ class Cell(NamedTuple):
         return f"{self.secteur or '-'}/{self.sous_secteur or '-'}"
 
 
-class Span(NamedTuple):
-    """The rows [start, stop)."""
-
-    start: int
-    stop: int
-
-
-class Spans(NamedTuple):
-    """Ascending ranges of rows [start, stop), as two parallel arrays."""
-
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-
-    @property
-    def size(self) -> int:
-        """The number of rows in all ranges."""
-        return int((self.stops - self.starts).sum())
-
-    def each(self) -> list[Span]:
-        """The ranges one by one."""
-        return list(map(Span, self.starts.tolist(), self.stops.tolist()))
-
-
 class CellRange(NamedTuple):
     """The consecutive cells [first, end), either one cell or a whole sector, with their sums.
 
@@ -78,107 +53,38 @@ class CellRange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CellScope:
-    """The cells of some sectors and sub-sectors, in layout order, with their sums."""
-
-    parts: Sequence[CellRange]
-    size: int
-    cell_count: int
-    with_ca: int
-    with_site: int
-
-    def spans(self) -> list[Span]:
-        """The rows, as few ranges as possible."""
-        spans: list[Span] = []
-        for part in self.parts:
-            if spans and spans[-1].stop == part.start:
-                spans[-1] = Span(spans[-1].start, part.stop)
-            else:
-                spans.append(Span(part.start, part.stop))
-        return spans
-
-    def cells(self) -> list[int]:
-        """The indexes of the cells in the layout."""
-        return [index for part in self.parts for index in range(part.first, part.end)]
-
-    def mask(self, count: int) -> NDArray[np.bool_]:
-        """A mask of the cells in the scope, over the `count` cells of the layout."""
-        chosen = np.zeros(count, dtype=bool)
-        for part in self.parts:
-            chosen[part.first : part.end] = True
-        return chosen
-
-
-@dataclass(frozen=True, slots=True)
 class Layout:
     """The cells of a shard, with the ranges of sectors and sub-sectors among them.
 
     Attributes:
-        starts: the first row of each cell.
-        ends: the end of the rows with a turnover in each cell.
         single: each cell as a range of its own.
         sectors: by NACE division; without the range of the companies that have no sector.
-        groups: the indexes of the cells by NACE group, which may occur under several divisions.
+        parts: the same and that range, in layout order.
     """
 
     cells: tuple[Cell, ...]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
     single: tuple[CellRange, ...]
     sectors: Mapping[str, CellRange]
-    groups: Mapping[str, Sequence[int]]
-    whole: CellScope
-
-    def scope(self, secteurs: Sequence[str], sous_secteurs: Sequence[str] | None) -> CellScope:
-        """The cells of these sectors and sub-sectors.
-
-        Args:
-            secteurs: NACE divisions, ascending; empty means all.
-            sous_secteurs: NACE groups; None means all.
-        """
-        if sous_secteurs is None:
-            if not secteurs:
-                return self.whole
-            return _scope([self.sectors[code] for code in secteurs if code in self.sectors])
-        chosen = {index for group in sous_secteurs for index in self.groups.get(group, ())}
-        if secteurs:
-            chosen = {index for index in chosen if self.cells[index].secteur in secteurs}
-        return _scope([self.single[index] for index in sorted(chosen)])
+    parts: tuple[CellRange, ...]
 
 
 def layout(cells: Sequence[Cell]) -> Layout:
     """The layout of a shard with these cells, which are in layout order."""
-    single = tuple(
-        CellRange(
-            cell.place, at, at + 1, cell.start, cell.stop, cell.with_ca - cell.start, cell.with_site
-        )
-        for at, cell in enumerate(cells)
-    )
+    single = tuple(_part(cell.place, cells, at, at + 1) for at, cell in enumerate(cells))
     bounds: dict[str, list[int]] = {}
-    groups: dict[str, list[int]] = {}
     for index, cell in enumerate(cells):
         bounds.setdefault(cell.secteur or "-", []).append(index)
-        if cell.sous_secteur is not None:
-            groups.setdefault(cell.sous_secteur, []).append(index)
     sectors = {
         code: _part(code, cells, indexes[0], indexes[-1] + 1) for code, indexes in bounds.items()
     }
-    whole = _scope(list(sectors.values()))
+    parts = tuple(sectors.values())
     sectors.pop("-", None)  # no query can name it
-    return Layout(
-        tuple(cells),
-        np.array([cell.start for cell in cells], dtype=np.int64),
-        np.array([cell.with_ca for cell in cells], dtype=np.int64),
-        single,
-        sectors,
-        groups,
-        whole,
-    )
+    return Layout(tuple(cells), single, sectors, parts)
 
 
 def listed_parts(layout: Layout) -> Iterator[CellRange]:
     """The sectors, then the cells, of TOP_LEAST rows or more, as `top` lists their first rows."""
-    for part in (*layout.whole.parts, *layout.single):
+    for part in (*layout.parts, *layout.single):
         if part.stop - part.start >= format.TOP_LEAST:
             yield part
 
@@ -209,13 +115,3 @@ def _part(place: str, cells: Sequence[Cell], first: int, end: int) -> CellRange:
         place, first, end, part[0].start, part[-1].stop,
         sum(cell.with_ca - cell.start for cell in part), sum(cell.with_site for cell in part),
     )  # fmt: skip
-
-
-def _scope(parts: Sequence[CellRange]) -> CellScope:
-    return CellScope(
-        parts,
-        sum(part.stop - part.start for part in parts),
-        sum(part.end - part.first for part in parts),
-        sum(part.with_ca for part in parts),
-        sum(part.with_site for part in parts),
-    )

@@ -20,13 +20,14 @@ Two generations may share a shard file, and LMDB refuses to open a file twice in
 open at the same time share the open shard. It is identified by its inode, and closed when its last user releases it.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
-from shards.errors import CorruptError, GenerationError
+from shards.errors import CorruptError, GenerationError, ShardError
 from shards.generations import manifest as manifests
 from shards.generations import reference as references
 from shards.generations.locks import ReadLock
@@ -37,6 +38,7 @@ from shards.search.search import Base
 
 MANIFEST: Final = "manifest.json"
 REFERENCE: Final = "reference.json"
+SHARD: Final = ".shard"
 QUALITY: Final = "quality.json"
 
 Inode = tuple[int, int]
@@ -78,11 +80,14 @@ class Generation:
 
 def shard_name(iso2: str) -> str:
     """The name of the shard file of a country."""
-    return f"{iso2}.shard"
+    return f"{iso2}{SHARD}"
 
 
-def load(data: Path, generation: str) -> Generation:
+def load(data: Path, generation: str, without: Collection[str] = ()) -> Generation:
     """Open a generation. This is cheap: only manifest, reference lists and headers are read.
+
+    Args:
+        without: countries whose shards are damaged, and stay closed.
 
     Raises:
         GenerationError: there is no such generation.
@@ -93,17 +98,21 @@ def load(data: Path, generation: str) -> Generation:
     manifest = read_manifest(folder)
     if manifest.generation != generation:
         raise CorruptError(f"{folder} holds generation {manifest.generation}; move it to that name")
-    return open_folder(folder, manifest)
+    return open_folder(folder, manifest, without)
 
 
-def open_folder(folder: Path, manifest: Manifest) -> Generation:
+def open_folder(folder: Path, manifest: Manifest, without: Collection[str] = ()) -> Generation:
     """Open the generation in `folder`, which may have any name; raises the same errors as `load`."""
     reading = ReadLock(folder)
-    shards = Base()
+    shards = Base(without)
+    closed = set(map(shard_name, without))
     try:
-        manifests.check_sizes(folder, manifest.files)
+        files = {name: file for name, file in manifest.files.items() if name not in closed}
+        manifests.check_sizes(folder, files)
         reference = references.load((folder / REFERENCE).read_bytes())
         for pays in reference.pays:
+            if pays.iso2 in shards.missing:
+                continue
             shards[pays.iso2] = open_shard(folder / shard_name(pays.iso2))
             _check_counts(shards[pays.iso2], pays.iso2, manifest)
     except BaseException:
@@ -124,6 +133,24 @@ def read_manifest(folder: Path) -> Manifest:
             "`python -m shards list` lists them"
         ) from None
     return manifests.load(packed, folder / MANIFEST)
+
+
+def unreadable(folder: Path, known: Collection[str], manifest: Manifest) -> frozenset[str]:
+    """The countries of a generation, without the `known` ones, whose shards cannot be opened."""
+    found = set()
+    for iso2 in manifest.counts.keys() - known:
+        try:
+            shard = open_shard(folder / shard_name(iso2))
+        except (ShardError, OSError, ValueError):
+            found.add(iso2)
+            continue
+        try:
+            _check_counts(shard, iso2, manifest)
+        except CorruptError:
+            found.add(iso2)
+        finally:
+            release_shard(shard)
+    return frozenset(found)
 
 
 def verify_digests(folder: Path, manifest: Manifest) -> None:

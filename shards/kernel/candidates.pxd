@@ -3,7 +3,7 @@ from shards.kernel.find cimport (
     compare, damaged, first_suffix, first_word, last_suffix, owner_of,
 )
 from shards.kernel.types cimport (
-    Address, FREQUENT_GROUPS, Int, Ints, Key, NEAR_SCANNED, POOLED, Pool, Real, ShardArrays, Table,
+    Address, FORMER_NAME, FREQUENT_GROUPS, Int, Ints, Key, NEAR_SCANNED, POOLED, Pool, Real, ShardArrays, Table,
     U1, U4, WIDESPREAD,
 )
 

@@ -12,6 +12,7 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import compare, damaged, first_suffix, first_word, last_suffix, owner_of
     from shards.kernel.types import (
+        FORMER_NAME,
         FREQUENT_GROUPS,
         NEAR_SCANNED,
         POOLED,
@@ -149,7 +150,8 @@ def postings_of(shard: ShardArrays, word: Int) -> Int:
 def consider(shard: ShardArrays, pool: Pool, row: Int) -> Int:
     """Weigh a row by the words of its name, and keep it if it is among the best.
 
-    Words that the line does not have count against it, unless they are as widespread as legal forms.
+    Words that the line does not have count against it, unless they are as widespread as legal forms. Of the present
+    name and the former ones the best counts.
     """
     if row >= shard.rows:
         damaged()
@@ -158,9 +160,17 @@ def consider(shard: ShardArrays, pool: Pool, row: Int) -> Int:
     if end < first or end > shard.token_count:
         damaged()
     score: Real = 0.0
+    best: Real = 0.0
+    names: Int = 0
     seen: Int = 0
     for index in range(first, end):
         token: Int = shard.tokens[index]
+        if token == FORMER_NAME:
+            best = score if names == 0 or score > best else best
+            names += 1
+            score = 0.0
+            seen = 0
+            continue
         if token >= shard.word_count:
             damaged()
         found: Int = -1
@@ -174,6 +184,8 @@ def consider(shard: ShardArrays, pool: Pool, row: Int) -> Int:
         elif seen & (cython.cast(Int, 1) << pool.groups[found]) == 0:
             seen |= cython.cast(Int, 1) << pool.groups[found]
             score += pool.weights[found]
+    if names and best > score:
+        score = best
     pool.weighed += 1
     if pool.count == pool.room and score <= pool.scores[pool.count - 1]:
         return 0

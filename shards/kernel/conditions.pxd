@@ -1,6 +1,9 @@
 # The C header of conditions.py: its signatures, and what it imports.
+from shards.kernel.codes cimport (
+    allowed_rows, narrow_scope, set_codes,
+)
 from shards.kernel.find cimport (
-    damaged, headcount_step, lower, turnover_place,
+    cell_of, damaged, key_step, lower, turnover_place,
 )
 from shards.kernel.generate cimport (
     choose, generate,
@@ -9,8 +12,8 @@ from shards.kernel.names cimport (
     find_named,
 )
 from shards.kernel.types cimport (
-    BY_TURNOVER,
-    CELLS, EFFECTIF, EVERYWHERE, FACTS, Int, NAME, Question, SCOPE, SPANS, Scratch, ShardArrays, Source,
+    ACTIF, BY_TURNOVER, CELLS, CODES, COLUMNS,
+    EFFECTIF, EVERYWHERE, FACTS, GIVEN, Int, NACE, NAME, Question, SCOPE, SPANS, Scratch, ShardArrays, Source,
     TOO_DEAR, TURNOVER, Table, U4,
 )
 
@@ -21,7 +24,11 @@ cdef Int set_scope(
 ) noexcept nogil
 cdef Int set_bounds(ShardArrays shard, Question question, Source source) except? -1 nogil
 cdef Int count_within(U4 places, Int size, Int first, Int end) noexcept nogil
-cdef Int known_total(ShardArrays shard, Question question, Source source) noexcept nogil
+cdef Int coded_total(ShardArrays shard, Source source, Scratch scratch) noexcept nogil
+cdef Int known_total(
+    ShardArrays shard, Question question, Source source, Scratch scratch
+) noexcept nogil
+cdef Int take_given(Question question, Source source, Scratch scratch) noexcept nogil
 cdef Int count_matches(
     Table table, Question question, Source source, Scratch scratch, Int part_first, Int count
 ) except? -1 nogil

@@ -5,15 +5,21 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import damaged, headcount_step, lower, turnover_place
+    from shards.kernel.codes import allowed_rows, narrow_scope, set_codes
+    from shards.kernel.find import cell_of, damaged, key_step, lower, turnover_place
     from shards.kernel.generate import choose, generate
     from shards.kernel.names import find_named
     from shards.kernel.types import (
+        ACTIF,
         BY_TURNOVER,
         CELLS,
+        CODES,
+        COLUMNS,
         EFFECTIF,
         EVERYWHERE,
         FACTS,
+        GIVEN,
+        NACE,
         NAME,
         SCOPE,
         SPANS,
@@ -49,6 +55,10 @@ def reset(source: Source, shard: Int) -> Int:
     source.heads = 0
     source.more_heads = 0
     source.scoped = 0
+    source.columns = 0
+    source.tables = 0
+    source.code_share = 1.0
+    source.given_count = 0
     return 0
 
 
@@ -111,8 +121,9 @@ def set_bounds(shard: ShardArrays, question: Question, source: Source) -> Int:
             return 0
     if question.has_headcount:
         source.need |= FACTS
-        first: Int = headcount_step(shard, question.headcount_low, 0)
-        end: Int = headcount_step(shard, question.headcount_high, 1)
+        steps: Int = shard.step_count[EFFECTIF]
+        first: Int = key_step(shard.headcount_keys, steps, question.headcount_low, 0)
+        end: Int = key_step(shard.headcount_keys, steps, question.headcount_high, 1)
         source.headcount_first = shard.steps[EFFECTIF][first]
         source.headcount_end = shard.steps[EFFECTIF][end]
         if source.headcount_first >= source.headcount_end:
@@ -140,11 +151,23 @@ def count_within(places: U4, size: Int, first: Int, end: Int) -> Int:
     return lower(places, start, size, end) - start
 
 
-def known_total(shard: ShardArrays, question: Question, source: Source) -> Int:
+def coded_total(shard: ShardArrays, source: Source, scratch: Scratch) -> Int:
+    """How many rows match, where a count of the file says it; else -1."""
+    if source.need == SCOPE | CODES and source.columns == 1 << NACE:
+        return source.activities
+    for column in range(COLUMNS):
+        if source.need == CODES and source.columns == 1 << column and column != ACTIF:
+            return allowed_rows(shard, source, scratch, column)
+    return -1
+
+
+def known_total(shard: ShardArrays, question: Question, source: Source, scratch: Scratch) -> Int:
     """How many rows match, where no row has to be looked at for that; else -1."""
     need: Int = source.need
-    if need & NAME or (need & SCOPE and source.headcount_first >= 0):
+    if need & (NAME | GIVEN) or (need & SCOPE and source.headcount_first >= 0):
         return -1
+    if need & CODES:
+        return coded_total(shard, source, scratch)
     if need & SCOPE:
         if not need & TURNOVER:
             return source.sites if question.website else source.size
@@ -168,6 +191,19 @@ def known_total(shard: ShardArrays, question: Question, source: Source) -> Int:
     return source.headcount_end - source.headcount_first
 
 
+def take_given(question: Question, source: Source, scratch: Scratch) -> Int:
+    """List the rows of `ids`; returns their number."""
+    first: Int = question.given_starts[source.shard]
+    end: Int = question.given_starts[source.shard + 1]
+    source.need |= GIVEN
+    source.given_first = scratch.used
+    source.given_count = end - first
+    for i in range(first, end):
+        scratch.rows[scratch.used] = question.given_rows[i]
+        scratch.used += 1
+    return source.given_count
+
+
 def count_matches(
     table: Table, question: Question, source: Source, scratch: Scratch, part_first: Int, count: Int
 ) -> Int:
@@ -179,6 +215,14 @@ def count_matches(
         return 0
     if not set_bounds(shard, question, source):
         return 0
+    if not set_codes(shard, question, source, scratch):
+        return 0
+    if (question.columns >> NACE) & 1 and not narrow_scope(table, shard, question, source, scratch):
+        return 0
+    if source.columns:
+        source.need |= CODES
+    if question.given and not take_given(question, source, scratch):
+        return 0
     if question.word_count:
         if find_named(shard, question, source, scratch, count) == TOO_DEAR:
             return TOO_DEAR
@@ -189,7 +233,7 @@ def count_matches(
             return source.total
     if source.need & SCOPE:
         set_cells(table, source, scratch, 1)
-    known: Int = known_total(shard, question, source)
+    known: Int = known_total(shard, question, source, scratch)
     if known >= 0:
         source.total = known
         return known
@@ -199,9 +243,10 @@ def count_matches(
         return TOO_DEAR
     # What is counted faster than it is listed is listed only if a page needs it.
     room: Int = question.room
-    if source.generator == SPANS and source.need & (FACTS | NAME) != FACTS | NAME:
+    sparse: Int = source.need & CODES and source.code_share < question.sparse
+    if source.generator == SPANS and not sparse and source.need & (FACTS | NAME) != FACTS | NAME:
         room = 0
-    if source.generator == BY_TURNOVER and not source.need & (SCOPE | NAME):
+    if source.generator == BY_TURNOVER and not source.need & (SCOPE | NAME | CODES):
         room = 0
     source.total = generate(table, question, source, scratch, room)
     return source.total
@@ -231,8 +276,7 @@ def count_cells(table: Table, question: Question, source: Source, scratch: Scrat
             damaged()
     for i in range(source.list_first, source.list_first + source.list_count):
         row: Int = scratch.rows[i]
-        held: Int = shard.cell_of[row]
-        if held >= shard.cell_count:
+        if row >= shard.rows:
             damaged()
-        counts[shard.first_cell + held] += 1
+        counts[shard.first_cell + cell_of(shard, row)] += 1
     return 0

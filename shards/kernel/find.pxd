@@ -9,7 +9,9 @@ cdef Int damaged() except? -1 nogil
 cdef Int lower(U4 numbers, Int first, Int end, Int least) noexcept nogil
 cdef Int lower_key(U8 keys, Int end, Key least) noexcept nogil
 cdef Int turnover_place(ShardArrays shard, Real key, Int after) except? -1 nogil
-cdef Int headcount_step(ShardArrays shard, Int key, Int after) noexcept nogil
+cdef Int key_step(I4 keys, Int end, Int key, Int after) noexcept nogil
+cdef Int date_place(ShardArrays shard, Int key, Int after) except? -1 nogil
+cdef Int cell_of(ShardArrays shard, Int row) noexcept nogil
 cdef Int step_at(ShardArrays shard, Int tri, Int place) except? -1 nogil
 cdef Int ascending_place(ShardArrays shard, Int place) except? -1 nogil
 cdef Real sort_key(ShardArrays shard, Int tri, Int row) except? -1 nogil

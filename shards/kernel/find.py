@@ -13,6 +13,7 @@ if not cython.compiled:
         CA_ASC,
         CAPITAL,
         EFFECTIF,
+        I4,
         OWNED,
         RECENT,
         SAMPLED,
@@ -78,11 +79,9 @@ def turnover_place(shard: ShardArrays, key: Real, after: Int) -> Int:
     return place
 
 
-def headcount_step(shard: ShardArrays, key: Int, after: Int) -> Int:
-    """The first headcount key that is at least `key`, or greater if `after`."""
-    keys = shard.headcount_keys
+def key_step(keys: I4, end: Int, key: Int, after: Int) -> Int:
+    """The first of `end` ascending keys that is at least `key`, or greater if `after`."""
     first: Int = 0
-    end: Int = shard.step_count[EFFECTIF]
     while first < end:
         middle: Int = (first + end) >> 1
         if keys[middle] < key or (after and keys[middle] == key):
@@ -90,6 +89,23 @@ def headcount_step(shard: ShardArrays, key: Int, after: Int) -> Int:
         else:
             end = middle
     return first
+
+
+def date_place(shard: ShardArrays, key: Int, after: Int) -> Int:
+    """Where the rows with this key begin in `recent`, or end if `after`."""
+    step: Int = key_step(shard.date_keys, shard.step_count[RECENT], key, after)
+    place: Int = shard.steps[RECENT][step]
+    if place > shard.rows:
+        damaged()
+    return place
+
+
+def cell_of(shard: ShardArrays, row: Int) -> Int:
+    """The cell of a row: that of the first of 64 rows, or one of the next."""
+    cell: Int = shard.cell_marks[row >> 6]
+    while row >= shard.cell_stops[cell]:
+        cell += 1
+    return cell
 
 
 # -- keys and places of rows ---------------------------------------------------------------

@@ -1,4 +1,7 @@
 # The C header of generate.py: its signatures, and what it imports.
+from shards.kernel.codes cimport (
+    enter_cell, list_mask, mask_rows,
+)
 from shards.kernel.find cimport (
     damaged, lower,
 )
@@ -9,7 +12,8 @@ from shards.kernel.rows cimport (
     count_facts, emit, keep, list_facts, replace, take,
 )
 from shards.kernel.types cimport (
-    BLOCK, BY_HEADCOUNT, BY_NAME, BY_TURNOVER, EFFECTIF, FACTS, Int, NAME, Question, Real, SCOPE,
+    BLOCK, BY_CREATION, BY_HEADCOUNT, BY_ID, BY_NAME, BY_TURNOVER, CODES, COLUMNS, CREATION,
+    EFFECTIF, FACTS, GIVEN, Int, MASKED, NACE, NAME, Question, RECENT, Real, SCOPE,
     SITES_BY_HEADCOUNT, SITES_BY_TURNOVER, SPANS, Scratch, ShardArrays, Source, TURNOVER, Table, U4,
 )
 
@@ -23,6 +27,9 @@ cdef Int generate(
 cdef Int span_bound(ShardArrays shard, Int first, Int end, Int place) noexcept nogil
 cdef Int spans(Table table, Source source, Scratch scratch, Int room) except? -1 nogil
 cdef Int span(
+    ShardArrays shard, Source source, Scratch scratch, Int left, Int first, Int stop, Int room
+) except? -1 nogil
+cdef Int coded_span(
     ShardArrays shard, Source source, Scratch scratch, Int left, Int first, Int stop, Int room
 ) except? -1 nogil
 cdef Int along_turnover(ShardArrays shard, Source source, Scratch scratch, Int room) except? -1 nogil

@@ -10,17 +10,27 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
+    from shards.kernel.codes import enter_cell, list_mask, mask_rows
     from shards.kernel.find import damaged, lower
     from shards.kernel.row_sets import count_bits
     from shards.kernel.rows import count_facts, emit, keep, list_facts, replace, take
     from shards.kernel.types import (
         BLOCK,
+        BY_CREATION,
         BY_HEADCOUNT,
+        BY_ID,
         BY_NAME,
         BY_TURNOVER,
+        CODES,
+        COLUMNS,
+        CREATION,
         EFFECTIF,
         FACTS,
+        GIVEN,
+        MASKED,
+        NACE,
         NAME,
+        RECENT,
         SCOPE,
         SITES_BY_HEADCOUNT,
         SITES_BY_TURNOVER,
@@ -43,6 +53,10 @@ def choose(table: Table, question: Question, source: Source) -> Int:
     need: Int = source.need
     count: Real
     best: Real
+    if need & GIVEN:
+        source.generator = BY_ID
+        source.cost = question.listed_cost * source.given_count
+        return 0
     if need & NAME and not source.bits:
         source.generator = BY_NAME
         best = question.listed_cost * source.name_count
@@ -56,12 +70,17 @@ def choose(table: Table, question: Question, source: Source) -> Int:
         each: Real = question.along_cost if need & FACTS else 0.0
         if need & NAME:
             each += question.along_cost
+        for column in range(COLUMNS):
+            if (source.columns >> column) & 1:
+                each += question.code_cost * shard.code_width[column]
+                if source.code_table[column] >= 0:
+                    each += question.along_cost
         source.generator = SPANS
         best = question.span_cost * spans + each * count
     if need & TURNOVER:
         count = source.turnover_end - source.turnover_first
         each = question.along_cost
-        if need & (SCOPE | NAME):
+        if need & (SCOPE | NAME | CODES):
             share: Real = 1.0
             if need & FACTS:
                 share = source.sites
@@ -88,6 +107,11 @@ def choose(table: Table, question: Question, source: Source) -> Int:
         if question.listed_cost * count < best:
             best = question.listed_cost * count
             source.generator = BY_HEADCOUNT
+    if (source.columns >> CREATION) & 1:
+        count = source.code_high[CREATION] - source.code_low[CREATION]
+        if question.listed_cost * count < best:
+            best = question.listed_cost * count
+            source.generator = BY_CREATION
     source.cost = best
     return 0
 
@@ -132,6 +156,16 @@ def generate(table: Table, question: Question, source: Source, scratch: Scratch,
             shard, source, scratch, room, need & ~FACTS, shard.order[EFFECTIF],
             shard.order_size[EFFECTIF], source.headcount_first, source.headcount_end,
         )  # fmt: skip
+    elif source.generator == BY_CREATION:
+        total = along(
+            shard, source, scratch, room, need, shard.order[RECENT], shard.order_size[RECENT],
+            source.code_low[CREATION], source.code_high[CREATION],
+        )  # fmt: skip
+    elif source.generator == BY_ID:
+        total = along(
+            shard, source, scratch, room, need & ~GIVEN, scratch.rows, scratch.used,
+            source.given_first, source.given_first + source.given_count,
+        )  # fmt: skip
     elif source.generator == SITES_BY_TURNOVER:
         left: Int = need & ~TURNOVER
         if source.headcount_first < 0:
@@ -172,7 +206,7 @@ def spans(table: Table, source: Source, scratch: Scratch, room: Int) -> Int:
     """Ranges of rows: the parts of a scope; with a bound of turnover a stretch of each cell."""
     shard = table.shards[source.shard]
     need: Int = source.need
-    left: Int = need & (FACTS | NAME)
+    left: Int = need & (FACTS | NAME | CODES)
     total: Int = 0
     count: Int = source.part_count if need & SCOPE else 1
     first: Int
@@ -190,6 +224,8 @@ def spans(table: Table, source: Source, scratch: Scratch, room: Int) -> Int:
             stop = shard.rows
             cell = 0
             end = shard.cell_count
+        if (source.columns >> NACE) & 1:
+            enter_cell(shard, source, scratch, cell)
         if not need & TURNOVER:
             found: Int = span(shard, source, scratch, left, first, stop, room)
             total += found
@@ -218,6 +254,8 @@ def span(
 ) -> Int:
     """Count the rows [first, stop) that meet `left`, and list them if they are at most `room`."""
     total: Int = 0
+    if left & CODES:
+        return coded_span(shard, source, scratch, left, first, stop, room)
     if room <= 0:
         if left == 0:
             return stop - first
@@ -244,9 +282,36 @@ def span(
     return total
 
 
+def coded_span(
+    shard: ShardArrays,
+    source: Source,
+    scratch: Scratch,
+    left: Int,
+    first: Int,
+    stop: Int,
+    room: Int,
+) -> Int:
+    """`span` where codes are among the conditions."""
+    total: Int = 0
+    while first < stop:
+        listing: Int = room > 0 or left & NAME
+        size: Int = BLOCK if listing else MASKED
+        end: Int = first + size if first + size < stop else stop
+        count: Int = mask_rows(shard, source, scratch, left, first, end)
+        if count and listing:
+            list_mask(scratch, first, end - first)
+            if left & NAME:
+                count = keep(shard, source, scratch, NAME, count)
+            if room > 0:
+                room = emit(scratch, count, room)
+        total += count
+        first = end
+    return total
+
+
 def along_turnover(shard: ShardArrays, source: Source, scratch: Scratch, room: Int) -> Int:
     """A stretch of `ca_desc`, with the facts that lie in that order."""
-    left: Int = source.need & (SCOPE | NAME)
+    left: Int = source.need & (SCOPE | NAME | CODES)
     facts: Int = source.need & FACTS
     order = shard.order[0]
     total: Int = 0

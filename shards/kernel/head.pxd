@@ -9,7 +9,8 @@ from shards.kernel.rows cimport (
     keep, list_facts, replace, take,
 )
 from shards.kernel.types cimport (
-    ALONE, BLOCK, CA_ASC, CA_DESC, EFFECTIF, FACTS, Int, Ints, NAME, Part, Question, Real, SCOPE,
+    ALONE, BLOCK, CA_ASC, CA_DESC, CODES, CREATION, EFFECTIF, FACTS, GIVEN, Int, Ints, NAME, Part,
+    Question, RECENT, Real, SCOPE,
     Scratch, ShardArrays, Source, TOO_DEAR, TURNOVER, Table, U4,
 )
 

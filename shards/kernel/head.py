@@ -18,9 +18,13 @@ if not cython.compiled:
         BLOCK,
         CA_ASC,
         CA_DESC,
+        CODES,
+        CREATION,
         EFFECTIF,
         FACTS,
+        GIVEN,
         NAME,
+        RECENT,
         SCOPE,
         TOO_DEAR,
         TURNOVER,
@@ -272,18 +276,24 @@ def read(
     tri: Int = question.tri
     need: Int = source.need
     first: Int = 0
-    if need & NAME:
+    if need & (CODES | GIVEN):
+        if need != CODES or source.columns != 1 << CREATION or tri != RECENT:
+            return 0
+        first = source.code_low[CREATION]
+    elif need & NAME:
         if source.headed and count <= question.head_rows:
             return stored_heads(shard, question, source, scratch, count, start)
         return 0
-    if need & SCOPE:
+    elif need & SCOPE:
         if need == SCOPE:
             return listed_parts(table, question, source, scratch, count, start)
         if need == SCOPE | TURNOVER and tri == CA_DESC and count < source.total:
             return cell_fronts(table, question, source, scratch, count, start)
         return 0
     sites: Int = need & FACTS and source.fact_low >= shard.site_bit
-    if source.headcount_first < 0 and tri <= CA_ASC:
+    if need & CODES:
+        pass
+    elif source.headcount_first < 0 and tri <= CA_ASC:
         if sites:
             if tri == CA_ASC:
                 return 0
@@ -382,7 +392,12 @@ def head(
     elif source.headcount_first >= 0 and tri == EFFECTIF:
         first = source.headcount_first
         end = source.headcount_end
-    if count < source.total or not source.listed:
+    elif (source.columns >> CREATION) & 1 and tri == RECENT:
+        first = source.code_low[CREATION]
+        end = source.code_high[CREATION]
+    if source.need & GIVEN:
+        choose(table, question, source)
+    elif count < source.total or not source.listed:
         if not source.listed:
             choose(table, question, source)
         by_rank: Real = question.listed_cost * source.total + question.start_cost

@@ -6,9 +6,10 @@ from shards.kernel.head cimport (
     head,
 )
 from shards.kernel.types cimport (
-    Int, Key, NOM, Question, Scratch, ShardArrays, Source, TOO_DEAR, Table,
+    FORMER_NAME, Int, Key, NOM, Question, Scratch, ShardArrays, Source, TOO_DEAR, Table,
 )
 
+cdef Int name_end(ShardArrays shard, Int row) noexcept nogil
 cdef Key name_key(ShardArrays shard, Int row) noexcept nogil
 cdef Int compare_names(ShardArrays one, Int row, ShardArrays other, Int other_row) noexcept nogil
 cdef Int set_key(

@@ -14,6 +14,7 @@ if not cython.compiled:
     from shards.kernel.find import damaged, sort_key
     from shards.kernel.head import head
     from shards.kernel.types import (
+        FORMER_NAME,
         NOM,
         TOO_DEAR,
         Int,
@@ -29,14 +30,23 @@ if not cython.compiled:
 # -- folded names ----------------------------------------------------------------------------
 
 
+def name_end(shard: ShardArrays, row: Int) -> Int:
+    """Where the tokens of the present name end; where they begin if the file is damaged."""
+    token: Int = shard.token_starts[row]
+    end: Int = shard.token_starts[row + 1]
+    if end > shard.token_count:
+        return token
+    while token < end and shard.tokens[token] != FORMER_NAME:
+        token += 1
+    return token
+
+
 def name_key(shard: ShardArrays, row: Int) -> Key:
     """The first 8 bytes of the folded name, as a number."""
     key: Key = 0
     size: Int = 0
     token: Int = shard.token_starts[row]
-    end: Int = shard.token_starts[row + 1]
-    if end > shard.token_count:
-        return 0
+    end: Int = name_end(shard, row)
     while token < end and size < 8:
         word: Int = shard.tokens[token]
         token += 1
@@ -62,17 +72,15 @@ def name_key(shard: ShardArrays, row: Int) -> Key:
 def compare_names(one: ShardArrays, row: Int, other: ShardArrays, other_row: Int) -> Int:
     """-1, 0 or 1: how the folded names of two rows compare."""
     token: Int = one.token_starts[row]
-    end: Int = one.token_starts[row + 1]
+    end: Int = name_end(one, row)
     place: Int = 0
     stop: Int = 0
     begun: Int = 0
     other_token: Int = other.token_starts[other_row]
-    other_end: Int = other.token_starts[other_row + 1]
+    other_end: Int = name_end(other, other_row)
     other_place: Int = 0
     other_stop: Int = 0
     other_begun: Int = 0
-    if end > one.token_count or other_end > other.token_count:
-        return 0
     while True:
         byte: Int = -1
         other_byte: Int = -1

@@ -6,7 +6,7 @@ from shards.kernel.row_sets cimport (
     add, has_bit, is_listed, kind_of, position_at, position_of, rows_of, size_of,
 )
 from shards.kernel.types cimport (
-    BITS, FURTHER, GAPS, Int, Key, Question, SUFFIX_BYTES, Scratch, ShardArrays, Source, U4,
+    BITS, FORMER_NAME, FURTHER, GAPS, Int, Key, Question, SUFFIX_BYTES, Scratch, ShardArrays, Source, U4,
 )
 
 cdef Int find_phrase(ShardArrays shard, Question question) except? -1 nogil

@@ -31,6 +31,7 @@ if not cython.compiled:
     )  # fmt: skip
     from shards.kernel.types import (
         BITS,
+        FORMER_NAME,
         FURTHER,
         GAPS,
         SUFFIX_BYTES,
@@ -263,6 +264,8 @@ def add_if_holding(
 
 def ends_with(shard: ShardArrays, word: Int, question: Question) -> Int:
     """1 where a word ends with the first word of `q`."""
+    if word == FORMER_NAME:
+        return 0
     if word >= shard.word_count:
         damaged()
     length: Int = question.word_starts[1] - 1

@@ -1,9 +1,12 @@
 # The C header of rows.py: its signatures, and what it imports.
+from shards.kernel.codes cimport (
+    keep_codes,
+)
 from shards.kernel.find cimport (
-    damaged,
+    cell_of, damaged,
 )
 from shards.kernel.types cimport (
-    FACTS, Int, NAME, SCOPE, Scratch, ShardArrays, Half, HALVES, Source, TURNOVER, U4,
+    CODES, FACTS, Int, NAME, SCOPE, Scratch, ShardArrays, Half, HALVES, Source, TURNOVER, U4,
 )
 
 cdef Int count_facts(ShardArrays shard, Source source, Int sorted_, Int first, Int end) noexcept nogil

@@ -5,8 +5,10 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import damaged
+    from shards.kernel.codes import keep_codes
+    from shards.kernel.find import cell_of, damaged
     from shards.kernel.types import (
+        CODES,
         FACTS,
         HALVES,
         NAME,
@@ -164,17 +166,14 @@ def keep(shard: ShardArrays, source: Source, scratch: Scratch, need: Int, count:
     if need & SCOPE:
         count = left
         left = 0
-        cell_of = shard.cell_of
         cells = scratch.cells
         base: Int = shard.first_cell
-        most: Int = shard.cell_count
         for i in range(count):
             row = block[i]
-            cell: Int = cell_of[row]
-            if cell >= most:
-                damaged()
             block[left] = row
-            left += cells[base + cell]
+            left += cells[base + cell_of(shard, row)]
+    if need & CODES:
+        left = keep_codes(shard, source, scratch, left)
     return left
 
 

@@ -1,4 +1,7 @@
 # The C header of search.py: its signatures, and what it imports.
+from shards.kernel.codes cimport (
+    clear_codes,
+)
 from shards.kernel.conditions cimport (
     count_cells, count_matches, reset, set_cells,
 )

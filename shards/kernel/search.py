@@ -5,6 +5,7 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
+    from shards.kernel.codes import clear_codes
     from shards.kernel.conditions import count_cells, count_matches, reset, set_cells
     from shards.kernel.head import head
     from shards.kernel.merge import merge
@@ -36,7 +37,7 @@ def search(table: Table, question: Question, scratch: Scratch) -> Int:
             count_cells(table, question, source, scratch)
         if source.total:
             total += source.total
-            parts += source.part_count
+            parts = source.part_first + source.part_count
         else:
             clear(table, scratch, source)
             source_count -= 1
@@ -69,17 +70,25 @@ def clear(table: Table, scratch: Scratch, source: Source) -> Int:
     """Make the working memory that a source has marked zero again."""
     if source.scoped:
         set_cells(table, source, scratch, 0)
+    if source.tables:
+        clear_codes(table.shards[source.shard], source, scratch)
     if source.name_count:
         clear_marks(table.shards[source.shard], source, scratch)
     return 0
 
 
 def run(
-    table: Address, question: Address, scratch: Address, text: bytes, endings: bytes, prefix: bytes
+    table: Address,
+    question: Address,
+    scratch: Address,
+    text: bytes,
+    endings: bytes,
+    prefix: bytes,
+    values: bytes,
 ) -> int:
     """`search` for Python: takes what `memory.py` has placed, and frees Python's lock.
 
-    `text`, `endings` and `prefix` are the fields of these names, which no placed record holds.
+    `text`, `endings`, `prefix` and `values` are the fields of these names, which no placed record holds.
 
     Raises:
         CorruptError: a shard refers to what it does not have; the working memory is spoilt.
@@ -91,6 +100,7 @@ def run(
     asked.text = text
     asked.endings = endings
     asked.prefix = prefix
+    asked.values = values
     with cython.nogil:
         total = search(generation, asked, memory)
     return total  # noqa: RET504 (with the lock, into a Python number)

@@ -1,7 +1,9 @@
 # The C twins of types.py: the same names, the same fields, in the same order.
 
 ctypedef long long Int
+ctypedef unsigned char Small
 ctypedef unsigned short Half
+ctypedef unsigned int Wide
 ctypedef unsigned long long Key
 ctypedef double Real
 ctypedef size_t Address
@@ -35,12 +37,26 @@ cdef enum:
     TURNOVER = 2
     SCOPE = 4
     NAME = 8
+    CODES = 16
+    GIVEN = 32
+    ETAT = 0
+    FORME = 1
+    VILLE = 2
+    CODE_POSTAL = 3
+    COMPTES = 4
+    ACTIF = 5
+    CREATION = 6
+    NACE = 7
+    COLUMNS = 8
+    STATES = 4
     SPANS = 0
     BY_TURNOVER = 1
     BY_HEADCOUNT = 2
     SITES_BY_TURNOVER = 3
     SITES_BY_HEADCOUNT = 4
     BY_NAME = 5
+    BY_CREATION = 6
+    BY_ID = 7
     LIST = 0
     BITS = 1
     GAPS = 2
@@ -62,10 +78,12 @@ cdef enum:
     SECTORS = 1
     CELLS = 2
     HALVES = 32768
+    MASKED = 1024
     BLOCK = 256
     SAMPLED = 16
     OWNED = 16
     SUFFIX_BYTES = 24
+    FORMER_NAME = 4294967295
     FURTHER = 255
     CHUNK_ROWS = 65536
     FREQUENT_GROUPS = 3
@@ -82,7 +100,8 @@ cdef struct ShardArraysFields:
     Int longest
     Int site_bit
     Int wide
-    U2 cell_of
+    U2 cell_marks
+    U4 cell_stops
     U2 facts
     U4 wide_facts
     U2 turnover_facts
@@ -91,6 +110,22 @@ cdef struct ShardArraysFields:
     Int sites_turnover_count
     U4 sites_headcount
     Int sites_headcount_count
+    U1[8] small
+    U2[8] half
+    U4[8] broad
+    Int[8] code_width
+    Int[8] code_count
+    U4[8] code_ends
+    U1[8] code_texts
+    Int[8] code_sizes
+    U4[8] code_starts
+    U4 pair_cells
+    U4 pair_codes
+    U4 pair_ends
+    Int pair_count
+    U4 quantiles
+    Int quantile_count
+    Int assets
     U4[7] order
     Int[7] order_size
     U4[7] rank
@@ -145,6 +180,7 @@ cdef struct ShardArraysFields:
     Pointer dictionary
     Int first_mark
     Int first_cell
+    Int[8] first_code
 ctypedef ShardArraysFields* ShardArrays
 
 cdef struct PartFields:
@@ -194,6 +230,12 @@ cdef struct QuestionFields:
     Int prefix_size
     Key prefix_low
     Key prefix_high
+    Int columns
+    Int states
+    Int date_low
+    Int date_high
+    Int value_count
+    Int given
     Int census
     Real budget
     Int head_rows
@@ -203,15 +245,24 @@ cdef struct QuestionFields:
     Int shares
     Real span_cost
     Real along_cost
+    Real code_cost
     Real listed_cost
     Real start_cost
+    Real sparse
     Ints shards
     Ints scope_codes
     Ints word_starts
     Keys junctions
+    Ints value_columns
+    Ints value_starts
+    Ints assets_low
+    Ints assets_high
+    Ints given_starts
+    Ints given_rows
     U1 text
     U1 endings
     U1 prefix
+    U1 values
 ctypedef QuestionFields* Question
 
 cdef struct SourceFields:
@@ -249,6 +300,15 @@ cdef struct SourceFields:
     Int phrase_high
     Int phrase_bits
     Int scoped
+    Int columns
+    Int tables
+    Int[8] code_low
+    Int[8] code_high
+    Int[8] code_table
+    Real code_share
+    Int activities
+    Int given_first
+    Int given_count
     Int asked
     Int position
     Real sort_key
@@ -263,6 +323,9 @@ cdef struct ScratchFields:
     Words cells
     Ints selected
     Ints block
+    Bytes mask
+    Keys mask_words
+    Bytes allowed
     Ints heap
     Ints heads
     Int width

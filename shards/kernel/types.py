@@ -13,7 +13,9 @@ from typing import Annotated, Any, Final
 
 # Scalars: 64 bits, signed; 64 bits, unsigned; a double; an address passed to a compiled function.
 Int = int
-Half = int  # 16 bits, unsigned: eight rows are tested in one instruction
+Small = int  # 8 bits, unsigned: sixteen rows are tested in one instruction
+Half = int  # 16 bits, unsigned
+Wide = int  # 32 bits, unsigned
 Key = Annotated[int, "unsigned"]
 Real = float
 Address = object
@@ -50,6 +52,20 @@ FACTS: Final = 1  # headcount and website
 TURNOVER: Final = 2
 SCOPE: Final = 4  # sectors or sub-sectors
 NAME: Final = 8  # `q`
+CODES: Final = 16  # columns of codes
+GIVEN: Final = 32  # `ids`
+
+# Columns of codes.
+ETAT: Final = 0
+FORME: Final = 1
+VILLE: Final = 2
+CODE_POSTAL: Final = 3
+COMPTES: Final = 4  # whether there are statements: the column of `etat`
+ACTIF: Final = 5
+CREATION: Final = 6  # the places in `recent`
+NACE: Final = 7  # numbered within each cell
+COLUMNS: Final = 8
+STATES: Final = 4  # a code of `etat` is so much greater where there are statements
 
 # Generators: the ways to enumerate the rows that may match.
 SPANS: Final = 0  # ranges of neighbouring rows
@@ -58,6 +74,8 @@ BY_HEADCOUNT: Final = 2  # a stretch of `effectif_desc`
 SITES_BY_TURNOVER: Final = 3  # the websites in a stretch of `ca_desc`
 SITES_BY_HEADCOUNT: Final = 4  # the websites in a stretch of `effectif_desc`
 BY_NAME: Final = 5  # the rows listed for `q`
+BY_CREATION: Final = 6  # a stretch of `recent`
+BY_ID: Final = 7  # the rows of `ids`
 
 # Kinds of a row set (FORMAT.md §8).
 LIST: Final = 0
@@ -94,10 +112,12 @@ SECTORS: Final = 1
 CELLS: Final = 2
 
 HALVES: Final = 32768  # rows that are counted in 16 bits
+MASKED: Final = 1024  # neighbouring rows that are tested together
 BLOCK: Final = 256  # rows that are tested together: they stay in the processor's nearest cache
 SAMPLED: Final = 16  # FORMAT.md §8: one text in so many has its first 8 bytes in an array
 OWNED: Final = 16
 SUFFIX_BYTES: Final = 24
+FORMER_NAME: Final = 4294967295  # FORMAT.md §8: a token that is no word
 FURTHER: Final = 255
 CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
 FREQUENT_GROUPS: Final = 3  # frequent words of a line whose common rows are candidates, two by two
@@ -117,7 +137,8 @@ class ShardArrays:
     longest: Int  # rows of the most frequent turnover
     site_bit: Int
     wide: Int  # 1 where facts are of 32 bits
-    cell_of: U2
+    cell_marks: U2  # the cell of every 64th row
+    cell_stops: U4  # where each cell ends
     facts: U2
     wide_facts: U4
     turnover_facts: U2
@@ -126,6 +147,22 @@ class ShardArrays:
     sites_turnover_count: Int
     sites_headcount: U4
     sites_headcount_count: Int
+    small: list[U1]  # 8, by column of codes: one of these three, as `code_width` says
+    half: list[U2]  # 8
+    broad: list[U4]  # 8
+    code_width: list[Int]  # 8: bytes
+    code_count: list[Int]  # 8: codes, with that of null
+    code_ends: list[U4]  # 8: rows with a lower code
+    code_texts: list[U1]  # 8: what the codes 1, 2, … stand for
+    code_sizes: list[Int]  # 8
+    code_starts: list[U4]  # 8
+    pair_cells: U4  # where the codes of activities of each cell begin in the next two
+    pair_codes: U4
+    pair_ends: U4  # rows before those of this one
+    pair_count: Int
+    quantiles: U4  # codes of total assets at even places
+    quantile_count: Int
+    assets: Int  # rows with total assets
     order: list[U4]  # 7
     order_size: list[Int]  # 7
     rank: list[U4]  # 7; that of `ca_asc` is the one of `ca_desc`
@@ -180,6 +217,7 @@ class ShardArrays:
     dictionary: Pointer  # what libzstd has made of the dictionary of records
     first_mark: Int  # in `Scratch.marks`
     first_cell: Int  # in `Scratch.cells`
+    first_code: list[Int]  # 8, in `Scratch.allowed`
 
 
 class Part:
@@ -235,6 +273,12 @@ class Question:
     prefix_size: Int
     prefix_low: Key
     prefix_high: Key
+    columns: Int  # a bit a column of codes that has a condition
+    states: Int  # a bit a state
+    date_low: Int  # keys of `recent`
+    date_high: Int
+    value_count: Int  # texts of forms, towns, postcodes, activities
+    given: Int  # 1 where there are `ids`
     census: Int  # 1: count the matches of each cell, too
     budget: Real  # nanoseconds, by estimate, after which the search is given up
     head_rows: Int  # rows of a head
@@ -246,15 +290,24 @@ class Question:
     shares: Int
     span_cost: Real  # nanoseconds: a range of rows
     along_cost: Real  # a row tested beside its neighbours
+    code_cost: Real  # a byte of a code tested beside its neighbours
     listed_cost: Real  # a row tested by its number
     start_cost: Real  # a walk, or a list of rows to rank
+    sparse: Real  # share of rows up to which codes list them while they are counted
     shards: Ints
     scope_codes: Ints  # sectors or cells, by their place in the table
     word_starts: Ints  # one more than there are words; word i ends one byte before the next one
     junctions: Keys  # of each blank the characters around it
+    value_columns: Ints
+    value_starts: Ints  # in `values`, one more than there are
+    assets_low: Ints  # by shard: codes
+    assets_high: Ints
+    given_starts: Ints  # by shard, in `given_rows`; one more than there are shards
+    given_rows: Ints
     text: U1  # the folded `q`, words separated by one blank
     endings: U1  # the first word and the end of a word
     prefix: U1  # `q` as the beginning of an identifier
+    values: U1  # texts, one after the other; a whole one ends with 0A
 
 
 class Source:
@@ -294,6 +347,15 @@ class Source:
     phrase_high: Int
     phrase_bits: Int  # position of the bits of a pair of characters around a blank; 0: none
     scoped: Int  # 1 where `Scratch.cells` is set
+    columns: Int  # a bit a column of codes that rows must be tested for
+    tables: Int  # a bit a column whose codes are marked in `Scratch.allowed`
+    code_low: list[Int]  # 8: codes [low, high) are allowed,
+    code_high: list[Int]  # 8
+    code_table: list[Int]  # 8: of them those marked from here on in `Scratch.allowed`; -1: all
+    code_share: Real  # of the rows, by estimate
+    activities: Int  # rows of the scope with an activity that is asked for
+    given_first: Int  # rows of `ids` in `Scratch.rows`
+    given_count: Int
     asked: Int  # rows of the head
     position: Int  # of the next row in the head; -1: none
     sort_key: Real
@@ -310,6 +372,9 @@ class Scratch:
     cells: Words  # a number a cell of each shard; zero between searches
     selected: Ints
     block: Ints
+    mask: Bytes  # a byte a row
+    mask_words: Keys  # the same, eight bytes at a time
+    allowed: Bytes  # a byte a code of each column of each shard; zero between searches
     heap: Ints
     heads: Ints  # source × width
     width: Int

@@ -1,7 +1,7 @@
 """A search without indexes: contract B, company by company, over decoded records.
 
 `smoke_test` compares the answers of the real search with it, on small scopes. It reads the records, the cell of each
-row, and the key of the share capital in euros, which no record has.
+row, and the keys of the amounts in euros that no record has.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,8 @@ import numpy as np
 
 from shards.codec.folding import fold, fold_id
 from shards.query import Query
+from shards.search import filters
+from shards.search.filters import Values
 from shards.search.reader import Shard
 
 
@@ -21,15 +23,14 @@ class KnownCompany:
 
     Attributes:
         company: the fields of §2.1.
-        secteur, sous_secteur: NACE division and group.
+        values: what filters compare.
         capital: the share capital in euros.
         nom, identifiant: the folded name and identifier.
     """
 
     row: int
     company: dict[str, Any]
-    secteur: str | None
-    sous_secteur: str | None
+    values: Values
     capital: float | None
     nom: str
     identifiant: str
@@ -38,38 +39,30 @@ class KnownCompany:
 def read(shard: Shard, rows: Sequence[int]) -> list[KnownCompany]:
     """The companies at these rows of a shard."""
     keys = shard.keys("capital_desc", np.array(rows, dtype=np.uint32)).tolist()
-    found = []
-    for row, key in zip(rows, keys, strict=True):
-        company = shard.company(row)
-        cell = shard.layout.cells[int(shard.cell_of[row])]
-        capital = None if key != key else -key
-        nom, identifiant = fold(company["nom"]), fold_id(company["id"])
-        found.append(
-            KnownCompany(row, company, cell.secteur, cell.sous_secteur, capital, nom, identifiant)
+    companies = [shard.company(row) for row in rows]
+    return [
+        KnownCompany(
+            row,
+            company,
+            filters.values(shard, row, company),
+            capital=None if key != key else -key,
+            nom=fold(company["nom"]),
+            identifiant=fold_id(company["id"]),
         )
-    return found
+        for row, company, key in zip(rows, companies, keys, strict=True)
+    ]
 
 
 def search(companies: Sequence[KnownCompany], query: Query) -> list[int]:
     """The rows that match, in order; all companies must be of one country."""
-    matching = [company for company in companies if matches(company, query)]
+    wanted = filters.filters(query)
+    matching = [company for company in companies if filters.matches(company.values, wanted)]
     return [company.row for company in sorted(matching, key=lambda c: place(c, query.tri))]
 
 
 def matches(known: KnownCompany, query: Query) -> bool:
     """Whether a company passes every filter of `query`."""
-    company = known.company
-    groups = query.sous_secteurs
-    return (
-        (not query.pays or company["iso2"] in query.pays)
-        and (not query.secteurs or known.secteur in query.secteurs)
-        and (groups is None or known.sous_secteur in groups)
-        and (query.q is None or _named(known, query.q))
-        and _within(company["ca_eur"], query.ca_min, query.ca_max)
-        and _within(company["effectif"], query.effectif_min, query.effectif_max)
-        and (not query.site_web or company["site_web"] is not None)
-        and (not query.avec_ca or company["ca_eur"] is not None)
-    )
+    return filters.matches(known.values, filters.filters(query))
 
 
 def place(known: KnownCompany, tri: str) -> tuple[Any, ...]:
@@ -89,20 +82,3 @@ def place(known: KnownCompany, tri: str) -> tuple[Any, ...]:
         "score": (company["score"], -1),
     }[tri]
     return (value is None, 0 if value is None else sign * value, identifier)
-
-
-def _named(known: KnownCompany, q: str) -> bool:
-    """Whether the folded name contains the folded `q`, or the identifier begins with it (contract B15, B16)."""
-    folded, prefix = fold(q), fold_id(q)
-    if not folded:
-        return False
-    return folded in known.nom or (bool(prefix) and known.identifiant.startswith(prefix))
-
-
-def _within(value: float | None, least: float | None, most: float | None) -> bool:
-    """Whether a value is within inclusive bounds; a null passes none (contract B22)."""
-    if least is None and most is None:
-        return True
-    if value is None:
-        return False
-    return (least is None or value >= least) and (most is None or value <= most)

@@ -14,6 +14,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
+from shards.codec.codes import area
+from shards.codec.folding import fold
 from shards.errors import CorruptError, GenerationError
 from shards.generations.reference import Reference
 from shards.publish import naive_search
@@ -136,6 +138,8 @@ def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
         middle = len(known.nom) // 2
         yield replace(scope, q=company["nom"][:120])
         yield replace(scope, q=known.nom[middle : middle + 3].strip() or known.nom[0])
+    for former in filter(fold, company["noms_anterieurs"] or ()):
+        yield replace(scope, q=former[:120])
     if known.identifiant:
         yield replace(scope, q=known.identifiant[: max(1, len(known.identifiant) // 2)])
     if ca is not None:
@@ -146,8 +150,33 @@ def _about(scope: Query, known: KnownCompany) -> Iterator[Query]:
     if effectif is not None:
         yield replace(scope, effectif_min=effectif)
         yield replace(scope, effectif_max=effectif, ca_min=ca)
+    yield from _about_codes(scope, known)
     if company["site_web"] is not None:
         yield replace(scope, site_web=True, effectif_min=effectif)
+
+
+def _about_codes(scope: Query, known: KnownCompany) -> Iterator[Query]:
+    """Queries by the filters of extensions X2."""
+    company = known.company
+    state = Query(etats=(company["etat"] or "inconnu",), avec_comptes=known.values["avec_comptes"])
+    yield replace(scope, ids=((company["iso2"], company["id"]), (company["iso2"], "-")))
+    yield replace(scope, etats=state.etats, avec_comptes=state.avec_comptes)
+    if company["ville"] and fold(company["ville"]):
+        yield replace(scope, villes=(company["ville"], "Paris"), etats=state.etats)
+    if company["code_postal"] and area(company["code_postal"]):
+        yield replace(scope, codes_postaux=(company["code_postal"][:2],), ca_min=company["ca_eur"])
+    if company["forme"]:
+        yield replace(scope, formes=(company["forme"],), q=known.nom[:1] or None)
+    if company["nace_code"]:
+        yield replace(scope, nace=(company["nace_code"], "56"), effectif_max=company["effectif"])
+        yield replace(scope, nace=(company["nace_code"][:2],))
+    if company["date_creation"]:
+        year = int(company["date_creation"][:4]) * 10_000
+        yield replace(scope, cree_min=year + 101, cree_max=year + 1231)
+    assets = known.values["actif_eur"]
+    if assets is not None:
+        yield replace(scope, actif_min=assets)
+        yield replace(scope, actif_max=assets, etats=state.etats)
 
 
 def _picked(count: int) -> list[int]:

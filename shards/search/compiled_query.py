@@ -1,6 +1,6 @@
 """A query in the form that every shard takes: folded, split into parts, bounds turned into keys.
 
-`compile_query` does once what does not depend on the shard; `predicates.bind` does the rest for each shard.
+`compile_query` does once what does not depend on the shard; `shards/kernel` does the rest for each shard.
 """
 
 from dataclasses import dataclass
@@ -8,14 +8,15 @@ from typing import Final
 
 import numpy as np
 
+from shards.codec.codes import COMPARED
 from shards.codec.folding import fold, fold_id
-from shards.codec.sparse_index import Probe, probe
-from shards.format import SUFFIX_BYTES
-from shards.query import Query
+from shards.codec.strings import END
+from shards.query import STATES, Query
 
 # Headcounts are stored in 32 bits, negated; the greatest 32-bit number is the key of null.
 _LEAST_HEADCOUNT: Final = -(2**31) + 2
 _GREATEST_HEADCOUNT: Final = 2**31
+_LATEST: Final = 99_991_231
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +32,6 @@ class NameTerm:
     parts: tuple[bytes, ...]
     identifier: bytes
 
-    @property
-    def only(self) -> Probe | None:
-        """The single part, cut to the length by which suffixes are sorted; None if there are several parts."""
-        return probe(self.parts[0][:SUFFIX_BYTES]) if len(self.parts) == 1 else None
-
-    @property
-    def prefix(self) -> Probe | None:
-        """The lookup of `identifier`; None if it is empty."""
-        return probe(self.identifier) if self.identifier else None
-
 
 @dataclass(frozen=True, slots=True)
 class CompiledQuery:
@@ -49,6 +40,11 @@ class CompiledQuery:
     Attributes:
         turnover: least and greatest key of `ca_desc`; both infinite if any known turnover passes.
         headcount: least and greatest key of `effectif_desc`.
+        states: a bit for each of `shards.query.STATES`.
+        texts: columns of `codes.COMPARED`, each with a text; a whole one ends with 0A.
+        dates: least and greatest key of `recent`.
+        assets: least and greatest total assets in euros.
+        ids: countries and identifiers.
     """
 
     tri: str
@@ -56,23 +52,14 @@ class CompiledQuery:
     sous_secteurs: tuple[str, ...] | None
     q: NameTerm | None
     turnover: tuple[float, float] | None
-    headcount: tuple[np.int32, np.int32] | None
+    headcount: tuple[int, int] | None
     site_web: bool
-
-    @property
-    def has_scope(self) -> bool:
-        """Whether the query filters by sector or sub-sector."""
-        return bool(self.secteurs) or self.sous_secteurs is not None
-
-    @property
-    def has_bounds(self) -> bool:
-        """Whether the query filters by turnover, headcount or website."""
-        return self.turnover is not None or self.headcount is not None or self.site_web
-
-    @property
-    def is_open(self) -> bool:
-        """Whether every company matches."""
-        return self.q is None and not self.has_scope and not self.has_bounds
+    states: int | None
+    texts: tuple[tuple[str, bytes], ...]
+    dates: tuple[int, int] | None
+    assets: tuple[float, float] | None
+    statements: bool
+    ids: tuple[tuple[str, str], ...] | None
 
 
 def compile_query(query: Query) -> CompiledQuery | None:
@@ -80,6 +67,16 @@ def compile_query(query: Query) -> CompiledQuery | None:
     q = None if query.q is None else _name_term(query.q)
     turnover = _turnover(query)
     headcount = _headcount(query)
+    dates = _dates(query)
+    assets = _assets(query)
+    texts = _texts(query)
+    if (
+        query.ids == ()
+        or texts is None
+        or (dates is not None and dates[0] > dates[1])
+        or (assets is not None and assets[0] > assets[1])
+    ):
+        return None
     if (
         query.sous_secteurs == ()
         or (q is not None and not q.parts)
@@ -93,8 +90,14 @@ def compile_query(query: Query) -> CompiledQuery | None:
         sous_secteurs=query.sous_secteurs,
         q=q,
         turnover=turnover,
-        headcount=None if headcount is None else (np.int32(headcount[0]), np.int32(headcount[1])),
+        headcount=headcount,
         site_web=query.site_web,
+        states=sum(1 << STATES.index(etat) for etat in set(query.etats)) if query.etats else None,
+        texts=texts,
+        dates=dates,
+        assets=assets,
+        statements=query.avec_comptes,
+        ids=query.ids,
     )
 
 
@@ -120,3 +123,43 @@ def _headcount(query: Query) -> tuple[int, int] | None:
     low = _LEAST_HEADCOUNT if least is None else max(_LEAST_HEADCOUNT, least)
     high = _GREATEST_HEADCOUNT if most is None else min(_GREATEST_HEADCOUNT, most)
     return (-high, -low) if low <= _GREATEST_HEADCOUNT and high >= _LEAST_HEADCOUNT else (1, 0)
+
+
+def _texts(query: Query) -> tuple[tuple[str, bytes], ...] | None:
+    """The texts of forms, towns, postcodes and activities; None if a filter has none that a company may have."""
+    found: list[tuple[str, bytes]] = []
+    for name, values, end in (
+        ("forme", query.formes, END),
+        ("ville", query.villes, END),
+        ("code_postal", query.codes_postaux, b""),
+        ("nace", query.nace, b""),
+    ):
+        texts = sorted({COMPARED[name](value) for value in values} - {""})
+        if values and not texts:
+            return None
+        found += [(name, text.encode() + end) for text in texts]
+    return tuple(found)
+
+
+def _dates(query: Query) -> tuple[int, int] | None:
+    """The bounds as keys of `recent`, where an unknown month or day is 00 and counts as the first one."""
+    least, most = query.cree_min, query.cree_max
+    if least is None and most is None:
+        return None
+    low, high = 0 if least is None else least, _LATEST if most is None else most
+    if low % 10_000 <= 101:  # from the first of January on
+        low -= low % 10_000
+    elif low % 100 <= 1:
+        low -= low % 100
+    if high % 100 == 0:  # before the first day of a month
+        high -= 1
+    if high % 10_000 <= 100:
+        high -= high % 10_000 + 1
+    return -min(high, _LATEST), -min(low, _LATEST)
+
+
+def _assets(query: Query) -> tuple[float, float] | None:
+    least, most = query.actif_min, query.actif_max
+    if least is None and most is None:
+        return None
+    return -np.inf if least is None else float(least), np.inf if most is None else float(most)

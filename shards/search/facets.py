@@ -48,7 +48,9 @@ def count_facets(base: Base, query: Query, *, limit: int) -> FacetCount:
 
     Raises:
         CorruptError: a shard refers to a row, a word or a place that it does not have.
+        MissingCountryError: a country of the search is left out.
     """
+    base.require(query.pays)
     numbers, rows = base.own_worker().census(query, limit)
     cells = ((iso2, cell) for iso2, shard in sorted(base.items()) for cell in shard.layout.cells)
     counts: Counter[FacetRow] = Counter()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shards.codec.arrays import Rows, ranges
 from shards.codec.sparse_index import SparseIndex
 from shards.codec.strings import Texts
+from shards.format import FORMER_NAME
 
 Numbers = NDArray[np.uint32]
 
@@ -26,7 +27,8 @@ class NameLookup:
         owners: the number of the word to which byte 16 × i of the words belongs.
         suffixes: the places in the words where a character begins, sorted by the bytes from there on.
         starts, postings: the rows of word i are postings[starts[i] : starts[i + 1]], ascending.
-        tokens, token_starts: the folded name of row i is the words tokens[token_starts[i] : token_starts[i + 1]].
+        tokens, token_starts: the names of row i are the words tokens[token_starts[i] : token_starts[i + 1]], each
+            former name behind a FORMER_NAME.
     """
 
     words: Texts
@@ -38,17 +40,21 @@ class NameLookup:
     token_starts: Numbers
 
 
-def folded_names(index: NameLookup, rows: Rows) -> list[bytes]:
-    """The folded names of `rows`."""
+def folded_names(index: NameLookup, rows: Rows) -> list[list[bytes]]:
+    """The folded names of `rows`: of each the present one, then the former ones that have words."""
     first = index.token_starts.take(rows).astype(np.int64)
     count = index.token_starts.take(rows + 1) - first
-    numbers = index.tokens.take(ranges(first, count))
+    numbers = index.tokens.take(ranges(first, count)).tolist()
     data, starts = index.words.data, index.words.starts
-    begins, ends = starts.take(numbers).tolist(), starts.take(numbers + 1).tolist()
-    words = [bytes(data[begin : end - 1]) for begin, end in zip(begins, ends, strict=True)]
-    names: list[bytes] = []
+    names: list[list[bytes]] = []
     at = 0
     for number in count.tolist():
-        names.append(b" ".join(words[at : at + number]))
+        found: list[list[bytes]] = [[]]
+        for token in numbers[at : at + number]:
+            if token == FORMER_NAME:
+                found.append([])
+            else:
+                found[-1].append(bytes(data[int(starts[token]) : int(starts[token + 1]) - 1]))
+        names.append([b" ".join(words) for words in found])
         at += number
     return names

@@ -8,9 +8,11 @@ LMDB is closed again once its table `meta` is read, so any number of threads may
 """
 
 import mmap
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -22,9 +24,9 @@ import zstandard
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import cells, record, sort_keys
+from shards.codec import aliases, cells, codes, record, sort_keys
 from shards.codec.arrays import Rows
-from shards.codec.cells import CellRange, Layout
+from shards.codec.cells import Cell, CellRange, Layout
 from shards.codec.chunks import Chunks
 from shards.codec.folding import fold_id
 from shards.codec.sort_keys import KeyRuns, Keys
@@ -38,9 +40,9 @@ from shards.search.name_lookup import NameLookup
 
 # Cached properties, dropped at `close`.
 _CACHED: Final = (
-    "layout", "cell_of", "facts", "turnover_facts", "website_turnover", "website_headcount",
+    "layout", "facts", "turnover_facts", "website_turnover", "website_headcount",
     "words", "idents", "sets", "phrases", "list_starts", "top_rows", "frames",
-    "statement_rows", "statements",
+    "statement_rows", "statements", "spellings",
 )  # fmt: skip
 
 
@@ -120,11 +122,36 @@ class Shard:
 
     def comptes(self, row: int) -> bytes | None:
         """The JSON array of a company's statement lines (contract E5), None if it has none."""
+        number = self._statement(row)
+        return None if number is None else self._decompressed(row, self.statements, number)
+
+    def has_comptes(self, row: int) -> bool:
+        """Whether a company has statement lines."""
+        return self._statement(row) is not None
+
+    def _statement(self, row: int) -> int | None:
+        """The number of a company's statements among all, None if it has none."""
         rows = self.statement_rows
         number = int(rows.searchsorted(row))
-        if number == len(rows) or rows[number] != row:
-            return None
-        return self._decompressed(row, self.statements, number)
+        return number if number < len(rows) and rows[number] == row else None
+
+    def numbered(self, number: str) -> list[int]:
+        """The rows of the companies with this LEI or VAT number, compared by letters and digits."""
+        keys, rows = self.aliases["keys"], self.aliases["rows"]
+        wanted = np.uint64(aliases.key(number))
+        first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
+        folded = fold_id(number)
+        return [
+            row
+            for row in rows[first:end].tolist()
+            if folded in {fold_id(self.company(row)[field] or "") for field in aliases.FIELDS}
+        ]
+
+    @property
+    def aliases(self) -> Mapping[str, NDArray[Any]]:
+        """The hashes of LEI and VAT numbers, ascending, and their rows."""
+        types = {"keys": format.U8, "rows": format.U4}
+        return {name: self._array(format.ALIAS, name, dtype) for name, dtype in types.items()}
 
     def find(self, identifier: str) -> int | None:
         """The row of `identifier`: the exact match, else the only match by letters and digits (contract E2)."""
@@ -142,15 +169,47 @@ class Shard:
         """The cells, with the ranges of sectors and sub-sectors."""
         return cells.layout(self._cells)
 
-    @cached_property
-    def cell_of(self) -> NDArray[np.uint16]:
-        """The cell of each row."""
-        return self._array(format.COLUMN, "cell", format.CELL_TYPE)
+    def cell_at(self, row: int) -> Cell:
+        """The cell of a row."""
+        return self._cells[bisect_right(self._cells, row, key=attrgetter("start")) - 1]
 
     @cached_property
     def facts(self) -> NDArray[Any]:
         """The headcount code and the website bit of each row (FORMAT.md §7)."""
         return self._array(format.COLUMN, "facts", self._facts_type)
+
+    def codes(self, name: str) -> NDArray[Any]:
+        """A column of codes: `etat`, `actif`, or one of `codes.COMPARED` (FORMAT.md §7)."""
+        if name == "etat":
+            return self._array(format.COLUMN, name, codes.code_type(codes.STATE_CODES))
+        if name == "actif":
+            return self._array(format.COLUMN, name, format.U4)
+        if name == "nace":
+            count = int(np.diff(self.code_array("nace.cells")).max(initial=0))
+        else:
+            count = len(self.code_texts(name)) + 1
+        return self._array(format.COLUMN, name, codes.code_type(count))
+
+    def actif_eur(self, row: int) -> float | None:
+        """The total assets of a company in euros."""
+        listed = self.code_array("actif.amounts", "<f8")
+        (euros,) = codes.amounts(self.codes("actif")[row : row + 1], listed).tolist()
+        return None if euros != euros else float(euros)
+
+    def code_texts(self, name: str) -> Texts:
+        """What the codes 1, 2, … of a column of texts stand for."""
+        data = self._view(format.CODE, f"{name}.data".encode())
+        return Texts(data, self.code_array(f"{name}.starts"))
+
+    def code_array(self, name: str, dtype: str = format.U4) -> NDArray[Any]:
+        """An array of the table `code`."""
+        return self._array(format.CODE, name, dtype)
+
+    @cached_property
+    def spellings(self) -> Texts:
+        """The most frequent spelling of each town."""
+        data = self._view(format.CODE, b"ville.spellings")
+        return Texts(data, self.code_array("ville.spelling_starts"))
 
     @cached_property
     def turnover_facts(self) -> NDArray[Any]:

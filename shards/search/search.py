@@ -5,8 +5,10 @@ a generation with them before publication, the server answers with them: there i
 """
 
 import threading
+from collections.abc import Collection
 from typing import Final
 
+from shards.errors import MissingCountryError
 from shards.query import Query
 from shards.search import table, worker
 from shards.search.reader import Shard
@@ -21,13 +23,31 @@ class Base(dict[str, Shard]):
 
     What a search needs of them is gathered at the first one and kept until `forget`, so no shard may be
     added, replaced or closed in between. Each thread that searches has working memory of its own.
+
+    Attributes:
+        missing: countries whose shards are damaged; no question about them has an answer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, missing: Collection[str] = ()) -> None:
         super().__init__()
+        self.missing = frozenset(missing)
         self._making = threading.Lock()
         self._table: table.SearchTable | None = None
         self._workers = threading.local()
+
+    def __missing__(self, iso2: str) -> Shard:
+        if iso2 in self.missing:
+            raise MissingCountryError(iso2)
+        raise KeyError(iso2)
+
+    def require(self, pays: Collection[str]) -> None:
+        """Check that the countries of a search are here; none means all.
+
+        Raises:
+            MissingCountryError: one is not, so a total would be wrong.
+        """
+        if lost := self.missing.intersection(pays) if pays else self.missing:
+            raise MissingCountryError(min(lost))
 
     def own_worker(self) -> worker.SearchWorker:
         """The worker of this thread.
@@ -57,6 +77,7 @@ def search(base: Base, query: Query, *, offset: int, limit: int) -> ResultPage:
 
     Raises:
         CorruptError: a shard refers to a row, a word or a place that it does not have.
+        MissingCountryError: a country of the search is left out.
     """
     found = search_within(base, query, UNLIMITED, offset=offset, limit=limit)
     assert found is not None
@@ -76,4 +97,6 @@ def search_within(
     base: Base, query: Query, budget: float, *, offset: int, limit: int
 ) -> ResultPage | None:
     """`search`, if it costs at most `budget` microseconds, by estimate; else None, at once."""
+    if base.missing:
+        base.require(query.pays)
     return base.own_worker().page(query, 1e3 * budget, offset=offset, limit=limit)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.codec.cells import Cell, CellRange
+from shards.codec.codes import COMPARED, STATE_CODES, STATEMENTS
 from shards.codec.sort_keys import KEY_OF
 from shards.codec.sparse_index import EvenPlaces
 from shards.errors import CorruptError
@@ -21,6 +22,13 @@ from shards.kernel.memory import Memory, address_of, view
 from shards.query import ORDERS
 from shards.search.libzstd import libzstd
 from shards.search.reader import Shard
+
+# The number of each column of codes in the compiled search.
+CODE_COLUMNS: Final = {
+    "etat": types.ETAT, "forme": types.FORME, "ville": types.VILLE, "nace": types.NACE,
+    "code_postal": types.CODE_POSTAL, "comptes": types.COMPTES, "actif": types.ACTIF,
+    "creation": types.CREATION,
+}  # fmt: skip
 
 CellCode = tuple[str, str]  # of a sector and of a sub-sector
 _NO_CODE: Final = "\U0010ffff"  # for none: comes after every other code
@@ -49,6 +57,7 @@ class SearchTable:
         for code in self.cells:
             self.groups.setdefault(code[1], []).append(code)
         self._memory = Memory()
+        self.amounts = [shard.code_array("actif.amounts", "<f8") for shard in self.shards]
         self.record = self._made()
         self.address = self._memory.place(self.record)
 
@@ -58,7 +67,7 @@ class SearchTable:
         made.shards, made.parts = [], []
         sector_parts = np.full((len(self.shards), len(self.sectors)), -1, np.int64)
         cell_parts = np.full((len(self.shards), len(self.cells)), -1, np.int64)
-        first_mark = first_cell = 0
+        first_mark = first_cell = first_code = 0
         for number, shard in enumerate(self.shards):
             with _whole(shard):
                 found = _shard(shard)
@@ -72,9 +81,14 @@ class SearchTable:
             found.first_mark, found.first_cell = first_mark, first_cell
             first_mark += (shard.rows + 31) >> 5
             first_cell += found.cell_count
+            found.first_code = [0] * types.COLUMNS
+            for column in range(types.COLUMNS):
+                found.first_code[column] = first_code
+                first_code += max(found.code_count[column], found.pair_count)
             made.shards.append(found)
         made.sector_parts, made.sector_count = view(sector_parts), len(self.sectors)
         made.cell_parts, made.cell_count = view(cell_parts), len(self.cells)
+        self.allowed = first_code
         return made
 
 
@@ -97,10 +111,12 @@ def _shard(shard: Shard) -> types.ShardArrays:
     made = types.ShardArrays()
     layout = shard.layout
     made.rows, made.cell_count = shard.rows, len(layout.cells)
-    made.with_site = layout.whole.with_site
+    made.with_site = sum(cell.with_site for cell in layout.cells)
     made.site_bit = format.website_bit(shard.facts.dtype.str)
-    made.cell_of = _column(shard, shard.cell_of)
+    _set_cells(made, shard)
     _set_facts(made, shard)
+    _set_codes(made, shard)
+    _set_activities(made, shard)
     made.order = [view(shard.order(tri)) for tri in ORDERS]
     made.order_size = [len(shard.order(tri)) for tri in ORDERS]
     made.rank = [_column(shard, shard.rank(KEY_OF.get(tri, (tri,))[0])) for tri in ORDERS]
@@ -110,6 +126,62 @@ def _shard(shard: Shard) -> types.ShardArrays:
     _set_sets(made, shard)
     _set_records(made, shard)
     return made
+
+
+def _set_cells(made: types.ShardArrays, shard: Shard) -> None:
+    stops = np.array([cell.stop for cell in shard.layout.cells], np.int64)
+    if (np.diff(stops, prepend=0) <= 0).any() or stops[-1:].tolist() != [shard.rows][: len(stops)]:
+        raise CorruptError(f"{shard.path}: its cells do not follow each other up to its last row")
+    marks = stops.searchsorted(np.arange(0, shard.rows, 64), side="right")
+    made.cell_marks, made.cell_stops = view(marks.astype(np.uint16)), view(stops.astype(np.uint32))
+
+
+def _set_codes(made: types.ShardArrays, shard: Shard) -> None:
+    """The columns of codes, in the order of `kernel.types`."""
+    none = view(np.empty(0, np.uint8))
+    made.small, made.code_texts = [none] * types.COLUMNS, [none] * types.COLUMNS
+    made.half, made.broad, made.code_ends, made.code_starts = (
+        [none] * types.COLUMNS for _ in range(4)
+    )
+    made.code_width, made.code_count, made.code_sizes = ([0] * types.COLUMNS for _ in range(3))
+    held = {name: shard.codes(name) for name in (*COMPARED, "etat", "actif")}
+    held |= {"comptes": held["etat"], "creation": shard.rank("recent")}
+    for name, codes in held.items():
+        column, width = CODE_COLUMNS[name], codes.dtype.itemsize
+        made.code_width[column] = width
+        if width == 1:
+            made.small[column] = _column(shard, codes)
+        else:
+            (made.half if width == 2 else made.broad)[column] = _column(shard, codes)
+    ends = shard.code_array("etat.ends")
+    _same(shard, len(ends), STATE_CODES + 1)
+    counts = np.diff(ends).reshape(2, STATEMENTS).sum(axis=0)
+    _set_ends(made, types.ETAT, np.append(0, counts.cumsum()).astype(np.uint32))
+    _set_ends(made, types.COMPTES, ends)
+    for name in COMPARED:
+        column, texts = CODE_COLUMNS[name], shard.code_texts(name)
+        made.code_texts[column], made.code_sizes[column] = memoryview(texts.data), len(texts.data)
+        made.code_starts[column] = view(texts.starts)
+        _set_ends(made, column, shard.code_array(f"{name}.ends"))
+        _same(shard, made.code_count[column], len(texts) + 1)
+    made.quantiles = view(shard.code_array("actif.quantiles"))
+    made.quantile_count = len(made.quantiles)
+    made.assets = int(shard.code_array("actif.known").sum())
+
+
+def _set_ends(made: types.ShardArrays, column: int, ends: NDArray[np.uint32]) -> None:
+    made.code_ends[column], made.code_count[column] = view(ends), len(ends) - 1
+
+
+def _set_activities(made: types.ShardArrays, shard: Shard) -> None:
+    """The activities of each cell."""
+    starts, codes, ends = map(shard.code_array, ("nace.cells", "nace.codes", "nace.code_ends"))
+    made.pair_count = len(codes)
+    _same(shard, len(starts), made.cell_count + 1)
+    _same(shard, len(ends), len(codes) + 1)
+    if (np.diff(starts.astype(np.int64), prepend=0, append=len(codes)) < 0).any():
+        raise CorruptError(f"{shard.path}: the activities of its cells do not follow each other")
+    made.pair_cells, made.pair_codes, made.pair_ends = view(starts), view(codes), view(ends)
 
 
 def _set_records(made: types.ShardArrays, shard: Shard) -> None:

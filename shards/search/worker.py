@@ -1,13 +1,17 @@
 """One thread that searches: a query goes in, a total and the rows of a page come out."""
 
+from collections.abc import Sequence
 from heapq import merge
 from itertools import groupby, pairwise
 from typing import Final
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from shards import format
+from shards.codec.codes import amount_bound
+from shards.codec.folding import fold_id
 from shards.codec.record import NO_CONTACTS
 from shards.codec.sparse_index import bounds
 from shards.codec.strings import pair_key
@@ -18,15 +22,19 @@ from shards.kernel.records import run as join_records
 from shards.kernel.search import run
 from shards.query import DEEPEST, ORDERS, Query
 from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
+from shards.search.id_lookup import rows_equal_to
 from shards.search.libzstd import libzstd
 from shards.search.result_page import MergedRow, Places, ResultPage, merged_rows
-from shards.search.table import SearchTable
+from shards.search.table import CODE_COLUMNS, SearchTable
 
 # Nanoseconds, measured on 2.8 million rows; only their ratios matter.
 SPAN: float = 25.0  # a range of rows
 ALONG: float = 0.3  # a row tested beside its neighbours
+CODED: float = 0.05  # a byte of a code beside its neighbours
 LISTED: float = 4.0  # a row tested by its number
 START: float = 300.0  # a walk, or rows to rank
+# Where codes leave less than this share of the rows, these are listed while they are counted.
+SPARSE: float = 0.004
 # Rows that are listed while they are counted; more are listed only if a page needs it.
 ROOM: int = 1 << 16
 # What a shard is asked for at first: this many rows, and this many times its share of the page.
@@ -52,6 +60,7 @@ class SearchWorker:
     def __init__(self, table: SearchTable) -> None:
         self._table = table
         self._memory = Memory()
+        self._values = _WORDS
         self._make_question()
         self._width = -1
         library = libzstd()
@@ -189,13 +198,23 @@ class SearchWorker:
         made.head_rows, made.top_rows = format.HEAD_ROWS, format.TOP_ROWS
         made.room, made.spare, made.shares = ROOM, SPARE, SHARES
         made.span_cost, made.along_cost = SPAN, ALONG
+        made.code_cost, made.sparse = CODED, SPARSE
         made.listed_cost, made.start_cost = LISTED, START
         self._chosen = np.zeros(len(self._table.shards), np.int64)
         self._codes = np.zeros(len(self._table.cells) + len(self._table.sectors), np.int64)
         self._starts, self._junctions = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.uint64)
         made.shards, made.scope_codes = view(self._chosen), view(self._codes)
         made.word_starts, made.junctions = view(self._starts), view(self._junctions)
-        made.text = made.endings = made.prefix = memoryview(b"")
+        shards = len(self._table.shards)
+        self._lows, self._highs = np.zeros(shards, np.int64), np.zeros(shards, np.int64)
+        self._value_columns = np.zeros(self._values, np.int64)
+        self._value_starts = np.zeros(self._values + 1, np.int64)
+        self._given_starts = np.zeros(shards + 1, np.int64)
+        self._given_rows = np.zeros(self._values, np.int64)
+        made.assets_low, made.assets_high = view(self._lows), view(self._highs)
+        made.value_columns, made.value_starts = view(self._value_columns), view(self._value_starts)
+        made.given_starts, made.given_rows = view(self._given_starts), view(self._given_rows)
+        made.text = made.endings = made.prefix = made.values = memoryview(b"")
         self._question = self._memory.form(made, _CHANGING)
 
     def _write(
@@ -206,8 +225,12 @@ class SearchWorker:
         limit: int,
         census: bool,
         budget: float,
-    ) -> tuple[bytes, bytes, bytes]:
-        """Write the question; returns the three texts that it does not hold."""
+    ) -> tuple[bytes, bytes, bytes, bytes]:
+        """Write the question; returns the four texts that it does not hold."""
+        most_values = max(len(asked.texts), len(asked.ids or ()))
+        if most_values > self._values:
+            self._values = most_values
+            self._make_question()
         numbers = self._table.numbers
         pays = sorted({numbers[iso2] for iso2 in query.pays}) if query.pays else numbers.values()
         chosen = len(pays)
@@ -218,15 +241,58 @@ class SearchWorker:
         low, high = asked.turnover or (0.0, 0.0)
         least, most = asked.headcount or (0, 0)
         words = 0 if asked.q is None else len(asked.q.parts)
+        values, columns = self._write_codes(asked)
+        earliest, latest = asked.dates or (0, 0)
+        if asked.ids is not None:
+            self._write_ids(asked.ids)
         self._question.write(
             ORDERS.index(asked.tri), offset, limit, chosen, scope, len(codes), asked.site_web,
             asked.turnover is not None, low == -np.inf and high == np.inf, low, high,
             asked.headcount is not None, int(least), int(most),
             words, len(text), words == 2 and len(text.decode()) == 3,
             *bounds(text[: format.SUFFIX_BYTES]), *bounds(endings[: format.SUFFIX_BYTES]),
-            len(prefix), *bounds(prefix), census, budget,
+            len(prefix), *bounds(prefix), columns, asked.states or 0, earliest, latest,
+            len(asked.texts), asked.ids is not None, census, budget,
         )  # fmt: skip
-        return text, endings, prefix
+        return text, endings, prefix, values
+
+    def _write_codes(self, asked: CompiledQuery) -> tuple[bytes, int]:
+        """Write the conditions on codes; returns their texts, and a bit a column."""
+        columns = {name for name, _ in asked.texts}
+        columns |= {"etat"} if asked.states is not None else set()
+        columns |= {"comptes"} if asked.statements else set()
+        columns |= {"creation"} if asked.dates else set()
+        lengths = [len(text) for _, text in asked.texts]
+        self._value_starts[: len(lengths) + 1] = np.cumsum([0, *lengths])
+        self._value_columns[: len(lengths)] = [CODE_COLUMNS[name] for name, _ in asked.texts]
+        if asked.assets:
+            columns.add("actif")
+            least, most = asked.assets
+            for number, listed in enumerate(self._table.amounts):
+                self._lows[number] = amount_bound(listed, least, after=False)
+                self._highs[number] = amount_bound(listed, most, after=True)
+        bits = sum(1 << CODE_COLUMNS[name] for name in columns)
+        return b"".join(text for _, text in asked.texts), bits
+
+    def _write_ids(self, ids: Sequence[tuple[str, str]]) -> None:
+        """Write the rows of these companies, by shard; those that do not exist have none."""
+        alike: set[Place] = set()
+        for iso2, identifier in sorted(set(ids)):
+            number = self._table.numbers.get(iso2, -1)
+            if number >= 0:
+                rows = rows_equal_to(self._table.shards[number].idents, fold_id(identifier))
+                alike.update((number, row) for row in rows.tolist())
+        found = sorted(alike)
+        packed = self.records(np.array(found, np.int64).reshape(-1, 2), coordonnees=False)
+        wanted = set(ids)
+        companies = orjson.loads(b"[" + packed + b"]")
+        places = [
+            place for place, company in zip(found, companies, strict=True)
+            if (company["iso2"], company["id"]) in wanted
+        ]  # fmt: skip
+        numbers = np.array([number for number, _ in places], np.int64)
+        self._given_starts[:] = numbers.searchsorted(np.arange(len(self._given_starts)))
+        self._given_rows[: len(places)] = [row for _, row in places]
 
     def _scope(self, asked: CompiledQuery) -> tuple[int, list[int]]:
         """The kind of scope, and the numbers of its sectors or cells, ascending."""
@@ -264,21 +330,25 @@ class SearchWorker:
         rows = sum(shard.rows for shard in shards)
         self._width = max(count, DEEPEST)
         made.width, made.found_size = self._width, len(shards) * self._width
-        made.rows_size = 2 * rows + 1
+        made.rows_size = 3 * rows + 1
         made.rows = view(np.empty(made.rows_size, np.uint32))
         made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
         cells = sum(shard.cell_count for shard in shards)
         made.cells = view(np.zeros(cells + 1, np.uint32))
         self._counts = np.zeros(cells, np.int64)
         made.counts = view(self._counts)
-        made.selected = view(np.zeros(len(self._table.record.parts) + 1, np.int64))
+        made.selected = view(np.zeros(2 * len(self._table.record.parts) + 1, np.int64))
         made.block = view(np.zeros(_BLOCK, np.int64))
+        mask = np.zeros(types.MASKED, np.uint8)
+        made.mask, made.mask_words = view(mask), view(mask.view(np.uint64))
+        made.allowed = view(np.zeros(self._table.allowed + 1, np.uint8))
         made.heap = view(np.zeros(2 * self._width + 1, np.int64))
         made.heads = view(np.zeros(made.found_size, np.int64))
         made.sources = [types.Source() for _ in shards]
         for source in made.sources:
-            for name in types.Source.__annotations__:
-                setattr(source, name, 0)
+            for name, kind in types.Source.__annotations__.items():
+                lists = kind == list[types.Int]
+                setattr(source, name, [0] * types.COLUMNS if lists else 0)
         self._found_shard, self._found_row, self._found_tie = (
             np.zeros(made.found_size, np.int64) for _ in range(3)
         )

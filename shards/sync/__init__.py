@@ -5,6 +5,7 @@ Read `mirror` first: one round, and rounds repeated. It uses a `source` (`folder
 `subset` (a generation of some countries) and `pacing` (retries and rate limit). `command` is the command line.
 
 A source is not trusted: it may be away, incomplete or wrong. Only digests in a manifest are believed, and the manifest
-only with a signature where `--public-key` asks for one. Files are published in the order of a build (files, folder
-name, CURRENT), so a reader of DATA sees complete generations at any moment.
+only with a signature where `--public-key` asks for one, neither older than the last one nor expired. Files are
+published in the order of a build (files, folder name, CURRENT), so a reader of DATA sees complete generations at any
+moment.
 """

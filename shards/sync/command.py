@@ -47,7 +47,9 @@ def _arguments_of_sync(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit-rate", type=_positive, metavar="MIB",
                         help="MiB a second at most")  # fmt: skip
     parser.add_argument("--public-key", type=_public_key, metavar="FILE",
-                        help="refuse what is not signed with this key")  # fmt: skip
+                        help="refuse what is not signed with this key, is old or has expired")  # fmt: skip
+    parser.add_argument("--accept-old", action="store_true",
+                        help="with --public-key: take what is old or has expired all the same")  # fmt: skip
 
 
 def _arguments_of_keygen(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +60,8 @@ def _arguments_of_keygen(parser: argparse.ArgumentParser) -> None:
 def _arguments_of_sign(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, metavar="DATA")
     parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="the private key")
+    parser.add_argument("--valid-days", type=_days, default=signature.VALID_DAYS, metavar="N",
+                        help=f"mirrors refuse it after N days (default {signature.VALID_DAYS})")  # fmt: skip
 
 
 def sync(options: argparse.Namespace) -> None:
@@ -68,7 +72,9 @@ def sync(options: argparse.Namespace) -> None:
     """
     if isinstance(options.source, Folder) and options.source.is_at(options.data):
         options.wrong(f"{options.data} and the source are one folder")
-    wanted = MirrorOptions(options.pays, options.public_key, options.keep)
+    if options.accept_old and not options.public_key:
+        options.wrong("--accept-old is for signatures, so it needs --public-key")
+    wanted = MirrorOptions(options.pays, options.public_key, options.keep, options.accept_old)
     rate = RateLimit(options.limit_rate)
     quiet = options.follow is not None
     once = partial(_once, options.source, options.data, wanted, rate, quiet=quiet)
@@ -93,7 +99,8 @@ def keygen(options: argparse.Namespace) -> None:
 
 def sign(options: argparse.Namespace) -> None:
     """Run the command `sign`."""
-    print(f"signed {signature.sign(options.data, options.key)}")
+    said = signature.sign(options.data, options.key, options.valid_days)
+    print(f"signed {said.generation}\nsequence number {said.sequence}, valid until {said.expires}")
 
 
 def _once(
@@ -104,6 +111,11 @@ def _once(
     with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
         downloader = Downloader(source, Backoff(_report), rate, came=bar.update)
         outcome = mirror(downloader, data, wanted, begun=partial(_total, bar))
+    if outcome.undated and (outcome.changed or not quiet):
+        _report(
+            f"the signature of {outcome.generation} has no sequence number and no expiry, so an old generation "
+            "could be offered unnoticed; sign it again with this version"
+        )
     if not outcome.changed:
         if not quiet:
             print(f"{outcome.generation} is published already")
@@ -175,6 +187,13 @@ def _positive(text: str) -> float:
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
     return number
+
+
+def _days(text: str) -> int:
+    most = signature.MOST_DAYS
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of days from 1 to {most}")
+    return int(text)
 
 
 def _two(text: str) -> int:

@@ -1,5 +1,8 @@
 """A mirror source in a folder of this machine: a mounted disk, a network share, another DATA."""
 
+import errno
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +12,7 @@ from shards.sync.errors import AbsentError, FaultError
 from shards.sync.source import Body
 
 _PIECE: Final = 1 << 20
+_IRREGULAR: Final = "{} is no regular file; put the file itself there"
 
 
 class Folder:
@@ -29,7 +33,7 @@ class Folder:
     def open(self, path: str, start: int = 0) -> Iterator[Body]:
         where = self._root / path
         try:
-            file = where.open("rb")
+            file = _opened(where)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise AbsentError(f"{where} is not there") from error
         except OSError as error:
@@ -37,6 +41,25 @@ class Folder:
         with file:
             file.seek(start)
             yield Body(start, _pieces(file, where))
+
+
+def _opened(where: Path) -> IO[bytes]:
+    """Open a regular file, without following a link and without waiting for the writer of a FIFO.
+
+    Raises:
+        FaultError: it is no regular file.
+        OSError: it cannot be opened.
+    """
+    try:
+        descriptor = os.open(where, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link; a socket
+            raise
+        raise FaultError(_IRREGULAR.format(where)) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FaultError(_IRREGULAR.format(where))
+    return os.fdopen(descriptor, "rb")
 
 
 def _pieces(file: IO[bytes], where: Path) -> Iterator[bytes]:

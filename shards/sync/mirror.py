@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -54,11 +55,15 @@ class MirrorOptions:
         pays: the countries to mirror; empty means all.
         key: the public key that generations must be signed with; None if signatures are not required.
         keep: the number of generations to keep in DATA, including the published one.
+        accept_old: whether a signature may be expired, or older than one that was accepted before.
+        clock: the present, in UTC, that expiries are compared with.
     """
 
     pays: tuple[str, ...] = ()
     key: "Ed25519PublicKey | None" = None
     keep: int = publication.KEPT
+    accept_old: bool = False
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +74,13 @@ class MirrorOutcome:
         generation: the generation that is now published in DATA.
         fetched: the number of its files that were downloaded.
         linked: the number of its files that another generation in DATA had.
+        undated: whether its signature is of the older form, without a sequence number and an expiry.
     """
 
     generation: str
     fetched: int = 0
     linked: int = 0
+    undated: bool = False
 
     @property
     def changed(self) -> bool:
@@ -148,18 +155,15 @@ def _round(
     """One round for the generation that CURRENT of the source names."""
     here = _here(data, generation, wanted)
     packed, manifest = here or _manifest(downloader, generation)
-    # A generation may be signed after it was published and mirrored.
-    has_it = here and (wanted.pays or (data / signature.path_of(generation)).exists())
-    signed = None if has_it and not wanted.key else _signature(downloader, generation)
-    if wanted.key:
-        signature.check(wanted.key, generation, packed, signed)
+    # A generation may be signed after it was published and mirrored, and again before the signature expires.
+    signed = None if wanted.pays and not wanted.key else _signature(downloader, generation)
+    undated = bool(wanted.key) and _check_signature(data, wanted, generation, packed, signed)
     if here:
-        if signed and not wanted.pays:
-            signature.keep(data, generation, signed)
+        _keep_signature(data, generation, signed, wanted)
         shutil.rmtree(
             data / BLOBS, ignore_errors=True
         )  # left by a round that died after publication
-        return MirrorOutcome(pointer.current(data) or generation)
+        return MirrorOutcome(pointer.current(data) or generation, undated=undated)
     store = BlobStore(downloader, generation, data / BLOBS, blobs.local_files(data))
     own: Mapping[str, bytes] = {MANIFEST: packed}
     if wanted.pays:
@@ -175,10 +179,30 @@ def _round(
     for name, file in files.items():
         store.obtain(name, file)
     _publish(data, manifest, own, {name: store.blob(file) for name, file in files.items()}, wanted)
-    if signed and not wanted.pays:
-        signature.keep(data, generation, signed)
+    _keep_signature(data, generation, signed, wanted)
     shutil.rmtree(data / BLOBS)
-    return MirrorOutcome(manifest.generation, store.fetched, store.linked)
+    return MirrorOutcome(manifest.generation, store.fetched, store.linked, undated)
+
+
+# -- signatures --------------------------------------------------------------------
+
+
+def _check_signature(
+    data: Path, wanted: MirrorOptions, generation: str, manifest: bytes, signed: bytes | None
+) -> bool:
+    """Check a signature, its sequence number and its expiry; return whether it is of the older form without these."""
+    assert wanted.key is not None
+    statement = signature.check(wanted.key, generation, manifest, signed)
+    signature.admit(data, wanted.key, statement, wanted.clock(), accept_old=wanted.accept_old)
+    return statement.expires is None
+
+
+def _keep_signature(
+    data: Path, generation: str, signed: bytes | None, wanted: MirrorOptions
+) -> None:
+    """Store the signature for further mirrors; a part of a generation has none."""
+    if signed and not wanted.pays and signed != signature.stored(data, generation):
+        signature.keep(data, generation, signed)
 
 
 # -- documents of the source -------------------------------------------------------

@@ -1,6 +1,6 @@
 """All companies of a shard, decoded into columns, for the comparison with its indexes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,13 +9,18 @@ import orjson
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import sort_keys, strings
+from shards.build.name_index import FormerNames
+from shards.codec import aliases, sort_keys, strings
+from shards.codec.codes import COMPARED, UNKNOWN, Distinct
 from shards.codec.record import FIELDS
 from shards.codec.strings import Texts
+from shards.query import STATES
 from shards.search.reader import Shard
 
 # Companies that are decoded in one batch, to bound the number of Python objects.
 BATCH: Final = 4_096
+# The fields of text columns that have another name.
+_FIELDS: Final = {"nace": "nace_code"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,17 @@ class Contents:
 
     ids: NDArray[np.bytes_]
     noms: Texts
+    former: FormerNames
     ca_eur: NDArray[np.float64]
     effectif: NDArray[np.int32]
     dates: NDArray[np.int32]
     score: NDArray[np.int16]
     site_web: NDArray[np.bool_]
+    etat: NDArray[np.uint8]
+    texts: Mapping[str, Distinct]
+    actif: NDArray[np.float64]
+    rates: Distinct
+    numbers: Sequence[tuple[int, str]]
     faults: Sequence[str]
 
 
@@ -45,19 +56,75 @@ def batches(count: int) -> Iterator[range]:
 def read(shard: Shard) -> Contents:
     """Decode all records of `shard`."""
     ids: list[bytes] = []
-    noms, faults, values = [], [], []
+    former: list[int] = []
+    noms, former_noms, faults, values, numbers = [], [strings.pack(())], [], [], []
+    texts = {name: _Distinct() for name in (*COMPARED, "rate")}
     for rows in batches(shard.rows):
         found = [orjson.loads(company) for company in shard.records(rows, coordonnees=True)]
         ids += [company["id"].encode() for company in found]
         noms.append(strings.pack(company["nom"] for company in found))
+        renamed = [
+            (row, one["noms_anterieurs"] or ()) for row, one in zip(rows, found, strict=True)
+        ]
+        former += [row for row, names in renamed for _ in names]
+        former_noms.append(strings.pack(name for _, names in renamed for name in names))
         values.append(_values(found))
+        numbers += [
+            (row, one[field])
+            for row, one in zip(rows, found, strict=True)
+            for field in aliases.FIELDS
+            if one[field] is not None
+        ]
         faults += list(_faults(shard.iso2, rows, found))
-    ca_eur, effectif, dates, score, site_web = (
+        for name, numbered in texts.items():
+            numbered.add(
+                _rate(one) if name == "rate" else one[_FIELDS.get(name, name)] for one in found
+            )
+    ca_eur, effectif, dates, score, site_web, etat, actif = (
         np.concatenate(parts) for parts in zip(_values([]), *values, strict=True)
     )
+    distinct = {name: numbered.made() for name, numbered in texts.items()}
+    rates = distinct.pop("rate")
     return Contents(
-        np.array(ids, dtype=bytes), _joined(noms), ca_eur, effectif, dates, score, site_web, faults
+        np.array(ids, dtype=bytes),
+        _joined(noms),
+        FormerNames(_joined(former_noms), np.array(former, dtype=np.uint32)),
+        ca_eur,
+        effectif,
+        dates,
+        score,
+        site_web,
+        etat,
+        distinct,
+        actif,
+        rates,
+        numbers,
+        faults,
     )
+
+
+class _Distinct:
+    """The distinct values of a column, numbered as they come."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str | None, int] = {}
+        self._parts: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)]
+
+    def add(self, values: Iterable[str | None]) -> None:
+        """Add the values of further rows."""
+        known = self._numbers
+        numbers = [known.setdefault(value, len(known)) for value in values]
+        self._parts.append(np.array(numbers, np.uint32))
+
+    def made(self) -> Distinct:
+        """The column."""
+        return Distinct(list(self._numbers), np.concatenate(self._parts))
+
+
+def _rate(company: dict[str, Any]) -> str:
+    """What the rate of the total assets of a company depends on."""
+    parts = (company["devise"], company["unite_mult"], company["exercice_actif"])
+    return f"{parts[0]} × {parts[1]}, {parts[2]}"
 
 
 def _values(found: Sequence[dict[str, Any]]) -> tuple[NDArray[Any], ...]:
@@ -68,6 +135,8 @@ def _values(found: Sequence[dict[str, Any]]) -> tuple[NDArray[Any], ...]:
         np.array([sort_keys.date_key(c["date_creation"]) for c in found], dtype=np.int32),
         np.array([company["score"] for company in found], dtype=np.int16),
         np.array([company["site_web"] is not None for company in found], dtype=bool),
+        np.array([STATES.index(c["etat"] or STATES[UNKNOWN]) for c in found], dtype=np.uint8),
+        np.array([company["total_actif_last"] for company in found], dtype=np.float64),
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import cells, sort_keys
+from shards.codec import aliases, cells, codes, sort_keys
 from shards.codec.arrays import Rows
 from shards.codec.row_sets import Packing
 from shards.codec.sort_keys import KEY_OF, RANKED, Keys
@@ -24,7 +24,7 @@ from shards.errors import CorruptError, GenerationError
 from shards.generations.generation_files import Generation, Inode, inode_of
 from shards.query import ORDERS
 from shards.search.reader import Shard
-from shards.verify import contents, names
+from shards.verify import code_columns, contents, names
 from shards.verify.contents import Contents
 
 # The orders whose keys follow from records, with the field of `Contents` and its null. Share capital is converted to
@@ -131,12 +131,17 @@ def _faults(shard: Shard) -> Iterator[str]:
     if len(shard.top_rows) != len(ORDERS) * lists:
         yield f"the lists of first rows have {len(shard.top_rows)} rows for {len(ORDERS) * lists}"
     yield from _bound_faults(shard)
+    yield from code_columns.faults(shard, decoded)
+    expected = aliases.table(decoded.numbers)
+    if any(not np.array_equal(expected[name], found) for name, found in shard.aliases.items()):
+        yield "`alias` does not hold the LEI and VAT numbers of the records"
     yield from names.faults(shard, decoded, Packing(shard.rows, wholes))
 
 
 def _table_faults(shard: Shard) -> Iterator[str]:
     """Check that every array by row has one value per row, and no entry is of another row."""
-    by_row: dict[str, NDArray[Any]] = {"cell": shard.cell_of, "facts": shard.facts}
+    by_row: dict[str, NDArray[Any]] = {"facts": shard.facts}
+    by_row |= {name: shard.codes(name) for name in ("etat", "actif", *codes.COMPARED)}
     by_row |= {f"rank {tri}": shard.rank(tri) for tri in sorted(RANKED)}
     by_row |= {"name": shard.words.token_starts[1:], "identifiers": shard.idents.rows}
     for name, values in by_row.items():
@@ -164,13 +169,11 @@ def _cell_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
     """Check that cells are consecutive and cover all rows, and that rows are in layout order in each cell."""
     end, places = 0, []
     key = sort_keys.descending(decoded.ca_eur, format.KEYS["ca_desc"])
-    for index, cell in enumerate(shard.layout.cells):
+    for cell in shard.layout.cells:
         places.append(tuple((c is None, c or "") for c in (cell.secteur, cell.sous_secteur)))
         part = slice(cell.start, cell.stop)
         if not end == cell.start <= cell.with_ca <= cell.stop or cell.start == cell.stop:
             yield f"cell {cell.place} covers rows {cell.start} to {cell.stop}, {end} was next"
-        if (shard.cell_of[part] != index).any():
-            yield f"a row of cell {cell.place} says that it is in another one"
         if not _follow(key[part], decoded.ids[part]).all():
             yield f"turnovers of cell {cell.place} do not descend"
         if np.count_nonzero(~np.isnan(key[part])) != cell.with_ca - cell.start:

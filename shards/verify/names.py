@@ -38,15 +38,22 @@ def faults(shard: Shard, decoded: Contents, packing: Packing) -> Iterator[str]:
 
 
 def _name_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
-    """Check that the words of each row are those of its name."""
-    index = shard.words
-    if len(index.tokens) and int(index.tokens.max()) >= len(index.words):
+    """Check that the words of each row are those of its name and its former names."""
+    index, former = shard.words, decoded.former
+    words = index.tokens[index.tokens != format.FORMER_NAME]
+    if len(words) and int(words.max()) >= len(index.words):
         yield "a name has a word that does not exist"
         return
     for rows in contents.batches(shard.rows):
         folded = name_lookup.folded_names(index, np.array(rows, dtype=np.uint32))
-        for row, name in zip(rows, folded, strict=True):
-            if name != fold(decoded.noms[row].decode()).encode():
+        ends = np.searchsorted(former.rows, np.arange(rows.start, rows.stop + 1)).tolist()
+        for row, names, first, end in zip(rows, folded, ends, ends[1:], strict=False):
+            published = [
+                fold(former.noms[number].decode()).encode() for number in range(first, end)
+            ]
+            if names[1:] != [name for name in published if name]:
+                yield f"the folded former names of row {row} are not those of its record"
+            if names[0] != fold(decoded.noms[row].decode()).encode():
                 yield f"the folded name of row {row} is not that of {decoded.noms[row].decode()!r}"
 
 
@@ -72,8 +79,8 @@ def _order_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
     for places in contents.batches(shard.rows):
         rows = order[places.start : places.stop]
         folded = name_lookup.folded_names(shard.words, rows)
-        for row, name in zip(rows.tolist(), folded, strict=True):
-            key = (name, decoded.noms[row], bytes(decoded.ids[row]))
+        for row, names in zip(rows.tolist(), folded, strict=True):
+            key = (names[0], decoded.noms[row], bytes(decoded.ids[row]))
             if key <= before:
                 yield f"order nom does not follow the names of the records at row {row}"
             before = key

@@ -1,6 +1,8 @@
 """Full and failing disks: reads continue, no acknowledgement is false, service resumes."""
 
+import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +25,11 @@ from tests.serve.processes import ask, line_of, started, stop
 pytestmark = pytest.mark.slow
 
 PLAN = load()["data"]
+FAULTS = (
+    "enable_random name=posix/io/rw/pwrite,probability=0.03,failinfo=28",
+    "enable_random name=posix/io/rw/pwritev,probability=0.03,failinfo=28",
+    "enable_random name=posix/io/sync/fdatasync,probability=0.05,failinfo=5",
+)
 
 
 @pytest.fixture
@@ -53,6 +60,19 @@ def test_a_full_disk_stops_debits_but_not_reads_and_room_cures_it(small_disk: Pa
     assert _used(store) == charged + 100
     store.close()
     assert not damage_of(small_disk / FILE)
+
+
+def test_an_import_onto_a_full_disk_names_the_disk(tmp_path: Path) -> None:
+    with small(tmp_path, "48k"):
+        done = subprocess.run(
+            [sys.executable, "-m", "pipeline", "import", "no-enheter",
+             "seeds/raw/no/enheter_6.json", "--out", str(tmp_path / "in")],
+            cwd=ROOT, capture_output=True, text=True, timeout=2 * WAIT_S,
+        )  # fmt: skip
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"the disk of {tmp_path / 'in'} is full; give it space" in done.stderr
 
 
 def test_a_server_with_a_full_disk_answers_503_to_debits_only_and_resumes(
@@ -98,12 +118,7 @@ def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: P
     ) as writer:
         first = next_line(writer, WAIT_S)  # faults are injected once Python has started
         child = _child(writer.pid)
-        for fault in (
-            "enable_random name=posix/io/rw/pwrite,probability=0.03,failinfo=28",
-            "enable_random name=posix/io/rw/pwritev,probability=0.03,failinfo=28",
-            "enable_random name=posix/io/sync/fdatasync,probability=0.05,failinfo=5",
-        ):
-            subprocess.run(["fiu-ctrl", "-c", fault, str(child)], check=True, timeout=WAIT_S)
+        _control(child, *FAULTS)
         try:
             lines = [first, *writer.communicate(timeout=120)[0].splitlines()]
         finally:
@@ -123,6 +138,50 @@ def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: P
         assert charge
         assert charge.outcome == "already", f"company {company} was acknowledged and is not there"
     store.close()
+
+
+def test_a_server_whose_disk_fails_now_and_then_says_503_and_needs_no_restart(
+    tmp_path: Path,
+) -> None:
+    """R3: every record that was answered is charged, and after the faults all are"""
+    fiu_run, plans, now = need("fiu-run", "fiu-utils"), load(), datetime.now(UTC)
+    data, state = tmp_path / "data", tmp_path / "state"
+    world.publish(data, [world.company("EE", str(i), f"Ä {i}") for i in range(300)])
+    store = LmdbStore(state)
+    account = store.accounts.create("integral", plans, now).result()
+    _, text = store.accounts.create_key(account.id, plans, now).result()
+    key = {"Authorization": f"Bearer {text}"}
+    command = [fiu_run, "-x", sys.executable, "-m", "serve", "--data", str(data)]
+    command += ["--state", str(state), "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env=os.environ | {"SOCIETES_DEBIT_INTEGRAL": "1000000"},
+    ) as server:  # fmt: skip
+        address = next_line(server, WAIT_S).strip()
+        child = _child(server.pid)
+        try:
+            _control(child, *FAULTS)
+            statuses = [ask(address, f"/api/v1/societes/EE/{i}", key)[0] for i in range(250)]
+            _control(
+                child, *(f"disable name={fault.split('=')[1].split(',')[0]}" for fault in FAULTS)
+            )
+            after = [ask(address, f"/api/v1/societes/EE/{i}", key)[0] for i in range(250, 300)]
+        finally:
+            os.kill(child, signal.SIGTERM)
+    charged = [store.is_charged(account.id, f"EE/{i}", now).result() for i in range(250)]
+    report = store.audit()
+    store.close()
+
+    assert set(statuses) == {200, 503}
+    assert after == [200] * 50
+    assert all(paid for status, paid in zip(statuses, charged, strict=True) if status == 200)
+    assert report.differences == []
+
+
+def _control(pid: int, *commands: str) -> None:
+    """Switch faults of a process on or off."""
+    for command in commands:
+        subprocess.run(["fiu-ctrl", "-c", command, str(pid)], check=True, timeout=WAIT_S)
 
 
 def _child(pid: int) -> int:

@@ -189,6 +189,15 @@ class StoreAgainstModel(RuleBasedStateMachine):
 
         self.store.compact(before)
 
+    @rule()
+    def an_audit_finds_no_difference(self) -> None:
+        charges = [key for key, _ in self.rows() if key.startswith(row_format.CHARGE)]
+
+        report = self.store.audit()
+
+        assert report.differences == []
+        assert report.charges == len(charges)
+
     # -- invariants ----------------------------------------------------------------
 
     @invariant()

@@ -27,7 +27,7 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
         if words[:2] == ["key", "create"]:
             ids["k_OZODlAYFNuEI"] = printed["key_id"]
 
-    assert len(lines) == 13
+    assert len(lines) == 14
 
 
 def test_the_manual_has_every_kind_of_row() -> None:

@@ -6,9 +6,9 @@ from serve.contract.errors import ApiError
 from serve.request import params, place_names
 from serve.request.params import Search
 from shards.query import Query
-from tests.serve.world import LISTS
+from tests.serve.world import COMPANIES, LISTS
 
-NAMES = place_names.read(LISTS)
+NAMES = place_names.read(LISTS, {one["forme"] for one in COMPANIES if one["forme"]})
 
 
 def search(**given: str) -> Search:

@@ -19,11 +19,14 @@ ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def started(
-    data: Path, *flags: str, environment: Mapping[str, str] | None = None
+    data: Path,
+    *flags: str,
+    environment: Mapping[str, str] | None = None,
+    stderr: IO[bytes] | None = None,
 ) -> Iterator["subprocess.Popen[str]"]:
     """`python -m serve` on a free port; killed if it is still there at the end.
 
-    What it logs goes to a file: nobody reads a pipe while it runs, and a full one would stop it.
+    What it logs goes to a file: nobody reads a pipe while it runs, and it would fill.
     """
     command = [sys.executable, "-m", "serve", "--data", str(data), "--port", "0"]
     command += ["--state", str(data.with_name("state")), *flags]
@@ -32,7 +35,12 @@ def started(
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as said,
         subprocess.Popen(
-            command, cwd=ROOT, env=variables, text=True, stdout=subprocess.PIPE, stderr=said
+            command,
+            cwd=ROOT,
+            env=variables,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=stderr or said,
         ) as process,
     ):
         _LOGS[process.pid] = said
@@ -58,7 +66,7 @@ def processor_seconds(pid: int) -> float:
 
 def ask(address: str, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
     host = address.removeprefix("http://")
-    with closing(http.client.HTTPConnection(host, timeout=10)) as connection:
+    with closing(http.client.HTTPConnection(host, timeout=60)) as connection:
         connection.request("GET", path, headers=dict(headers or {}))
         response = connection.getresponse()
         return response.status, response.read()

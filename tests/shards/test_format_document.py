@@ -12,7 +12,7 @@ from shards import format
 from shards.codec import record
 from shards.codec.row_sets import Packing
 from shards.query import ORDERS
-from tests.shards.second_engine.row_sets import Counted, Gaps, unpack, unpack_union
+from tests.shards.unpacked import unpack
 
 DOCUMENT: Final = (Path(shards.__file__).parent / "FORMAT.md").read_text()
 ROWS: Final = 100_000
@@ -102,9 +102,8 @@ def test_the_set_with_heads_of_the_document_is_what_the_code_writes() -> None:
     assert len(packed) == 6_408
     assert len(pieces(text)) == 2 + len(ORDERS) + 1
     assert_has_pieces(packed, text)
-    unpacked = unpack(packed, ROWS)
-    assert isinstance(unpacked, Gaps)
-    assert unpacked.rows().tolist() == found.tolist()
+    assert packed[0] == format.GAPS + format.HEADED
+    assert unpack(packed).rows == found.tolist()
     for place, tri in enumerate(ORDERS):  # each row of the table names its order
         offset = 8 + 4 * format.HEAD_ROWS * place
         assert re.search(rf"^\| {offset} \|.*\| head of `{tri}`", text, re.MULTILINE)
@@ -119,10 +118,10 @@ def test_the_set_of_kind_7_of_the_document_is_what_the_code_writes() -> None:
     assert len(packed) == 1_408
     assert len(pieces(text)) == 4
     assert_has_pieces(packed[: 8 + 2 * 4 * format.HEAD_ROWS], text)
-    unpacked = unpack_union(packed, ROWS)
-    assert isinstance(unpacked, Counted)
-    assert unpacked.size == len(found)
-    assert unpacked.heads[0].tolist() == found[: format.HEAD_ROWS].tolist()
+    unpacked = unpack(packed)
+    assert (unpacked.size, unpacked.rows) == (len(found), None)
+    assert unpacked.heads is not None
+    assert unpacked.heads[0] == found[: format.HEAD_ROWS].tolist()
 
 
 def test_no_line_of_the_document_is_longer_than_120_characters() -> None:

@@ -5,7 +5,6 @@ Nothing of that may take the place of a good file.
 """
 
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Final
 
@@ -69,7 +68,7 @@ def count_rows(path: Path, name: str, register: Register | None) -> int:
         return _members(path) if path.suffix == ".zip" else _lines(path)
     except InputError as error:
         raise ImplausibleError(str(error)) from error
-    except (EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, *packing.BROKEN) as error:
         raise ImplausibleError(f"{name} is damaged ({error}); it came incomplete") from error
 
 

@@ -8,19 +8,17 @@ damaged one inside it a FilingError: the other filings are good.
 import gzip
 import io
 import zipfile
-import zlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Final, NamedTuple, cast
 
 from pipeline.canonical import InputError
+from pipeline.registers import packing
+from pipeline.registers.statements import filing
 from pipeline.registers.statements.filing import FilingError
 
-LARGEST: Final = 64 << 20  # bytes of one filing; the largest of Virk have 20 MB
-DAMAGED: Final = "fichier abîmé"
-TOO_LARGE: Final = "dépôt trop volumineux"
 _GZIP: Final = b"\x1f\x8b"
-BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
+BROKEN: Final = (*packing.BROKEN, OSError)
 
 
 class Document(NamedTuple):
@@ -35,14 +33,7 @@ class Document(NamedTuple):
         Raises:
             FilingError: a damaged file, or one of more than LARGEST bytes.
         """
-        try:
-            with self.open() as stream:
-                content = stream.read(LARGEST + 1)
-        except BROKEN as error:
-            raise FilingError(DAMAGED, str(error) or type(error).__name__) from error
-        if len(content) > LARGEST:
-            raise FilingError(TOO_LARGE, f"plus de {LARGEST >> 20} Mio")
-        return content
+        return filing.content(self.open)
 
 
 def documents(file: Path, suffixes: Collection[str]) -> Iterator[Document]:

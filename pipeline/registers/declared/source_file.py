@@ -14,8 +14,6 @@ the declared encoding, else as Windows-1252, the encoding of the UK files of the
 import codecs
 import csv
 import shutil
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -83,10 +81,25 @@ def unpack(
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
     for file in files:
         for member in packing.members(file, suffixes):
-            part = _part(member, kinds, work / str(len(parts)))
+            part = _unpacked(file, member, kinds, work / str(len(parts)))
             if part is not None:
                 parts.append(replace(part, file=file))
     return tuple(parts)
+
+
+def _unpacked(
+    file: Path, member: Member, kinds: Mapping[str, FileKind], path: Path
+) -> FilePart | None:
+    """`_part`, whose errors name the file and its member."""
+    where = file.name if file.name.startswith(member.name) else f"{file.name}: {member.name}"
+    try:
+        return _part(member, kinds, path)
+    except (*packing.BROKEN, RecordError) as error:
+        raise InputError(f"{where} is damaged ({error}); download it again") from error
+    except OSError as error:
+        if error.errno is not None:  # of the disk; bz2 raises one without a number
+            raise
+        raise InputError(f"{where} is damaged ({error}); download it again") from error
 
 
 def count_rows(file: Path, kinds: Mapping[str, FileKind]) -> int:
@@ -101,7 +114,7 @@ def count_rows(file: Path, kinds: Mapping[str, FileKind]) -> int:
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
     try:
         return sum(_count(member, kinds) for member in packing.members(file, suffixes))
-    except (EOFError, OSError, zipfile.BadZipFile, zlib.error, RecordError, PathError) as error:
+    except (OSError, *packing.BROKEN, RecordError, PathError) as error:
         raise InputError(f"{file.name} is damaged ({error}); download it again") from error
 
 
@@ -307,20 +320,42 @@ def _copy_as_utf8(open_member: Callable[[], IO[bytes]], path: Path, encoding: st
                 return False
     with open_member() as source, path.open("w", encoding="utf-8", newline="") as text:
         reader = codecs.getreader(encoding or FALLBACK_ENCODING)(source, "replace")
-        shutil.copyfileobj(reader, text, CHUNK)
+        lines = _LineLength()
+        while characters := reader.read(CHUNK):
+            lines.add(len(characters), characters.rfind("\n"))
+            text.write(characters)
     return encoding is None
 
 
 def _copy_if_utf8(source: IO[bytes], target: IO[bytes]) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
+    lines = _LineLength()
     try:
         while chunk := source.read(CHUNK):
             decoder.decode(chunk)
+            lines.add(len(chunk), chunk.rfind(b"\n"))
             target.write(chunk)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True
+
+
+class _LineLength:
+    """The length of the line that is being copied: Polars would hold a row of gigabytes, and end the process."""
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def add(self, size: int, end: int) -> None:
+        """Count a piece of `size` whose last line end is at `end`; -1 means that there is none.
+
+        Raises:
+            RecordError: the line is longer than any of a register.
+        """
+        self._length = size - end - 1 if end >= 0 else self._length + size
+        if self._length > record_stream.LONGEST:
+            raise RecordError(f"a line is longer than {record_stream.LONGEST >> 20} MiB")
 
 
 def _mark_fields(path: Path, separator: str) -> None:
@@ -349,7 +384,7 @@ def _record_part(member: Member, kind: FileKind, path: Path) -> FilePart:
     try:
         with member.open() as stream:
             written = _write_records(_records(stream, kind), kind, path)
-    except (RecordError, PathError, EOFError, OSError) as error:
+    except (RecordError, PathError, EOFError) as error:
         raise InputError(f"{member.name} as {kind.name}: {error}; download it again") from error
     except _UnknownKeyError as error:
         raise InputError(_unknown_key(member.name, kind, *error.args)) from None

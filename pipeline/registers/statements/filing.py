@@ -11,13 +11,15 @@ due date in two ways that mean the same. They get one name: `CurrentFinancialIns
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import IO, Any, Final, NamedTuple
 
 from ixbrlparse import IXBRL
 from ixbrlparse.core import IXBRLParseError
+
+from pipeline.registers import packing
 
 FILE_NAME: Final = re.compile(
     r"Prod\d+_(\d+)_([A-Z0-9]{8})_(\d{4})(\d\d)(\d\d)\.(?:x?html?|xml|XML)$"
@@ -29,6 +31,11 @@ DUE: Final = {
     "CurrentFinancialInstruments": "WithinOneYear",
     "Non-currentFinancialInstruments": "AfterOneYear",
 }
+
+
+LARGEST: Final = 64 << 20  # bytes of one filing; the largest of Virk have 20 MB
+DAMAGED: Final = "fichier abîmé"
+TOO_LARGE: Final = "dépôt trop volumineux"
 
 
 class FilingError(Exception):
@@ -108,6 +115,22 @@ def company_number(text: str) -> str | None:
         return None
     prefix, digits, suffix = found.groups()
     return f"{prefix}{digits.zfill(8 - len(prefix) - len(suffix))}{suffix}"
+
+
+def content(opened: Callable[[], IO[bytes]]) -> bytes:
+    """The bytes of one filing, unpacked.
+
+    Raises:
+        FilingError: a damaged file, or one of more than LARGEST bytes.
+    """
+    try:
+        with opened() as stream:
+            found = stream.read(LARGEST + 1)
+    except (*packing.BROKEN, OSError) as error:
+        raise FilingError(DAMAGED, str(error) or type(error).__name__) from error
+    if len(found) > LARGEST:
+        raise FilingError(TOO_LARGE, f"plus de {LARGEST >> 20} Mio")
+    return found
 
 
 def parse(file: IO[bytes]) -> Filing:

@@ -9,6 +9,7 @@ company and one batch of lines, whatever the number of filings. A filing that ca
 that states another company number than its name, goes to `rejected/` and does not stop the import.
 """
 
+import io
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -114,12 +115,10 @@ def _lines(
     place: FilingPlace, archives: Mapping[Path, zipfile.ZipFile], known: Taxonomy, tally: Tally
 ) -> list[Amount]:
     name, file, member = place
-    opened = file.open("rb") if member is None else archives[file].open(member)
-    try:
-        with opened as stream:
-            accounts = filing.parse(stream)
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise FilingError("fichier abîmé", str(error)) from error
+    packed = filing.content(
+        lambda: file.open("rb") if member is None else archives[file].open(member)
+    )
+    accounts = filing.parse(io.BytesIO(packed))
     if accounts.company_numbers and name.number not in accounts.company_numbers:
         raise FilingError(CONTRADICTED, ", ".join(sorted(accounts.company_numbers)))
     tally.counts["faits illisibles"] += accounts.unreadable

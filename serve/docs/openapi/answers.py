@@ -8,19 +8,28 @@ from serve.api.export import XLSX
 from serve.contract.error_codes import CODES, of_status
 from serve.docs.openapi import headers
 from serve.docs.openapi.examples import EXAMPLES, Example
-from serve.docs.openapi.schema import Schema, either, moment, ref, shape, text, texts, whole
+from serve.docs.openapi.schema import Schema, either, moment, one_of, ref, shape, text, texts, whole
 
 JSON: Final = "application/json"
 
+# Every code, those of later versions included.
+CODE_PATTERN: Final = "^[a-z]+(_[a-z]+)*$"
+
 # Routes whose 401 has the visitor's payload beside `erreur` (§5 rule 4), with its schema.
-_REFUSED: Final = {"societes": "RechercheRefusee", "societe": "FicheRefusee",
-                 "rapprochement": "RapprochementRefuse"}  # fmt: skip
+_REFUSED: Final = {
+    "societes": "RechercheRefusee",
+    "societe": "FicheRefusee",
+    "identifiants": "IdentificationRefusee",
+    "rapprochement": "RapprochementRefuse",
+}
 
 # The keys that may stand beside `erreur` (G6).
 EXTRA: Final[Mapping[str, Schema]] = {
     "pays_inconnus": texts("Countries that are unknown."),
     "secteurs_inconnus": texts("Sectors that are unknown."),
     "sous_secteurs_inconnus": texts("Sub-sectors that are unknown."),
+    "formes_inconnues": texts("Legal forms that are unknown."),
+    "nace_inconnus": texts("NACE codes that are unknown."),
     "suggestions": {
         "type": "object",
         "description": "For an unknown value, those that may have been meant.",
@@ -30,6 +39,7 @@ EXTRA: Final[Mapping[str, Schema]] = {
     "valeurs": texts("Values that it may have."),
     "parametres_inconnus": texts("Parameters that are unknown."),
     "parametres_admis": texts("Parameters that the route has."),
+    "proches": texts("The nearest companies, as country and identifier (`UK:00944111`)."),
     "credits": ref("Credits"),
     "quota": ref("Quota"),
     "plan": text("Plan that opens the resource."),
@@ -48,7 +58,7 @@ _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
     429: ("Retry-After", *headers.CALLS),
     503: ("Retry-After",),
 }
-_ERRORS: Final = ("Cache-Control", "X-Donnees-Version")
+_ERRORS: Final = ("Cache-Control", "Content-Language", "Vary", "X-Donnees-Version")
 
 # Statuses with which an operation may refuse, as `components/responses`.
 STATUSES: Final = (400, 401, 402, 404, 409, 413, 414, 415, 429, 500, 503)
@@ -130,11 +140,12 @@ def _error(status: int) -> Schema:
     keys = {key for code in codes for key in CODES[code].extra}
     if status == 401:
         # A 401 also has the other faults of a call (contract A1).
-        keys |= {key for code in of_status(400) for key in CODES[code].extra}
+        others = (*of_status(400), *of_status(404))
+        keys |= {key for code in others for key in CODES[code].extra}
     erreur = shape(
-        "What went wrong; `code` is for programs, `message` for people, in French.",
+        "What went wrong; `code` is for programs, `message` for people.",
         {
-            "code": text("Code of the error.", enum=codes),
+            "code": {**one_of("Code of the error.", *codes), "pattern": CODE_PATTERN},
             "message": text("What it is, and what to do."),
         },
     )

@@ -8,18 +8,17 @@ from quota import plans
 from serve.api import routes, static_pages
 from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
-from serve.contract import parameters
+from serve.contract import VERSION, parameters
 from serve.contract.parameters import Parameter, SeedWords
 from serve.docs.openapi import answers, match_shapes, prose
 from serve.docs.openapi.examples import EXAMPLES
 from serve.docs.openapi.headers import HEADERS
 from serve.docs.openapi.objects import CHANGES, COMPTE
-from serve.docs.openapi.operations import operations, request_body, variables
+from serve.docs.openapi.operations import operations, request_body, variables, watch_body
 from serve.docs.openapi.schema import Schema
 from serve.docs.openapi.shapes import SHAPES
 
 OPENAPI: Final = "3.1.0"
-VERSION: Final = "1.1.0"  # §9, X: of the API, not of this program
 
 _DEFAULT_DEBIT: Final = BurstLimits()
 
@@ -59,6 +58,7 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
                 **match_shapes.SHAPES,
                 "Compte": COMPTE,
                 "DemandeExport": request_body(words),
+                "DemandeModifications": watch_body(words),
                 **error_schemas,
             },
             "responses": error_responses,
@@ -109,7 +109,7 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
         found.setdefault(one.name, _parameter(one, words))
     needed = {"required": True, "example": parameters.DEPUIS.example}
     found[parameters.DEPUIS.name] |= needed
-    for one in parameters.RECORD:
+    for one in (*parameters.RECORD, parameters.VALEUR):
         needed = {"in": "path", "required": True, "example": one.example}
         found[one.name] = {**_parameter(one, words), **needed}
     found["If-None-Match"] = {

@@ -17,12 +17,18 @@ HEADERS: Final[dict[str, Schema]] = {
         "Name of the request, to be reported; the caller's own if sent.", _TEXT
     ),
     "X-Donnees-Version": _header("Name of the data (generation) that answered.", _TEXT),
-    "ETag": _header("Tag of the answer, for `If-None-Match`.", _TEXT),
+    "ETag": _header(
+        "Tag of the answer, for `If-None-Match`; each content coding has its own.", _TEXT
+    ),
     "Cache-Control": _header("Who may keep the answer, and how long (RFC 9111).", _TEXT),
-    "Vary": _header("The answer depends on this request header.", _TEXT),
+    "Vary": _header("The answer depends on these request headers.", _TEXT),
+    "Content-Language": _header("Language of the message of an error: `fr` or `en`.", _TEXT),
     "Content-Location": _header("The one path of the company, whatever spelling was sent.", _TEXT),
     "Content-Disposition": _header("Name of the file.", _TEXT),
-    "Link": _header('The next page, `rel="next"`, while there is one (RFC 8288).', _TEXT),
+    "Link": _header(
+        'The next page, `rel="next"`, while there is one (RFC 8288); `version` keeps it on the same data.',
+        _TEXT,
+    ),
     "WWW-Authenticate": _header("How to identify (RFC 6750).", _TEXT),
     "Retry-After": _header("Seconds after which to come again.", _COUNT),
     "RateLimit-Policy": _header(
@@ -35,7 +41,7 @@ HEADERS: Final[dict[str, Schema]] = {
     "X-Quota-Limit": _header("Limit of this route's meter: calls a day, exports a month.", _COUNT),
     "X-Quota-Used": _header("Used of it, this request included.", _COUNT),
     "X-Quota-Reset": _header("Seconds until it begins anew.", _COUNT),
-    "X-Credits-Debites": _header("Credits that this record cost.", {**_COUNT, "enum": [0, 5]}),
+    "X-Credits-Debites": _header("Credits that this record cost.", _COUNT),
     "X-Credits-Restants": _header("Credits left, packs included.", _COUNT),
     "X-Export-Lignes": _header("Companies in the workbook.", _COUNT),
     "X-Export-Total": _header("Companies in the scope.", _COUNT),
@@ -53,7 +59,7 @@ METER: Final = (
 )  # fmt: skip
 CALLS: Final = ("X-Plafond-Resultats", *METER)
 CREDITS: Final = ("X-Credits-Debites", "X-Credits-Restants")
-TAGGED: Final = ("ETag", "Cache-Control", "X-Donnees-Version")
+TAGGED: Final = ("ETag", "Cache-Control", "Vary", "X-Donnees-Version")
 EXPORT: Final = tuple(name for name in HEADERS if name.startswith("X-Export-"))
 
 

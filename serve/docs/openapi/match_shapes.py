@@ -82,7 +82,7 @@ _ANSWER: Final = shape(
         "verdict": text(
             "`sur`: this company; `probable`: more likely than not; `ambigu`: one of several; "
             "`aucun`: none that is likely.",
-            enum=[SURE, LIKELY, AMBIGUOUS, NONE],
+            examples=[SURE, LIKELY, AMBIGUOUS, NONE],
         ),
         "candidats": array(ref("Candidat"), "Companies, the likeliest first."),
     },

@@ -9,6 +9,7 @@ from serve.docs.openapi.schema import (
     moment,
     nullable,
     number,
+    one_of,
     ref,
     shape,
     text,
@@ -16,7 +17,8 @@ from serve.docs.openapi.schema import (
     truth,
     whole,
 )
-from shards.changes.change_file import NATURES
+from shards.changes.change_file import CREATED, DELETED, NATURES
+from shards.changes.net_changes import ENTERING, LEAVING
 
 ETATS: Final = ("bilan_actif", "bilan_passif", "compte_resultat", "annexe")
 ETATS_SOCIETE: Final = ("active", "procedure", "cessee", "inconnu")
@@ -73,10 +75,10 @@ FIELDS: Final[dict[str, Schema]] = {
     "est_cotee": nullable(truth("Listed on an exchange.")),
     "url_registre": nullable(text("Page of the company at its official register.")),
     "score": nullable(number("Completeness of the data, 0 to 100; a key to sort by.")),
-    "etat": (
-        text("State, normalised from `statut`: `active`, `procedure` (insolvency, liquidation, "
-             "winding up), `cessee` (struck off, dissolved, merged away) or `inconnu`.",
-             enum=list(ETATS_SOCIETE))
+    "etat": one_of(
+        "State, normalised from `statut`: `procedure` is insolvency, liquidation or winding up, "
+        "`cessee` struck off, dissolved or merged away.",
+        *ETATS_SOCIETE,
     ),
     "lei": nullable(text("Legal entity identifier (ISO 17442).")),
     "tva": nullable(text("VAT number.")),
@@ -97,9 +99,8 @@ SOCIETE: Final = shape(
 LIGNE: Final = shape(
     "A line of a financial statement (états financiers).",
     {
-        "etat": text(
-            "Statement: assets, equity and liabilities, income statement, or annex.",
-            enum=list(ETATS),
+        "etat": one_of(
+            "Statement: assets, equity and liabilities, income statement, or annex.", *ETATS
         ),
         "code": nullable(text("Code of the line in the filing.")),
         "libelle": text("Label of the line."),
@@ -130,10 +131,13 @@ SOURCES: Final[dict[str, Schema]] = {
         {
             "nom": text("Name."),
             "date": text(f"Date of the file. {_DAY}"),
-            "origine_date": text(
+            "origine_date": one_of(
                 "Where the date is from: the content, the name, the operator, or only the time of "
                 "the last modification.",
-                enum=["contenu", "nom", "indiquee", "modification"],
+                "contenu",
+                "nom",
+                "indiquee",
+                "modification",
             ),
         },
     ),
@@ -141,7 +145,7 @@ SOURCES: Final[dict[str, Schema]] = {
         "An import of a register.",
         {
             "source": text("Name of the importer."),
-            "table": text("Companies or statements.", enum=["societes", "comptes"]),
+            "table": one_of("Companies or statements.", "societes", "comptes"),
             "complement": truth("Whether it only completes another source of the country."),
             "registre": text("Publisher."),
             "adresse": nullable(text("Where the files are published; null without an address.")),
@@ -243,11 +247,30 @@ COMPTE: Final = shape(
 
 _GENERATION: Final = "Name of data (generation), as in `X-Donnees-Version`: "
 
+_PAGE: Final[dict[str, Schema]] = {
+    "depuis": text(f"{_GENERATION}the one asked for."),
+    "jusque": text(f"{_GENERATION}after these changes; the next `depuis`."),
+    "generation": text(f"{_GENERATION}the one served; where `jusque` is it, that is all."),
+    "total": whole("Changes in the scope; never truncated.", minimum=0),
+    "limit": whole("Limit that was applied.", minimum=0),
+    "plan": ref("CodePlan"),
+    "plafond_resultats": whole(
+        "New and changed companies that the plan may show; those that are gone, and one's own, "
+        "are all shown.",
+        minimum=0,
+    ),
+    "visibles": whole("Changes that the plan may show.", minimum=0),
+    "tronque": truth("Whether the plan may not show them all."),
+    "restantes": whole("`total` minus `visibles`.", minimum=0),
+    "offre_suivante": either(ref("Offre"), {"type": "null"}),
+    "suivant": nullable(text("`curseur` of the next page; null on the last one.")),
+}
+
 CHANGES: Final[dict[str, Schema]] = {
     "Modification": shape(
         "A company that is gone (`supprimee`), new (`creee`) or changed (`modifiee`).",
         {
-            "nature": text("Kind of change.", enum=list(NATURES)),
+            "nature": one_of("Kind of change.", *NATURES),
             "iso2": text("Country of the company."),
             "id": text("National identifier."),
             "champs": texts(
@@ -259,24 +282,46 @@ CHANGES: Final[dict[str, Schema]] = {
     ),
     "Modifications": shape(
         "A page of what changed from one generation to the next on the way to the one served.",
+        {**_PAGE, "modifications": array(ref("Modification"), "Changes: gone, new, changed.")},
+    ),
+    "ModificationSuivie": shape(
+        "What happened to a company that is watched, or that a watched search finds.",
         {
-            "depuis": text(f"{_GENERATION}the one asked for."),
-            "jusque": text(f"{_GENERATION}after these changes; the next `depuis`."),
-            "generation": text(f"{_GENERATION}the one served; where `jusque` is it, that is all."),
-            "total": whole("Changes in the scope; never truncated.", minimum=0),
-            "limit": whole("Limit that was applied.", minimum=0),
-            "plan": ref("CodePlan"),
-            "plafond_resultats": whole(
-                "New and changed companies that the plan may show; those that are gone are all "
-                "shown.",
-                minimum=0,
+            "nature": text(
+                "One's own companies: gone (`supprimee`), new (`creee`), changed (`modifiee`). Of "
+                "a search: found no more (`sortie`), found now (`entree`), found before and now "
+                "(`modifiee`).",
+                enum=[*NATURES, LEAVING, ENTERING],
             ),
-            "visibles": whole("Changes that the plan may show.", minimum=0),
-            "tronque": truth("Whether the plan may not show them all."),
-            "restantes": whole("`total` minus `visibles`.", minimum=0),
-            "offre_suivante": either(ref("Offre"), {"type": "null"}),
-            "suivant": nullable(text("`curseur` of the next page; null on the last one.")),
-            "modifications": array(ref("Modification"), "Changes: gone, new, changed."),
+            "iso2": text("Country of the company."),
+            "id": text("National identifier."),
+            "champs": {
+                "type": "object",
+                "description": "The fields that differ, each with its values before and after; "
+                "`comptes`: whether there are financial statements, which differ. Values of "
+                "contact fields are null without the right to them. Absent where the company is "
+                "new or gone.",
+                "additionalProperties": {
+                    "type": "array",
+                    "items": {},
+                    "minItems": 2,
+                    "maxItems": 2,
+                },
+            },
+            "cause": either(
+                text("It is new, or gone.", enum=[CREATED, DELETED]),
+                texts("Those of the changed fields that the search compares."),
+            ),
         },
+        ("champs", "cause"),
+    ),
+    "ModificationsSuivies": shape(
+        "A page of what happened from `depuis` to `jusque`, whatever lay between them.",
+        {
+            **_PAGE,
+            "modifications": array(ref("ModificationSuivie"), "Changes: gone, new, changed."),
+            "ids_inconnus": texts("Where `ids` were sent: those of no company."),
+        },
+        ("ids_inconnus",),
     ),
 }

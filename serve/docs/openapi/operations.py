@@ -26,8 +26,8 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
         "sources": _sources, "societes": _societes, "societe": _societe, "modifications": _modifications,
-        "rapprochement": _rapprochement, "export": _export, "compte": _compte,
-        "docs-markdown": _docs_markdown, "llms": _llms,
+        "identifiants": _identifiants, "rapprochement": _rapprochement,
+        "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
     }  # fmt: skip
@@ -36,7 +36,11 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
 
 def variables(name: str) -> tuple[str, ...]:
     """The names of the variable parts of a path."""
-    return {"societe": parameters.names(parameters.RECORD), "docs-file": ("file",)}.get(name, ())
+    return {
+        "societe": parameters.names(parameters.RECORD),
+        "identifiants": (parameters.VALEUR.name,),
+        "docs-file": ("file",),
+    }.get(name, ())
 
 
 def _get(
@@ -142,14 +146,13 @@ _FIRST: Final = {"iso": "iso2", "id": "id"}
 
 
 def _societes() -> Mapping[str, Operation]:
-    names = (*headers.TAGGED, "Vary", "Link", *headers.CALLS)
-    page = answer(
-        "A page of companies.", ref("Recherche"), names, "societes-visiteur", "societes-data"
-    )
+    names = (*headers.TAGGED, "Link", *headers.CALLS)
+    examples = ("societes-visiteur", "societes-data", "societes-nommees")
+    page = answer("A page of companies.", ref("Recherche"), names, *examples)
     first = {name: f"$response.body#/societes/0/{field}" for name, field in _FIRST.items()}
     responses = {
         "200": linked(page, company=("readCompany", first)),
-        "304": not_modified("Vary", *headers.CALLS),
+        "304": not_modified(*headers.CALLS),
         **refusals(400, 401, 409, 429, 503, route="societes"),
     }
     given = (*in_query(*parameters.SEARCH), _IF_NONE_MATCH)
@@ -157,10 +160,10 @@ def _societes() -> Mapping[str, Operation]:
 
 
 def _societe() -> Mapping[str, Operation]:
-    located = (*headers.TAGGED, "Vary", "Content-Location", *headers.CALLS, *headers.CREDITS)
+    located = (*headers.TAGGED, "Content-Location", *headers.CALLS, *headers.CREDITS)
     responses = {
         "200": answer("The company.", ref("Fiche"), located, "societe-visiteur", "societe-data"),
-        "304": not_modified("Vary", "Content-Location", *headers.CALLS, *headers.CREDITS),
+        "304": not_modified("Content-Location", *headers.CALLS, *headers.CREDITS),
         **refusals(400, 401, 402, 404, 429, 503, route="societe"),
     }
     given = [ref(one.name, "parameters") for one in parameters.RECORD]
@@ -170,18 +173,93 @@ def _societe() -> Mapping[str, Operation]:
     )  # fmt: skip
 
 
-def _modifications() -> Mapping[str, Operation]:
+def _identifiants() -> Mapping[str, Operation]:
     names = (*headers.TAGGED, "Vary", *headers.CALLS)
+    first = {name: f"$response.body#/candidats/0/{field}" for name, field in _FIRST.items()}
+    responses = {
+        "200": linked(
+            answer("The companies.", ref("Identification"), names), company=("readCompany", first)
+        ),
+        "304": not_modified("Vary", *headers.CALLS),
+        **refusals(400, 401, 404, 409, 429, 503, route="identifiants"),
+    }
+    given = (ref(parameters.VALEUR.name, "parameters"), *in_query(*parameters.IDENTIFIANTS))
+    return _get(
+        "lookUp", "Companies", prose.IDENTIFIANTS, responses, *given, _IF_NONE_MATCH,
+        security=_EITHER,
+    )  # fmt: skip
+
+
+def _modifications() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, *headers.CALLS)
     further = {"depuis": "$response.body#/jusque"}
     page = answer("A page of changes.", ref("Modifications"), names)
     responses = {
         "200": linked(page, further=("listChanges", further)),
-        "304": not_modified("Vary", *headers.CALLS),
+        "304": not_modified(*headers.CALLS),
         **refusals(400, 401, 409, 429, 503),
     }
     given = (*in_query(*parameters.MODIFICATIONS), _IF_NONE_MATCH)
-    text = prose.MODIFICATIONS
-    return _get("listChanges", "Companies", text, responses, *given, security=_KEY)
+    get = _operation("listChanges", "Companies", prose.MODIFICATIONS, responses, given, _KEY)
+    return {"get": get, "post": _watch()}
+
+
+def _watch() -> Operation:
+    page = answer(
+        "A page of changes.", ref("ModificationsSuivies"),
+        ("Cache-Control", "X-Donnees-Version", *headers.CALLS),
+    )  # fmt: skip
+    responses = {"200": page, **refusals(400, 401, 409, 413, 415, 429, 503)}
+    found = _operation("watchChanges", "Companies", prose.WATCH, responses, (), _KEY)
+    examples = {
+        "ids": {"depuis": parameters.DEPUIS.example, "ids": ["UK:00944111", "EE:16325572"]},
+        "recherche": {
+            "depuis": parameters.DEPUIS.example,
+            "recherche": {"pays": "FR,UK", "secteur": "restauration", "ca_min": 1_000_000},
+        },
+    }
+    summaries = {"ids": "Two companies", "recherche": "Restaurants of over a million euros"}
+    found["requestBody"] = {
+        "description": "What to watch: either `ids` or `recherche`.",
+        "required": True,
+        "content": {
+            answers.JSON: {
+                "schema": ref("DemandeModifications"),
+                "examples": {
+                    name: {"summary": summaries[name], "value": value}
+                    for name, value in examples.items()
+                },
+            }
+        },
+    }
+    return found
+
+
+def watch_body(words: SeedWords) -> Schema:
+    """The schema of the body of POST /api/v1/modifications (X8)."""
+    members = {one.name: _member(one, words) for one in parameters.WATCH}
+    ids = {
+        "type": "array",
+        "description": "Companies, each as country and identifier.",
+        "items": {"type": "string"},
+        "minItems": 1,
+        "maxItems": parameters.MOST_IDS,
+        "examples": [["UK:00944111", "EE:16325572"]],
+    }
+    filters = {one.name: _member(one, words) for one in parameters.WATCHED}
+    search = {
+        "type": "object",
+        "description": "The filters of a search; an empty object is the whole base.",
+        "properties": filters,
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "description": "What to watch, and since when.",
+        "properties": {**members, "ids": ids, "recherche": search},
+        "required": [parameters.DEPUIS.name],
+        "additionalProperties": False,
+    }
 
 
 def _export() -> Mapping[str, Operation]:
@@ -256,8 +334,7 @@ def _compte() -> Mapping[str, Operation]:
     return _get("readAccount", "Account", prose.COMPTE, responses, security=_KEY)
 
 
-_PAGE: Final = ("ETag", "Cache-Control")
-_NEGOTIATED: Final = (*_PAGE, "Vary")
+_PAGE: Final = ("ETag", "Cache-Control", "Vary")
 _TEXT: Final[Schema] = {"type": "string"}
 
 
@@ -266,12 +343,11 @@ def _document(
     text: tuple[str, str],
     kinds: Mapping[str, Schema],
     *given: Schema,
-    names: tuple[str, ...] = _PAGE,
 ) -> Mapping[str, Operation]:
-    """A document: `kinds` has the schema of each media type, `names` are those of its headers."""
-    made = answer(f"{text[0]}.", {}, names)
+    """A document: `kinds` has the schema of each media type."""
+    made = answer(f"{text[0]}.", {}, _PAGE)
     made["content"] = {kind: {"schema": schema} for kind, schema in kinds.items()}
-    unchanged = {"description": "The caller has it already.", "headers": headers.of(*names)}
+    unchanged = {"description": "The caller has it already.", "headers": headers.of(*_PAGE)}
     refused = refusals(400, *((404,) if given else ()))
     responses = {"200": made, "304": unchanged, **refused}
     return _get(operation, "Documents", text, responses, *given, _IF_NONE_MATCH)
@@ -283,12 +359,12 @@ def _openapi() -> Mapping[str, Operation]:
 
 def _docs() -> Mapping[str, Operation]:
     kinds: dict[str, Schema] = {"text/html": _TEXT, "text/markdown": _TEXT}
-    return _document("readDocumentation", prose.DOCS, kinds, names=_NEGOTIATED)
+    return _document("readDocumentation", prose.DOCS, kinds)
 
 
 def _docs_markdown() -> Mapping[str, Operation]:
     kinds: dict[str, Schema] = {"text/markdown": _TEXT}
-    return _document("readDocumentationText", prose.DOCS_MARKDOWN, kinds, names=_NEGOTIATED)
+    return _document("readDocumentationText", prose.DOCS_MARKDOWN, kinds)
 
 
 def _llms() -> Mapping[str, Operation]:

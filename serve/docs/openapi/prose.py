@@ -39,7 +39,9 @@ SOURCES: Final[OperationText] = (
 SOCIETES: Final[OperationText] = (
     "Search companies",
     "Companies (sociétés) that match, in the order of `tri`, with the exact `total`. Costs a call "
-    "of the day and no credits; without a key two companies are shown. With a key that is not "
+    "of the day and no credits; without a key two companies are shown. The plan's cap "
+    "(`plafond_resultats`) is one on the pages of this search: for all of its companies there is the "
+    "export, not a series of narrower searches. With a key that is not "
     "valid the status is 401 and the body that of a visitor, with `erreur` beside it.",
 )
 SOCIETE: Final[OperationText] = (
@@ -53,6 +55,21 @@ MODIFICATIONS: Final[OperationText] = (
     "Companies that are gone, new or changed since the generation `depuis`, with the names of the "
     "fields that differ. Costs a call of the day and no credits. One step is told at a time: go on "
     "with `depuis` = `jusque` until that is `generation`.",
+)
+IDENTIFIANTS: Final[OperationText] = (
+    "Look a number up",
+    "The companies with a number: national identifier in any spelling (zeros lost, `GB` in front), "
+    "VAT number, SIRET or LEI. As many as the plan shows of a search. Costs a call of the day and "
+    "no credits. A 404 names the nearest identifiers.",
+)
+WATCH: Final[OperationText] = (
+    "Watch companies or a search",
+    "What happened since the generation `depuis` to `ids`, up to 1,000 companies as "
+    "`country:identifier`, or to the companies that `recherche` finds: who is found now and was "
+    "not (`entree`), who was and is not (`sortie`), who changed, with the values before and after. "
+    "All steps up to the generation served count as one. A page costs a call of the day and no "
+    "credits; the next page takes `suivant` as `curseur`, beside the same body. One's own "
+    "companies are not capped by the plan. A change of `score` or `date_source` alone is none.",
 )
 EXPORT: Final[OperationText] = (
     "Export companies to Excel",
@@ -99,8 +116,9 @@ TAGS: Final = {
 }
 
 _DESCRIPTION: Final = """\
-European companies as their registers publish them: searched by country, sector, name, turnover and
-headcount, with an exact total for every search. Read-only; texts and labels of the data are French.
+European companies as their registers publish them: searched by country, sector, activity, town, legal
+form, state, age, name, turnover, assets and headcount, with an exact total for every search.
+Read-only; texts and labels of the data are French.
 
 ## Keys and plans
 
@@ -124,7 +142,8 @@ also be sent as a repeated parameter. Anything unknown is an error that names it
 
 ## Errors
 
-`{{"erreur": {{"code", "message"}}}}`, with further keys beside it.
+`{{"erreur": {{"code", "message"}}}}`, with further keys beside it. The message is French or, with
+`Accept-Language: en`, English. Codes never change; new ones may come.
 
 {errors}
 
@@ -133,8 +152,9 @@ also be sent as a repeated parameter. Anything unknown is an error that names it
 Every path answers HEAD like GET, without a body and without credits (not the export), so that a
 HEAD of a record is never 402; and OPTIONS with 204. Other methods are 405, unknown paths 404. Below
 `/api/v1` and here every origin may read the answers (CORS). `ETag` with `If-None-Match` gives 304,
-which is free. Lists may be kept for five
-minutes. `X-Donnees-Version` names the data, which change with a build, usually nightly.
+which is free. Lists may be kept for five minutes. `X-Donnees-Version` names the data, which change
+with a build, usually nightly. An answer to GET of more than 1 kB is compressed with gzip or
+Zstandard for who sends `Accept-Encoding`, unless no cache may keep it.
 
 ## Sources
 

@@ -10,6 +10,16 @@ def text(description: str, **more: Any) -> Schema:
     return {"type": "string", "description": description, **more}
 
 
+def one_of(description: str, *values: str) -> Schema:
+    """A text that has one of `values` today. No enum: a client made of this must survive a new one (X0).
+
+    >>> one_of("Kind.", "a", "b")["description"]
+    'Kind. Today `a`, `b`; others may come.'
+    """
+    listed = ", ".join(f"`{value}`" for value in values)
+    return text(f"{description} Today {listed}; others may come.", examples=list(values))
+
+
 def whole(description: str, **more: Any) -> Schema:
     return {"type": "integer", "description": description, **more}
 

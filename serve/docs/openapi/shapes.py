@@ -4,6 +4,7 @@ from typing import Final
 
 from quota.plans import SLUGS
 from serve.access.rights import VISITOR
+from serve.data.identifiers import TYPES
 from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES
 from serve.docs.openapi.schema import (
     Schema,
@@ -12,6 +13,7 @@ from serve.docs.openapi.schema import (
     moment,
     nullable,
     number,
+    one_of,
     ref,
     shape,
     text,
@@ -32,14 +34,14 @@ _TOOL: Final[dict[str, Schema]] = {
 _OPTIONAL: Final = tuple(_TOOL)
 
 ERREUR: Final = shape(
-    "What went wrong. `code` is for programs and stable, `message` for people, in French.",
+    "What went wrong. `code` is for programs and stable, `message` for people.",
     {"code": text("Code of the error."), "message": text("What it is, and what to do.")},
 )
 
 OFFRE: Final = shape(
     "The next plan up (offre suivante), with its price and figures.",
     {
-        "plan": text("Plan.", enum=[slug for slug in SLUGS if slug != VISITOR]),
+        "plan": one_of("Plan.", *(slug for slug in SLUGS if slug != VISITOR)),
         "nom": text("Name, French."),
         "nom_en": text("Name, English."),
         "prix_mensuel_eur": number(
@@ -54,7 +56,7 @@ OFFRE: Final = shape(
         "societes_avec_comptes_par_export": whole("Companies with statements an export."),
         "coordonnees": truth("Contact fields are served."),
         "etats_financiers": truth("Financial statements are served."),
-        "url": text("Where it is to be had.", enum=["/inscription", "/tarifs"]),
+        "url": one_of("Where it is to be had.", "/inscription", "/tarifs"),
     },
 )
 
@@ -76,6 +78,16 @@ _SEARCH: Final[dict[str, Schema]] = {
         "Countries named by `pays` of which there is no company in the base, whatever the search; "
         "absent where there is none."
     ),
+    "ids_inconnus": texts(
+        "Items of `ids` that name no company, as they were sent; absent without `ids`."
+    ),
+    "noms_trouves": {
+        "type": "object",
+        "description": "The companies of this page that have `q` in a former name only, as "
+        "`<iso2>:<id>`, each with that name as published; absent where there is none.",
+        "additionalProperties": {"type": "string"},
+        "examples": [{"UK:00944111": "ROYAL TOOL LIMITED"}],
+    },
 }
 _RECORD: Final[dict[str, Schema]] = {
     "societe": ref("Societe"),
@@ -90,7 +102,24 @@ _RECORD: Final[dict[str, Schema]] = {
     "droits": ref("Droits"),
     "offre_suivante": _NEXT,
 }
+_WHERE_ASKED: Final = ("pays_sans_donnees", "ids_inconnus", "noms_trouves")
 _STATEMENTS: Final = ("comptes", "comptes_message")
+_CANDIDATES: Final[dict[str, Schema]] = {
+    "type": text(
+        "Kind of number: national identifier, VAT number, SIRET or LEI.", enum=list(TYPES)
+    ),
+    "candidats": array(
+        shape(
+            "A company.",
+            {
+                "iso2": text("Country."),
+                "id": text("National identifier, as the register writes it."),
+                "nom": text("Name."),
+            },
+        ),
+        "The companies with this number, as many as the plan shows.",
+    ),
+}
 _REFUSED: Final[dict[str, Schema]] = {"erreur": ref("Erreur")}
 
 CREDITS: Final = shape(
@@ -105,8 +134,8 @@ CREDITS: Final = shape(
 QUOTA: Final = shape(
     "The limit that was reached.",
     {
-        "type": text("Which: calls a day, exports a month, or the burst limit.",
-                     enum=["appels_jour", "exports_mois", "debit"]),
+        "type": one_of("Which: calls a day, exports a month, or the burst limit.",
+                       "appels_jour", "exports_mois", "debit"),
         "limite": whole("Limit."),
         "utilise": whole("Used."),
         "restant": whole("Left.", minimum=0),
@@ -115,10 +144,10 @@ QUOTA: Final = shape(
 )  # fmt: skip
 
 SHAPES: Final[dict[str, Schema]] = {
-    "CodePlan": text(
+    "CodePlan": one_of(
         "A plan. `plan` is the one that is served; where the API tool is missing to it, "
         "`plan_souscrit` is the one that is paid for.",
-        enum=list(SLUGS),
+        *SLUGS,
     ),
     "Societe": SOCIETE,
     "LigneComptes": LIGNE,
@@ -133,11 +162,15 @@ SHAPES: Final[dict[str, Schema]] = {
             "coordonnees": truth("Contact fields are served."),
         },
     ),
-    "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, "pays_sans_donnees")),
+    "Identification": shape("The companies with a number.", _CANDIDATES),
+    "IdentificationRefusee": shape(
+        "The key is not valid: what a visitor gets, and `erreur`.", {**_CANDIDATES, **_REFUSED}
+    ),
+    "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, *_WHERE_ASKED)),
     "RechercheRefusee": shape(
         "The page that a visitor gets, and why it is no more: the key is not valid.",
         {**_SEARCH, **_REFUSED},
-        (*_OPTIONAL, "pays_sans_donnees"),
+        (*_OPTIONAL, *_WHERE_ASKED),
     ),
     "Fiche": shape("The record of a company.", _RECORD, (*_OPTIONAL, *_STATEMENTS)),
     "FicheRefusee": shape(
@@ -214,6 +247,7 @@ SHAPES: Final[dict[str, Schema]] = {
             "refusee": nullable(
                 text("Name of the published data if they are damaged, so that others are served.")
             ),
+            "pays_manquants": texts("Countries whose data are damaged here: answered with 503."),
             "pid": whole("Process that answers."),
         },
     ),

@@ -107,7 +107,7 @@ def _records(
 
 
 def _place(shard: Shard, row: int) -> FacetRow:
-    cell = shard.layout.cells[int(shard.cell_of[row])]
+    cell = shard.cell_at(row)
     return FacetRow(shard.iso2, cell.secteur)
 
 

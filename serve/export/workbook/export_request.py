@@ -19,8 +19,10 @@ class ExportRequest:
     Attributes:
         folder: the folder of the generation, DATA/<generation>.
         published: when the generation was published (UTC).
+        ids_inconnus: the items of `ids` that name no company, None where it was not sent.
         limit: rows at most, the plan's cap applied (F1).
         lang: fr or en (F11).
+        missing: countries whose shards are damaged and stay closed.
         given: the parameters as the caller wrote them, for the Journal.
     """
 
@@ -33,6 +35,8 @@ class ExportRequest:
     given: tuple[tuple[str, str], ...]
     request_id: str
     now: datetime
+    ids_inconnus: tuple[str, ...] | None = None
+    missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

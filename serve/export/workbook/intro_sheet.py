@@ -22,7 +22,7 @@ def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     row = _notice(sheet, 3, data, labels)
     row = scope_sheets.totals(sheet, row, data, labels)
     row = _section(sheet, row + 1, labels("filters"))
-    facts = [*filter_lines.lines(request.query, data.reference, labels)]
+    facts = [*filter_lines.lines(request, data.reference, labels)]
     facts += [
         (labels("plan"), request.plan.nom_en if labels.lang == "en" else request.plan.nom),
         (labels("published"), labels.day(request.published)),

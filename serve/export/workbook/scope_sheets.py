@@ -26,7 +26,7 @@ def scope(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     sheet.title(0, labels("scope"))
     sheet.section(2, labels("filters"), 4)
     row = 3
-    for label, text in filter_lines.lines(data.request.query, data.reference, labels):
+    for label, text in filter_lines.lines(data.request, data.reference, labels):
         sheet.text(row, 0, label, look.label)
         sheet.across(row, 1, 4, text, look.wrapped)
         row += 1

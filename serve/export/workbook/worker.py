@@ -47,16 +47,17 @@ class Data:
     def __init__(self) -> None:
         self._open: Generation | None = None
 
-    def of(self, folder: Path) -> Generation:
-        """Open the generation in `folder`, unless it is open already.
+    def of(self, folder: Path, missing: frozenset[str] = frozenset()) -> Generation:
+        """Open the generation in `folder` without these countries, unless it is open already.
 
         Raises:
             ShardError: it was removed, or is damaged.
         """
-        if self._open is None or self._open.id != folder.name:
+        opened = self._open
+        if opened is None or (opened.id, opened.shards.missing) != (folder.name, missing):
             self.close()
-            self._open = generation_files.load(folder.parent, folder.name)
-        return self._open
+            self._open = opened = generation_files.load(folder.parent, folder.name, missing)
+        return opened
 
     def close(self) -> None:
         """Close the generation, if one is open."""
@@ -82,7 +83,7 @@ def run(pipe: Connection) -> None:
 def answer(order: Order, data: Data) -> ExportResult | Failed:
     """Make a workbook; Failed if the disk is full or the data are gone or damaged."""
     try:
-        generation = data.of(order.request.folder)
+        generation = data.of(order.request.folder, order.request.missing)
         return book.make(order.request, generation, order.path, order.temporary)
     except (OSError, ShardError) as error:
         return Failed(f"{type(error).__name__}: {error}")

@@ -6,7 +6,7 @@
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const number = new Intl.NumberFormat(document.documentElement.lang);
   const english = document.documentElement.lang === "en";
-  const LISTS = { pays: ",", secteur: "|", sous_secteur: "|" };
+  const LISTS = { pays: ",", secteur: "|", sous_secteur: "|", etat: "," };
   let asking = null;
 
   const page = async (url, signal) => {

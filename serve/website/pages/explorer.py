@@ -14,6 +14,8 @@ from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, Response
 from serve.api.societes import societes
 from serve.contract.errors import ApiError
+from serve.contract.seed_tables import label
+from serve.data import company_ids
 from serve.data.open_generation import OpenGeneration
 from serve.request.scalars import parse_decimal
 from serve.website import error_pages, facet_bars, filter_options, result_table, search_form
@@ -22,13 +24,18 @@ from serve.website.formatting import Formatting
 from serve.website.page_request import PageRequest, without
 from serve.website.render import page
 from serve.website.result_table import ORDER_NAMES
-from serve.website.search_form import SearchForm
-from shards.query import Query
+from serve.website.search_form import LISTS, SearchForm
+from shards.query import STATES, Query
 
 ROWS: Final = 25  # of a page
 _FRONT_BARS: Final = 12
 
 _SEARCH: Final = "/api/v1/societes"
+# The filters whose values are numbers to be read by people.
+_AMOUNTS: Final = frozenset(
+    f"{name}_{side}" for name in ("ca", "effectif", "actif") for side in ("min", "max")
+)
+_LONGEST_CHIP: Final = 120  # characters, those of `q`
 
 
 async def explorer(request: PageRequest) -> Response:
@@ -59,7 +66,8 @@ async def figures(request: PageRequest) -> Response:
     request.server.gate.lists(request.trace.address, request.now)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        query = generation.search(request.pairs).query
+        asked = generation.search(request.pairs)
+        query, _ = await company_ids.looked_up(generation.shards, asked)
         counts = await request.context.facets.of(generation, query)
         form = search_form.read(request.pairs, generation.names, generation.reference)
         bars = facet_bars.of_counts(request, form, generation.reference, counts)
@@ -72,7 +80,8 @@ async def _results(
     """The values of the template for the result of the search, or for its error."""
     try:
         result = await _search(request)
-        query = generation.search(request.pairs).query
+        asked = generation.search(request.pairs)
+        query, _ = await company_ids.looked_up(generation.shards, asked)
     except ApiError as error:
         if error.status != 400:
             raise
@@ -122,8 +131,9 @@ def _around(request: PageRequest, generation: OpenGeneration, form: SearchForm) 
         "pickers": filter_options.of_search(request, generation, form),
         "chips": _chips(request, generation, form),
         "heads": result_table.heads(request, form),
+        "states": STATES,
         "orders": {tri: request.t(*names) for tri, names in ORDER_NAMES.items()},
-        "total": sum(shard.rows for shard in generation.shards.values()),
+        "total": generation.generation.manifest.total,
         "call": f"{_SEARCH}?{search_form.query_string([*form.pairs(), ('limit', str(ROWS))])}",
     }
 
@@ -146,15 +156,31 @@ def _chips(
         ("effectif_max", "Effectif ≤ {}", "Headcount ≤ {}"),
         ("site_web", "Avec site web", "With a website"),
         ("avec_ca", "CA publié", "Turnover published"),
+        ("ids", "Sociétés : {}", "Companies: {}"),
+        ("etat", "État : {}", "State: {}"),
+        ("ville", "Ville : {}", "Town: {}"),
+        ("code_postal", "Code postal : {}", "Postcode: {}"),
+        ("forme", "Forme : {}", "Legal form: {}"),
+        ("nace", "NACE : {}", "NACE: {}"),
+        ("cree_min", "Création ≥ {}", "Founded ≥ {}"),
+        ("cree_max", "Création ≤ {}", "Founded ≤ {}"),
+        ("actif_min", "Total de l’actif ≥ {} €", "Total assets ≥ €{}"),
+        ("actif_max", "Total de l’actif ≤ {} €", "Total assets ≤ €{}"),
+        ("avec_comptes", "Comptes publiés", "Statements published"),
     ):
         if value := form.value(name):
-            label = t(fr, en).format(value if name == "q" else _readable(request, value))
+            label = t(fr, en).format(_readable(request, name, value))
             chips.append((label, form.href(**{name: ""})))
     return chips
 
 
-def _readable(request: PageRequest, value: str) -> str:
-    """A bound with separated thousands; text that is no number is returned as it is."""
+def _readable(request: PageRequest, name: str, value: str) -> str:
+    """A bound with separated thousands, states in words; any other text as it is, if it is not long."""
+    if name == "etat":
+        words = (label("etat", "", one, request.lang) or one for one in value.split(LISTS[name]))
+        return ", ".join(words)
+    if name not in _AMOUNTS:
+        return value if len(value) <= _LONGEST_CHIP else f"{value[:_LONGEST_CHIP]}…"
     try:
         return Formatting(request.lang).number(parse_decimal(value))
     except ValueError:

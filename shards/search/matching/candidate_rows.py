@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from shards.format import FORMER_NAME
 from shards.kernel import candidates, types
 from shards.kernel.memory import COMPILED, Memory, address_of, view
 from shards.search.reader import Shard
@@ -213,13 +214,16 @@ def further_spellings(words: Sequence[str]) -> list[Spelling]:
     return found
 
 
-def folded_words(shard: Shard, row: int) -> list[tuple[str, int]]:
-    """The words of a folded name, each with the number of rows that have it."""
+def folded_words(shard: Shard, row: int) -> list[list[tuple[str, int]]]:
+    """The words of the present name and of each former one, each with the number of rows that have it."""
     index = shard.words
     first, end = int(index.token_starts[row]), int(index.token_starts[row + 1])
-    found = []
+    found: list[list[tuple[str, int]]] = [[]]
     for word in index.tokens[first:end].tolist():
+        if word == FORMER_NAME:
+            found.append([])
+            continue
         begin, stop = index.words.starts[word : word + 2].tolist()
         low, high = index.starts[word : word + 2].tolist()
-        found.append((bytes(index.words.data[begin : stop - 1]).decode(), high - low))
+        found[-1].append((bytes(index.words.data[begin : stop - 1]).decode(), high - low))
     return found

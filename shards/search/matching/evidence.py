@@ -27,6 +27,7 @@ REASONS: Final[Mapping[str, str]] = {
     "id_different": "identifiant différent",
     "tva_identique": "numéro de TVA identique",
     "nom_identique": "nom identique",
+    "ancien_nom": "ancien nom",
     "faute": "une faute de frappe",
     "fautes": "plusieurs fautes de frappe",
     "abreviation": "abréviation",

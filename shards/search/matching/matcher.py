@@ -27,12 +27,13 @@ _ENOUGH: Final = 0.9
 
 
 class Compared(NamedTuple):
-    """A row with its name compared; no comparison where the line has no name."""
+    """A row with its nearest name compared, which may be a former one; no comparison where the line has no name."""
 
     found: Found
     compared: NameComparison | None
     classes: tuple[frozenset[str], frozenset[str]]
     told: Mapping[str, float]
+    former: bool = False
 
     @property
     def distance(self) -> float:
@@ -147,14 +148,19 @@ class Matcher:
             told = [(word, information(shard.rows, known[word])) for word in bare.words]
             names[shard.iso2] = bare, told, known
         bare, told, known = names[shard.iso2]
-        theirs = folded_words(shard, row.row)
-        sizes = dict(theirs)
-        other = self._tables.bare(tuple(word for word, _ in theirs), shard.iso2)
-        other_told = [(word, information(shard.rows, sizes.get(word, 0))) for word in other.words]
-        compared = compare(
-            told, other_told, self._tables, umlauts=shard.iso2 in UMLAUTS, known=known
-        )
-        return Compared(row, compared, (bare.classes, other.classes), dict(told))
+        found = []
+        for place, theirs in enumerate(folded_words(shard, row.row)):
+            sizes = dict(theirs)
+            other = self._tables.bare(tuple(word for word, _ in theirs), shard.iso2)
+            other_told = [
+                (word, information(shard.rows, sizes.get(word, 0))) for word in other.words
+            ]
+            compared = compare(
+                told, other_told, self._tables, umlauts=shard.iso2 in UMLAUTS, known=known
+            )
+            classes = bare.classes, other.classes
+            found.append(Compared(row, compared, classes, dict(told), former=place > 0))
+        return min(found, key=lambda each: each.distance)
 
     # -- evidence ------------------------------------------------------------------------------
 
@@ -183,6 +189,8 @@ def _evidence(line: Line, company: Mapping[str, Any], each: Compared, companies:
         found = evidence.of_name(each.compared, each.classes, companies, town=town)
     else:
         found["sans_nom"] = 1.0
+    if each.former:
+        found["ancien_nom"] = 1.0
     found |= evidence.of_place(line, company)
     found |= evidence.of_identifiers(line, company)
     if company["etat"] == "cessee":

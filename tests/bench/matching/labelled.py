@@ -9,12 +9,14 @@ import random
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from shards.codec.folding import fold
+from shards.format import FORMER_NAME
 from shards.search.matching.line import Line
 from shards.search.matching.name_tables import NameTables
 from shards.search.reader import Shard
@@ -116,7 +118,8 @@ class LabelledLines:
         words = bytes(index.words.data).decode().split("\n")
         starts, tokens = index.token_starts.tolist(), index.tokens.tolist()
         for row in range(shard.rows):
-            folded = tuple(words[token] for token in tokens[starts[row] : starts[row + 1]])
+            present = takewhile(FORMER_NAME.__ne__, tokens[starts[row] : starts[row + 1]])
+            folded = tuple(words[token] for token in present)
             key = tuple(sorted(self._tables.bare(folded, shard.iso2).words))
             found[key] = found.get(key, 0) + 1
         return found

@@ -45,7 +45,7 @@ def _best(base: Base, lines: Sequence[Line], scorer: Callable[..., float]) -> li
 def _names(base: Base, iso2: str) -> list[str]:
     shard = base[iso2]
     rows = np.arange(shard.rows, dtype=np.uint32)
-    return [name.decode() for name in folded_names(shard.words, rows)]
+    return [names[0].decode() for names in folded_names(shard.words, rows)]
 
 
 PEERS: Final[Mapping[str, Peer]] = {

@@ -4,7 +4,8 @@ schemathesis sends requests that the document admits and expects an answer, and 
 not admit and expects a refusal. No check is switched off; two hooks correct the cases:
 
 - `map_case`: some values depend on another value or on the data: `ca_max` is not below `ca_min`, a
-  `sous_secteur` belongs to a `secteur`, a generation is the served one. They are set before sending.
+  `sous_secteur` belongs to a `secteur`, a legal form is one of the data, a generation is the served one.
+  They are set before sending.
 - `filter_case`: the contract accepts some requests that the document does not admit (B1, B12, B17,
   B18, F3): blanks, empty values, lower-case codes, a `limit` over the maximum, a number as text in a
   body. A case with no other fault is not sent; any other fault must be refused.
@@ -22,8 +23,18 @@ from jsonschema import Draft202012Validator
 
 Pairs = list[tuple[str, str]]
 
-_LISTS: Final = {"pays": ",", "secteur": "|", "sous_secteur": "|"}
-_BOUNDS: Final = (("ca_min", "ca_max"), ("effectif_min", "effectif_max"))
+_LISTS: Final = {
+    "pays": ",", "secteur": "|", "sous_secteur": "|", "ids": ",", "etat": ",", "ville": "|",
+    "code_postal": ",", "forme": "|", "nace": ",",
+}  # fmt: skip
+_BOUNDS: Final = (
+    ("ca_min", "ca_max"), ("effectif_min", "effectif_max"), ("actif_min", "actif_max"),
+)  # fmt: skip
+# Values that a schema cannot tell from others of their form: what exists, and dates of the calendar.
+_KNOWN: Final = {
+    "ids": "UK:09418436,EE:0", "forme": "Private Limited Company", "nace": "56.1,62",
+    "cree_min": "2015-02", "cree_max": "2024",
+}  # fmt: skip
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+(\.0*)?")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # A sector and one of its sub-sectors.
@@ -55,6 +66,7 @@ def _put_right(values: dict[str, Any]) -> None:
     for low, high in _BOUNDS:
         if low in values and high in values and float(values[low]) > float(values[high]):
             values[low], values[high] = values[high], values[low]
+    values |= {name: known for name, known in _KNOWN.items() if name in values}
     if values.get("sous_secteur"):
         values |= {"secteur": _SECTOR, "sous_secteur": _SUB_SECTOR}
     for name in ("version", "depuis"):
@@ -116,7 +128,7 @@ def _value_admitted(name: str, texts: Iterable[str], schema: Mapping[str, Any]) 
         separator = _LISTS[name]
         words = [word.strip() for text in texts for word in text.split(separator)]
         known = [word.upper() if name == "pays" else word for word in words if word]
-        return _valid(separator.join(known), schema)
+        return not known or _valid(separator.join(known), schema)
     values = {text for text in texts if text}
     if not values:
         return True

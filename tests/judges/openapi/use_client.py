@@ -42,11 +42,15 @@ def main(address: str, key: str) -> None:
 
     page = search_companies.sync(client=caller, pays="UK", tri=SearchCompaniesTri.NOM, limit=3)
     assert isinstance(page, Recherche), page
-    assert (page.plan.value, len(page.societes)) == ("data", 3)
+    assert (page.plan, len(page.societes)) == ("data", 3)
 
     wrong = search_companies.sync(client=visitor, pays="EL")
     assert isinstance(wrong, Erreur400), wrong
-    assert wrong.erreur.code.value == "pays_inconnu"
+    assert wrong.erreur.code == "pays_inconnu"
+
+    # A code of tomorrow.
+    later = {"code": "nouveau_code", "message": "…"}
+    assert Erreur400.from_dict({"erreur": later}).erreur.code == later["code"]
 
     refused = search_companies.sync_detailed(client=stranger, q="steel")
     assert (refused.status_code, type(refused.parsed)) == (401, RechercheRefusee)
@@ -60,7 +64,7 @@ def main(address: str, key: str) -> None:
     assert "xl/workbook.xml" in ZipFile(BytesIO(workbook.payload.read())).namelist()
 
     account = read_account.sync(client=caller)
-    assert (account.plan.value, account.compteurs.appels_jour.utilise) == ("data", 2)
+    assert (account.plan, account.compteurs.appels_jour.utilise) == ("data", 2)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pipeline.build import shard_input, sorted_runs
 from pipeline.stages import layout_order
 from pipeline.stages.layout_order import HAS_SITE
-from pipeline.stages.money import CAPITAL
+from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 from shards.codec import record, sort_keys, strings
 from shards.format import DATE_NULL, EFFECTIF_NULL
@@ -24,6 +24,7 @@ FRAME = pl.DataFrame(
     {
         "id": ["é", "1", "2"],
         "nom": ["Été", "Ä", "Ψ"],
+        "noms_anterieurs": [["Ève", "Ü"], None, ["Œ"]],
         DIVISION: ["62", "62", None],
         GROUP: ["62.0", None, None],
         "ca_eur": [0.5, None, 0.0],
@@ -32,6 +33,14 @@ FRAME = pl.DataFrame(
         CAPITAL: [None, -1.0, 2.0],
         "score": [100, 0, 3],
         HAS_SITE: [True, False, False],
+        "etat": ["cessee", "inconnu", "active"],
+        "forme": ["OÜ", None, "OÜ"],
+        "nace_code": ["62.01", None, "62.02"],
+        "ville": [None, "Tartu", "Tartu"],
+        "code_postal": ["1", "2", "1"],
+        ASSETS: [0.5, None, -2.25],
+        "lei": [None, None, "549300LKH2ZT2UYX8L57"],
+        "tva": ["EE100366327", None, None],
     }
 )
 
@@ -39,8 +48,11 @@ FRAME = pl.DataFrame(
 def test_columns_have_the_nulls_of_the_format() -> None:
     columns = shard_input.columns(FRAME)
 
+    assert sorted(columns.numbers) == [(0, "EE100366327"), (2, "549300LKH2ZT2UYX8L57")]
     assert [columns.ids[n].decode() for n in range(3)] == ["é", "1", "2"]
     assert [columns.noms[n].decode() for n in range(3)] == ["Été", "Ä", "Ψ"]
+    assert [columns.former.noms[n].decode() for n in range(3)] == ["Ève", "Ü", "Œ"]
+    assert columns.former.rows.tolist() == [0, 0, 2]
     assert columns.cells == (("62", "62.0", 1), ("62", None, 1), (None, None, 1))
     assert columns.ca_eur[0] == 0.5
     assert math.isnan(columns.ca_eur[1])

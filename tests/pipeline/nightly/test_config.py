@@ -57,6 +57,7 @@ def test_paths_start_at_the_folder_of_the_file(tmp_path: Path) -> None:
         (LEAST + "[source.zz]\n", "source: unknown source 'zz'"),
         (LEAST + '[source.ee]\nadress = "x"\n', "source: ee: unknown key 'adress'; known: addresses"),
         (LEAST + "[source.ee]\nrows = [5, 1]\n", r"source: \[5, 1\] is no pair"),
+        (LEAST + "valid_days = 9999\n", "valid_days: 9999 is over 3650 days"),
         (LEAST + "keep = \n", "is no TOML"),
     ],
 )  # fmt: skip

@@ -1,5 +1,7 @@
 """Estonia: the excerpt of the register, compared with rows written by hand."""
 
+import io
+import zipfile
 from pathlib import Path
 
 import polars as pl
@@ -7,6 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from pipeline.canonical import InputError
+from pipeline.registers import record_stream
 from seeds import TABLES
 from tests.pipeline.registers.published import read, rows
 
@@ -129,3 +132,44 @@ def test_an_estonian_vat_number_is_kept(tmp_path: Path) -> None:
     found = read("ee", [full], tmp_path).kept.collect()
 
     assert found.select("id", "tva").rows() == [("12652512", "EE101721589"), ("12652513", None)]
+
+
+def damaged(packed: bytes, way: str) -> bytes:
+    """A zip whose member cannot be unpacked: changed data, a cut, a locked member, an unknown method."""
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        start = archive.infolist()[0].header_offset
+        listed = packed.index(b"PK\x01\x02")
+    changed = bytearray(packed)
+    if way == "data":
+        changed[start + 200 : start + 260] = bytes(60)
+    elif way == "locked":
+        changed[start + 6] |= 1
+        changed[listed + 8] |= 1
+    elif way == "method":
+        changed[start + 8] = changed[listed + 10] = 97
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("way", ["data", "locked", "method"])
+def test_a_damaged_member_is_named(tmp_path: Path, way: str) -> None:
+    whole = EE
+    file = tmp_path / "paquet.zip"
+    file.write_bytes(damaged(whole.read_bytes(), way))
+
+    with pytest.raises(InputError, match=r"^paquet\.zip: ettevotja.*\.csv is damaged \(.*download"):
+        read("ee", [file], tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_a_line_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    whole = EE
+    with zipfile.ZipFile(whole) as archive:
+        text = archive.read(archive.namelist()[0])
+    file = tmp_path / "long.csv"
+    file.write_bytes(text + ("é" * 300_000).encode(encoding))
+    monkeypatch.setattr(record_stream, "LONGEST", 200_000)
+
+    with pytest.raises(InputError, match=r"long\.csv is damaged \(a line is longer than"):
+        read("ee", [file], tmp_path)

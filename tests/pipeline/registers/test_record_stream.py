@@ -17,6 +17,25 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
+def test_a_line_a_value_and_an_element_without_end_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A line of a gigabyte took four of memory"""
+    monkeypatch.setattr(record_stream, "LONGEST", 1_000)
+    monkeypatch.setattr(record_stream, "_LONGEST_XML", 100_000)
+    monkeypatch.setattr(record_stream, "CHUNK", 100)
+    long = '"' + "x" * 2_000 + '"'
+    many = "<a>" + "<r>y</r>" * 50_000 + "</a>"
+
+    with pytest.raises(RecordError, match="line 2 is longer than"):
+        list(record_stream.json_lines(io.BytesIO(f"1\n{long}\n".encode())))
+    with pytest.raises(RecordError, match="a value is longer than"):
+        list(record_stream.json_items(io.BytesIO(f"[1, {long[:-1]}".encode()), [], {}))
+    with pytest.raises(RecordError, match="without a record"):
+        list(record_stream.xml_elements(io.BytesIO(many.replace("r>", "b>").encode()), "r"))
+    assert len(list(record_stream.xml_elements(io.BytesIO(many.encode()), "r"))) == 50_000
+
+
 @given(records=st.lists(VALUES, max_size=5), chunk=st.integers(1, 40), mark=st.booleans())
 def test_json_items_are_those_of_a_whole_read(
     records: list[object], chunk: int, mark: bool

@@ -5,13 +5,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from pipeline.stages import layout_order
-from pipeline.stages.money import CAPITAL
+from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 
 FRAME = pl.DataFrame(
     {
         "id": ["é", "z", "c", "d", "e", "f", "a"],
         "nom": ["Été", "Ż", "Ç", "Ð", "É", "Ƒ", "Ä"],
+        "noms_anterieurs": [["Œ", "Ü"], None, None, ["Ą"], None, None, None],
         "site_web": [None, "https://ż.pl", None, None, None, None, None],
         "date_creation": [None, "2024", None, None, None, None, None],
         DIVISION: [None, None, "62", "62", "62", "62", "01"],
@@ -20,6 +21,12 @@ FRAME = pl.DataFrame(
         CAPITAL: [None, 1.0, None, None, None, None, None],
         "effectif": [None, 0, 1, None, None, None, None],
         "score": [0, 1, 2, 3, 4, 5, 6],
+        "etat": ["active"] * 7,
+        "forme": [None, "OÜ", None, None, None, None, "SA"],
+        "nace_code": [None, "84.11", "62.01", None, None, "62", "01.1"],
+        "ville": ["Tartu", *[None] * 6],
+        "code_postal": [None, "1 2", *[None] * 5],
+        ASSETS: [0.5, *[None] * 6],
     },
 )
 ORDER = ["a", "e", "d", "c", "f", "z", "é"]  # z before é: by their bytes

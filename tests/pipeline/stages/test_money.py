@@ -117,6 +117,31 @@ def test_capital_without_a_rate_has_no_key() -> None:
     assert found["capital_eur"].to_list() == [None, None, None]
 
 
+@pytest.mark.parametrize(
+    ("fields", "euros"),
+    [
+        ({"devise": "GBP", "exercice_actif": 2020}, 117.0),
+        ({"devise": "GBP", "exercice_actif": 2020, "unite_mult": 1000}, 117_000.0),
+        ({"devise": "EUR", "unite_mult": 1}, 100.0),
+        ({"devise": "GBP"}, None),
+        ({"exercice_actif": 2020}, None),
+        ({"devise": "GBP", "exercice_actif": 1950}, None),
+        ({"devise": "EUR", "unite_mult": 10**9, "total_actif_last": 1e300}, None),
+    ],
+)
+def test_total_assets_are_in_euros_and_cents_at_the_rate_of_their_year(
+    fields: dict[str, object], euros: float | None
+) -> None:
+    """Extension X2."""
+    rates = pl.DataFrame({"devise": ["GBP"], "annee": [2020], "taux": [100 / 117]})
+    row = company("UK", "1", "Ψ", **{"total_actif_last": 100.0, **fields})
+
+    found = companies(row).pipe(money.convert_assets, rates).collect()
+
+    assert found["actif_eur"].item() == euros
+    assert "taux" not in found.columns
+
+
 TABLE = {
     (row["devise"], int(row["annee"])): float(row["taux"])
     for row in csv.DictReader((TABLES / "taux.csv").read_text(encoding="utf-8").splitlines())

@@ -92,7 +92,11 @@ def test_cleaning_twice_changes_nothing(names: list[str | None]) -> None:
         text_cleaning.clean
     )
 
-    assert text_cleaning.clean(once.drop(text_cleaning.CUT)).collect().equals(once.collect())
+    assert (
+        text_cleaning.clean(once.drop(text_cleaning.CUT, text_cleaning.NO_LINK))
+        .collect()
+        .equals(once.collect())
+    )
     for value in once.collect()["nom"].drop_nulls():
         assert value == unicodedata.normalize("NFC", value)
         assert not any(unicodedata.category(char) == "Cc" for char in value)
@@ -103,7 +107,7 @@ def test_a_frame_without_text_that_can_be_too_long_is_cleaned_too() -> None:
         pl.LazyFrame({"id": [" 1 "], "libelle": ["Œuvre\t"]}).pipe(text_cleaning.clean).collect()
     )
 
-    assert frame.row(0) == ("1", "Œuvre", False)
+    assert frame.row(0) == ("1", "Œuvre", False, 0)
 
 
 def test_the_texts_of_a_list_are_cleaned_and_an_empty_list_is_null() -> None:
@@ -129,3 +133,29 @@ def test_a_part_of_an_lei_or_a_vat_number_is_never_kept() -> None:
     found = companies(row).pipe(text_cleaning.clean).collect()
 
     assert found.select("lei", "tva", text_cleaning.CUT).row(0) == (None, None, True)
+
+
+@pytest.mark.parametrize(
+    ("published", "kept"),
+    [
+        ("javascript:alert(1)", False),
+        ("\x01 JavaScript:alert(1)//a.fr:80/", False),
+        ("data:text/html,<b>", False),
+        ("file:///etc/passwd", False),
+        ("vbscript:x", False),
+        ("mailto:info@abc.ee", False),
+        ("javascript:80", False),
+        ("https://abc.ee/a:b", True),
+        ("HTTP://abc.ee", True),
+        ("www.abc.ee", True),
+        ("www.abc.ee:8080/à", True),
+        ("www.abc.ee/x?y=javascript:1", True),
+    ],
+)
+def test_an_address_that_is_none_of_the_web_is_null_and_counted(published: str, kept: bool) -> None:
+    row = company("EE", "1", "Ä", site_web=published, url_registre="https://register.ee/1")
+    found = companies(row).pipe(text_cleaning.clean).collect()
+
+    assert found["site_web"].item() == (published if kept else None)
+    assert found[text_cleaning.NO_LINK].item() == (0 if kept else 1)
+    assert found["url_registre"].item() == "https://register.ee/1"

@@ -1,6 +1,7 @@
 """The store over a real LMDB file: the state machine, and the faults of files."""
 
 import asyncio
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -251,3 +252,26 @@ def test_every_byte_of_a_store(store: LmdbStore) -> None:
         b"g/2026-11/" + a: bytes.fromhex("0000000000000003"),
         b"c/2026-11/" + a + b"/UK/00944111": bytes.fromhex("0000000000000003" "0000000000000002"),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("open_already", [True, False])
+def test_a_file_that_was_cut_is_refused_instead_of_read(tmp_path: Path, open_already: bool) -> None:
+    """Its pages are mapped: to touch one beyond the end ends the process by SIGBUS"""
+    store = LmdbStore(tmp_path)
+    for number in range(50):
+        email = f"{number}@exemple.fr"
+        store.accounts.sign_up("Orléans", email, "hash", PLANS, NOON).result()
+    rows = store.read(lambda txn: len(list(txn.scan(b"")))).result()
+    path = tmp_path / FILE
+    whole = path.read_bytes()
+    if not open_already:
+        store.close()
+    os.truncate(path, 4 * 4_096)
+
+    with pytest.raises(StoreUnavailable, match=r"quota\.lmdb: .*cut.*; put a copy in its place"):
+        store.read(lambda txn: list(txn.scan(b""))) if open_already else LmdbStore(tmp_path)
+
+    store.close()
+    path.write_bytes(whole)
+    with closing(LmdbStore(tmp_path)) as repaired:
+        assert repaired.read(lambda txn: len(list(txn.scan(b"")))).result() == rows

@@ -38,7 +38,7 @@ def made(prepared: PreparedCall[Content]) -> Response:
     """The response to a prepared call, run on an event loop."""
 
     async def run() -> Response:
-        return (await prepared.run()).response()
+        return (await prepared.run()).response("fr")
 
     return asyncio.run(run())
 
@@ -134,6 +134,8 @@ def test_links_lead_through_all_visible_rows(open_edition: OpenGeneration) -> No
             break
         assert link[1].startswith("https://exemple.eu/api/v1/societes?")
         pairs = parse_qsl(urlsplit(link[1]).query)
+        # G10: a walk is pinned to the generation of its first page.
+        assert [value for name, value in pairs if name == "version"] == [open_edition.id]
 
     assert len(seen) == len(set(seen)) == 26
     assert "Link" not in answer.headers

@@ -13,7 +13,7 @@ def test_what_depends_on_the_caller_is_private_and_revalidated(served: Served, p
 
     assert first.headers["ETag"].startswith('"')
     assert first.headers["Cache-Control"] == "private, no-cache"
-    assert first.headers["Vary"] == "Authorization"
+    assert first.headers["Vary"] == "Authorization, Accept-Encoding"
     assert (again.status, again.body) == (304, b"")
     for name in ("ETag", "Cache-Control", "Vary", "X-Donnees-Version"):
         assert again.headers[name] == first.headers[name]

@@ -239,11 +239,13 @@ def test_a_walk_through_pages_stays_with_its_generation(tmp_path: Path) -> None:
         pinned = served.ask(
             "/api/v1/societes", headers=customer.headers, params={"version": first, "limit": "10"}
         )
-        free = served.ask("/api/v1/societes", headers=customer.headers)
+        free = served.ask("/api/v1/societes", headers=customer.headers, params={"limit": "10"})
 
         assert (pinned.json["total"], pinned.headers["X-Donnees-Version"]) == (40, first)
         assert pinned.json["societes"][0]["nom"].startswith("Un")
+        assert pinned.headers["Link"].count("version=") == 1
         assert f"version={first}" in pinned.headers["Link"]
+        assert f"version={second}" in free.headers["Link"]
         assert (free.json["total"], free.headers["X-Donnees-Version"]) == (42, second)
         assert pinned.headers["ETag"] != free.headers["ETag"]
 

@@ -199,6 +199,17 @@ def test_a_dissolved_company_is_found(served: Served) -> None:
     assert served.search(q="sans secteur")["total"] == 1
 
 
+def test_a_company_found_by_a_former_name_is_marked(served: Served) -> None:
+    """X4: where the present name or the identifier matches too, nothing is said"""
+    former = served.search(q="õunapuu")
+    both = served.search(q="OÜ", pays="EE")
+
+    assert shown(former) == [("EE", "12652512")]
+    assert former["noms_trouves"] == {"EE:12652512": "Õunapuu OÜ"}
+    assert list(former) == [*ENVELOPE, "noms_trouves"]
+    assert list(both) == ENVELOPE
+
+
 @pytest.mark.parametrize("raw", ["q=%FF", "q=%C3%28", "%E9=1"])
 def test_bytes_that_are_not_utf_8_are_400(served: Served, raw: str) -> None:
     reply = served.ask(f"/api/v1/societes?{raw}")

@@ -1,6 +1,7 @@
 """The replacement of one generation by the next (G9, G10)."""
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -13,9 +14,12 @@ from serve.contract.errors import ApiError
 from serve.data.current_generation import CurrentGeneration
 from shards.generations import pointer
 from shards.publish import publication
+from shards.query import Query
+from shards.search.search import search
 from tests import world
 from tests.serve import world as whole_world
 from tests.serve.client import Served, serving
+from tests.serve.mcp import client
 from tests.world import Company, company
 
 FR = Path("FR.shard")
@@ -219,3 +223,128 @@ def _catching(hammer: Callable[[Served], None], failures: list[object]) -> Calla
             failures.append(error)
 
     return run
+
+
+# -- a damaged generation -----------------------------------------------------------------
+
+
+def started(data: Path) -> CurrentGeneration:
+    published = CurrentGeneration(data, data.with_name("state"))
+    published.start()
+    return published
+
+
+def found(published: CurrentGeneration, *pays: str) -> int:
+    with published.lease() as generation:
+        return search(generation.shards, Query(pays=pays), offset=0, limit=1).total
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    tmp_path.joinpath("state").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("file", ["FR.shard", "manifest.json", "reference.json"])
+def test_a_start_over_a_damaged_generation_serves_the_previous_one(data: Path, file: str) -> None:
+    """Before: 503 for every country, though the previous generation was whole and named in CURRENT"""
+    first = world.publish(data, named("Un"))
+    second = world.publish(data, named("Deux"))
+    path = data / second / file
+    path.write_bytes(path.read_bytes()[:-1] if file == "FR.shard" else b"{}")
+    published = started(data)
+
+    assert (published.generation, published.standing.refused) == (first, second)
+    assert found(published) == 36
+    assert published.standing.since
+    published.close()
+
+
+def test_without_a_whole_generation_the_whole_countries_are_served(data: Path) -> None:
+    only = world.publish(data, named("Un"))
+    os.truncate(data / only / "FR.shard", 4_096)
+    with serving(data) as served:
+        ready = served.ask("/readyz")
+        replies = {
+            path: served.ask(f"/api/v1/societes{path}")
+            for path in ("?pays=UK", "?pays=UK&pays=FR", "", "/UK/Un1", "/FR/Un1")
+        }
+        tool = client.modern(served, "tools/call", {"name": "search_companies", "arguments": {}})
+
+    assert (ready.json["refusee"], ready.json["pays_manquants"]) == (only, ["FR"])
+    assert replies["?pays=UK"].json["total"] == 12
+    assert replies["/UK/Un1"].status == 200
+    for path in ("?pays=UK&pays=FR", "", "/FR/Un1"):
+        assert replies[path].status == 503
+        assert b" FR" in replies[path].body
+    assert tool.status == 503
+
+
+def test_a_shard_that_shrinks_while_it_is_served_is_left_within_a_second(data: Path) -> None:
+    first = world.publish(data, named("Un"))
+    second = world.publish(data, named("Deux"))
+    published = started(data)
+    assert published.generation == second
+
+    os.truncate(data / second / "UK.shard", 4_096)
+    published.leave_damaged()
+
+    assert published.generation == first
+    assert found(published, "UK") == 12
+    os.truncate(data / first / "EE.shard", 0)
+    published.leave_damaged()
+    assert published.standing.missing == ("UK",)
+    assert (published.generation, found(published, "EE")) == (second, 14)
+    published.close()
+
+
+def test_what_one_worker_found_damaged_the_others_leave_and_the_next_start_knows(
+    data: Path,
+) -> None:
+    """Also in another generation that shares the file"""
+    first = world.publish(data, named("Un"))
+    second = world.publish(data, named("Deux"))
+    mine, other = started(data), started(data)
+
+    mine.damage.add(data / second / "FR.shard")
+    other.leave_damaged()
+    third = started(data)
+
+    assert (other.generation, third.generation) == (first, first)
+    whole = (data / second / "FR.shard").read_bytes()
+    (data / second / "FR.shard").unlink()
+    (data / second / "FR.shard").write_bytes(whole)
+    repaired = started(data)
+    assert (repaired.generation, repaired.standing.refused) == (second, None)
+    for published in (mine, other, third, repaired):
+        published.close()
+
+
+def test_a_start_in_doubt_compares_before_it_reads(data: Path) -> None:
+    """After deaths by SIGBUS; the size of the file is right"""
+    first = world.publish(data, named("Un"))
+    second = world.publish(data, named("Deux"))
+    damage(data, second)
+    published = CurrentGeneration(data, data.with_name("state"))
+    published.start(doubted=True)
+
+    assert (published.generation, published.standing.refused) == (first, second)
+    published.close()
+
+
+def test_a_repaired_generation_is_taken_up_again_at_sighup(data: Path) -> None:
+    async def scenario() -> None:
+        only = world.publish(data, named("Un"))
+        path = data / only / "FR.shard"
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-1])
+        published = started(data)
+        assert list(published.standing.missing) == ["FR"]
+        path.write_bytes(whole)
+        await published.refresh(again=True)
+        assert not published.standing.missing
+        assert published.standing.refused is None
+        assert found(published) == 36
+        published.close()
+
+    asyncio.run(scenario())

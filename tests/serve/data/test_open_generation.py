@@ -11,6 +11,7 @@ from serve.data.current_generation import CurrentGeneration
 from serve.data.open_generation import OpenGeneration
 from tests.serve import world
 from tests.serve.client import Served, serving
+from tests.serve.data.test_current_generation import until
 
 DEAR = open_generation.EXPENSIVE_MICROSECONDS
 
@@ -45,6 +46,27 @@ def test_the_loop_answers_others_while_a_dear_search_is_made(open_edition: OpenG
         return cheap
 
     assert asyncio.run(scenario()) == "cheap"
+
+
+def test_a_walk_that_is_pinned_is_checked_with_the_words_of_its_own_generation(
+    tmp_path: Path,
+) -> None:
+    """G10, X2"""
+
+    def published(forme: str) -> str:
+        return world.publish(tmp_path, [{**one, "forme": forme} for one in world.COMPANIES[:9]])
+
+    first = published("Ancienne")
+    with serving(tmp_path) as served:
+        second = published("Nouvelle")
+        until(served, second)
+
+        assert served.search(forme="Ancienne", version=f" {first} ")["total"] == 9
+        assert served.search(forme="Nouvelle", version=second)["total"] == 9
+        for forme, version in (("Ancienne", second), ("Nouvelle", first), ("Ancienne", "")):
+            assert (
+                served.refused(forme=forme, version=version)["erreur"]["code"] == "forme_inconnue"
+            )
 
 
 def test_a_generation_outlives_a_search_that_was_cancelled(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_the_documentation_is_markdown_for_who_asks_for_it(served: Served) -> No
     assert plain.headers["Content-Type"].startswith("text/html")
     assert text.headers["Content-Type"] == "text/markdown; charset=utf-8"
     assert text.body == served.ask("/docs.md").body
-    assert plain.headers["Vary"] == text.headers["Vary"] == "Accept"
+    assert plain.headers["Vary"] == text.headers["Vary"] == "Accept, Accept-Encoding"
     assert plain.headers["ETag"] != text.headers["ETag"]
 
 

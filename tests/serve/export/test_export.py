@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from io import BytesIO
 from pathlib import Path
 
 import orjson
 import pytest
+from openpyxl import load_workbook
 
 from quota.results import Reservation
 from serve.http.headers import EXPOSED
@@ -17,7 +19,7 @@ from tests.serve.client import GENEROUS, PLANS, Served, serving
 from tests.serve.clock import Clock
 from tests.serve.exports import JSON, PATH, exports, get, left_behind, listed, post
 from tests.serve.processes import eventually
-from tests.serve.world import COMPANIES, IT
+from tests.serve.world import COMPANIES, IT, RETAIL, TWO_SECTORS_LABEL
 
 TWO_AT_ONCE = replace(GENEROUS, exports=2)
 HELD = timedelta(minutes=5)
@@ -111,6 +113,24 @@ def test_all_filters_and_the_order_are_those_of_a_search(own: Served) -> None:
     assert [row["Identifiant"] for row in listed(reply)] == [one["id"] for one in expected]
 
 
+def test_every_filter_of_a_search_is_one_of_an_export(own: Served) -> None:
+    """X2, X0.3"""
+    customer = own.customer("data")
+    named = "fr:552 100 554,GB:08209948,FR:absente"
+
+    by_name = post(own, customer, orjson.dumps({"ids": named, "cree_max": 2012, "etat": "active"}))
+
+    assert [row["Identifiant"] for row in listed(by_name)] == ["552100554", "08209948"]
+    scope = load_workbook(BytesIO(by_name.body))["Périmètre"]
+    told = {line[0]: line[1] for line in scope.iter_rows(max_row=15, values_only=True)}
+    assert told["Sociétés nommées"] == "2 trouvées par identifiant"
+    assert told["Identifiants inconnus"] == "FR:absente"
+    assert told["État"] == "Active"
+    assert told["Date de création"] == "jusqu'à 2012-12-31"
+    by_place = listed(get(own, customer, secteur=RETAIL, sous_secteur=TWO_SECTORS_LABEL))
+    assert [row["Identifiant"] for row in by_place] == ["784671695"]
+
+
 @pytest.mark.parametrize(
     ("slug", "limit", "lignes"),
     [("free", "", 25), ("free", "3", 3), ("free", "9999", 25), ("data", "26", 26),
@@ -135,7 +155,7 @@ def test_lang_en_gives_english_sheets(own: Served) -> None:
 @pytest.mark.parametrize(
     ("params", "code"),
     [
-        ({"sous_secteur": "x"}, "parametre_inconnu"),
+        ({"sous_secteur": "x"}, "parametre_invalide"),
         ({"offset": "0"}, "parametre_inconnu"),
         ({"x": "1"}, "parametre_inconnu"),
         ({"lang": "de"}, "parametre_invalide"),

@@ -48,6 +48,29 @@ def test_what_is_not_http_gets_an_error_object_and_is_closed(served: Served, sen
 
 
 @pytest.mark.parametrize(
+    "line",
+    ["CONNECT example.org:443", "CONNECT /api/v1/pays", "BREW /api/v1/pays", "BREW /", "get /docs"],
+)
+def test_a_method_that_is_nowhere_allowed_is_405(served: Served, line: str) -> None:
+    """G3"""
+    head, _, body = raw(
+        served, f"{line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode()
+    ).partition(b"\r\n\r\n")
+
+    assert b" 405 " in head.splitlines()[0]
+    assert b"\r\nAllow: GET, HEAD" in head
+    assert json.loads(body)["erreur"]["code"] == "methode_non_autorisee"
+
+
+@pytest.mark.parametrize("target", ["GET /api/v%31/pays", "GET /%61pi/v1/x", "OPTIONS /api/v%31/x"])
+def test_an_escaped_path_is_open_to_all_too(served: Served, target: str) -> None:
+    """G2"""
+    sent = f"{target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode()
+
+    assert b"\r\nAccess-Control-Allow-Origin: *\r\n" in raw(served, sent)
+
+
+@pytest.mark.parametrize(
     ("sent", "named", "remedy"),
     [
         ("GET /api/v1/societes?q=société HTTP/1.1\r\nHost: a\r\n\r\n", "requête", "%XX"),

@@ -22,9 +22,6 @@ APP = "https://app.example"
         (None, "10.0.0.7:8080"),
         (None, "api.exemple.eu"),
         (None, "API.exemple.eu:443"),
-        ("http://localhost:6274", "localhost:8080"),
-        ("http://127.0.0.1", "127.0.0.1:8080"),
-        ("https://[::1]:1", "127.0.0.1"),
         (BASE, "api.exemple.eu"),
         (APP, "api.exemple.eu"),
     ],
@@ -33,9 +30,18 @@ def test_these_may_ask(origin: str | None, host: str | None) -> None:
     origins.check(origin, host, BASE, [APP])
 
 
+@pytest.mark.parametrize("base", ["", "http://localhost:8080", "https://127.0.0.1"])
+@pytest.mark.parametrize("origin", ["http://localhost:6274", "http://127.0.0.1", "https://[::1]:1"])
+def test_pages_of_this_machine_may_ask_a_server_of_this_machine(origin: str, base: str) -> None:
+    origins.check(origin, "127.0.0.1", base, [])
+
+
 @pytest.mark.parametrize(
     ("origin", "host"),
     [
+        ("http://localhost:6274", "localhost:8080"),
+        ("http://127.0.0.1", "127.0.0.1:8080"),
+        ("https://[::1]:1", "127.0.0.1"),
         (None, "evil.example"),
         (None, "api.exemple.eu.evil.example"),
         (None, "evil.example@127.0.0.1.evil"),

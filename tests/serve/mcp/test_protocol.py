@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from serve.mcp import versions
-from serve.mcp.tools import tools
+from serve.mcp.tools import THIRD_PARTIES, tools
 from tests.serve.client import Served
 from tests.serve.mcp.client import META, MODERN, PATH, legacy, modern, send
 
@@ -32,6 +32,7 @@ def test_discover_tells_versions_and_capabilities(served: Served) -> None:
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "societes"
     assert (result["ttlMs"], result["cacheScope"]) == (300_000, "public")
     assert "search_companies" in result["instructions"]
+    assert THIRD_PARTIES in result["instructions"]
 
 
 def test_tools_are_listed_in_the_same_order_each_time(served: Served) -> None:
@@ -166,6 +167,7 @@ def test_initialize_agrees_on_a_version(served: Served, requested: str | None, t
     assert result["protocolVersion"] == told
     assert result["capabilities"] == {"tools": {}}
     assert result["serverInfo"]["name"] == "societes"
+    assert result["serverInfo"]["version"] == served.ask("/openapi.json").json["info"]["version"]
     assert "resultType" not in result
 
 

@@ -10,12 +10,12 @@ from jsonschema import Draft202012Validator
 
 from serve.contract import parameters
 from serve.mcp import arguments, sizes
-from serve.mcp.tools import tools
+from serve.mcp.tools import THIRD_PARTIES, tools
 from serve.request.params import Pairs
 from shards.codec.record import CONTACTS
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving
-from tests.serve.mcp.client import modern, refused, shown
+from tests.serve.mcp.client import call, modern, refused, shown
 
 LONG = 'Ένα "πολύ" μεγάλο όνομα\t' * 40  # 1 000 characters, most of them of two bytes
 CROWD = [
@@ -66,9 +66,18 @@ def test_a_tool_describes_itself(tool: Any) -> None:
     assert set(told["inputSchema"].get("required", [])) <= set(described)
 
 
+def test_a_number_in_any_spelling_leads_to_its_company(served: Served) -> None:
+    """X6"""
+    found = shown(served, "look_up", valeur="FR-552 100 554")
+
+    assert found["type"] == "immatriculation"
+    assert [(one["iso2"], one["id"]) for one in found["candidats"]] == [("FR", FR)]
+    assert "EE:12652512" in refused(served, "look_up", {}, valeur="12652513")
+
+
 def test_all_of_them_together_are_small(served: Served) -> None:
     """A model reads the whole list before its first call."""
-    assert len(modern(served, "tools/list").body) < 24_000
+    assert len(modern(served, "tools/list").body) < 28_000
 
 
 def test_arguments_are_the_parameters_of_the_routes() -> None:
@@ -128,6 +137,14 @@ def test_lists_are_those_of_the_routes(served: Served) -> None:
     assert groups["sous_secteurs"][0]["n_societes"] > 0
 
 
+def test_a_search_says_which_former_name_it_has_found(served: Served) -> None:
+    """X4"""
+    found = shown(served, "search_companies", q="vana nimi")
+
+    assert found["noms_trouves"] == {"EE:12652512": "Vana Nimi OÜ"}
+    assert "noms_trouves" not in shown(served, "search_companies", q="tarkvara")
+
+
 def test_sources_are_those_of_the_route(served: Served) -> None:
     """X9"""
     everywhere = shown(served, "list_sources")
@@ -171,6 +188,22 @@ def test_a_search_has_the_rows_and_the_total_of_its_route(
     assert (found["limit"], found["offset"], found["offset_suivant"]) == (3, 2, 5)
     assert [one["id"] for one in found["societes"]] == [one["id"] for one in route["societes"]]
     assert all(None not in one.values() for one in found["societes"])
+
+
+def test_every_filter_of_the_route_is_an_argument(served: Served, customer: Customer) -> None:
+    """X2, X0.3"""
+    given = {
+        "ids": ["FR:552 100 554", "UK:08209948", "EE:absente"], "etat": ["active"], "nace": ["64"],
+        "ville": ["Orléans", "Tallinn"], "cree_max": "1900", "actif_min": 1, "avec_comptes": True,
+    }  # fmt: skip
+
+    found = shown(served, "search_companies", customer.headers, **given)
+    counted = shown(served, "count_companies", customer.headers, **given)
+
+    assert [one["id"] for one in found["societes"]] == [FR]
+    assert found["ids_inconnus"] == counted["ids_inconnus"] == ["EE:absente"]
+    assert found["total"] == counted["total"] == 1
+    assert "forme_inconnue" in refused(served, "count_companies", forme=["Zaibatsu"])
 
 
 def test_pages_follow_each_other_to_the_end(served: Served, customer: Customer) -> None:
@@ -400,17 +433,17 @@ def test_statements_that_do_not_fit_are_had_by_year(crowded: Served) -> None:
         ("search_companies", {"limit": "dix"}, ["limit", "dix"]),
         ("search_companies", {"ca_min": 2, "ca_max": 1}, ["ca_min", "ca_max"]),
         ("search_companies", {"country": "FR"}, ["parametre_inconnu", "country", "pays"]),
-        ("search_companies", {"q": ["a"]}, ["parametre_invalide", "q", "une liste est envoyée"]),
-        ("read_company", {"iso2": ["FR"], "id": FR}, ["iso2", "nombre est attendu", "envoyée"]),
-        ("search_companies", {"limit": True}, ["limit", "booléen"]),
-        ("search_companies", {"pays": [{"a": 1}]}, ["liste de chaînes est attendue, un objet est"]),
-        ("search_companies", {"pays": [None]}, ["pays", "null est envoyé"]),
+        ("search_companies", {"q": ["a"]}, ["parametre_invalide", "q", "an array was sent"]),
+        ("read_company", {"iso2": ["FR"], "id": FR}, ["iso2", "number is expected", "was sent"]),
+        ("search_companies", {"limit": True}, ["limit", "boolean"]),
+        ("search_companies", {"pays": [{"a": 1}]}, ["list of texts is expected, an object was"]),
+        ("search_companies", {"pays": [None]}, ["pays", "null was sent"]),
         ("count_companies", {"limit": 5}, ["parametre_inconnu", "limit"]),
         ("count_companies", {"sous_secteur": ["x"]}, ["sous_secteur", "secteur"]),
         ("list_countries", {"pays": ["FR"]}, ["parametre_inconnu", "No arguments"]),
-        ("list_subsectors", {}, ["secteur_inconnu", "requis", "list_sectors"]),
-        ("list_subsectors", {"secteur": [""]}, ["secteur_inconnu", "requis", "list_sectors"]),
-        ("read_company", {"iso2": "FR"}, ["id", "obligatoire"]),
+        ("list_subsectors", {}, ["secteur_inconnu", "required", "list_sectors"]),
+        ("list_subsectors", {"secteur": [""]}, ["secteur_inconnu", "required", "list_sectors"]),
+        ("read_company", {"iso2": "FR"}, ["id", "is required"]),
         ("read_company", {"iso2": "FR", "id": "absente"}, ["societe_introuvable", "q takes"]),
         ("read_company", {"iso2": "FR", "id": "x" * 65}, ["identifiant_invalide", "64"]),
         ("read_company", {"iso2": "Z", "id": "1"}, ["pays_inconnu"]),
@@ -423,10 +456,29 @@ def test_statements_that_do_not_fit_are_had_by_year(crowded: Served) -> None:
 def test_wrong_arguments_are_told_with_a_remedy(
     served: Served, tool: str, given: dict[str, Any], words: list[str]
 ) -> None:
-    """server/tools, "Tool Execution Errors\""""
+    """server/tools, "Tool Execution Errors", in English (X0)"""
     text = refused(served, tool, **given)
 
     assert not [word for word in words if word not in text], text
+    assert " est " not in text and " : " not in text.replace('" : ', ""), text
+
+
+def test_nothing_of_a_refusal_is_cut_in_silence(served: Served) -> None:
+    unknown = refused(served, "search_companies", country="FR", region="x")
+    beside = orjson.loads(unknown.splitlines()[-1])
+    wrong = refused(served, "search_companies", pays=[f"X{number}" for number in range(14)])
+
+    assert beside["parametres_admis"] == list(parameters.names(arguments.SEARCH))
+    assert beside["suggestions"] == {"country": ["pays"], "region": []}
+    assert orjson.loads(wrong.splitlines()[-1])["pays_inconnus"][9:] == ["X9", "… and 4 more"]
+
+
+def test_a_count_of_none_explains_only_what_was_asked(served: Served) -> None:
+    by_name = shown(served, "count_companies", q="zzzz")["note"]
+    by_figure = shown(served, "count_companies", ca_min=1e15)["note"]
+
+    assert "q is found as it stands" in by_name and "filter" not in by_name
+    assert "filter" in by_figure and "q is" not in by_figure
 
 
 @pytest.mark.parametrize(
@@ -455,3 +507,18 @@ def test_contacts_are_among_the_rows_of_who_may_see_them(served: Served) -> None
     found = shown(served, "read_company", data, iso2="FR", id=FR)["societe"]
     assert {*CONTACTS} <= {*found}
     assert not {*CONTACTS} & {*shown(served, "read_company", free, iso2="FR", id=FR)["societe"]}
+
+
+def test_texts_of_companies_are_said_to_be_no_instructions(served: Served) -> None:
+    """In the description and after the data"""
+    quoting = {name: tool for name, tool in tools().items() if tool.third_parties}
+    answers = {
+        "search_companies": call(served, "search_companies"),
+        "read_company": call(served, "read_company", iso2="FR", id="552100554"),
+    }
+
+    assert answers.keys() == quoting.keys()
+    for name, answer in answers.items():
+        assert quoting[name].definition["description"].endswith(THIRD_PARTIES)
+        assert [part["text"] for part in answer["content"]][1:] == [THIRD_PARTIES]
+    assert len(call(served, "list_countries")["content"]) == 1

@@ -4,8 +4,12 @@ import os
 import re
 import shlex
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import dockerfile
@@ -13,7 +17,8 @@ import pytest
 
 from shards.generations import pointer
 from tests.proof.tools import need
-from tests.serve.nginx import configured
+from tests.serve.client import Served
+from tests.serve.nginx import Nginx, configured, running
 from tests.serve.processes import ROOT, ask, line_of
 from tests.world import company, publish
 
@@ -87,12 +92,54 @@ def test_nginx_understands_the_example(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_nginx_compresses_nothing_that_the_server_left_as_it_is() -> None:
+    """Distributions switch `gzip on` for all servers; a page with a form must stay as it is (BREACH)."""
+    lines = (DEPLOY / "nginx.conf").read_text().splitlines()
+
+    assert "    gzip off;" in lines
+    assert not [line for line in lines if re.match(r"\s*gzip\w* (?!off;)", line)]
+
+
+def test_nginx_hides_the_metrics_in_every_spelling(tmp_path: Path, served: Served) -> None:
+    nginx = configured(tmp_path, tmp_path / "data", served.port)
+    words = ["metrics", "metric%73", "METRICS", "%256Detrics"]
+    ends = ["", "/", "//", "/.", "/x/..", "%2F", "?x=1", "#x", "/%2E", ";x"]
+    begins = ["/", "//", "/x/../", "/%2F", "https://localhost/"]
+    with running(nginx):
+        replies = {
+            target: spelled(nginx, target) for target in map("".join, product(begins, words, ends))
+        }
+        page = spelled(nginx, "/docs")
+
+    assert b"societes_requests" in served.ask("/metrics").body
+    assert [target for target, reply in replies.items() if b"societes_requests" in reply] == []
+    assert b" 403 " in replies["/metrics/"].splitlines()[0]
+    assert b"\r\nStrict-Transport-Security: max-age=63072000\r\n" in page
+
+
+def spelled(nginx: Nginx, target: str) -> bytes:
+    """The response of nginx to this request target, as it stands."""
+    context = ssl.create_default_context(cafile=str(nginx.certificate))
+    with (
+        socket.create_connection(("127.0.0.1", nginx.port), 20) as plain,
+        context.wrap_socket(plain, server_hostname="localhost") as stream,
+    ):
+        stream.sendall(
+            f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+        )
+        with suppress(ssl.SSLEOFError), stream.makefile("rb") as answer:
+            return answer.read()
+    return b""
+
+
 def test_the_containerfile_is_one() -> None:
     commands = dockerfile.parse_file(str(DEPLOY / "Containerfile"))
 
     assert {command.cmd for command in commands} == INSTRUCTIONS
     assert [command.value for command in commands if command.cmd == "USER"] == [("10001:10001",)]
     assert all(command.json for command in commands if command.cmd in ("ENTRYPOINT", "CMD"))
+    copied = [(*command.flags, *command.value) for command in commands if command.cmd == "COPY"]
+    assert ("--from=build", "/opt/societes/shards", "shards") in copied  # compiled there
 
 
 def test_what_the_container_holds_is_enough_to_serve_and_to_mirror(

@@ -6,6 +6,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
+from contextlib import suppress
+from http.client import HTTPException
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -142,6 +145,38 @@ def test_a_worker_that_dies_as_it_starts_does_not_end_its_parent() -> None:
     ours.close()
 
 
+def test_damaged_shards_silence_their_countries_only(data: Path) -> None:
+    """One is damaged before the start, its size unchanged; one is cut while it is served (SIGBUS)"""
+    only = str(pointer.current(data))
+    change_middle(data / only / "FR.shard")
+    with started(data, "--workers", "2") as process:
+        address = line_of(process)
+        assert eventually(lambda: missing(address) == {("FR",)})
+        os.truncate(data / only / "UK.shard", 0)
+        for _ in range(8):
+            with suppress(OSError, HTTPException):  # a worker died
+                ask(address, "/api/v1/societes?pays=UK&q=a")
+        assert eventually(lambda: missing(address) == {("FR", "UK")})
+        statuses = {
+            pays: {ask(address, f"/api/v1/societes?pays={pays}")[0] for _ in range(8)}
+            for pays in ("EE", "FR", "UK")
+        }
+        stop(process)
+
+    assert statuses == {"EE": {200}, "FR": {503}, "UK": {503}}
+
+
+def test_workers_that_die_by_sigbus_before_they_are_ready_are_started_in_doubt() -> None:
+    """They compare all shards before they read any"""
+    crew = workers._Crew.__new__(workers._Crew)
+    crew._faults = deque(maxlen=2)
+    doubts = []
+    for code in (1, -signal.SIGBUS, -signal.SIGSEGV):
+        doubts.append((crew.note_end(code), crew._doubted()))
+
+    assert doubts == [(False, False), (True, False), (True, True)]
+
+
 def test_workers_do_not_outlive_their_parent(data: Path) -> None:
     with started(data, "--workers", "2") as process:
         line_of(process)
@@ -269,6 +304,19 @@ def repair(data: Path, generation: str) -> None:
 def readies(address: str) -> set[str]:
     """The generations that several connections, and so several workers, are answered from."""
     return {str(orjson.loads(ask(address, "/readyz")[1])["generation"]) for _ in range(16)}
+
+
+def missing(address: str) -> set[tuple[str, ...]]:
+    """The countries that are left out, as several connections, and so several workers, see it."""
+    return {tuple(orjson.loads(ask(address, "/readyz")[1])["pays_manquants"]) for _ in range(16)}
+
+
+def change_middle(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte ^ 1]))
 
 
 def alive(pid: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from blake3 import blake3
 
 from serve.process import read_ahead
 from serve.process.read_ahead import ReadAhead
@@ -14,13 +15,14 @@ from tests.serve import world
 from tests.serve.processes import ask, line_of, log, started, stop
 
 MIB = 1 << 20
+CONTENT = os.urandom(6 * MIB)
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Sequence[Path]:
     paths = [tmp_path / f"{name}.shard" for name in ("FR", "EE")]
     for path in paths:
-        path.write_bytes(os.urandom(6 * MIB))
+        path.write_bytes(CONTENT)
     return paths
 
 
@@ -30,27 +32,33 @@ def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     return caplog
 
 
-def warmed(files: Sequence[Path], rounds: int = 10**9) -> None:
+def digests(files: Sequence[Path]) -> dict[Path, str]:
+    return {path: blake3(CONTENT).hexdigest() for path in files}
+
+
+def warmed(files: Sequence[Path], rounds: int = 10**9) -> list[Path]:
     """Run a thread to its end; it is no longer wanted after so many questions."""
+    damaged: list[Path] = []
     asked = iter(range(rounds))
-    thread = ReadAhead(files[0].parent, files, lambda: next(asked, None) is not None)
+    thread = ReadAhead(
+        files[0].parent, digests(files), lambda: next(asked, None) is not None, damaged.append
+    )
     thread.start()
     thread._thread.join(20)
     assert not thread._thread.is_alive()
+    return damaged
 
 
-def test_every_file_is_read_from_end_to_end(
-    files: Sequence[Path], told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+def test_a_file_that_differs_from_its_digest_is_named(
+    files: Sequence[Path], told: pytest.LogCaptureFixture
 ) -> None:
-    """As the kernel would do it on a disk: what goes nowhere goes to a file here"""
-    seen = files[0].with_name("seen")
-    seen.touch()
-    monkeypatch.setattr(read_ahead, "_NOWHERE", seen)
+    with files[1].open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([CONTENT[-1] ^ 1]))
 
-    warmed(files[:1])
-
-    assert seen.read_bytes() == files[0].read_bytes()
-    assert "read ahead: 6 MiB" in told.text
+    assert warmed(files) == [files[1]]
+    assert "EE.shard is damaged" in told.text
+    assert warmed(files[:1]) == []
 
 
 def test_several_files_are_read(files: Sequence[Path], told: pytest.LogCaptureFixture) -> None:
@@ -59,14 +67,15 @@ def test_several_files_are_read(files: Sequence[Path], told: pytest.LogCaptureFi
     assert "read ahead: 12 MiB" in told.text
 
 
-def test_files_that_memory_does_not_hold_are_left_alone(
+def test_files_that_memory_does_not_hold_are_compared_only(
     files: Sequence[Path], told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_ahead, "available", lambda: 12 * MIB)
 
-    warmed(files)
+    files[0].write_bytes(CONTENT[:-1])
 
-    assert "the shards (12 MiB) are not read ahead: 9 MiB of memory" in told.text
+    assert warmed(files) == [files[0]]
+    assert "the shards (11 MiB) are compared, but not kept in memory: 9 MiB of it" in told.text
 
 
 def test_a_container_says_how_much_memory_there_is(
@@ -116,7 +125,7 @@ def test_it_ends_when_the_process_does(
         reading.set()
         return go_on.wait(20)
 
-    thread = ReadAhead(files[0].parent, files, wanted)
+    thread = ReadAhead(files[0].parent, digests(files), wanted, lambda _: None)
     thread.start()
     assert reading.wait(20)
     threading.Timer(0.1, go_on.set).start()

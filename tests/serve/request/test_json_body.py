@@ -87,4 +87,4 @@ def test_only_json_is_taken(kind: str | None, good: bool) -> None:
         with pytest.raises(ApiError) as caught:
             json_body.check_kind(kind, coding)
         assert (caught.value.status, caught.value.code) == (415, "type_non_supporte")
-        assert caught.value.body
+        assert caught.value.body("fr")

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from serve.contract import parameters
 from serve.contract.errors import ApiError
-from serve.request import params
+from serve.request import params, place_names
 from tests.serve.asking import NAMES, invalid, query, refused
 from tests.serve.world import COUNTRIES, IT, RETAIL, TWO_SECTORS_LABEL
 
@@ -93,8 +94,14 @@ def test_a_repeated_scalar_must_say_the_same() -> None:
 
 @pytest.mark.parametrize(
     ("name", "nearest"),
-    [("payss", "pays"), ("Pays", "pays"), ("page", None), ("ca_minimum", "ca_min"), ("sort", None)],
-)
+    [
+        ("payss", "pays"), ("Pays", "pays"), ("ca_minimum", "ca_min"), ("tir", "tri"),
+        ("ofset", "offset"), ("country", "pays"), ("sort", "tri"), ("order", "tri"),
+        ("page", "offset"), ("name", "q"), ("query", "q"), ("search", "q"), ("per_page", "limit"),
+        ("website", "site_web"), ("turnover_min", "ca_min"), ("employees_min", "effectif_min"),
+        ("region", None), ("format", None), ("departement", None), ("api_key", None),
+    ],
+)  # fmt: skip
 def test_an_unknown_parameter_is_named_with_the_allowed_ones(
     name: str, nearest: str | None
 ) -> None:
@@ -104,8 +111,22 @@ def test_an_unknown_parameter_is_named_with_the_allowed_ones(
     assert error.code == "parametre_inconnu"
     assert error.extra["parametres_inconnus"] == [name]
     assert error.extra["parametres_admis"] == params.SEARCH
-    assert nearest is None or error.extra["suggestions"][name][0] == nearest
+    assert error.extra["suggestions"][name][:1] == ([nearest] if nearest else [])
     assert name in error.message
+
+
+def test_only_names_of_the_route_are_proposed() -> None:
+    """X0: `city` means `ville` where there is one, and nothing that is merely spelt alike elsewhere"""
+    for allowed in (params.SEARCH, params.SECTORS, (*params.SEARCH, "ville", "etat")):
+        known = parameters.spellings(allowed)
+        for word, name in (
+            ("city", "ville"),
+            ("status", "etat"),
+            ("sort", "tri"),
+            ("zip", "code_postal"),
+        ):
+            found = place_names.suggestions([word], known)[word]
+            assert found == ([name] if name in allowed else [])
 
 
 def test_the_value_of_an_unknown_parameter_is_not_repeated() -> None:
@@ -113,7 +134,7 @@ def test_the_value_of_an_unknown_parameter_is_not_repeated() -> None:
     error = refused(("api_key", "soc_live_secret"), ("cle", "soc_live_secret"))
 
     assert error.extra["parametres_inconnus"] == ["api_key", "cle"]
-    assert b"secret" not in error.body
+    assert b"secret" not in error.body("fr")
 
 
 # -- sectors --------------------------------------------------------------------------
@@ -203,7 +224,7 @@ def test_a_query_string_that_is_not_utf_8_is_refused(raw: str) -> None:
         params.pairs(raw)
 
     assert caught.value.code == "parametre_invalide"
-    assert b"UTF-8" in caught.value.body
+    assert b"UTF-8" in caught.value.body("fr")
 
 
 VALUES = st.one_of(
@@ -221,7 +242,7 @@ def test_whatever_is_sent_it_is_understood_or_refused_with_400(given: Any) -> No
         found = params.search(params.pairs(urlencode(given, errors="replace")), NAMES)
     except ApiError as error:
         assert error.status == 400
-        assert error.body
+        assert error.body("fr")
         return
 
     assert 1 <= found.limit <= 1_000

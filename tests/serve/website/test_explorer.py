@@ -2,7 +2,7 @@
 
 import re
 from html import unescape
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -31,7 +31,8 @@ def links(seen: Seen) -> list[str]:
     ["tri=ca_desc", "q=lab",
      "pays=FR&secteur=programmation-conseil-et-autres-activites-informatiques",
      "ca_min=1000000&tri=nom", "effectif_max=10&tri=recent", "site_web=1", "avec_ca=1&tri=ca_asc",
-     "pays=FR&pays=DE", "q=%C5%93uvre", "pays=GB"],
+     "pays=FR&pays=DE", "q=%C5%93uvre", "pays=GB", "etat=active&etat=cessee&ville=orleans",
+     "ids=FR:552100554&ids=EE:12652512,DE:x&actif_max=1e6", "nace=62,47&cree_min=1998&forme=SARL"],
 )  # fmt: skip
 def test_a_search_is_that_of_the_api(served: Served, search: str) -> None:
     visitor, _ = member(served, "data")
@@ -43,6 +44,15 @@ def test_a_search_is_that_of_the_api(served: Served, search: str) -> None:
     assert seen.status == 200
     assert total(seen) == asked["total"]
     assert names(seen) == [one["nom"] for one in asked["societes"]]
+
+
+def test_a_company_found_by_a_former_name_is_shown_with_it(served: Served) -> None:
+    """X4"""
+    visitor = Visitor(served)
+
+    seen = [visitor.get("/?q=vana+nimi"), visitor.get("/?q=tarkvara")]
+
+    assert ["ancien nom : Vana Nimi OÜ" in one.text for one in seen] == [True, False]
 
 
 def test_the_front_page_searches_nothing_and_counts_nothing(served: Served) -> None:
@@ -133,6 +143,26 @@ def test_each_chip_takes_its_filter_away(served: Served) -> None:
     assert unescape(chips[0]).startswith("/?pays=DE&")
 
 
+def test_every_filter_has_a_field_and_a_chip_and_stays_in_the_links(served: Served) -> None:
+    """X2, X0.3"""
+    given = {
+        "ids": "FR:552100554,FR:552059024", "etat": "active", "ville": "Orléans", "code_postal": "45",
+        "forme": "SARL|Société anonyme", "nace": "64,47", "cree_min": "1864", "cree_max": "1998-02",
+        "actif_min": "1", "actif_max": "1e13",
+    }  # fmt: skip
+    seen = Visitor(served).get(f"/?{urlencode(given)}")
+
+    chips = re.findall(r'<li><a href="([^"]+)" data-live title', seen.html)
+    named = dict(re.findall(r'<input [^>]*name="(\w+)"[^>]* value="([^"]*)"', seen.html))
+    heads = [link for link in links(seen) if "tri=nom" in link]
+    assert total(seen) == 2
+    assert len(chips) == len(given)
+    assert {name: unescape(text) for name, text in named.items() if name in given} | {
+        "etat": "active"
+    } == given
+    assert {*parse_qs(urlsplit(heads[0]).query)} == {*given, "tri"}
+
+
 def test_without_its_last_sector_a_search_has_no_sub_sector(served: Served) -> None:
     """B7"""
     sector = "programmation-conseil-et-autres-activites-informatiques"
@@ -159,9 +189,9 @@ def test_the_equivalent_call_gives_the_same(served: Served) -> None:
     [
         ("pays=XX", "Pays inconnu : XX", "Unknown country: XX"),
         ("secteur=rien", "Secteur inconnu : rien", "Unknown sector: rien"),
-        ("ca_min=5&ca_max=1", "ca_min : 5 dépasse ca_max", "The value of “ca_min” cannot be used"),
+        ("ca_min=5&ca_max=1", "ca_min : 5 dépasse ca_max", "ca_min: 5 is above ca_max"),
         ("cle=x", "Paramètre inconnu : cle", "Unknown parameter: cle"),
-        ("q=" + "x" * 121, "121 caractères", "The value of “q” cannot be used"),
+        ("q=" + "x" * 121, "121 caractères", "121 characters"),
     ],
 )
 def test_what_is_wrong_is_told_beside_the_form(

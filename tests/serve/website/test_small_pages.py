@@ -46,7 +46,7 @@ def test_buying_is_not_open_as_a_page_and_as_json(served: Served, form: dict[str
     assert "Le paiement n’est pas encore ouvert" in page.text
     assert "Payment is not open yet" in english.text
     assert '"code":"config"' in json.html
-    assert page.headers["Retry-After"] == json.headers["Retry-After"] == "5"
+    assert "Retry-After" not in {**page.headers, **json.headers}
 
 
 def test_the_status_tells_what_is_served(served: Served) -> None:

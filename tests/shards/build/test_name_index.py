@@ -1,6 +1,7 @@
 """The indexes of names and identifiers, compared with plain Python on the folded words."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import pairwise
 from unittest.mock import patch
 
@@ -11,17 +12,24 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.build import name_index
+from shards.build.name_index import FoldedNames
 from shards.codec import strings
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing
 from shards.codec.strings import Interval, Texts, interval_key, pair_key
 from tests import world
-from tests.shards.codec.test_row_sets import unpacked
+from tests.shards.unpacked import unpack
 
-NAMES = st.lists(world.names, max_size=30)
+# Of each company its name, then its former names.
+NAMES = st.lists(st.lists(world.names, min_size=1, max_size=3), max_size=30)
 
 
-def packing(rows: list[str]) -> Packing:
+def folded_names(noms: list[list[str]]) -> FoldedNames:
+    former = world.former_names([names[1:] for names in noms])
+    return name_index.fold_names(strings.pack(names[0] for names in noms), former)
+
+
+def packing(rows: Sequence[object]) -> Packing:
     """Sets of so few rows have no heads."""
     return Packing(len(rows), ())
 
@@ -31,42 +39,47 @@ def listed(held: Texts) -> list[str]:
 
 
 @given(NAMES)
-def test_a_name_is_the_words_of_its_folding(noms: list[str]) -> None:
-    names = name_index.fold_names(strings.pack(noms))
+def test_a_row_is_the_words_of_its_name_and_of_each_former_name(noms: list[list[str]]) -> None:
+    names = folded_names(noms)
 
     words = listed(names.words)
     assert words == sorted(set(words))
     starts = names.starts.tolist()
-    for row, nom in enumerate(noms):
-        held = names.tokens[starts[row] : starts[row + 1]]
-        assert " ".join(words[token] for token in held) == fold(nom)
+    words_and_separator = {**dict(enumerate(words)), format.FORMER_NAME: "\n"}
+    for row, (nom, *former) in enumerate(noms):
+        held = names.tokens[starts[row] : starts[row + 1]].tolist()
+        expected = "\n".join([fold(nom), *filter(None, map(fold, former))])
+        found = " ".join(words_and_separator[token] for token in held)
+        assert found.replace(" \n ", "\n").replace("\n ", "\n") == expected
 
 
 @given(NAMES)
-def test_names_sort_as_their_folded_and_raw_texts_do(noms: list[str]) -> None:
-    packed = strings.pack(noms)
+def test_present_names_sort_as_their_folded_and_raw_texts_do(noms: list[list[str]]) -> None:
+    present = [names[0] for names in noms]
     by_id = np.arange(len(noms), dtype=np.uint32)[::-1].copy()
 
-    found = name_index.sort_names(name_index.fold_names(packed), packed, by_id)
+    found = name_index.sort_names(folded_names(noms), strings.pack(present), by_id)
 
-    expected = sorted(range(len(noms)), key=lambda i: (fold(noms[i]), noms[i].encode(), -i))
+    expected = sorted(range(len(noms)), key=lambda i: (fold(present[i]), present[i].encode(), -i))
     assert found.tolist() == expected
 
 
 @given(NAMES)
-def test_postings_are_the_rows_that_hold_a_word_once_each(noms: list[str]) -> None:
-    names = name_index.fold_names(strings.pack(noms))
+def test_postings_are_the_rows_that_hold_a_word_once_each(noms: list[list[str]]) -> None:
+    names = folded_names(noms)
 
     held = name_index.make_postings(names)
 
     for number, word in enumerate(listed(names.words)):
         rows = held.rows[held.starts[number] : held.starts[number + 1]].tolist()
-        assert rows == [row for row, nom in enumerate(noms) if word in fold(nom).split()]
+        assert rows == [
+            row for row, names in enumerate(noms) if word in " ".join(map(fold, names)).split()
+        ]
 
 
 @given(NAMES)
-def test_suffixes_are_all_characters_of_all_words_in_order(noms: list[str]) -> None:
-    words = name_index.fold_names(strings.pack(noms)).words
+def test_suffixes_are_all_characters_of_all_words_in_order(noms: list[list[str]]) -> None:
+    words = folded_names(noms).words
     data = bytes(words.data)
 
     found = name_index.suffixes(words).tolist()
@@ -84,9 +97,9 @@ def test_suffixes_are_all_characters_of_all_words_in_order(noms: list[str]) -> N
 @pytest.mark.parametrize("least", [0, 1, 3])
 @given(noms=NAMES)
 def test_every_part_of_a_word_that_many_rows_hold_has_its_rows_united(
-    least: int, noms: list[str]
+    least: int, noms: list[list[str]]
 ) -> None:
-    names = name_index.fold_names(strings.pack(noms))
+    names = folded_names(noms)
     held = name_index.make_postings(names)
     suffixes = name_index.suffixes(names.words)
     data = bytes(names.words.data)
@@ -106,27 +119,24 @@ def test_every_part_of_a_word_that_many_rows_hold_has_its_rows_united(
             np.searchsorted(names.words.starts, suffixes[p], side="right") - 1 for p in places
         ]
         if counts[owners].sum() > least:
-            rows = [row for row, nom in enumerate(noms) if part in fold(nom)]
-            assert (
-                unpacked(found[interval_key(Interval(places[0], places[-1] + 1))], len(noms))
-                == rows
-            )
+            rows = [row for row, names in enumerate(noms) if any(part in fold(n) for n in names)]
+            assert unpack(found[interval_key(Interval(places[0], places[-1] + 1))]).rows == rows
     assert len(found) <= len({tuple(places) for places in parts.values()})
     assert words or not found
 
 
 @given(NAMES)
-def test_junctions_are_the_characters_around_each_blank(noms: list[str]) -> None:
+def test_junctions_are_the_characters_around_each_blank(noms: list[list[str]]) -> None:
     expected: dict[str, set[int]] = defaultdict(set)
-    for row, nom in enumerate(noms):
+    for row, nom in ((row, nom) for row, names in enumerate(noms) for nom in names):
         words = fold(nom).split()
         for before, after in pairwise(words):
             expected[before[-1] + after[0]].add(row)
 
-    found = list(name_index.junction_sets(name_index.fold_names(strings.pack(noms)), packing(noms)))
+    found = list(name_index.junction_sets(folded_names(noms), packing(noms)))
 
     assert [key for key, _ in found] == sorted(pair_key(key.encode()) for key in expected)
-    rows = {key: set(unpacked(value, len(noms))) for key, value in found}
+    rows = {key: set(unpack(value).rows or ()) for key, value in found}
     assert rows == {pair_key(key.encode()): rows for key, rows in expected.items()}
 
 
@@ -147,13 +157,13 @@ def test_identifiers_are_folded_and_their_frequent_prefixes_listed(ids: list[str
         if len(places) > 1:
             rows = {int(by_folded[place]) for place in places}
             expected[interval_key(Interval(places[0], places[-1] + 1))] = rows
-    assert {key: set(unpacked(value, len(ids))) for key, value in found} == expected
+    assert {key: set(unpack(value).rows or ()) for key, value in found} == expected
     assert [key for key, _ in found] == sorted(key for key, _ in found)
 
 
 @given(NAMES)
-def test_every_sixteenth_byte_of_the_words_knows_its_word(noms: list[str]) -> None:
-    words = name_index.fold_names(strings.pack(noms)).words
+def test_every_sixteenth_byte_of_the_words_knows_its_word(noms: list[list[str]]) -> None:
+    words = folded_names(noms).words
 
     found = name_index.word_owners(words).tolist()
 

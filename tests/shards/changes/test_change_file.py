@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from shards.changes.change_block import StoredChange
 from shards.changes.change_file import (
     CHANGED,
     CREATED,
@@ -14,6 +15,8 @@ from shards.changes.change_file import (
 )
 from shards.errors import CorruptError, WrongFormatError
 from tests.shards.two_publications import FOUND, LATER, compared, read
+
+NONE = StoredChange(None, None, {})
 
 
 def test_backwards_who_came_went(tmp_path: Path) -> None:
@@ -29,8 +32,8 @@ def test_backwards_who_came_went(tmp_path: Path) -> None:
 def test_entries_are_read_from_anywhere_to_anywhere(tmp_path: Path) -> None:
     writer = ChangeWriter(tmp_path / "EE.changes", "EE")
     for number in range(5):
-        writer.add(CREATED, f"{number}")
-    writer.add(DELETED, "9")
+        writer.add(CREATED, f"{number}", NONE)
+    writer.add(DELETED, "9", NONE)
     writer.close()
 
     with closing(ChangeFile(tmp_path / "EE.changes")) as changes:

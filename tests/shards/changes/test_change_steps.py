@@ -1,5 +1,6 @@
 """Folders of changes: written at publication, read in both directions, removed when they are far away."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,10 @@ def test_the_way_leads_over_several_steps_and_back(tmp_path: Path) -> None:
     a, b, c = (publish(tmp_path, found) for found in (FOUND, LATER, third))
     known = change_steps.steps(tmp_path)
 
-    for start, end, first in ((a, c, b), (c, a, b), (b, c, c), (b, a, a)):
-        step = change_steps.way(known, start, end)
-        assert step is not None
-        assert (step.before, step.after) == (start, first)
+    for passed in ([a, b, c], [c, b, a], [b, c], [b, a], [b]):
+        way = change_steps.way(known, passed[0], passed[-1])
+        assert way is not None
+        assert [(one.before, one.after) for one in way] == list(pairwise(passed))
     assert change_steps.way(known, "0" * 16, a) is None
 
 

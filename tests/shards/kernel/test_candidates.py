@@ -60,7 +60,7 @@ def test_the_best_rows_are_those_with_the_greatest_weight(base: Base) -> None:
     for _ in range(40):
         chosen = [number for number, iso2 in enumerate(sorted(base)) if base[iso2].rows]
         shard = base[sorted(base)[chosen[0]]]
-        wanted = [word for word, _ in folded_words(shard, chance.randrange(shard.rows))]
+        wanted = [word for word, _ in folded_words(shard, chance.randrange(shard.rows))[0]]
         spellings = [Spelling(word, group, 1.0) for group, word in enumerate(dict.fromkeys(wanted))]
         found = rows.rows(spellings, chosen, near=False)
 
@@ -79,7 +79,7 @@ def test_the_best_rows_are_those_with_the_greatest_weight(base: Base) -> None:
 def slow_score(base: Base, place: tuple[int, int], wanted: set[str]) -> float:
     shard = base[sorted(base)[place[0]]]
     score, seen = 0.0, set()
-    for word, size in folded_words(shard, place[1]):
+    for word, size in folded_words(shard, place[1])[0]:
         if word not in wanted:
             score -= 256 * size < shard.rows
         elif word not in seen:

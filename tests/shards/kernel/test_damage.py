@@ -15,7 +15,7 @@ import pytest
 from shards import format
 from shards.codec import row_sets
 from shards.errors import ShardError
-from shards.query import ORDERS, Query
+from shards.query import ORDERS, STATES, Query
 from shards.search import search
 from shards.search.reader import Shard
 from tests.shards.altered import altered
@@ -25,7 +25,22 @@ from tests.world import company, write_shard
 
 FOUND: Final = [
     company(
-        "EE", f"{i:04}", nom, division="62", groupe="62.0", ca_eur=ca, effectif=i % 9, site_web=site
+        "EE",
+        f"{i:04}",
+        nom,
+        division="62",
+        groupe=f"62.{i // 50}",
+        ca_eur=ca,
+        effectif=i % 9,
+        site_web=site,
+        etat=STATES[i % 4],
+        forme=f"F{i % 3}",
+        ville=f"T{i % 7}",
+        code_postal=f"{i % 11}",
+        nace_code=f"62.{i // 50}{i % 4}",
+        date_creation=f"20{10 + i % 9}",
+        actif_eur=float(i - 5),
+        a_comptes=i % 3 == 0,
     )
     for i in range(90)
     for nom, ca, site in [
@@ -45,6 +60,13 @@ QUERIES: Final = [
         {"secteurs": ("62",), "ca_max": 2.0, "site_web": True},
         {"effectif_min": 3, "effectif_max": 6},
         {"effectif_min": 3, "site_web": True, "ca_min": 1.0},
+        {"etats": ("active", "cessee"), "avec_comptes": True, "q": "a"},
+        {"villes": ("t1", "t5"), "codes_postaux": ("1", "3"), "formes": ("F1", "F2")},
+        {"villes": ("t1",), "ca_min": 1.0, "effectif_min": 1},
+        {"nace": ("62.01", "62.03"), "actif_min": -2.0},
+        {"nace": ("62",), "formes": ("F0",)},
+        {"cree_min": 20120101, "cree_max": 20141231, "actif_max": 50.0},
+        {"ids": (("EE", "0003"), ("EE", "0050")), "etats": ("inconnu",)},
     )
 ]
 TABLES: Final = [name for name in format.TABLES if name not in (format.RECORD, format.COMPTES)]

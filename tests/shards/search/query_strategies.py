@@ -1,74 +1,109 @@
 """Hypothesis strategies for queries that companies of a small world match."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from shards.query import ORDERS, Query
-from tests.world import COUNTRIES, GROUPS, LABELS, PIECES, Company, companies
+from shards.query import ORDERS, STATES, Query
+from tests.world import (
+    ACTIVITIES,
+    COUNTRIES,
+    FORMS,
+    GROUPS,
+    LABELS,
+    PIECES,
+    POSTCODES,
+    TOWNS,
+    Company,
+)
+
+Fields = st.SearchStrategy[dict[str, Any]]
 
 parts = st.sampled_from(PIECES) | st.text("abcdefot ée.1290é", min_size=1, max_size=4)
 blanks = st.lists(st.sampled_from(("a", "b", "ab", "Ψ", "ё", "oe", "0")), min_size=2, max_size=4)
-
-# Each drawn alone or with one or two others: a search with all of them at once finds nothing, and
-# proves little.
-FILTERS = ("pays", "secteurs", "sous_secteurs", "q", "ca", "effectif", "site_web", "avec_ca")
-
-
-# The filters without countries and `q`.
-BOUNDS = ("secteurs", "sous_secteurs", "ca", "effectif", "site_web", "avec_ca")
+_BEGINNINGS: Final = ("E", "ec1a", "75", "7", " ", "l v", "ⅷ", "ss1", "é")
+_DAYS: Final = (
+    10101, 19991231, 20231231, 20240101, 20240102, 20240131, 20240201, 20240202, 20240228, 20240229,
+    20240301,
+)  # fmt: skip
 
 
 @st.composite
-def queries(
-    draw: st.DrawFn, found: Sequence[Company], filters: Sequence[str] = FILTERS, least: int = 0
-) -> Query:
-    """A query whose bounds and words are mostly those of companies that exist."""
-    chosen = draw(st.sets(st.sampled_from(filters), min_size=least, max_size=3))
+def queries(draw: st.DrawFn, found: Sequence[Company]) -> Query:
+    """A query whose bounds and words are mostly those of companies that exist.
+
+    Few filters are drawn at a time: a search with all of them at once finds nothing, and proves little.
+    """
+    chosen = draw(st.sets(st.sampled_from(sorted(FILTERS)), max_size=4))
     fields: dict[str, Any] = {"tri": draw(st.sampled_from(ORDERS))}
-    if "pays" in chosen:
-        fields["pays"] = tuple(draw(st.lists(st.sampled_from(COUNTRIES), max_size=3)))
-    if "secteurs" in chosen:
-        fields["secteurs"] = tuple(draw(st.sets(st.sampled_from(sorted(GROUPS)))))
-    if "sous_secteurs" in chosen:
-        fields["sous_secteurs"] = tuple(draw(st.sets(st.sampled_from(sorted(LABELS)))))
-    if "q" in chosen:
-        fields["q"] = draw(_words(found))
-    if "ca" in chosen:
-        fields |= draw(_range(found, "ca_eur", "ca"))
-    if "effectif" in chosen:
-        fields |= draw(_range(found, "effectif", "effectif"))
-    return Query(**fields, site_web="site_web" in chosen, avec_ca="avec_ca" in chosen)
+    for name in sorted(chosen):
+        fields |= draw(FILTERS[name](found))
+    return Query(**fields)
 
 
-@st.composite
-def _words(draw: st.DrawFn, found: Sequence[Company]) -> str:
-    """A part of a name or of an identifier, or any text."""
-    existing = draw(st.integers(0, 3))
-    if not found or not existing:
-        return draw(parts | blanks.map(" ".join))
-    company = draw(st.sampled_from(found))
-    text: str = company["id" if existing == 1 else "nom"]
-    start = draw(st.integers(0, len(text) - 1))
-    return text[start : start + draw(st.integers(1, 30))]
+def _some(name: str, values: Sequence[Any], most: int = 3) -> Callable[[Sequence[Company]], Fields]:
+    """A filter by some of these values, or by none of them."""
+    drawn = st.lists(st.sampled_from(values), max_size=most).map(tuple)
+    return lambda _: st.fixed_dictionaries({name: drawn})
 
 
-@st.composite
-def _range(draw: st.DrawFn, found: Sequence[Company], field: str, name: str) -> dict[str, Any]:
+def _flag(name: str) -> Callable[[Sequence[Company]], Fields]:
+    return lambda _: st.just({name: True})
+
+
+def _within(field: str, name: str) -> Callable[[Sequence[Company]], Fields]:
     """One or two bounds, each a value that some company has, or next to one."""
-    values = sorted({c[field] for c in found if c[field] is not None}) or [0]
-    bound = st.sampled_from(values) | st.sampled_from(values).map(lambda value: value + 1)
+    return lambda found: _range([c[field] for c in found if c[field] is not None], name)
+
+
+@st.composite
+def _range(draw: st.DrawFn, values: Sequence[Any], name: str) -> dict[str, Any]:
+    known = sorted(set(values)) or [0]
+    bound = st.sampled_from(known) | st.sampled_from(known).map(lambda value: value + 1)
     low, high = sorted((draw(bound), draw(bound)))
     sides = draw(st.sampled_from(("min", "max", "both")))
     least = {f"{name}_min": low} if sides != "max" else {}
     return least | ({f"{name}_max": high} if sides != "min" else {})
 
 
-def bounded_cases() -> st.SearchStrategy[tuple[list[Company], Query]]:
-    """Companies of one country, and a query with at least one filter, but no `q`."""
-    return (
-        companies()
-        .map(lambda found: list({one["id"]: {**one, "iso2": "EE"} for one in found}.values()))
-        .flatmap(lambda found: st.tuples(st.just(found), queries(found, BOUNDS, 1)))
-    )
+@st.composite
+def words(draw: st.DrawFn, found: Sequence[Company]) -> dict[str, Any]:
+    """A part of a name, present or former, or of an identifier, or any text."""
+    existing = draw(st.integers(0, 3))
+    if not found or not existing:
+        return {"q": draw(parts | blanks.map(" ".join))}
+    company = draw(st.sampled_from(found))
+    names = [company["nom"], *(company["noms_anterieurs"] or ())]
+    text: str = company["id"] if existing == 1 else draw(st.sampled_from(names))
+    start = draw(st.integers(0, len(text) - 1))
+    return {"q": text[start : start + draw(st.integers(1, 30))]}
+
+
+def _ids(found: Sequence[Company]) -> Fields:
+    """Companies that exist, and some that do not: of their identifier in another spelling, or of no country."""
+    known = [(c["iso2"], c["id"]) for c in found]
+    unknown = [(iso2, identifier + ".") for iso2, identifier in known] + [("XX", "1"), ("EE", "1")]
+    ids = st.lists(st.sampled_from(known + unknown), max_size=8).map(tuple)
+    return st.fixed_dictionaries({"ids": ids})
+
+
+FILTERS: Final[Mapping[str, Callable[[Sequence[Company]], Fields]]] = {
+    "pays": _some("pays", COUNTRIES),
+    "secteurs": _some("secteurs", sorted(GROUPS)),
+    "sous_secteurs": _some("sous_secteurs", sorted(LABELS)),
+    "q": words,
+    "ca": _within("ca_eur", "ca"),
+    "effectif": _within("effectif", "effectif"),
+    "site_web": _flag("site_web"),
+    "avec_ca": _flag("avec_ca"),
+    "ids": _ids,
+    "etats": _some("etats", STATES),
+    "villes": _some("villes", (*TOWNS, "orleans", "Paris", " ")),
+    "codes_postaux": _some("codes_postaux", (*POSTCODES, *_BEGINNINGS)),
+    "formes": _some("formes", (*FORMS, "GmbH")),
+    "nace": _some("nace", (*ACTIVITIES, "47", "84", "01.11", "99")),
+    "cree": lambda _: _range(_DAYS, "cree"),
+    "actif": _within("actif_eur", "actif"),
+    "avec_comptes": _flag("avec_comptes"),
+}

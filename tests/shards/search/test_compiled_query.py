@@ -58,19 +58,7 @@ def test_a_text_is_folded_into_words_and_an_identifier_prefix() -> None:
     assert compiled is not None
     assert compiled.q is not None
     assert compiled.q.parts == (b"societe", b"l", b"oeuvre")
-    assert compiled.q.only is None  # several words
-    assert compiled.q.prefix is not None
-    assert compiled.q.prefix.text == "SOCIÉTÉLŒUVRE".encode()
-
-
-def test_a_single_word_is_looked_up_by_its_first_bytes() -> None:
-    compiled = compile_query(Query(q="ж" * 20))
-
-    assert compiled is not None
-    assert compiled.q is not None
-    assert compiled.q.parts == (("ж" * 20).encode(),)
-    assert compiled.q.only is not None
-    assert compiled.q.only.text == ("ж" * 12).encode()  # 24 bytes
+    assert compiled.q.identifier == "SOCIÉTÉLŒUVRE".encode()
 
 
 def test_sectors_are_sorted_and_each_counted_once() -> None:
@@ -79,22 +67,3 @@ def test_sectors_are_sorted_and_each_counted_once() -> None:
 
     assert compiled is not None
     assert compiled.secteurs == ("47", "62")
-
-
-@pytest.mark.parametrize(
-    ("filters", "is_open"),
-    [
-        ({}, True),
-        ({"pays": ("EE",)}, True),  # a country is a choice of shards, not a filter
-        ({"q": "a"}, False),
-        ({"secteurs": ("62",)}, False),
-        ({"sous_secteurs": ("62.0",)}, False),
-        ({"site_web": True}, False),
-        ({"effectif_min": 0}, False),
-    ],
-)
-def test_a_query_is_open_if_every_company_matches(filters: dict[str, Any], is_open: bool) -> None:
-    compiled = compile_query(Query(**filters))
-
-    assert compiled is not None
-    assert compiled.is_open is is_open

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import product
 from typing import Any, Final
 
 import pytest
@@ -17,9 +18,9 @@ from shards.search import search
 from tests import oracle
 from tests.shards.search.open_shards import ENGINES, INTERPRETED, OpenShards
 from tests.shards.search.query_strategies import queries
-from tests.shards.second_engine import search as second_search
-from tests.world import Company, companies, company
+from tests.world import Company, companies, company, identifiers, names
 
+_SAME_LENGTH: Final = st.text("01AB", min_size=4, max_size=4)
 # Thresholds of the build and costs of the search: none of them may change an answer.
 BUILD: Final[dict[tuple[Any, str], Any]] = {
     (format, "HEAVY_LEAST"): st.sampled_from((0, 1, 3, 1_024)),
@@ -38,6 +39,8 @@ COSTS: Final[dict[str, Any]] = {
     "SPAN": st.sampled_from((0.0, 1e9)),
     "ALONG": st.sampled_from((0.0, 1e9)),
     "LISTED": st.sampled_from((0.0, 0.01, 1e9)),
+    "CODED": st.sampled_from((0.0, 1e9)),
+    "SPARSE": st.sampled_from((0.0, 1.0)),
     "START": st.sampled_from((0.0, 1e9)),
     "ROOM": st.sampled_from((0, 1, 3)),
     "SPARE": st.just(1),
@@ -67,16 +70,13 @@ def test_search_answers_as_the_oracle_does(
     build: Mapping[tuple[Any, str], Any],
     costs: Mapping[str, Any],
 ) -> None:
-    """Compiled and interpreted; and the second engine, with other algorithms."""
+    """Compiled and interpreted."""
     found, asked = case
     with tuned(build, costs), OpenShards(found) as world:
         for query in asked:
             expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
             for engine in ENGINES.values():
                 assert world.pages(query, 4, engine) == (len(expected), expected)
-            page = second_search.search(world.shards, query, offset=0, limit=8)
-            rows = [(row.iso2, world.shards[row.iso2].company(row.row)["id"]) for row in page.rows]
-            assert (page.total, rows) == (len(expected), expected[:8])
 
 
 @given(
@@ -164,6 +164,74 @@ def test_a_long_word_is_found_by_any_long_part_of_it(
         for query in queries:
             expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
             assert world.pages(query, 20, engine) == (len(expected), expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+@pytest.mark.parametrize("least", [0, 1, 10**6])
+@given(data=st.data())
+def test_every_part_of_a_name_or_identifier_finds_it(
+    least: int, engine: Any, data: st.DataObject
+) -> None:
+    """B15; with sets that the build has united, and without"""
+    noms = data.draw(st.lists(names, min_size=1, max_size=12))
+    ids = data.draw(st.sampled_from([_SAME_LENGTH, identifiers]).flatmap(st.sets))
+    found = [company("EE", i, nom) for i, nom in zip(sorted(ids), noms, strict=False)]
+    texts = [oracle.folded(c["nom"]) for c in found] + [c["id"] for c in found]
+    text = data.draw(st.sampled_from(texts or ["a"]))
+    start = data.draw(st.integers(0, max(0, len(text) - 1)))
+    query = Query(q=text[start : data.draw(st.integers(start, len(text)))], tri="nom")
+    build = {(format, "HEAVY_LEAST"): least, (format, "HEAVY_SHARE"): 2**31}
+    with tuned(build | {(format, "PHRASE_SHARE"): 2**31}, {}), OpenShards(found) as world:
+        expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
+        assert world.pages(query, 20, engine) == (len(expected), expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("red blue", ["1"]),
+        ("ed b", ["1"]),
+        ("blue green", ["1"]),
+        ("red green", []),  # not neighbours
+        ("blue red", ["2"]),
+        ("d blue green", ["1"]),
+        ("red blue gr", ["1"]),
+        ("red blu gr", []),  # a word between must be whole
+        ("x y", []),  # characters that never meet at a blank
+        ("red blue x", []),
+    ],
+)
+def test_the_parts_of_a_text_must_be_neighbours(text: str, expected: list[str]) -> None:
+    found = [company("EE", "1", "red blue green"), company("EE", "2", "blue red")]
+    with OpenShards(found) as world:
+        assert [identifier for _, identifier in world.pages(Query(q=text), 9)[1]] == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+@pytest.mark.parametrize("site_web", [False, True])
+def test_every_pair_of_bounds_of_headcount_finds_the_companies_within_them(
+    site_web: bool, engine: Any
+) -> None:
+    """B22: every bound that is, is next to, and is beyond a headcount"""
+    found = [
+        company("EE", f"{effectif}{site}", "Ä", effectif=effectif, site_web=site)
+        for effectif in (None, 0, 1, 3, 4)
+        for site in (None, "https://a.ee")
+    ]
+    with OpenShards(found) as world:
+        for least, most in product((None, *range(6)), repeat=2):
+            query = Query(effectif_min=least, effectif_max=most, site_web=site_web)
+            expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
+            assert world.pages(query, 20, engine) == (len(expected), expected)
+
+
+def test_equal_folded_names_go_by_raw_name_then_country() -> None:
+    """B28, B29"""
+    noms = {("UK", "1"): "ABC", ("FR", "1"): "abc", ("EE", "1"): "abc", ("EE", "2"): "Abc"}
+    with OpenShards([company(*place, nom) for place, nom in noms.items()]) as world:
+        rows = world.pages(Query(tri="nom"), 9)[1]
+
+    assert rows == [("UK", "1"), ("EE", "2"), ("EE", "1"), ("FR", "1")]
 
 
 def test_words_must_be_neighbours_to_match_across_a_blank() -> None:

@@ -1,5 +1,6 @@
 """Rounds of a mirror: files fetched and linked, countries chosen, sources refused."""
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,22 @@ NEW = [*FOUND, company("FR", "8", "Żabka")]
 def source(tmp_path: Path) -> Path:
     publish(tmp_path / "source", FOUND)
     return tmp_path / "source"
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "folder"])
+def test_only_regular_files_of_a_folder_are_read(source: Path, data: Path, kind: str) -> None:
+    """A FIFO blocked the mirror, a link led it out of the folder"""
+    current = source / "CURRENT"
+    outside = current.rename(source.parent / "CURRENT")
+    if kind == "link":
+        current.symlink_to(outside)
+    elif kind == "fifo":
+        os.mkfifo(current)
+    else:
+        current.mkdir()
+
+    with pytest.raises(SyncError, match=r"CURRENT is no regular file; put the file itself there"):
+        _mirror(source, data)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from hashlib import sha256
 from pathlib import Path
 
 import orjson
@@ -46,7 +47,7 @@ def _in_memory(source: Path) -> Memory:
 def test_what_is_signed_with_the_key_is_mirrored_with_its_signature(
     source: Path, key: Path, tmp_path: Path
 ) -> None:
-    name = signature.sign(source, key)
+    name = signature.sign(source, key).generation
 
     outcome = mirror(eager(Folder(source)), tmp_path / "a", _wish(key))
     again = mirror(eager(Folder(tmp_path / "a")), tmp_path / "b", _wish(key))
@@ -57,7 +58,7 @@ def test_what_is_signed_with_the_key_is_mirrored_with_its_signature(
 def test_a_mirror_has_a_signature_that_came_later(source: Path, key: Path, tmp_path: Path) -> None:
     data = tmp_path / "a"
     mirror(eager(Folder(source)), data, MirrorOptions())
-    name = signature.sign(source, key)
+    name = signature.sign(source, key).generation
 
     assert not mirror(eager(Folder(source)), data, MirrorOptions()).changed
     assert mirror(eager(Folder(data)), tmp_path / "b", _wish(key)).generation == name
@@ -103,7 +104,7 @@ def test_the_signature_of_another_key_is_refused(
 def test_the_signature_of_another_generation_is_refused(
     source: Path, key: Path, tmp_path: Path
 ) -> None:
-    before = signature.sign(source, key)
+    before = signature.sign(source, key).generation
     after = publish(source, [*FOUND, company("FR", "9", "Œuvre")])
     signed = orjson.loads((source / signature.path_of(before)).read_bytes())
     (source / signature.path_of(after)).write_bytes(orjson.dumps(signed | {"generation": after}))
@@ -154,17 +155,20 @@ def test_keys_are_those_of_openssl(source: Path, tmp_path: Path) -> None:
     ):
         subprocess.run([openssl, *map(str, arguments)], check=True, capture_output=True)
 
-    name = signature.sign(source, key)
+    name = signature.sign(source, key).generation
 
     assert mirror(eager(Folder(source)), tmp_path / "a", _wish(key)).generation == name
 
 
 def test_openssl_checks_a_signature(source: Path, key: Path, tmp_path: Path) -> None:
-    openssl, name = need("openssl", "openssl"), signature.sign(source, key)
+    openssl, name = need("openssl", "openssl"), signature.sign(source, key).generation
     signed = orjson.loads((source / signature.path_of(name)).read_bytes())
     (tmp_path / "sig").write_bytes(bytes.fromhex(signed["signature"]))
-    message = b"societes generation 1\n" + (source / name / "manifest.json").read_bytes()
-    (tmp_path / "message").write_bytes(message)
+    digest = sha256((source / name / "manifest.json").read_bytes()).hexdigest()
+    (tmp_path / "message").write_text(
+        f"societes publication 1\ngeneration {name}\nsha256 {digest}\n"
+        f"sequence {signed['sequence']}\nexpires {signed['expires']}\n"
+    )
 
     done = subprocess.run(
         [openssl, "pkeyutl", "-verify", "-pubin", "-inkey", f"{key}.pub", "-rawin",

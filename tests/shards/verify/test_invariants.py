@@ -23,7 +23,7 @@ from shards.generations import generation_files
 from shards.search.reader import Shard
 from shards.verify import invariants
 from tests.shards.altered import altered, put_frame
-from tests.world import Company, companies, company, publish, write_shard
+from tests.world import Company, companies, company, publish, total_assets, write_shard
 
 FOUND = [
     company(
@@ -35,9 +35,25 @@ FOUND = [
         ca_eur=1e6,
         effectif=5,
         site_web="https://a.ee",
+        forme="OÜ",
+        ville="Tartu",
+        code_postal="50 090",
+        nace_code="62.01",
+        **total_assets(100.0),
     ),
-    company("EE", "2", "Lab OÜ", division="62", groupe="62.0", ca_eur=1.0, effectif=6),
-    company("EE", "3", "Żabka", division="62", groupe="62.0", ca_eur=1.0),
+    company(
+        "EE",
+        "2",
+        "Lab OÜ",
+        division="62",
+        groupe="62.0",
+        ca_eur=1.0,
+        effectif=6,
+        ville="TARTU",
+        nace_code="62.02",
+        **total_assets(4e9),
+    ),
+    company("EE", "3", "Żabka", division="62", groupe="62.0", ca_eur=1.0, **total_assets(-2.5)),
     company("EE", "4", "Орёл", division="47", groupe="47.1"),
 ]
 
@@ -107,7 +123,19 @@ def odd_record() -> bytes:
         (format.STEP, b"score", put("<u4", 1, 3), "steps of score have other values"),
         (format.STEP, b"ca_desc", put("<u4", 1, 0), "steps of ca_desc do not ascend"),
         (format.STEP, b"capital_desc", lambda v: v + v, "steps of capital_desc do not ascend"),
-        (format.COLUMN, b"cell", put("<u2", 0, 1), "says that it is in another one"),
+        (format.COLUMN, b"etat", put("<u1", 0, 0), "column etat is not that of the records"),
+        (format.COLUMN, b"forme", lambda v: v + v, "forme has 8 values for 4 rows"),
+        (format.COLUMN, b"ville", put("<u1", 0, 1), "column ville is not that of the records"),
+        (format.COLUMN, b"nace", swapped("<u1", 1, 2), "column nace is not that of the records"),
+        (format.COLUMN, b"actif", put("<u4", 1, 10_102), "are not converted at one rate"),
+        (format.COLUMN, b"actif", put("<u4", 1, 0), "at some companies only"),
+        (format.COLUMN, b"actif", put("<u4", 0, 3), "total assets of a company"),
+        (format.COLUMN, b"actif", put("<u4", 0, 4_100_000_000), "are no amounts"),
+        (format.CODE, b"etat.ends", put("<u4", 1, 1), "code etat.ends is not that"),
+        (format.CODE, b"ville.ends", swapped("<u4"), "code ville.ends is not that"),
+        (format.CODE, b"ville.spellings", lambda v: v.lower(), "code ville.spellings is not"),
+        (format.CODE, b"nace.codes", put("<u4", 1, 9), "code nace.codes is not that"),
+        (format.CODE, b"actif.known", put("<u4", 0, 4), "code actif.known is not that"),
         (format.COLUMN, b"facts", put("<u2", 1, 2), "facts have other headcounts"),
         (format.COLUMN, b"facts", put("<u2", 1, 1), "facts have other websites"),
         (format.COLUMN, b"facts", lambda v: v + v, "facts has 8 values for 4 rows"),
@@ -131,6 +159,7 @@ def odd_record() -> bytes:
         (format.META, b"cells", two_cells("62", "47", 1), "the cells are not in order"),
         (format.META, b"cells", two_cells("62", "99", 0), "has not 0 websites"),
         (format.RECORD, ROW, other_record(nom="Orel"), "the folded name of row 0"),
+        (format.RECORD, ROW, other_record(noms_anterieurs=["Ä"]), "former names of row 0"),
         (format.RECORD, ROW, other_record(iso2="FR"), "row 0 is of FR"),
         (format.RECORD, ROW, other_record(id="5"), "the identifiers are not those"),
         (format.RECORD, ROW, lambda _: odd_record(), "does not have the fields"),

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from pipeline.canonical import InputError
-from pipeline.registers.annual_accounts import account_import, documents
+from pipeline.registers.annual_accounts import account_import
 from tests.pipeline.registers.annual_accounts.filed import counts, imported, instance, values
 
 
@@ -95,7 +95,7 @@ def test_a_zip_in_a_zip_is_opened(tmp_path: Path) -> None:
 def test_a_filing_beyond_the_largest_size_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(documents, "LARGEST", 2_000)
+    monkeypatch.setattr("pipeline.registers.statements.filing.LARGEST", 2_000)
     files = [
         written(tmp_path / "small.xml", filing(5)),
         written(tmp_path / "large.xml", filing(5) + " " * 2_000),

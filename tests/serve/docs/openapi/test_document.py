@@ -95,7 +95,9 @@ def test_a_parameter_that_is_required_is_not_said_to_be_optional() -> None:
     described = DOCUMENT["components"]["parameters"].values()
     required = [one for one in described if one.get("required")]
 
-    assert {one["name"] for one in required} == {"secteur", "depuis", "iso", "id"}
+    assert {one["name"] for one in required} == {
+        "secteur", "depuis", "iso", "id", "valeur",
+    }  # fmt: skip
     assert not [one["name"] for one in required if "Without it" in one["description"]]
 
 
@@ -160,10 +162,31 @@ def test_every_code_is_described_with_its_status_and_its_keys() -> None:
 
     for code, declared in answered.items():
         schema = schemas[f"Erreur{declared.status}"]
-        assert code in schema["properties"]["erreur"]["properties"]["code"]["enum"]
+        assert code in schema["properties"]["erreur"]["properties"]["code"]["examples"]
+        assert re.fullmatch(answers.CODE_PATTERN, code)
         assert set(declared.extra) <= set(schema["properties"])
     assert all(f"`{code}`" in DOCUMENT["info"]["description"] for code in CODES)
     assert {key for declared in CODES.values() for key in declared.extra} == set(answers.EXTRA)
+
+
+def test_no_value_of_an_answer_is_closed_to_later_ones() -> None:
+    """X0: a client that is generated today survives the codes, plans and states of tomorrow"""
+    answered = dict(DOCUMENT["components"]["schemas"])
+    del answered["DemandeExport"]  # a body that is sent
+
+    closed = {
+        name: node["enum"]
+        for name, schema in answered.items()
+        for node in nodes(schema)
+        if len(node.get("enum", ())) > 1
+    }
+
+    assert closed == {}
+    assert not [
+        name
+        for name, header in DOCUMENT["components"]["headers"].items()
+        if len(header["schema"].get("enum", ())) > 1 and name != "X-Export-Coordonnees"
+    ]
 
 
 def test_every_header_that_browsers_may_read_is_described() -> None:

@@ -177,6 +177,28 @@ def test_the_scope_is_told_with_every_filter(tmp_path: Path) -> None:
     }
 
 
+def test_the_scope_is_told_with_every_filter_of_the_extensions(tmp_path: Path) -> None:
+    """X2"""
+    query = Query(secteurs=("47",), sous_secteurs=("47.9",), villes=("Orléans", "Tallinn"),
+                  codes_postaux=("45",), formes=("SARL",), nace=("47", "56.1"), etats=("active", "cessee"),
+                  cree_min=20240201, actif_min=1e6, actif_max=2.5e6, avec_comptes=True)  # fmt: skip
+    sheet = of_world(tmp_path, query=query).sheets["Périmètre"]
+
+    told = {line[0]: line[1] for line in sheet.iter_rows(min_row=6, max_row=14, values_only=True)}
+
+    assert told == {
+        "Sous-secteurs": world.TWO_SECTORS_LABEL,
+        "État": "Active, Cessée",
+        "Ville": "Orléans ; Tallinn",
+        "Code postal": "45",
+        "Forme juridique": "SARL",
+        "Code NACE": "47 ; 56.1",
+        "Date de création": "à partir de 2024-02-01",
+        "Total de l'actif (EUR)": "de 1\u202f000\u202f000 à 2\u202f500\u202f000",
+        "États financiers publiés": "oui",
+    }
+
+
 def test_three_sheets_have_a_native_chart_with_what_previews_show(whole: File) -> None:
     """F12"""
     charts = [body for name, body in whole.parts.items() if "/charts/chart" in name]

@@ -20,6 +20,7 @@ UK = [
     company("UK", "01000004", "NORTHERN BAKERY LTD", ville="YORK"),
     company("UK", "01000005", "UNIT 7 HOLDINGS LTD", ville="YORK"),
     company("UK", "01000006", "UNIT 8 HOLDINGS LTD", ville="YORK"),
+    company("UK", "01000008", "ZEPHYR TRADING LTD", noms_anterieurs=["OLD LANTERN WORKS LTD"]),
     company("UK", "01000007", "SMITHSON BROTHERS INTERNATIONAL LTD", ville="HULL"),
 ]
 DE = [
@@ -62,6 +63,7 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
         ("Blackrock Capital", "01000002", "mots réunis ou séparés"),
         ("Smithson Bros. Intl Ltd", "01000007", "abréviation"),
         ("Unit 7 Holdings", "01000005", "nom identique"),
+        ("Old Lantern Works Limited", "01000008", "ancien nom"),
         ("Mueller Strassenbau", "HRB 1", "nom identique"),
         ("mbH & Co. KG Müller Straßenbau", "HRB 1", "nom identique"),
         ("Baeckerei Huebner", "HRB 2", "nom identique"),

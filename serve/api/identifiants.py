@@ -1,0 +1,57 @@
+"""GET /api/v1/identifiants/{valeur}: the companies with a number, whatever kind of number it is (X6)."""
+
+from typing import NamedTuple
+
+import orjson
+
+from serve.access.etag import etag
+from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.api.societe import checked, named
+from serve.api.societes import PRIVATE
+from serve.contract import errors
+from serve.data import identifiers
+from serve.data.open_generation import OpenGeneration
+from serve.request import params
+
+# A number without a match is compared with its neighbours in 25 countries: about 30 ms.
+_MICROSECONDS = 30_000.0
+
+
+class Candidates(NamedTuple):
+    """The companies that a number may mean; `type` is of `identifiers.TYPES`."""
+
+    type: str
+    candidats: list[dict[str, str]]
+
+    def json(self) -> bytes:
+        """The answer as JSON."""
+        return orjson.dumps({"type": self.type, "candidats": self.candidats})
+
+
+def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[Candidates]:
+    """The companies with a number, at most as many as the plan shows of a search.
+
+    Raises:
+        ApiError: 400; 409 for a `version` that is not open any more.
+    """
+    generation = generation.of(params.version(request.pairs))
+    number = checked(request.segments[0])
+    plan = request.caller.plan
+    shards = generation.shards
+    found = identifiers.find(shards, number)
+    tag = etag(generation.id, plan.slug, request.caller.souscrit, "identifiants", number)
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+
+    async def run() -> "CallResult[Candidates]":
+        if not found.places:
+            near = await generation.aside(
+                _MICROSECONDS, lambda: named(shards, identifiers.nearest(shards, number))
+            )
+            raise errors.societe_introuvable("", number, near)
+        most = min(plan.resultats_par_recherche, plan.lignes_par_appel)
+        companies = [shards[iso2].company(row) for iso2, row in found.places[:most]]
+        kept = [{name: one[name] for name in ("iso2", "id", "nom")} for one in companies]
+        return CallResult(200, Candidates(found.type, kept), headers)
+
+    # Whoever has the answer of an absent company has none to compare with.
+    return PreparedCall(run, tag if found.places else None, headers)

@@ -1,0 +1,440 @@
+"""Conditions on columns of codes: state, form, town, postcode, total assets, date of creation, activity.
+
+A condition is a range of codes or, where it is several, a range and a table of the codes within it that
+are allowed. Neighbouring rows are tested with a byte a row, which each condition narrows: the compiler
+tests many rows in one instruction. The codes of an activity are numbered within a cell (FORMAT.md §7), so
+its condition is another one in each cell.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import cell_of, compare, date_place, lower
+    from shards.kernel.types import (
+        ACTIF,
+        COLUMNS,
+        COMPTES,
+        CREATION,
+        ETAT,
+        FACTS,
+        NACE,
+        SCOPE,
+        STATES,
+        U1,
+        U4,
+        Half,
+        Int,
+        Key,
+        Question,
+        Real,
+        Scratch,
+        ShardArrays,
+        Small,
+        Source,
+        Table,
+        Wide,
+    )  # fmt: skip
+
+
+# -- the conditions of a question in one shard ---------------------------------------------
+
+
+def text_place(
+    data: U1, size: Int, starts: U4, count: Int, text: U1, start: Int, length: Int, after: Int
+) -> Int:
+    """The first text of a list that is not before this one, or that does not begin with it if `after`."""
+    first: Int = 0
+    end: Int = count
+    while first < end:
+        middle: Int = (first + end) >> 1
+        order: Int = compare(data, size, starts[middle], text, start, length)
+        if order < 0 or (after and order == 0):
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def allow(
+    shard: ShardArrays, source: Source, scratch: Scratch, column: Int, first: Int, end: Int
+) -> Int:
+    """Add the codes [first, end) to those that a column may have."""
+    if first >= end:
+        return 0
+    low: Int = source.code_low[column]
+    high: Int = source.code_high[column]
+    table: Int = shard.first_code[column]
+    if low >= high:
+        source.code_low[column] = first
+        source.code_high[column] = end
+        return 0
+    if source.code_table[column] < 0:
+        if first <= high and end >= low:
+            source.code_low[column] = first if first < low else low
+            source.code_high[column] = end if end > high else high
+            return 0
+        source.code_table[column] = table
+        source.tables |= 1 << column
+        for code in range(low, high):
+            scratch.allowed[table + code] = 1
+    for code in range(first, end):
+        scratch.allowed[table + code] = 1
+    source.code_low[column] = first if first < low else low
+    source.code_high[column] = end if end > high else high
+    return 0
+
+
+def clear_codes(shard: ShardArrays, source: Source, scratch: Scratch) -> Int:
+    """Make the tables of allowed codes zero again."""
+    for column in range(COLUMNS):
+        if not (source.tables >> column) & 1:
+            continue
+        first: Int = shard.first_code[column]
+        count: Int = shard.pair_count if column == NACE else shard.code_count[column]
+        for code in range(count):
+            scratch.allowed[first + code] = 0
+    return 0
+
+
+def allowed_rows(shard: ShardArrays, source: Source, scratch: Scratch, column: Int) -> Int:
+    """How many rows have a code that a column may have; of total assets about how many."""
+    low: Int = source.code_low[column]
+    high: Int = source.code_high[column]
+    total: Int = 0
+    if column == CREATION:
+        return high - low
+    if column == ACTIF:
+        size: Int = shard.quantile_count
+        if size < 2:
+            return shard.assets
+        first: Int = lower(shard.quantiles, 0, size, low)
+        return shard.assets * (lower(shard.quantiles, first, size, high) - first + 1) // size
+    ends = shard.code_ends[column]
+    if source.code_table[column] < 0:
+        total = ends[high]
+        return total - ends[low]
+    for code in range(low, high):
+        if scratch.allowed[source.code_table[column] + code]:
+            total += ends[code + 1]
+            total -= ends[code]
+    return total
+
+
+def set_codes(shard: ShardArrays, question: Question, source: Source, scratch: Scratch) -> Int:
+    """Set the conditions on codes, but for activities; 0 if no row can meet them."""
+    asked: Int = question.columns & ~(1 << NACE)
+    for i in range(COLUMNS):
+        source.code_low[i] = 0
+        source.code_high[i] = 0
+        source.code_table[i] = -1
+    if not asked:
+        return 1
+    source.columns = asked
+    for state in range(STATES):
+        if (asked >> ETAT) & 1 and (question.states >> state) & 1:
+            allow(shard, source, scratch, ETAT, state, state + 1)
+    if (asked >> COMPTES) & 1:
+        source.code_low[COMPTES] = STATES
+        source.code_high[COMPTES] = 2 * STATES
+    if (asked >> ACTIF) & 1:
+        source.code_low[ACTIF] = question.assets_low[source.shard]
+        source.code_high[ACTIF] = question.assets_high[source.shard]
+    if (asked >> CREATION) & 1:
+        source.code_low[CREATION] = date_place(shard, question.date_low, 0)
+        source.code_high[CREATION] = date_place(shard, question.date_high, 1)
+    for i in range(question.value_count):
+        column: Int = question.value_columns[i]
+        if column == NACE:
+            continue
+        first: Int = find_value(shard, question, i, column, 0)
+        end: Int = find_value(shard, question, i, column, 1)
+        allow(shard, source, scratch, column, 1 + first, 1 + end)
+    source.code_share = 1.0
+    rows: Real = shard.rows
+    for column in range(COLUMNS):
+        if not (asked >> column) & 1:
+            continue
+        if source.code_low[column] >= source.code_high[column]:
+            return 0
+        held: Real = allowed_rows(shard, source, scratch, column)
+        source.code_share *= held / rows
+    return 1
+
+
+def find_value(shard: ShardArrays, question: Question, value: Int, column: Int, after: Int) -> Int:
+    """The place of a text of the question among those of a column: its first one, or its end if `after`."""
+    start: Int = question.value_starts[value]
+    return text_place(
+        shard.code_texts[column], shard.code_sizes[column], shard.code_starts[column],
+        shard.code_count[column] - 1, question.values, start,
+        question.value_starts[value + 1] - start, after,
+    )  # fmt: skip
+
+
+def narrow_scope(
+    table: Table, shard: ShardArrays, question: Question, source: Source, scratch: Scratch
+) -> Int:
+    """Make the scope the cells that have an activity of the question; returns 0 if none has.
+
+    Sets the condition on activities, too, where a cell has others; `source.activities` is the number
+    of rows that meet both.
+    """
+    base: Int = shard.first_code[NACE]
+    source.tables |= 1 << NACE
+    for i in range(question.value_count):
+        if question.value_columns[i] != NACE:
+            continue
+        first: Int = 1 + find_value(shard, question, i, NACE, 0)
+        end: Int = 1 + find_value(shard, question, i, NACE, 1)
+        for pair in range(shard.pair_count):
+            if first <= shard.pair_codes[pair] < end:
+                scratch.allowed[base + pair] = 1
+    spans: Int = source.part_count if source.need & SCOPE else 1
+    before: Int = source.part_first
+    chosen: Int = before + source.part_count
+    source.part_first = chosen
+    source.size = 0
+    source.with_ca = 0
+    source.sites = 0
+    source.activities = 0
+    whole: Int = 1
+    for i in range(spans):
+        start: Int = 0
+        stop: Int = shard.cell_count
+        if source.need & SCOPE:
+            part = table.parts[scratch.selected[before + i]]
+            start = part.first
+            stop = part.end
+        for cell in range(start, stop):
+            held: Int = rows_within(shard, scratch, cell)
+            if not held:
+                continue
+            part = table.parts[shard.first_part + cell]
+            scratch.selected[chosen] = shard.first_part + cell
+            chosen += 1
+            source.activities += held
+            source.size += part.stop - part.start
+            source.with_ca += part.with_ca
+            source.sites += part.sites
+            if held != part.stop - part.start:
+                whole = 0
+    source.need |= SCOPE
+    source.part_count = chosen - source.part_first
+    source.cell_count = source.part_count
+    if not whole:
+        source.columns |= 1 << NACE
+        source.code_share *= 1.0 * source.activities / source.size
+    return source.part_count
+
+
+def rows_within(shard: ShardArrays, scratch: Scratch, cell: Int) -> Int:
+    """How many rows of a cell have an allowed activity."""
+    base: Int = shard.first_code[NACE]
+    total: Int = 0
+    for pair in range(shard.pair_cells[cell], shard.pair_cells[cell + 1]):
+        if scratch.allowed[base + pair]:
+            total += shard.pair_ends[pair + 1]
+            total -= shard.pair_ends[pair]
+    return total
+
+
+def enter_cell(shard: ShardArrays, source: Source, scratch: Scratch, cell: Int) -> Int:
+    """Set the condition on activities to that of a cell."""
+    first: Int = shard.pair_cells[cell]
+    end: Int = shard.pair_cells[cell + 1]
+    table: Int = shard.first_code[NACE] + first
+    low: Int = 0
+    high: Int = end - first
+    while low < high and not scratch.allowed[table + low]:
+        low += 1
+    while high > low and not scratch.allowed[table + high - 1]:
+        high -= 1
+    source.code_low[NACE] = low
+    source.code_high[NACE] = high
+    source.code_table[NACE] = -1
+    for code in range(low, high):
+        if not scratch.allowed[table + code]:
+            source.code_table[NACE] = table
+    return 0
+
+
+# -- neighbours ------------------------------------------------------------------------------
+
+
+def mask_rows(
+    shard: ShardArrays, source: Source, scratch: Scratch, left: Int, first: Int, end: Int
+) -> Int:
+    """Set a byte for each of the rows [first, end), at most MASKED: 1 where codes and facts are met.
+
+    Facts are tested if `left` says so. Returns how many rows met all.
+    """
+    mask = scratch.mask
+    count: Int = end - first
+    for i in range((count + 7) & ~7):
+        mask[i] = i < count
+    if left & FACTS:
+        mask_facts(shard, source, scratch, first, count)
+    for column in range(COLUMNS):
+        if not (source.columns >> column) & 1:
+            continue
+        if source.code_table[column] >= 0:
+            mask_table(shard, source, scratch, column, first, count)
+        elif shard.code_width[column] == 1:
+            mask_small(shard, source, scratch, column, first, count)
+        elif shard.code_width[column] == 2:
+            mask_half(shard, source, scratch, column, first, count)
+        else:
+            mask_wide(shard, source, scratch, column, first, count)
+    return count_mask(scratch, count)
+
+
+def count_mask(scratch: Scratch, count: Int) -> Int:
+    """How many of the first bytes of the mask are 1: eight are added at once."""
+    words = scratch.mask_words
+    sums: Key = 0  # of each of the eight bytes, at most 128
+    for i in range((count + 7) >> 3):
+        sums += words[i]
+    total: Int = 0
+    for i in range(8):
+        total += (sums >> (8 * i)) & 0xFF
+    return total
+
+
+def mask_facts(shard: ShardArrays, source: Source, scratch: Scratch, first: Int, count: Int) -> Int:
+    """Narrow the mask to the rows that meet the facts."""
+    mask = scratch.mask
+    if shard.wide:
+        wide = shard.wide_facts
+        for i in range(count):
+            fact: Int = wide[first + i] & source.fact_mask
+            mask[i] &= (fact >= source.fact_low) & (fact < source.fact_high)
+        return 0
+    facts = shard.facts
+    kept: Half = source.fact_mask
+    low: Half = source.fact_low
+    most: Half = source.fact_high - source.fact_low - 1
+    for i in range(count):
+        above: Half = ((facts[first + i] & kept) - low) & 0xFFFF
+        mask[i] &= above <= most
+    return 0
+
+
+def mask_small(
+    shard: ShardArrays, source: Source, scratch: Scratch, column: Int, first: Int, count: Int
+) -> Int:
+    """Narrow the mask by a range of codes of 8 bits."""
+    mask = scratch.mask
+    codes = shard.small[column]
+    kept: Small = 0xFF
+    if column == ETAT:
+        kept = STATES - 1
+    low: Small = source.code_low[column]
+    most: Small = source.code_high[column] - source.code_low[column] - 1
+    for i in range(count):
+        above: Small = ((codes[first + i] & kept) - low) & 0xFF
+        mask[i] &= above <= most
+    return 0
+
+
+def mask_half(
+    shard: ShardArrays, source: Source, scratch: Scratch, column: Int, first: Int, count: Int
+) -> Int:
+    """Narrow the mask by a range of codes of 16 bits."""
+    mask = scratch.mask
+    codes = shard.half[column]
+    low: Half = source.code_low[column]
+    most: Half = source.code_high[column] - source.code_low[column] - 1
+    for i in range(count):
+        above: Half = (codes[first + i] - low) & 0xFFFF
+        mask[i] &= above <= most
+    return 0
+
+
+def mask_wide(
+    shard: ShardArrays, source: Source, scratch: Scratch, column: Int, first: Int, count: Int
+) -> Int:
+    """Narrow the mask by a range of codes of 32 bits."""
+    mask = scratch.mask
+    codes = shard.broad[column]
+    one: Int = 1
+    full: Wide = (one << 32) - 1
+    low: Wide = source.code_low[column]
+    most: Wide = source.code_high[column] - source.code_low[column] - 1
+    for i in range(count):
+        above: Wide = (codes[first + i] - low) & full
+        mask[i] &= above <= most
+    return 0
+
+
+def mask_table(
+    shard: ShardArrays, source: Source, scratch: Scratch, column: Int, first: Int, count: Int
+) -> Int:
+    """Narrow the mask by a table of codes."""
+    mask = scratch.mask
+    for i in range(count):
+        if mask[i]:
+            mask[i] = passes(shard, source, scratch, column, first + i)
+    return 0
+
+
+def list_mask(scratch: Scratch, first: Int, count: Int) -> Int:
+    """Put the rows whose byte is 1 into the block, of the `count` rows from `first` on; their number."""
+    block = scratch.block
+    mask = scratch.mask
+    left: Int = 0
+    for i in range(count):
+        block[left] = first + i
+        left += mask[i]
+    return left
+
+
+# -- rows by number ----------------------------------------------------------------------------
+
+
+def code_at(shard: ShardArrays, column: Int, row: Int) -> Int:
+    """The code of a row."""
+    if shard.code_width[column] == 1:
+        code: Int = shard.small[column][row]
+        return code & (STATES - 1) if column == ETAT else code
+    if shard.code_width[column] == 2:
+        return shard.half[column][row]
+    return shard.broad[column][row]
+
+
+def passes(shard: ShardArrays, source: Source, scratch: Scratch, column: Int, row: Int) -> Int:
+    """1 where the code of a row is allowed."""
+    code: Int = code_at(shard, column, row)
+    if code < source.code_low[column] or code >= source.code_high[column]:
+        return 0
+    if source.code_table[column] < 0:
+        return 1
+    found: Int = scratch.allowed[source.code_table[column] + code]
+    return found
+
+
+def keep_codes(shard: ShardArrays, source: Source, scratch: Scratch, count: Int) -> Int:
+    """Keep the rows of the block, at most BLOCK, that meet the conditions on codes; returns their number."""
+    block = scratch.block
+    left: Int = count
+    for column in range(COLUMNS):
+        if not (source.columns >> column) & 1:
+            continue
+        count = left
+        left = 0
+        if column == NACE:
+            for i in range(count):
+                row: Int = block[i]
+                cell: Int = cell_of(shard, row)
+                code: Int = code_at(shard, NACE, row)
+                pair: Int = shard.pair_cells[cell] + code
+                block[left] = row
+                if pair < shard.pair_cells[cell + 1]:
+                    left += scratch.allowed[shard.first_code[NACE] + pair]
+        else:
+            for i in range(count):
+                row = block[i]
+                block[left] = row
+                left += passes(shard, source, scratch, column, row)
+    return left

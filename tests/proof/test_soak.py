@@ -1,0 +1,44 @@
+"""The soak of `make soak`, for seconds: it runs, and its judgement finds what it is there for."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.proof import soak
+from tests.proof.soak import SoakSample
+from tests.world import company, publish
+
+pytestmark = pytest.mark.slow
+
+CALM = SoakSample(60.0, Counter({200: 100}), 2.0, 20.0, 50.0, 200.0, 150, 12, 2)
+
+
+def test_a_short_soak_fails_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """R18"""
+    publish(tmp_path / "data", [company("EE", f"{i}", f"Õun Lab {i}") for i in range(600)])
+    options = ["--minutes", "0.1", "--every", "2", "--rate", "40", "--workers", "2"]
+
+    assert soak.main(["--data", str(tmp_path / "data"), *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "240 answers; nothing grew, none failed"
+    assert all("200:" in line for line in lines[:-1])
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ({"private_mib": 213.0}, "private_mib grew from 200.0 to 213.0"),
+        ({"descriptors": 155}, "descriptors grew"),
+        ({"p50": 4.1}, "p50 grew"),
+        ({"p99": 61.0}, "p99 grew"),
+        ({"statuses": Counter({200: 99, 503: 1})}, "answers were 503"),
+        ({"statuses": Counter({0: 1})}, "answers were missing"),
+    ],
+)
+def test_what_grows_or_fails_is_named(last: dict[str, object], said: str) -> None:
+    late = replace(CALM, **last)  # type: ignore[arg-type]
+
+    assert said in "; ".join(soak.faults([CALM] * 4 + [late] * 2))
+    assert soak.faults([CALM] * 6) == []

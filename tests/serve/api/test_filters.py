@@ -1,0 +1,200 @@
+"""The filters of extensions X2 over a socket, alone and together, against the oracle."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from serve.request import params
+from shards.query import ORDERS, STATES
+from tests import oracle
+from tests.serve.asking import NAMES
+from tests.serve.client import Customer, Served
+from tests.serve.world import COMPANIES, IT, RETAIL
+
+Given = dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def customer(served: Served) -> Customer:
+    """A caller who sees every company of the world on one page."""
+    return served.customer("integral")
+
+
+def search(served: Served, customer: Customer, found: Given) -> Any:
+    reply = served.ask("/api/v1/societes", headers=customer.headers, params=found)
+    assert reply.status == 200, reply.body
+    return reply.json
+
+
+def shown(body: Any) -> list[str]:
+    return [f"{one['iso2']}:{one['id']}" for one in body["societes"]]
+
+
+def expected(found: Given) -> list[str]:
+    query = params.search(list(found.items()), NAMES).query
+    return [f"{one['iso2']}:{one['id']}" for one in oracle.search(COMPANIES, query)]
+
+
+def values(field: str) -> list[str]:
+    return sorted({one[field] for one in COMPANIES if one[field]})
+
+
+def several(items: list[str], separator: str) -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(items), min_size=1, max_size=3).map(separator.join)
+
+
+KNOWN = [f"{one['iso2']}:{one['id']}" for one in COMPANIES[:16]]
+DAYS = [*values("date_creation"), "2014-04", "2014-05", "1864", "2019-11-29", "9999"]
+AMOUNTS = [str(one["actif_eur"]) for one in COMPANIES if one["actif_eur"] is not None]
+TOWNS = [*values("ville"), "orleans", "ST ETIENNE", "saint etienne", "łodz road", "Orl", "!?"]
+NEW: dict[str, st.SearchStrategy[str]] = {
+    "ids": several([*KNOWN, "FR:absente", "AT:1"], ","),
+    "etat": several(list(STATES), ","),
+    "ville": several(TOWNS, "|"),
+    "code_postal": several(["45", "45 1", "SW1", "sw 1a", "1", "9", "-"], ","),
+    "forme": several(values("forme"), "|"),
+    "nace": several(["62", "620", "47.9", "64", "01", "56.10"], ","),
+    "cree_min": st.sampled_from(DAYS),
+    "cree_max": st.sampled_from(DAYS),
+    "actif_min": st.sampled_from([*AMOUNTS, "-1e300", "0.01"]),
+    "actif_max": st.sampled_from([*AMOUNTS, "1e300", "-0.01"]),
+    "avec_comptes": st.just("1"),
+}
+OLD: dict[str, st.SearchStrategy[str]] = {
+    "pays": several(["FR", "UK", "EE", "AT", "DE"], ","),
+    "secteur": several([IT, RETAIL], "|"),
+    "q": st.sampled_from(["o", "a", "OÜ", "société", "ltd"]),
+    "tri": st.sampled_from(ORDERS),
+    "ca_min": st.sampled_from(["-1", "0.5", "1000000"]),
+    "effectif_max": st.sampled_from(["9", "88"]),
+    "site_web": st.just("1"),
+    "avec_ca": st.just("1"),
+}
+
+
+@st.composite
+def searches(draw: st.DrawFn) -> Given:
+    """One to three of the new filters with up to two of §4.4: more at once find nothing, and prove little."""
+    names = draw(st.sets(st.sampled_from(sorted(NEW)), min_size=1, max_size=3))
+    names |= draw(st.sets(st.sampled_from(sorted(OLD)), max_size=2))
+    found = {name: draw((NEW | OLD)[name]) for name in sorted(names)}
+    for low, high in (("cree_min", "cree_max"), ("actif_min", "actif_max")):
+        if low in found and high in found:
+            del found[low]
+    return found
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(found=searches())
+@example(found={"ville": "orleans|Saint Etienne", "etat": "active"})
+@example(found={"cree_min": "2015", "cree_max": "2015"})
+@example(found={"cree_min": "1998-02-02", "cree_max": "2014-04"})
+@example(found={"actif_min": "-5.5", "actif_max": "0"})
+@example(found={"ids": ",".join(KNOWN), "tri": "nom", "pays": "FR,AT"})
+def test_any_search_is_that_of_the_oracle(served: Served, customer: Customer, found: Given) -> None:
+    """X2"""
+    body = search(served, customer, found)
+
+    wanted = expected(found)
+    assert (body["total"], shown(body)) == (len(wanted), wanted)
+
+
+@pytest.mark.parametrize(
+    ("found", "total"),
+    [
+        ({"etat": "procedure"}, 1),
+        ({"etat": "active,cessee"}, 4),
+        ({"ville": "ORLEANS"}, 2),
+        ({"code_postal": "45"}, 2),
+        ({"code_postal": "S W1a"}, 1),
+        ({"forme": "SARL|Private Limited Company"}, 4),
+        ({"nace": "62"}, 5),
+        ({"cree_min": "2014-04-29", "cree_max": "2015"}, 2),
+        ({"cree_max": "1998-02-01"}, 2),
+        ({"actif_min": "0"}, 4),
+        ({"actif_max": "-0.5"}, 1),
+        ({"avec_comptes": "1"}, 1),
+    ],
+)
+def test_the_total_is_exact(served: Served, customer: Customer, found: Given, total: int) -> None:
+    """X2, §8.2 rule 3: what the oracle says is said here, too."""
+    assert search(served, customer, found)["total"] == total == len(expected(found))
+
+
+def test_without_a_state_all_companies_are_found(served: Served, customer: Customer) -> None:
+    """X1, B34"""
+    states = {one["etat"] for one in search(served, customer, {})["societes"]}
+
+    assert search(served, customer, {})["total"] == len(COMPANIES)
+    assert states == set(STATES)
+
+
+def test_named_companies_are_found_in_any_spelling_and_unknown_ones_named(
+    served: Served, customer: Customer
+) -> None:
+    """X2, E2"""
+    found = {"ids": "fr:552 100 554,GB:sc123456, AT:1,DE:x y,FR:552100554,DE:X Y", "tri": "nom"}
+
+    body = search(served, customer, found)
+
+    assert shown(body) == ["FR:552100554", "UK:SC123456"]
+    assert body["total"] == 2
+    assert body["ids_inconnus"] == ["AT:1", "DE:x y", "DE:X Y"]
+    assert list(body)[-2:] == ["societes", "ids_inconnus"]
+
+
+def test_where_no_company_is_known_none_is_found(served: Served, customer: Customer) -> None:
+    """X2"""
+    body = search(served, customer, {"ids": "FR:absente", "pays": "AT"})
+
+    assert (body["total"], body["societes"]) == (0, [])
+    assert list(body)[-2:] == ["pays_sans_donnees", "ids_inconnus"]
+
+
+def test_head_and_304_are_those_of_any_search(served: Served, customer: Customer) -> None:
+    """X0.2, G8"""
+    path = f"/api/v1/societes?ids={','.join(KNOWN[:3])},FR:absente&etat=active,inconnu&limit=1"
+    got = served.ask(path, headers=customer.headers)
+    head = served.ask(path, "HEAD", headers=customer.headers)
+    again = served.ask(path, headers={**customer.headers, "If-None-Match": got.headers["ETag"]})
+
+    assert (head.status, head.body, again.status, again.body) == (200, b"", 304, b"")
+    for name in ("ETag", "Link", "X-Donnees-Version"):
+        assert head.headers[name] == got.headers[name]
+    assert again.headers["ETag"] == got.headers["ETag"]
+    assert f"version={got.headers['X-Donnees-Version']}" in got.headers["Link"]
+
+
+def test_a_visitor_may_name_companies_too(served: Served) -> None:
+    """X2, §5 rule 2"""
+    body = served.search(ids=",".join(KNOWN[:5]))
+
+    assert (body["total"], len(body["societes"]), body["ids_inconnus"]) == (5, 2, [])
+
+
+def test_a_thousand_companies_can_be_named(served: Served, customer: Customer) -> None:
+    """X2"""
+    unknown = [f"FR:{number}" for number in range(990)]
+
+    body = search(served, customer, {"ids": ",".join([*KNOWN[:10], *unknown])})
+
+    assert (body["total"], body["ids_inconnus"]) == (10, unknown)
+
+
+@pytest.mark.parametrize(
+    ("found", "code"),
+    [
+        ({"ids": "00944111"}, "parametre_invalide"),
+        ({"ids": "XX:1"}, "pays_inconnu"),
+        ({"etat": "ouverte"}, "parametre_invalide"),
+        ({"forme": "Zaibatsu"}, "forme_inconnue"),
+        ({"nace": "99.99"}, "nace_inconnu"),
+        ({"cree_min": "hier"}, "parametre_invalide"),
+        ({"avec_comptes": "0"}, "parametre_invalide"),
+    ],
+)
+def test_a_wrong_filter_is_400(served: Served, found: Given, code: str) -> None:
+    """X2"""
+    assert served.refused(**found)["erreur"]["code"] == code

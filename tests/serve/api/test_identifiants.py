@@ -1,0 +1,150 @@
+"""GET /api/v1/identifiants/{valeur}, and the path of a record in other spellings (X6)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.serve import world
+from tests.serve.client import Served, serving
+from tests.world import Company, company
+
+COMPANIES: list[Company] = [
+    company("UK", "00944111", "Royal Tool Control Ltd"),
+    company("UK", "SC012345", "Łódź Ltd", lei="213800AAAAAAAAAAAA11"),
+    company("EE", "16325572", "Õun OÜ", tva="EE102413223"),
+    company("EE", "00016325", "Null OÜ"),
+    company("EE", "0016325", "Veel üks OÜ"),
+    company("FR", "327961538", "Été SA"),
+    company("NO", "923609016", "Ærlig AS", tva="NO923609016MVA"),
+    company("NO", "944111000", "Ønske AS"),
+    company("BE", "0403227515", "Zoë NV", tva="BE0999999999"),
+    company("SE", "5560125790", "Åre AB"),
+    company("FI", "0112038-9", "Nokia Oyj"),
+]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    data: Path = tmp_path_factory.mktemp("numbers")
+    world.publish(data, COMPANIES, {})
+    with serving(data) as found:
+        yield found
+
+
+def look_up(served: Served, number: str) -> Any:
+    return served.ask(f"/api/v1/identifiants/{quote(number, safe='')}")
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "places"),
+    [
+        ("00944111", "immatriculation", ["UK:00944111"]),
+        ("944111", "immatriculation", ["UK:00944111"]),
+        (" 0 944-111", "immatriculation", ["UK:00944111"]),
+        ("GB00944111", "immatriculation", ["UK:00944111"]),
+        ("uk 944111", "immatriculation", ["UK:00944111"]),
+        ("sc12345", "immatriculation", ["UK:SC012345"]),
+        ("EE16325572", "immatriculation", ["EE:16325572"]),
+        ("16325", "immatriculation", ["EE:0016325", "EE:00016325"]),
+        ("EE 102 413 223", "tva", ["EE:16325572"]),
+        ("213800aaaaaaaaaaaa11", "lei", ["UK:SC012345"]),
+        ("FR32327961538", "tva", ["FR:327961538"]),
+        ("327 961 538 00017", "siret", ["FR:327961538"]),
+        ("923609016 mva", "tva", ["NO:923609016"]),
+        ("SE556012579001", "tva", ["SE:5560125790"]),
+        ("FI01120389", "tva", ["FI:0112038-9"]),
+        ("01120389", "immatriculation", ["FI:0112038-9"]),
+        # The VAT number in the record is another one, so this is its country and identifier.
+        ("BE0403227515", "immatriculation", ["BE:0403227515"]),
+    ],
+)
+def test_a_number_is_found_in_any_spelling(
+    served: Served, number: str, kind: str, places: list[str]
+) -> None:
+    """X6"""
+    reply = look_up(served, number)
+
+    assert reply.status == 200, reply.body
+    found = reply.json
+    assert list(found) == ["type", "candidats"]
+    assert found["type"] == kind
+    assert [f"{one['iso2']}:{one['id']}" for one in found["candidats"]] == places
+    assert all(list(one) == ["iso2", "id", "nom"] for one in found["candidats"])
+
+
+@pytest.mark.parametrize(
+    ("number", "near"),
+    [
+        ("00944112", ["UK:00944111"]),
+        ("0944112", []),
+        ("16325527", ["EE:16325572"]),
+        ("163255722", ["EE:16325572"]),
+        ("1632557", ["EE:16325572"]),
+        ("-", []),
+        ("9" * 64, []),
+    ],
+)
+def test_an_unknown_number_is_404_with_the_nearest(
+    served: Served, number: str, near: list[str]
+) -> None:
+    reply = look_up(served, number)
+
+    assert (reply.status, reply.code) == (404, "societe_introuvable")
+    assert reply.json["proches"] == near
+    assert all(one in reply.json["erreur"]["message"] for one in near)
+
+
+@pytest.mark.parametrize(
+    ("path", "canonical"),
+    [
+        ("UK/944111", "UK/00944111"),
+        ("gb/GB00944111", "UK/00944111"),
+        ("EE/EE16325572", "EE/16325572"),
+        ("FR/32796153800017", "FR/327961538"),
+        ("FI/0112038%2D9", "FI/0112038-9"),
+    ],
+)
+def test_the_path_of_a_record_takes_what_is_unambiguous(
+    served: Served, path: str, canonical: str
+) -> None:
+    """X6, E2"""
+    reply = served.ask(f"/api/v1/societes/{path}")
+
+    assert reply.status == 200
+    assert reply.headers["Content-Location"] == f"/api/v1/societes/{canonical}"
+    assert served.ask(reply.headers["Content-Location"]).body == reply.body
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("EE/16325", ["EE:0016325", "EE:00016325"]),  # two companies
+        ("UK/00944112", ["UK:00944111"]),
+        ("FR/00944111", []),
+    ],
+)
+def test_the_404_of_a_record_names_the_nearest(served: Served, path: str, near: list[str]) -> None:
+    reply = served.ask(f"/api/v1/societes/{path}")
+
+    assert (reply.status, reply.code, reply.json["proches"]) == (404, "societe_introuvable", near)
+
+
+def test_it_costs_a_call_no_credits_and_a_304_nothing(served: Served) -> None:
+    """X0, D13"""
+    customer = served.customer("free")
+    path = "/api/v1/identifiants/944111"
+
+    reply = served.ask(path, headers=customer.headers)
+    known = {**customer.headers, "If-None-Match": reply.headers["ETag"]}
+
+    assert served.ask(path, headers=known).status == 304
+    assert served.ask(path, "HEAD", customer.headers).status == 200
+    assert served.ask("/api/v1/identifiants/00944112", headers=customer.headers).status == 404
+    assert served.used(customer) == 3
+    assert "X-Credits-Debites" not in reply.headers
+    assert served.ask(f"{path}?version={'0' * 16}").code == "version_expiree"
+    assert served.ask(f"{path}?pays=UK").code == "parametre_inconnu"
+    assert served.ask("/api/v1/identifiants/%20").code == "identifiant_invalide"

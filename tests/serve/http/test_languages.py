@@ -1,0 +1,59 @@
+"""The language of errors (X0): `Accept-Language`, French by default; codes and values never change."""
+
+import pytest
+
+from tests.serve.client import REFUSED, Served
+
+WRONG = "/api/v1/societes?pays=XX"
+
+
+@pytest.mark.parametrize(
+    ("header", "lang"),
+    [
+        (None, "fr"), ("", "fr"), ("fr", "fr"), ("en", "en"), ("EN-gb", "en"), ("*", "fr"),
+        ("de", "fr"), ("de, en;q=0.8, fr;q=0.5", "en"), ("en;q=0.5, fr;q=0.6", "fr"),
+        ("en;q=0", "fr"), ("en;q=x, fr;q=0.1", "fr"),
+    ],
+)  # fmt: skip
+def test_an_error_speaks_the_language_that_is_liked_best(
+    served: Served, header: str | None, lang: str
+) -> None:
+    reply = served.ask(WRONG, headers={} if header is None else {"Accept-Language": header})
+
+    words = {"fr": "Pays inconnu : XX.", "en": "Unknown country: XX."}
+    assert reply.json["erreur"]["message"].startswith(words[lang])
+    assert reply.code == "pays_inconnu"
+    assert reply.headers["Content-Language"] == lang
+    assert reply.headers["Vary"] == "Accept-Language"
+
+
+@pytest.mark.parametrize("path", [*REFUSED, "/api/v1/compte", "/nulle/part"])
+def test_only_the_message_depends_on_the_language(served: Served, path: str) -> None:
+    french, english = served.ask(path), served.ask(path, headers={"Accept-Language": "en"})
+
+    assert english.status == french.status
+    assert english.headers["Content-Language"] == "en"
+    bodies = [french.json, english.json]
+    messages = [body["erreur"].pop("message") for body in bodies]
+    assert messages[0] != messages[1]
+    assert bodies[0] == bodies[1]
+
+
+def test_errors_beside_data_speak_it_too(served: Served) -> None:
+    """A1, D10: a refused key, credits that are used up"""
+    headers = {"Authorization": "Bearer soc_live_x", "Accept-Language": "en"}
+
+    reply = served.ask("/api/v1/societes", headers=headers)
+
+    assert reply.json["erreur"]["message"].startswith("Invalid or revoked API key")
+    assert (reply.status, reply.headers["Content-Language"]) == (401, "en")
+    wrong = served.ask(WRONG, headers=headers).json["erreur"]["message"]
+    assert "Besides: Unknown country: XX" in wrong
+
+
+def test_a_request_that_cannot_be_read_is_answered_in_it(served: Served) -> None:
+    long = served.raw(f"GET /api/v1/societes?q={'x' * 70_000} HTTP/1.1\r\nHost: a\r\n\r\n")
+
+    assert b" 414 " in long.partition(b"\r\n")[0]
+    assert b"Content-Language: fr" in long
+    assert b"utilisez POST" not in long
