@@ -116,6 +116,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
         company: the company that the call is about ("EE/10000018"), if there is one.
         cost: credits that the company costs, charged before the result may be sent; 0 for a call without credits.
         preview: what to show instead of a company that could not be charged, given the error.
+        calls: calls of the day that it counts as; with 0 nothing is counted.
     """
 
     run: Callable[[], Awaitable[CallResult[T_co]]]
@@ -124,6 +125,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
     company: str | None = None
     cost: int = 0
     preview: Callable[[ApiError], T_co] | None = None
+    calls: int = 1
 
     def is_known(self, request: Request) -> bool:
         """Does the client have this very representation already (RFC 9110 §13.1.2)?"""

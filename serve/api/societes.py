@@ -11,7 +11,8 @@ from serve.access.rights import Window
 from serve.data import company_ids
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
-from shards.search import former_names, spelling
+from shards.search import former_names
+from shards.search.proposals import spelling
 from shards.search.search import records, search, search_within
 
 # A response depends on the caller's plan, so no shared cache keeps it. The caller's own cache may, and

@@ -18,7 +18,7 @@ from serve.request import params
 from serve.request.params import SuggestionText
 from shards.codec.folding import fold
 from shards.generations.reference import Secteur
-from shards.search import suggestions as completions
+from shards.search.proposals import suggestions as completions
 from shards.search.search import records
 
 MOST_COMPANIES: Final = 8

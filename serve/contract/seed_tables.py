@@ -10,6 +10,8 @@ from typing import Final
 from seeds import TABLES
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
+from shards.search.matching.name_tables import NameTables
+from shards.search.matching.probability import Weights
 
 # The kinds of a field's value, which decide the format of its cell.
 TEXT: Final = "texte"
@@ -63,6 +65,18 @@ def rows(name: str) -> list[dict[str, str]]:
     """The rows of a table by column; serve reads every table of `seeds/` but plans.csv here."""
     with (TABLES / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+@cache
+def name_tables() -> NameTables:
+    """Legal forms and abbreviations in names."""
+    return NameTables(rows("formes_juridiques.csv"), rows("abreviations.csv"))
+
+
+@cache
+def match_weights() -> Weights:
+    """What evidence counts when lists are matched."""
+    return Weights.of_rows(rows("rapprochement.csv"))
 
 
 @cache

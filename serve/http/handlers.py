@@ -29,7 +29,13 @@ from serve.api.suggestions import suggestions
 from serve.api.watching import watching
 from serve.data.open_generation import OpenGeneration
 from serve.docs.documents import documents
-from serve.http import body_reader, export_adapter, mcp_adapter
+from serve.http import (
+    body_reader,
+    export_adapter,
+    match_adapter,
+    mcp_adapter,
+    reconciliation_adapter,
+)
 from serve.http.http_request import HttpRequest
 from serve.observe.metrics import CONTENT_TYPE
 from serve.request import params
@@ -131,6 +137,8 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "modifications": _changes,
     "identifiants": _keyed(identifiants),
     "societe": _keyed(societe),
+    "rapprochement": match_adapter.respond,
+    "reconciliation": reconciliation_adapter.respond,
     "export": export_adapter.respond,
     "compte": _account,
     "mcp": mcp_adapter.respond,

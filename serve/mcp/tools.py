@@ -9,7 +9,15 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from serve.contract.parameters import Parameter
-from serve.mcp import arguments, company_tool, list_tools, number_tool, outputs, search_tools
+from serve.mcp import (
+    arguments,
+    company_tool,
+    list_tools,
+    match_tool,
+    number_tool,
+    outputs,
+    search_tools,
+)
 from serve.mcp.outputs import Schema
 from serve.mcp.results import ToolCall, ToolResult
 
@@ -30,6 +38,8 @@ THIRD_PARTIES: Final = (
 class Tool(NamedTuple):
     """A tool; its arguments are parameters of the API, and those named in `required` must be given.
 
+    A tool with an `input` schema of its own reads its arguments itself.
+
     Attributes:
         third_parties: its results quote texts of companies.
     """
@@ -41,6 +51,7 @@ class Tool(NamedTuple):
     output: Schema
     arguments: Sequence[Parameter] = ()
     required: Sequence[str] = ()
+    input: Schema | None = None
     third_parties: bool = False
 
     @property
@@ -52,7 +63,7 @@ class Tool(NamedTuple):
             "description": f"{self.description} {THIRD_PARTIES}"
             if self.third_parties
             else self.description,
-            "inputSchema": arguments.schema(self.arguments, self.required),
+            "inputSchema": self.input or arguments.schema(self.arguments, self.required),
             "outputSchema": self.output,
             "annotations": {"title": self.title, **_ANNOTATIONS},
         }
@@ -162,6 +173,17 @@ def _companies() -> list[Tool]:
             outputs.CANDIDATES,
             arguments.NUMBER,
             ("valeur",),
+        ),
+        Tool(
+            "match_companies",
+            "Match a list of companies (rapprochement)",
+            "Which companies do names, towns and half-remembered numbers mean? For each line a "
+            "verdict (sur, probable, ambigu, aucun) and candidates with a probability and reasons. "
+            "Sees through legal forms, accents, word order, typing errors and lost zeros. At most "
+            f"{match_tool.MOST_LINES} lines; counts as one API call for each ten lines begun.",
+            match_tool.match,
+            match_tool.OUTPUT,
+            input=match_tool.INPUT,
         ),
         Tool(
             "explain_plan",

@@ -89,6 +89,10 @@ cdef enum:
     FORMER_NAME = 4294967295
     FURTHER = 255
     CHUNK_ROWS = 65536
+    FREQUENT_GROUPS = 3
+    NEAR_SCANNED = 20000
+    POOLED = 30000
+    WIDESPREAD = 256
 
 cdef struct ShardArraysFields:
     Int rows
@@ -337,3 +341,20 @@ cdef struct ScratchFields:
     Ints counts
     Int used
 ctypedef ScratchFields* Scratch
+
+cdef struct PoolFields:
+    Int word_count
+    Int group_count
+    Int allowed
+    Real penalty
+    Int room
+    Ints words
+    Ints groups
+    Reals weights
+    Ints sizes
+    Ints chosen
+    Ints rows
+    Reals scores
+    Int count
+    Int weighed
+ctypedef PoolFields* Pool

@@ -31,7 +31,7 @@ F8 = memoryview
 Words = memoryview
 Ints = memoryview
 Keys = memoryview
-Reals = memoryview
+Reals = Any
 Bytes = Any
 # What only compiled modules use: a pointer, and the function of libzstd that decompresses.
 Pointer = Any
@@ -125,6 +125,10 @@ SUFFIX_BYTES: Final = 24
 FORMER_NAME: Final = 4294967295  # FORMAT.md §8: a token that is no word
 FURTHER: Final = 255
 CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
+FREQUENT_GROUPS: Final = 3  # frequent words of a line whose common rows are candidates, two by two
+NEAR_SCANNED: Final = 20000  # words of a range that are compared with a misspelt one
+POOLED: Final = 30000  # rows that are weighed for a line in a shard
+WIDESPREAD: Final = 256  # a word is widespread that more than one name in so many has
 
 
 class ShardArrays:
@@ -387,3 +391,25 @@ class Scratch:
     result: Ints  # 1: how many rows were found
     counts: Ints  # of a census: a number a cell of each shard, as `cells`, or a code, as `allowed`
     used: Int  # of `rows`
+
+
+class Pool:
+    """Working memory of candidates: the words of a line in one shard, and the best rows, best first.
+
+    Words with the same group stand for the same word of the line.
+    """
+
+    word_count: Int
+    group_count: Int
+    allowed: Int  # rows of whole groups
+    penalty: Real  # for each word of a name that is not in the line
+    room: Int  # of `rows` and `scores`
+    words: Ints
+    groups: Ints
+    weights: Reals
+    sizes: Ints  # by group: rows
+    chosen: Ints  # FREQUENT_GROUPS
+    rows: Ints  # also near words
+    scores: Reals
+    count: Int  # of `rows`
+    weighed: Int

@@ -70,6 +70,11 @@ class SearchWorker:
         self._context = library.context(self) if library else 0
         self._room = _Room(_LEAST)
 
+    @property
+    def table(self) -> SearchTable:
+        """The table that it searches."""
+        return self._table
+
     def page(self, query: Query, budget: float, *, offset: int, limit: int) -> ResultPage | None:
         """The total, and rows [offset, offset + limit); None if that costs over `budget` nanoseconds.
 

@@ -21,6 +21,7 @@ _REFUSED: Final = {
     "societe": "FicheRefusee",
     "identifiants": "IdentificationRefusee",
     "suggestions": "SuggestionsRefusees",
+    "rapprochement": "RapprochementRefuse",
 }
 
 # The keys that may stand beside `erreur` (G6).

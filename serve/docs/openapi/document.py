@@ -10,7 +10,7 @@ from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import VERSION, parameters
 from serve.contract.parameters import Parameter, SeedWords
-from serve.docs.openapi import answers, prose
+from serve.docs.openapi import answers, match_shapes, prose
 from serve.docs.openapi.examples import EXAMPLES
 from serve.docs.openapi.headers import HEADERS
 from serve.docs.openapi.objects import CHANGES, COMPTE
@@ -55,6 +55,7 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
             "schemas": {
                 **SHAPES,
                 **CHANGES,
+                **match_shapes.SHAPES,
                 "Compte": COMPTE,
                 "DemandeExport": request_body(words),
                 "DemandeModifications": watch_body(words),
@@ -89,7 +90,9 @@ def _paths() -> dict[str, Any]:
     described = operations()
     # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
     return {
-        template(path): described[path.name] for path in routes.ROUTES if path is not routes.MCP
+        template(path): described[path.name]
+        for path in routes.ROUTES
+        if path not in routes.SELF_DESCRIBED
     }
 
 

@@ -27,6 +27,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
         "sources": _sources, "suggestions": _suggestions, "societes": _societes, "societe": _societe,
         "modifications": _modifications, "identifiants": _identifiants,
+        "rapprochement": _rapprochement,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
@@ -301,6 +302,24 @@ def _export() -> Mapping[str, Operation]:
     }
     get = _operation("exportCompanies", "Companies", prose.EXPORT, responses, given, _KEY)
     return {"get": get, "post": post}
+
+
+def _rapprochement() -> Mapping[str, Operation]:
+    names = ("Cache-Control", "X-Donnees-Version", *headers.CALLS)
+    responses = {
+        "200": answer("The answers.", ref("Rapprochement"), names),
+        **refusals(400, 401, 409, 413, 415, 429, 503, route="rapprochement"),
+    }
+    post = _operation("matchCompanies", "Companies", prose.RAPPROCHEMENT, responses, (), _EITHER)
+    line = {"cle": "1", "nom": "Royal Tool Control Limited", "pays": "UK", "ville": "Sheffield"}
+    example = {"summary": "A British company", "value": {"lignes": [line]}}
+    schema = {"schema": ref("DemandeRapprochement"), "examples": {"lines": example}}
+    post["requestBody"] = {
+        "description": "The lines.",
+        "required": True,
+        "content": {answers.JSON: schema},
+    }
+    return {"post": post}
 
 
 def request_body(words: SeedWords) -> Schema:

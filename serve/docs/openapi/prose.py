@@ -8,9 +8,11 @@ from typing import Final
 
 from quota.plans import Plan
 from serve.access.rights import apercu
+from serve.api.rapprochement import LINES_PER_CALL, VISITOR_LINES
 from serve.config import BurstLimits
 from serve.contract import seed_tables
 from serve.contract.error_codes import CODES
+from serve.request.line_list import MOST_LINES
 
 OperationText = tuple[str, str]  # summary, description
 
@@ -84,6 +86,14 @@ EXPORT: Final[OperationText] = (
 EXPORT_POST: Final[OperationText] = (
     "Export companies to Excel, with parameters in a JSON body",
     f"{EXPORT[1]} The parameters are those of GET, as members of a JSON object.",
+)
+RAPPROCHEMENT: Final[OperationText] = (
+    "Match a list",
+    "Which companies do lines of names, towns and half-remembered numbers mean? Sees through legal forms, "
+    "`&`, accents, order and spacing of words, typing errors, abbreviations, lost zeros and prefixes of "
+    f"identifiers. At most {MOST_LINES:,} lines and 1 MiB; one call of the day for each {LINES_PER_CALL} lines "
+    f"begun, no credits; without a key, {VISITOR_LINES} lines. A line that cannot be matched is answered in its "
+    "place with an error (`ligne_invalide`) and costs nothing.",
 )
 COMPTE: Final[OperationText] = (
     "Read the account behind the key",

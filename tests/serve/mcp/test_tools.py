@@ -341,6 +341,17 @@ def test_every_result_fits_the_schema_of_its_tool(served: Served, crowded: Serve
         (served, "list_subsectors", {"secteur": ["edition", "restauration"]}),
         (served, "count_companies", {}),
         (served, "count_companies", {"q": "zzzz"}),
+        (
+            served,
+            "match_companies",
+            {
+                "lignes": [
+                    {"cle": "1", "nom": "Mueller Maschinenbau"},
+                    {"cle": "2"},
+                    {"nom": "Fitlab"},
+                ]
+            },
+        ),
         (served, "explain_plan", {}),
         (served, "search_companies", {"limit": 50}),
         (served, "search_companies", {"q": "zzzz"}),
@@ -372,6 +383,13 @@ def test_no_answer_is_larger_than_is_stated(crowded: Served) -> None:
         ("list_subsectors", {"secteur": every}),
         ("list_sectors", {}),
         ("list_countries", {}),
+        (
+            "match_companies",
+            {
+                "lignes": [{"cle": str(i), "nom": CROWD[0]["nom"][:300]} for i in range(30)],
+                "limite": 10,
+            },
+        ),
         ("search_companies", {"pays": ["x" * 500] * 100}),
         ("search_companies", {"q": "x" * 60_000}),
         ("search_companies", {"y" * 1_000 + str(number): 1 for number in range(50)}),
