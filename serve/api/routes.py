@@ -49,6 +49,7 @@ ROUTES: Final = (
     Route("secteurs", ("api", "v1", "secteurs")),
     Route("sous-secteurs", ("api", "v1", "sous-secteurs")),
     Route("sources", ("api", "v1", "sources")),
+    Route("suggestions", ("api", "v1", "suggestions")),
     Route("societes", ("api", "v1", "societes")),
     Route("modifications", ("api", "v1", "modifications"), CHANGES_METHODS),
     Route("societe", ("api", "v1", "societes", "", "")),

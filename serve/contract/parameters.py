@@ -133,6 +133,13 @@ Q: Final = Parameter(
     "steel",
     longest=LONGEST_Q,
 )
+# The route of the suggestions has nothing to complete without a text (X4).
+Q_REQUIS: Final = replace(
+    Q,
+    description="Text to complete: the words of a name (nom), the last one as far as it is known. "
+    "Without regard to case and accents.",
+    example="royal to",
+)
 TRI: Final = Parameter(
     "tri",
     "Order (tri): turnover falling or rising (`ca_desc`, `ca_asc`), name (`nom`), headcount "
@@ -364,6 +371,7 @@ EXPORT: Final = (*SCOPE, TRI, EXPORT_LIMIT, *FILTERS, LANG)
 SECTORS: Final = (PAYS,)
 SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
 SOURCES: Final = (PAYS, VERSION)
+SUGGESTIONS: Final = (Q_REQUIS, PAYS, VERSION)
 RECORD: Final = (ISO, ID)
 IDENTIFIANTS: Final = (VERSION,)
 MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR)

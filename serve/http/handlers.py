@@ -25,6 +25,7 @@ from serve.api.modifications import modifications
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.api.sources import sources
+from serve.api.suggestions import suggestions
 from serve.api.watching import watching
 from serve.data.open_generation import OpenGeneration
 from serve.docs.documents import documents
@@ -75,6 +76,15 @@ async def _changes(request: HttpRequest) -> Response:
     return (await admission.perform(context, admitted, prepare, call, trace)).response(request.lang)
 
 
+async def _suggestions(request: HttpRequest) -> Response:
+    """A list that shows companies: free, as far as the caller's plan goes."""
+    context, trace = request.context, request.trace
+    result = await admission.free_list(
+        context, request.authorization, suggestions, request.call(), trace
+    )
+    return result.response(request.lang)
+
+
 async def _account(request: HttpRequest) -> Response:
     context = request.context
     admitted = await admission.admit(context, request.authorization, request.trace)
@@ -116,6 +126,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "secteurs": _public_list(lists.secteurs),
     "sous-secteurs": _public_list(lists.sous_secteurs),
     "sources": _public_list(sources),
+    "suggestions": _suggestions,
     "societes": _keyed(societes),
     "modifications": _changes,
     "identifiants": _keyed(identifiants),

@@ -56,6 +56,7 @@ SECTORS: Final = parameters.SECTORS
 SUB_SECTORS: Final = parameters.SUB_SECTORS
 SOURCES: Final = (parameters.PAYS,)
 NUMBER: Final = (parameters.VALEUR,)
+SUGGEST: Final = (parameters.Q_REQUIS, parameters.PAYS)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 
 

@@ -106,10 +106,28 @@ SOURCES: Final = _object(
     },
     {"note": _NOTE},
 )
+SUGGESTIONS: Final = _object(
+    {
+        "societes": _list(
+            _object({"iso2": _TEXT, "id": _TEXT, "nom": _TEXT}, {"ville": _TEXT, "etat": _TEXT})
+        ),
+        "mots": _list(_object({"mot": _TEXT, "n": _COUNT})),
+        "secteurs": _list(_object({"slug": _TEXT, "secteur_en": _TEXT})),
+    }
+)
+_MEANT: Final = {
+    **_list(_object({"q": _TEXT, "total": _COUNT})),
+    "description": "Nothing was found: what q may have meant, and how many companies that finds.",
+}
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
 COUNT: Final = _object(
     {"total": _TOTAL, "plan": _TEXT},
-    {"pays_sans_donnees": _EMPTY, "ids_inconnus": _UNKNOWN, "note": _NOTE},
+    {
+        "pays_sans_donnees": _EMPTY,
+        "ids_inconnus": _UNKNOWN,
+        "vouliez_vous_dire": _MEANT,
+        "note": _NOTE,
+    },
 )
 
 CANDIDATES: Final = _object({
@@ -134,6 +152,7 @@ def search() -> Schema:
             "ids_inconnus": _UNKNOWN,
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
             "pays_sans_donnees": _EMPTY,
+            "vouliez_vous_dire": _MEANT,
             "noms_trouves": {
                 "type": "object",
                 "description": "The former name that q found, of each <iso2>:<id> found by it.",

@@ -43,7 +43,7 @@ async def search(call: ToolCall) -> ToolResult:
     after = found.offset + len(rows)
     if rows and after < found.visibles and not found.apercu:
         shown["offset_suivant"] = after
-    shown |= _missing(found)
+    shown |= _missing(found) | _meant(found)
     if named := _former(found, rows):
         shown["noms_trouves"] = named
     following = found.caller.plan.suivant
@@ -57,7 +57,7 @@ async def count(call: ToolCall) -> ToolResult:
     """The exact total alone."""
     result, found = await _searched(call, lambda pairs: [*pairs, ("limit", "1")])
     shown = {"total": found.total, "plan": found.caller.plan.slug}
-    shown |= _missing(found) | ({} if found.total else {"note": _nothing(call)})
+    shown |= _missing(found) | _meant(found) | ({} if found.total else {"note": _nothing(call)})
     return results.of_result(result, shown)
 
 
@@ -77,6 +77,12 @@ def _missing(found: SearchResult) -> dict[str, Any]:
     """What the search names and the base lacks: countries without companies, items of `ids`."""
     lists = {"pays_sans_donnees": found.sans_donnees, "ids_inconnus": found.ids_inconnus}
     return {name: list(missing) for name, missing in lists.items() if missing}
+
+
+def _meant(found: SearchResult) -> dict[str, Any]:
+    """What `q` may have meant; absent where there is nothing."""
+    meant = [one._asdict() for one in found.vouliez_vous_dire]
+    return {"vouliez_vous_dire": meant} if meant else {}
 
 
 def _former(found: SearchResult, rows: list[Any]) -> dict[str, str]:

@@ -119,6 +119,17 @@ def _companies() -> list[Tool]:
             arguments.SCOPE,
         ),
         Tool(
+            "suggest",
+            "Complete a name",
+            "What completes the beginning of a name: companies (sociétés), words of names with the "
+            "number of companies that have them (mots), sectors (secteurs). Free. Use it where a "
+            "name is known in part, or to learn how it is spelt.",
+            list_tools.suggest,
+            outputs.SUGGESTIONS,
+            arguments.SUGGEST,
+            ("q",),
+        ),
+        Tool(
             "search_companies",
             "Search companies (sociétés)",
             "The companies that match all of the given filters, as short rows in the order of "

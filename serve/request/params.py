@@ -68,6 +68,7 @@ MODIFICATIONS: Final = parameters.names(parameters.MODIFICATIONS)
 IDENTIFIANTS: Final = parameters.names(parameters.IDENTIFIANTS)
 WALK: Final = parameters.names(parameters.WATCH)
 WATCHED: Final = parameters.names(parameters.WATCHED)
+SUGGESTIONS: Final = parameters.names(parameters.SUGGESTIONS)
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -126,6 +127,15 @@ class Walk:
 class SourceScope:
     """The parameters of `/sources`; empty `pays` means all, `version` is as in `Search`."""
 
+    pays: tuple[str, ...]
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionText:
+    """The parameters of `/suggestions`; empty `pays` means all, `version` is as in `Search`."""
+
+    q: str
     pays: tuple[str, ...]
     version: str | None
 
@@ -201,6 +211,19 @@ def sources(given: Pairs, names: PlaceNames) -> SourceScope:
     """Read the parameters of `/sources` (X9). Raises ApiError 400."""
     values = _known(given, SOURCES)
     return SourceScope(_places(values, names)[0].pays, matching(values, VERSION))
+
+
+def suggestions_of(given: Pairs, names: PlaceNames) -> SuggestionText:
+    """Read the parameters of `/suggestions` (X4). Raises ApiError 400."""
+    values = _known(given, SUGGESTIONS)
+    q = _q(values)
+    if q is None:
+        why = (
+            "il est obligatoire ; envoyez le début d'un nom",
+            "it is required; send the beginning of a name",
+        )
+        raise errors.parametre_invalide(Q.name, why)
+    return SuggestionText(q, _places(values, names)[0].pays, matching(values, VERSION))
 
 
 def modifications(given: Pairs, names: PlaceNames) -> Modifications:

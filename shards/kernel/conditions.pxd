@@ -8,7 +8,7 @@ from shards.kernel.find cimport (
 from shards.kernel.generate cimport (
     choose, generate,
 )
-from shards.kernel.names cimport (
+from shards.kernel.text.names cimport (
     find_named,
 )
 from shards.kernel.types cimport (

@@ -8,7 +8,7 @@ if not cython.compiled:
     from shards.kernel.codes import allowed_rows, narrow_scope, set_codes
     from shards.kernel.find import cell_of, damaged, key_step, lower, turnover_place
     from shards.kernel.generate import choose, generate
-    from shards.kernel.names import find_named
+    from shards.kernel.text.names import find_named
     from shards.kernel.types import (
         ACTIF,
         BY_TURNOVER,

@@ -74,6 +74,9 @@ cdef enum:
     NO_ROOM = -2
     TOO_SMALL = -70
     UNITED = 30
+    COMPANIES = 0
+    WORD_RANGES = 1
+    WORD_TOTAL = 2
     EVERYWHERE = 0
     SECTORS = 1
     CELLS = 2

@@ -106,6 +106,11 @@ TOO_SMALL: Final = -70
 # A suffix, with the rows of its word, costs as much as so many rows.
 UNITED: Final = 30
 
+# What `suggest.run` finds.
+COMPANIES: Final = 0
+WORD_RANGES: Final = 1
+WORD_TOTAL: Final = 2
+
 # Scopes of a question.
 EVERYWHERE: Final = 0
 SECTORS: Final = 1

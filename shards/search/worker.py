@@ -17,6 +17,8 @@ from shards.codec.sparse_index import bounds
 from shards.codec.strings import pair_key
 from shards.errors import CorruptError
 from shards.kernel import memory, types
+from shards.kernel.text.near import run as near
+from shards.kernel.text.suggest import run as suggest
 from shards.kernel.memory import Memory, address_of, view
 from shards.kernel.records import run as join_records
 from shards.kernel.search import run
@@ -24,6 +26,7 @@ from shards.query import DEEPEST, ORDERS, Query
 from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
 from shards.search.id_lookup import rows_equal_to
 from shards.search.libzstd import libzstd
+from shards.search.reader import Shard
 from shards.search.result_page import MergedRow, Places, ResultPage, merged_rows
 from shards.search.table import CODE_COLUMNS, SearchTable
 
@@ -96,6 +99,59 @@ class SearchWorker:
         total = self._run(asked, query, 0, limit, np.inf, census=True)
         places = self._places(asked, total, 0, limit)
         return self._counts, merged_rows(self._table.isos, places)
+
+    def best(self, query: Query, limit: int) -> Places:
+        """The companies that complete `q` in the countries of `query`, the best first (X4).
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        found = self._suggest(query, limit, types.COMPANIES)
+        if not found:
+            return _NOWHERE
+        places = np.empty((found, 2), np.int64)
+        places[:, 0], places[:, 1] = self._found_shard[:found], self._found_row[:found]
+        return places
+
+    def word_ranges(self, query: Query) -> list[tuple[Shard, int, int]]:
+        """Of each chosen country the words that begin with the last word of `q`: the first number, and the end."""
+        found = self._suggest(query, 0, types.WORD_RANGES)
+        if not found:
+            return []
+        ranges = (self._found_shard, self._found_row, self._found_tie)
+        numbers = zip(*(array[:found].tolist() for array in ranges), strict=True)
+        return [(self._table.shards[number], first, end) for number, first, end in numbers]
+
+    def word_total(self, query: Query) -> int:
+        """The companies of the chosen countries that have the first word of `q` as a whole word."""
+        return self._suggest(query, 0, types.WORD_TOTAL)
+
+    def near_words(self, query: Query, distance: int) -> list[tuple[Shard, int, int]]:
+        """The words of the chosen countries within a distance of `q`, a word: country, number, distance.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        asked = compile_query(query)
+        if asked is None or not self._table.isos:
+            return []
+        if self._width < 0:
+            self._make_scratch(0)
+        text = self._write(asked, query, 0, 0, False, np.inf)[0]
+        found = near(self._table.address, self._question.address, self._scratch, text, distance)
+        arrays = (self._found_shard, self._found_row, self._found_tie)
+        numbers = zip(*(array[:found].tolist() for array in arrays), strict=True)
+        return [(self._table.shards[shard], word, far) for shard, word, far in numbers]
+
+    def _suggest(self, query: Query, limit: int, task: int) -> int:
+        """Run a task of `shards.kernel.text.suggest`; the number that it returns. `q` must have a word."""
+        asked = compile_query(query)
+        if asked is None or not self._table.isos:
+            return 0
+        if self._width < limit or self._width < 0:
+            self._make_scratch(limit)
+        text = self._write(asked, query, 0, limit, False, np.inf)[0]
+        return suggest(self._table.address, self._question.address, self._scratch, text, task)
 
     def records(self, places: Places, *, coordonnees: bool) -> bytes:
         """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
@@ -308,8 +364,8 @@ class SearchWorker:
             return b"", b"", b""
         parts = named.parts
         prefix = named.identifier
+        self._starts[: len(parts) + 1] = np.cumsum([0, *(len(part) + 1 for part in parts)])
         if len(parts) > 1:
-            self._starts[: len(parts) + 1] = np.cumsum([0, *(len(part) + 1 for part in parts)])
             words = [part.decode() for part in parts]
             self._junctions[: len(parts) - 1] = [
                 pair_key((one[-1] + other[0]).encode()) for one, other in pairwise(words)

@@ -102,6 +102,8 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
     some = {**sector["schema"], "minLength": 1}
     needed = {"required": True, "example": parameters.SECTEUR_REQUIS.example}
     found["secteur-requis"] = {**sector, **needed, "schema": some}
+    required = {"required": True, "example": parameters.Q_REQUIS.example}
+    found["q-requis"] = {**_parameter(parameters.Q_REQUIS, words), **required}
     for one in parameters.MODIFICATIONS:
         found.setdefault(one.name, _parameter(one, words))
     needed = {"required": True, "example": parameters.DEPUIS.example}

@@ -189,6 +189,48 @@ SOURCES: Final[dict[str, Schema]] = {
 }
 
 
+# -- GET /api/v1/suggestions (X4) ----------------------------------------------------------
+
+_SUGGESTIONS: Final[dict[str, Schema]] = {
+    "q": text("The text."),
+    "societes": array(ref("SocieteSuggeree"), "Companies, the best first; at most 8."),
+    "mots": array(ref("Mot"), "Words of names, the most frequent first; at most 5."),
+    "secteurs": array(ref("SecteurSuggere"), "Sectors whose name begins with the text."),
+}
+SUGGESTIONS: Final[dict[str, Schema]] = {
+    "Suggestions": shape("What completes a text.", _SUGGESTIONS),
+    "SuggestionsRefusees": shape(
+        "What a visitor gets, and why it is no more: the key is not valid.",
+        {**_SUGGESTIONS, "erreur": ref("Erreur")},
+    ),
+    "SocieteSuggeree": shape(
+        "A company that the text may mean.",
+        {
+            "iso2": text("Country."),
+            "id": text("National identifier."),
+            "nom": text("Name, as registered."),
+            "ville": nullable(text("Town.")),
+            "etat": text("State.", enum=list(ETATS_SOCIETE)),
+        },
+    ),
+    "Mot": shape(
+        "A word that completes the last one of the text.",
+        {
+            "mot": text("The word, without case and accents."),
+            "n": whole("Companies with this word in a name, present or former.", minimum=1),
+        },
+    ),
+    "SecteurSuggere": shape(
+        "A sector.",
+        {
+            "slug": text("Value for `secteur`."),
+            "secteur": text("Name, French."),
+            "secteur_en": text("Name, English."),
+        },
+    ),
+}
+
+
 # -- GET /api/v1/compte (contract D15) ---------------------------------------------------
 
 _LIMITS: Final = shape(

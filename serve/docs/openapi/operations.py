@@ -25,8 +25,8 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     """The operations by the name of their path, then by method."""
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
-        "sources": _sources, "societes": _societes, "societe": _societe, "modifications": _modifications,
-        "identifiants": _identifiants,
+        "sources": _sources, "suggestions": _suggestions, "societes": _societes, "societe": _societe,
+        "modifications": _modifications, "identifiants": _identifiants,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
@@ -79,6 +79,7 @@ def in_query(*given: Parameter) -> list[Schema]:
     refs = {
         parameters.EXPORT_LIMIT: "limit-export",
         parameters.SECTEUR_REQUIS: "secteur-requis",
+        parameters.Q_REQUIS: "q-requis",
     }
     return [ref(refs.get(one, one.name), "parameters") for one in given]
 
@@ -139,6 +140,20 @@ def _sources() -> Mapping[str, Operation]:
     )  # fmt: skip
     found["get"]["responses"] |= refusals(409)
     return found
+
+
+def _suggestions() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary")
+    first = {name: f"$response.body#/societes/0/{field}" for name, field in _FIRST.items()}
+    found = answer("What completes the text.", ref("Suggestions"), names, "suggestions")
+    responses = {
+        "200": linked(found, company=("readCompany", first)),
+        "304": not_modified("Vary"),
+        **refusals(400, 401, 409, 429, 503, route="suggestions"),
+    }
+    given = (*in_query(*parameters.SUGGESTIONS), _IF_NONE_MATCH)
+    text = prose.SUGGESTIONS
+    return _get("suggest", "Companies", text, responses, *given, security=_EITHER)
 
 
 # The parameters of a record, and the fields of a company that they are.

@@ -34,6 +34,13 @@ SOURCES: Final[OperationText] = (
     "when they were imported, companies, and the share of companies that have each field. Countries "
     "without data say so. Public: a key changes nothing.",
 )
+SUGGESTIONS: Final[OperationText] = (
+    "Complete a text",
+    "Companies (sociétés), words of names (mots) and sectors (secteurs) that complete `q`. Companies "
+    "have every word of `q` but the last in a name, and a word that begins with the last one: those "
+    "whose name begins with `q` first, then by completeness. Words complete the last word; `n` is "
+    "the exact number of companies that have it. Free; without a key two companies are shown.",
+)
 SOCIETES: Final[OperationText] = (
     "Search companies",
     "Companies (sociétés) that match, in the order of `tri`, with the exact `total`. Costs a call "

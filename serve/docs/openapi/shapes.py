@@ -5,7 +5,7 @@ from typing import Final
 from quota.plans import SLUGS
 from serve.access.rights import VISITOR
 from serve.data.identifiers import TYPES
-from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES
+from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES, SUGGESTIONS
 from serve.docs.openapi.schema import (
     Schema,
     array,
@@ -88,6 +88,11 @@ _SEARCH: Final[dict[str, Schema]] = {
         "additionalProperties": {"type": "string"},
         "examples": [{"UK:00944111": "ROYAL TOOL LIMITED"}],
     },
+    "vouliez_vous_dire": array(
+        ref("TexteVoulu"),
+        "Only where `total` is 0 because of `q`: at most 3 texts that find companies with the other "
+        "filters of this search, the nearest first.",
+    ),
 }
 _RECORD: Final[dict[str, Schema]] = {
     "societe": ref("Societe"),
@@ -102,7 +107,9 @@ _RECORD: Final[dict[str, Schema]] = {
     "droits": ref("Droits"),
     "offre_suivante": _NEXT,
 }
-_WHERE_ASKED: Final = ("pays_sans_donnees", "ids_inconnus", "noms_trouves")
+_WHERE_ASKED: Final = (
+    "pays_sans_donnees", "ids_inconnus", "noms_trouves", "vouliez_vous_dire",
+)  # fmt: skip
 _STATEMENTS: Final = ("comptes", "comptes_message")
 _CANDIDATES: Final[dict[str, Schema]] = {
     "type": text(
@@ -167,6 +174,10 @@ SHAPES: Final[dict[str, Schema]] = {
         "The key is not valid: what a visitor gets, and `erreur`.", {**_CANDIDATES, **_REFUSED}
     ),
     "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, *_WHERE_ASKED)),
+    "TexteVoulu": shape(
+        "A text that `q` may have meant.",
+        {"q": text("The text."), "total": whole("Companies that it finds, exactly.", minimum=1)},
+    ),
     "RechercheRefusee": shape(
         "The page that a visitor gets, and why it is no more: the key is not valid.",
         {**_SEARCH, **_REFUSED},
@@ -237,6 +248,7 @@ SHAPES: Final[dict[str, Schema]] = {
         },
     ),
     **SOURCES,
+    **SUGGESTIONS,
     "Vivant": shape("The process is alive.", {"statut": text("Always so.", enum=["vivant"])}),
     "Pret": shape(
         "The process can answer.",

@@ -33,6 +33,8 @@ ASKED: Final = (
      "/api/v1/sous-secteurs?secteur=restauration&pays=EE", "visiteur"),
     ("sources", "sources", "The sources of Estonia and the United Kingdom",
      "/api/v1/sources?pays=EE,UK", "visiteur"),
+    ("suggestions", "suggestions", "The beginning of a name",
+     "/api/v1/suggestions?q=royal%20to", "data"),
     ("societes-visiteur", "societes", "Without a key", f"{SEARCH}?pays=EE,UK&q=steel", "visiteur"),
     ("societes-data", "societes", "Plan `data`",
      f"{SEARCH}?pays=UK&secteur=restauration&tri=recent&limit=1", "data"),

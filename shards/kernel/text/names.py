@@ -17,7 +17,7 @@ if not cython.compiled:
         last_id,
         last_suffix,
     )  # fmt: skip
-    from shards.kernel.phrases import add_phrase, find_phrase, phrase_cost
+    from shards.kernel.text.phrases import add_phrase, find_phrase, phrase_cost
     from shards.kernel.row_sets import (
         add_rows,
         add_set,
