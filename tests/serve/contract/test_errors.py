@@ -64,6 +64,7 @@ ALL = [
     errors.exports_simultanes(QUOTA, 5),
     errors.erreur_interne("id-1"),
     errors.indisponible(errors.NO_GENERATION),
+    errors.pays_endommage("FR"),
     errors.config(("le paiement", "payment")),
 ]
 
@@ -79,7 +80,7 @@ def test_every_code_has_a_function_of_its_name() -> None:
 
     assert functions >= set(CODES)
     others = {name for name in functions if name[0] != "_"} - set(CODES)
-    assert others == {"secteur_requis", "exports_simultanes", "trop_ancienne"}
+    assert others == {"secteur_requis", "exports_simultanes", "trop_ancienne", "pays_endommage"}
 
 
 def test_codes_that_no_route_raises_are_marked_reserved() -> None:
