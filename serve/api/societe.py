@@ -97,12 +97,7 @@ def _found(request: Request, generation: OpenGeneration) -> tuple[Shard, int | N
     params.nothing(request.pairs)
     word, identifier = request.segments
     shard = generation.shards[_country(word, generation.names)]
-    identifier = checked(identifier)
-    row = shard.find(identifier)
-    if row is None:
-        places = identifiers.find({shard.iso2: shard}, identifier).places
-        row = places[0].row if len(places) == 1 else None
-    return shard, row
+    return shard, identifiers.row(shard, checked(identifier))
 
 
 async def _absent(shard: Shard, identifier: str) -> CallResult[Record]:

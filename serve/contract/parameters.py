@@ -46,7 +46,7 @@ class Parameter:
     name: str
     description: str
     example: str | int | float
-    kind: Literal["string", "integer", "number"] = "string"
+    kind: Literal["string", "integer", "number", "object"] = "string"
     default: str | int | None = None
     enum: tuple[str, ...] = ()
     minimum: int | None = None

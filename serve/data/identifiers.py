@@ -76,6 +76,15 @@ def find(shards: Shards, number: str) -> Match:
     return Match(IDENTIFIER, list(dict.fromkeys(_respelt(shards, folded))))
 
 
+def row(shard: Shard, identifier: str) -> int | None:
+    """The row of a company of a country, in any spelling that means one company only (contract E2, extensions X6)."""
+    exact = shard.find(identifier)
+    if exact is not None:
+        return exact
+    places = find({shard.iso2: shard}, identifier).places
+    return places[0].row if len(places) == 1 else None
+
+
 def nearest(shards: Shards, number: str, most: int = _NEAREST) -> list[CompanyPlace]:
     """Up to `most` companies whose identifier is the number but for zeros, or for one typing error."""
     folded = fold_id(number)

@@ -146,6 +146,7 @@ def search() -> Schema:
             "limit": _COUNT,
             "offset": _COUNT,
             "plan": _TEXT,
+            "generation": {**_TEXT, "description": "The `depuis` of changes, later."},
             "societes": _list(_company(COMPACT, described=True)),
         },
         {
@@ -183,6 +184,39 @@ def company() -> Schema:
         },
     )
 
+
+_BY_NAME: Final[Schema] = {"type": "object"}
+COMPANIES: Final = _object(
+    {"societes": {**_list(_BY_NAME), "description": "Each as read_company shows it."}},
+    {
+        "ids_inconnus": _UNKNOWN,
+        "proches": {**_BY_NAME, "description": "Of an unknown item: the nearest companies."},
+        "ids_restants": {**_list(_TEXT), "description": "Not read, and not counted."},
+        "note": _NOTE,
+    },
+)
+_CHANGE: Final = _object(
+    {"nature": _TEXT, "iso2": _TEXT, "id": _TEXT},
+    {
+        "champs": {**_BY_NAME, "description": "Each changed field: [before, after]."},
+        "cause": {"description": "Why it entered or left: creee, supprimee, or the fields."},
+    },
+)
+CHANGES: Final = _object(
+    {
+        "depuis": _TEXT,
+        "jusque": {**_TEXT, "description": "The next `depuis`, after the last page."},
+        "total": _COUNT,
+        "visibles": {**_COUNT, "description": "Changes that the plan shows."},
+        "plan": _TEXT,
+        "modifications": _list(_CHANGE),
+    },
+    {
+        "suivant": {**_TEXT, "description": "The `curseur` of the next page."},
+        "ids_inconnus": _UNKNOWN,
+        "note": _NOTE,
+    },
+)
 
 _METER: Final = _object({
     "limite": _COUNT, "utilise": _COUNT, "restant": _COUNT, "reinitialisation": _TEXT,

@@ -9,15 +9,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from serve.contract.parameters import Parameter
-from serve.mcp import (
-    arguments,
-    company_tool,
-    list_tools,
-    match_tool,
-    number_tool,
-    outputs,
-    search_tools,
-)
+from serve.mcp import arguments, company_tool, list_tools, match_tool, outputs, search_tools
 from serve.mcp.outputs import Schema
 from serve.mcp.results import ToolCall, ToolResult
 
@@ -165,11 +157,34 @@ def _companies() -> list[Tool]:
             third_parties=True,
         ),
         Tool(
+            "read_companies",
+            "Read several companies (sociétés)",
+            f"What read_company shows of up to {arguments.MOST_RECORDS} companies, without financial "
+            "statements. Each counts as one API call.",
+            company_tool.read_several,
+            outputs.COMPANIES,
+            arguments.COMPANIES,
+            ("ids",),
+            third_parties=True,
+        ),
+        Tool(
+            "changes",
+            "What changed (modifications)",
+            "What happened since an earlier generation of the data to given companies (`ids`) or to "
+            "the companies that a search finds (`recherche`): new, gone, entered, left, and values "
+            "before and after. Needs a key. Each page counts as one API call.",
+            search_tools.changes,
+            outputs.CHANGES,
+            arguments.CHANGES,
+            ("depuis",),
+            third_parties=True,
+        ),
+        Tool(
             "look_up",
             "Find a company by a number",
             "The companies with a number: national identifier in any spelling (lost zeros, country "
             "code in front), VAT number (TVA), SIRET or LEI. Counts as one API call.",
-            number_tool.look_up,
+            company_tool.look_up,
             outputs.CANDIDATES,
             arguments.NUMBER,
             ("valeur",),

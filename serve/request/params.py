@@ -250,9 +250,10 @@ def walk(given: Pairs) -> Walk:
     )
 
 
-def watched(given: Pairs, names: PlaceNames) -> Query:
-    """Read the filters of a search that is watched (X8). Raises ApiError 400."""
-    return _query(_known(given, WATCHED), names)[0]
+def watched(given: Pairs, names: PlaceNames) -> tuple[Query, tuple[AskedCompany, ...] | None]:
+    """Read the filters of a search that is watched, and the items of its `ids` (X8). Raises ApiError 400."""
+    query, companies, _, _ = _query(_known(given, WATCHED), names)
+    return query, companies
 
 
 def _depuis(values: Values) -> str:

@@ -210,7 +210,7 @@ SUGGESTIONS: Final[dict[str, Schema]] = {
             "id": text("National identifier."),
             "nom": text("Name, as registered."),
             "ville": nullable(text("Town.")),
-            "etat": text("State.", enum=list(ETATS_SOCIETE)),
+            "etat": one_of("State.", *ETATS_SOCIETE),
         },
     ),
     "Mot": shape(
@@ -329,11 +329,13 @@ CHANGES: Final[dict[str, Schema]] = {
     "ModificationSuivie": shape(
         "What happened to a company that is watched, or that a watched search finds.",
         {
-            "nature": text(
+            "nature": one_of(
                 "One's own companies: gone (`supprimee`), new (`creee`), changed (`modifiee`). Of "
                 "a search: found no more (`sortie`), found now (`entree`), found before and now "
                 "(`modifiee`).",
-                enum=[*NATURES, LEAVING, ENTERING],
+                *NATURES,
+                LEAVING,
+                ENTERING,
             ),
             "iso2": text("Country of the company."),
             "id": text("National identifier."),
@@ -351,7 +353,7 @@ CHANGES: Final[dict[str, Schema]] = {
                 },
             },
             "cause": either(
-                text("It is new, or gone.", enum=[CREATED, DELETED]),
+                one_of("It is new, or gone.", CREATED, DELETED),
                 texts("Those of the changed fields that the search compares."),
             ),
         },

@@ -112,9 +112,7 @@ _WHERE_ASKED: Final = (
 )  # fmt: skip
 _STATEMENTS: Final = ("comptes", "comptes_message")
 _CANDIDATES: Final[dict[str, Schema]] = {
-    "type": text(
-        "Kind of number: national identifier, VAT number, SIRET or LEI.", enum=list(TYPES)
-    ),
+    "type": one_of("Kind of number: national identifier, VAT number, SIRET or LEI.", *TYPES),
     "candidats": array(
         shape(
             "A company.",

@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 
 from shards.codec.folding import fold, fold_id
 from shards.query import Query
+from shards.search import id_lookup
+from shards.search.reader import Shard
 from shards.search.search import Base, search
 
 MOST: Final = 3
@@ -124,8 +126,11 @@ def _identifiers(base: Base, query: Query) -> list[str]:
     countries = query.pays or tuple(base)
     spelt = [bare.rjust(size, "0") for size in range(len(bare), _LONGEST_ID + 1)]
     known = [
-        one
-        for one in spelt
-        if one != given and any(base[iso2].find(one) is not None for iso2 in countries)
+        one for one in spelt if one != given and any(_has(base[iso2], one) for iso2 in countries)
     ]
     return sorted(known, key=lambda one: abs(len(one) - len(given)))[:MOST]
+
+
+def _has(shard: Shard, identifier: str) -> bool:
+    """Whether an identifier exists. Reads no record: this runs in a thread, and a decompressor is not for two."""
+    return shard.rows > 0 and len(id_lookup.rows_equal_to(shard.idents, identifier)) > 0

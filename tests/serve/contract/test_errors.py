@@ -67,6 +67,7 @@ ALL = [
     errors.exports_simultanes(QUOTA, 5),
     errors.erreur_interne("id-1"),
     errors.indisponible(errors.NO_GENERATION),
+    errors.pays_endommage("FR"),
     errors.config(("le paiement", "payment")),
 ]
 
