@@ -50,6 +50,7 @@ ROUTES: Final = (
     Route("sous-secteurs", ("api", "v1", "sous-secteurs")),
     Route("sources", ("api", "v1", "sources")),
     Route("societes", ("api", "v1", "societes")),
+    Route("repartition", ("api", "v1", "repartition")),
     Route("modifications", ("api", "v1", "modifications"), CHANGES_METHODS),
     Route("societe", ("api", "v1", "societes", "", "")),
     Route("identifiants", ("api", "v1", "identifiants", "")),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from serve.request.params import Export, Search
+from serve.request.params import Breakdown, Export, Search
 from shards.query import Query
 from shards.search.search import Base
 
@@ -17,7 +17,9 @@ from shards.search.search import Base
 _AT_ONCE: Final = 50
 
 
-async def looked_up(base: Base, asked: Search | Export) -> tuple[Query, Sequence[str] | None]:
+async def looked_up(
+    base: Base, asked: Search | Export | Breakdown
+) -> tuple[Query, Sequence[str] | None]:
     """The query with the companies that exist, and the items of `ids` that name none, as they were written.
 
     The second value is None where `ids` is absent. This runs on the event loop: a shard's decompressor is not for two

@@ -22,6 +22,7 @@ from serve.api import health, lists, static_pages
 from serve.api.compte import compte
 from serve.api.identifiants import identifiants
 from serve.api.modifications import modifications
+from serve.api.repartition import repartition
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.api.sources import sources
@@ -117,6 +118,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "sous-secteurs": _public_list(lists.sous_secteurs),
     "sources": _public_list(sources),
     "societes": _keyed(societes),
+    "repartition": _keyed(repartition),
     "modifications": _changes,
     "identifiants": _keyed(identifiants),
     "societe": _keyed(societe),

@@ -15,7 +15,7 @@ from shards.codec import bands
 from shards.kernel import types
 from shards.query import ORDERS, STATES, Query
 from shards.search.reader import Shard
-from shards.search.search import Base
+from shards.search.search import UNLIMITED, Base
 
 _BANDS: Final = {
     "tranche_ca": "ca_desc",
@@ -68,11 +68,15 @@ def distributions(
 ) -> tuple[int, Mapping[str, Distribution]] | None:
     """The total and the distributions by name; None where they cost over `budget` microseconds, by estimate.
 
+    The values of a dimension, too, have to be gathered once: no budget but UNLIMITED allows for that.
+
     Raises:
         CorruptError: a shard refers to a row, a word or a place that it does not have.
         MissingCountryError: a country of the search is left out.
     """
     base.require(query.pays)
+    if budget < UNLIMITED and not base.memo.keys() >= set(dimensions):
+        return None
     kinds = {DIMENSIONS[name] for name in dimensions}
     census = base.own_worker().census(query, kinds, 1e3 * budget)
     if census is None:

@@ -20,6 +20,7 @@ _REFUSED: Final = {
     "societes": "RechercheRefusee",
     "societe": "FicheRefusee",
     "identifiants": "IdentificationRefusee",
+    "repartition": "RepartitionRefusee",
 }
 
 # The keys that may stand beside `erreur` (G6).

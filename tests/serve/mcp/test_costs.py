@@ -37,6 +37,8 @@ def tight(data_of_its_own: Path) -> Iterator[Served]:
         ("list_subsectors", {"secteur": ["edition"]}, 0, 0),
         ("explain_plan", {}, 0, 0),
         ("count_companies", {}, 1, 0),
+        ("break_down_companies", {"par": ["etat"]}, 1, 0),
+        ("break_down_companies", {}, 0, 0),
         ("search_companies", {}, 1, 0),
         ("search_companies", {"q": "zzzz"}, 1, 0),
         ("look_up", {"valeur": "fr 552100554"}, 1, 0),

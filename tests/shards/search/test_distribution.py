@@ -67,6 +67,10 @@ def test_what_costs_more_than_the_budget_is_not_begun() -> None:
 
     with OpenShards(found) as world:
         base = world.shards
+        assert (
+            distributions(base, Query(), ["ville"], 1.0) is None
+        )  # its towns were not gathered yet
+        assert distributions(base, Query(), ["ville"], UNLIMITED) is not None
         assert distributions(base, Query(ca_min=5), ["ville"], 1.0) is None
         assert distributions(base, Query(), ["ville"], 1.0) is not None
 
