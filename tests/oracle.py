@@ -180,6 +180,60 @@ def changes(
     return told
 
 
+TURNOVERS = (0, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
+HEADCOUNTS = {"0": 0, "1-9": 9, "10-19": 19, "20-49": 49, "50-249": 249, "250-999": 999}
+
+
+def distribution(
+    found: Sequence[Company], dimension: str, limit: int | None = None
+) -> tuple[list[tuple[str, int]], int, int]:
+    """X3: the `limit` most frequent values with their companies, those of the other values, those of none.
+
+    Towns are folded, sectors and sub-sectors are codes.
+    """
+    values = [value(company, dimension) for company in found]
+    counts = {one: values.count(one) for one in set(values) - {None}}
+    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    others = sum(n for _, n in ranked[limit:]) if limit is not None else 0
+    return ranked[:limit], others, values.count(None)
+
+
+def value(company: Company, dimension: str) -> Any:
+    """X3: what a company counts for."""
+    amount, staff, date = company["ca_eur"], company["effectif"], company["date_creation"]
+    if dimension == "tranche_ca":
+        return None if amount is None else turnover_band(amount)
+    if dimension == "tranche_effectif":
+        if staff is None or staff < 0:
+            return None if staff is None else "<0"
+        return next((name for name, most in HEADCOUNTS.items() if staff <= most), "1000+")
+    if dimension == "annee_creation":
+        return date[:4] if date else None
+    if dimension == "ville":
+        return folded(company["ville"] or "") or None
+    if dimension == "etat":
+        return company["etat"] or "inconnu"
+    field = {"pays": "iso2", "secteur": "division", "sous_secteur": "groupe", "nace": "nace_code"}
+    return company[field.get(dimension, dimension)]
+
+
+def turnover_band(amount: float) -> str:
+    """X3: each band includes its lower bound."""
+    for place, bound in enumerate(TURNOVERS):
+        if amount < bound:
+            return f"{TURNOVERS[place - 1]}-{bound}" if place else "<0"
+    return f"{TURNOVERS[-1]}+"
+
+
+def spelling(companies: Sequence[Company], town: str) -> str:
+    """X3: of the country with most companies in a folded town, the most frequent spelling; of equal ones the first."""
+    there = [c for c in companies if folded(c["ville"] or "") == town]
+    countries = [c["iso2"] for c in there]
+    country = min(set(countries), key=lambda iso2: (-countries.count(iso2), iso2))
+    spelt = [c["ville"] for c in there if c["iso2"] == country]
+    return str(min(set(spelt), key=lambda text: (-spelt.count(text), text)))
+
+
 def without_data(companies: Sequence[Company], countries: Sequence[str]) -> list[str]:
     """X9: the countries of which there is no company at all."""
     return [iso2 for iso2 in countries if all(company["iso2"] != iso2 for company in companies)]

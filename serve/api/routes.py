@@ -62,6 +62,7 @@ ROUTES: Final = (
     Route("sources", ("api", "v1", "sources")),
     Route("suggestions", ("api", "v1", "suggestions")),
     Route("societes", ("api", "v1", "societes")),
+    Route("repartition", ("api", "v1", "repartition")),
     Route("modifications", ("api", "v1", "modifications"), CHANGES_METHODS),
     Route("societe", ("api", "v1", "societes", "", "")),
     Route("rapprochement", ("api", "v1", "rapprochement"), MATCH_METHODS),

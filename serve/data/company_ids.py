@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from serve.data import identifiers
 from serve.request.filters import AskedCompany
-from serve.request.params import Export, Search
+from serve.request.params import Breakdown, Export, Search
 from shards.query import Query
 from shards.search.search import Base
 
@@ -44,7 +44,9 @@ async def find(base: Base, companies: Sequence[AskedCompany]) -> LookedUp:
     return LookedUp(sorted(known), unknown)
 
 
-async def looked_up(base: Base, asked: Search | Export) -> tuple[Query, Sequence[str] | None]:
+async def looked_up(
+    base: Base, asked: Search | Export | Breakdown
+) -> tuple[Query, Sequence[str] | None]:
     """The query with the companies that exist, and the items of `ids` that name none, as they were written.
 
     The second value is None where `ids` is absent.

@@ -58,6 +58,7 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 - [Sources]({base}/api/v1/sources): registers, licences, attributions, dates of the files, by country
 - [Suggestions]({base}/api/v1/suggestions?q=royal%20to): companies, words, sectors that complete a text
 - [A search]({base}/api/v1/societes?pays=EE,UK&q=steel): companies with `steel` in their name
+- [Counts]({base}/api/v1/repartition?par=secteur,etat&pays=EE): a search by sector, state, town, …
 - [More filters]({base}/api/v1/societes?nace=56.1&etat=active&cree_min=2020): active restaurants since 2020
 
 ## Documentation

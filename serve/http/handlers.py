@@ -22,6 +22,7 @@ from serve.api import health, lists, static_pages
 from serve.api.compte import compte
 from serve.api.identifiants import identifiants
 from serve.api.modifications import modifications
+from serve.api.repartition import repartition
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.api.sources import sources
@@ -134,6 +135,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "sources": _public_list(sources),
     "suggestions": _suggestions,
     "societes": _keyed(societes),
+    "repartition": _keyed(repartition),
     "modifications": _changes,
     "identifiants": _keyed(identifiants),
     "societe": _keyed(societe),

@@ -76,6 +76,7 @@ SEARCH: Final = tuple(
     ROWS if one is LIMIT else one for one in parameters.SEARCH if one is not parameters.VERSION
 )
 SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "offset"))
+BREAKDOWN: Final = (parameters.PAR, parameters.LIMITE, *SCOPE)
 SECTORS: Final = parameters.SECTORS
 SUB_SECTORS: Final = parameters.SUB_SECTORS
 SOURCES: Final = (parameters.PAYS,)

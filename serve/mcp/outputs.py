@@ -130,6 +130,21 @@ COUNT: Final = _object(
     },
 )
 
+BREAKDOWN: Final = _object(
+    {
+        "total": _TOTAL,
+        "repartitions": {
+            "type": "object",
+            "description": "By dimension: values as their filter takes them, null for none, with labels and numbers.",
+            "additionalProperties": _list(
+                _object({"valeur": {"type": ["string", "null"]}, "n": _N}, {"libelle_en": _TEXT})
+            ),
+        },
+        "autres": {"type": "object", "description": "Companies with values that are not shown."},
+    },
+    {"pays_sans_donnees": _EMPTY, "ids_inconnus": _UNKNOWN, "note": _NOTE},
+)
+
 CANDIDATES: Final = _object({
     "type": {**_TEXT, "description": "What number it is: immatriculation, tva, siret or lei."},
     "candidats": _list(_object({"iso2": _TEXT, "id": _TEXT, "nom": _TEXT})),

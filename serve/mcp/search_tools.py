@@ -9,6 +9,7 @@ from quota.plans import Plan
 from serve.access import admission
 from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.repartition import repartition
 from serve.api.societes import societes
 from serve.api.watching import WatchResult, watching
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
@@ -125,6 +126,36 @@ def _changed(found: WatchResult) -> dict[str, Any]:
     if found.shown < found.total:
         shown["note"] = f"The plan shows {found.shown} of {found.total} changes of a search."
     return shown
+
+
+async def break_down(call: ToolCall) -> ToolResult:
+    """The counts by dimension, as many values as fit; the others are in `autres`."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    result = await admission.perform(context, admitted, repartition, call.call, trace)
+    assert result.content is not None  # without If-None-Match there is no 304
+    found = result.content.document
+    entries = [(name, one) for name, counted in found["repartitions"].items() for one in counted]
+
+    def document(shown: list[Any]) -> dict[str, Any]:
+        counts: dict[str, list[Any]] = {name: [] for name in found["repartitions"]}
+        for name, one in shown:
+            counts[name].append(_counted(one))
+        left = {name: found["total"] - sum(one["n"] for one in counts[name]) for name in counts}
+        others = {name: n for name, n in left.items() if n}
+        return {**found, "repartitions": counts, "autres": others}
+
+    shown = sizes.most(entries, document)
+    if len(shown) == len(entries):
+        return results.of_result(result, document(shown))
+    note = "Not every value fits; ask for fewer dimensions at a time, or a smaller `limite`."
+    return results.of_result(result, {**document(shown), "note": note})
+
+
+def _counted(one: dict[str, Any]) -> dict[str, Any]:
+    """A value, with its English label if that says more."""
+    label = {} if one["libelle_en"] == one["valeur"] else {"libelle_en": one["libelle_en"]}
+    return {"valeur": one["valeur"], **label, "n": one["n"]}
 
 
 async def _searched(

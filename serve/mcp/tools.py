@@ -133,6 +133,18 @@ def _companies() -> list[Tool]:
             ("q",),
         ),
         Tool(
+            "break_down_companies",
+            "Count companies (sociétés) by dimension",
+            "How many companies match all of the given filters, by country, sector, activity, legal "
+            "form, state, town, band of turnover or headcount, or year of creation (`par`, one or "
+            "more): exact, whatever the plan, and cheaper than a search each. Counts as one API call.",
+            search_tools.break_down,
+            outputs.BREAKDOWN,
+            arguments.BREAKDOWN,
+            ("par",),
+            third_parties=True,
+        ),
+        Tool(
             "search_companies",
             "Search companies (sociétés)",
             "The companies that match all of the given filters, as short rows in the order of "

@@ -28,9 +28,11 @@ from serve.contract.parameters import (
     EFFECTIF_MIN,
     LANG,
     LIMIT,
+    LIMITE,
     LONGEST_Q,
     NATURE,
     OFFSET,
+    PAR,
     PAYS,
     SECTEUR,
     SITE_WEB,
@@ -55,12 +57,13 @@ from serve.request.scalars import (
     scalar,
     unknown_value,
 )
-from serve.request.value_lists import items
+from serve.request.value_lists import items, some_of
 from shards.changes.change_file import NATURES
 from shards.query import DEEPEST, Query
 
 SEARCH: Final = parameters.names(parameters.SEARCH)
 EXPORT: Final = parameters.names(parameters.EXPORT)
+REPARTITION: Final = parameters.names(parameters.REPARTITION)
 SECTORS: Final = parameters.names(parameters.SECTORS)
 SUB_SECTORS: Final = parameters.names(parameters.SUB_SECTORS)
 SOURCES: Final = parameters.names(parameters.SOURCES)
@@ -100,6 +103,20 @@ class Export:
     query: Query
     limit: int | None
     lang: str
+    companies: tuple[AskedCompany, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """The parameters of `/repartition`: what to count by, of `parameters.DIMENSIONS`, in their order.
+
+    `query`, `version` and `companies` are as in `Search`; `limite` is in 1..200.
+    """
+
+    query: Query
+    par: tuple[str, ...]
+    limite: int
+    version: str | None
     companies: tuple[AskedCompany, ...] | None = None
 
 
@@ -192,6 +209,22 @@ def export(given: Pairs, names: PlaceNames) -> Export:
     values = _known(given, EXPORT)
     query, companies, limit, _ = _query(values, names)
     return Export(query, limit, one_of(values, LANG), companies)
+
+
+def breakdown(given: Pairs, names: PlaceNames) -> Breakdown:
+    """Read the parameters of `/repartition` (X3): at least one dimension. Raises ApiError 400."""
+    values = _known(given, REPARTITION)
+    par = some_of(values, PAR)
+    if not par:
+        known = ", ".join(PAR.enum)
+        why = (
+            f"il est obligatoire ; envoyez une ou plusieurs de ces valeurs : {known}",
+            f"it is required; send one or more of these values: {known}",
+        )
+        raise errors.parametre_invalide(PAR.name, why, valeurs=PAR.enum)
+    limite = min(integer(values, LIMITE) or int(LIMITE.default or 0), LIMITE.maximum or 0)
+    query, companies, _, _ = _query(values, names)
+    return Breakdown(query, par, limite, matching(values, VERSION), companies)
 
 
 def sectors(given: Pairs, names: PlaceNames) -> SearchScope:

@@ -6,13 +6,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.codes import clear_codes
-    from shards.kernel.conditions import (
-        count_cells,
-        count_column,
-        count_matches,
-        reset,
-        set_cells,
-    )  # fmt: skip
+    from shards.kernel.conditions import count_matches, reset, set_cells, take_census
     from shards.kernel.head import head
     from shards.kernel.merge import merge
     from shards.kernel.row_sets import clear_marks
@@ -41,10 +35,12 @@ def search(table: Table, question: Question, scratch: Scratch) -> Int:
         if count_matches(table, question, source, scratch, parts, needed) == TOO_DEAR:
             total = TOO_DEAR
             break
-        if source.total and question.census == 1:
-            count_cells(table, question, source, scratch)
-        elif source.total and question.census:
-            count_column(table, question, source, scratch, question.census - 2)
+        counted: Int = 0
+        if source.total and question.census:
+            counted = take_census(table, question, source, scratch)
+        if counted == TOO_DEAR:
+            total = TOO_DEAR
+            break
         if source.total:
             total += source.total
             parts = source.part_first + source.part_count

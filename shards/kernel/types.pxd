@@ -49,6 +49,8 @@ cdef enum:
     NACE = 7
     COLUMNS = 8
     STATES = 4
+    BY_CELL = 15
+    KINDS = 16
     SPANS = 0
     BY_TURNOVER = 1
     BY_HEADCOUNT = 2
@@ -129,6 +131,9 @@ cdef struct ShardArraysFields:
     U4 quantiles
     Int quantile_count
     Int assets
+    U4[16] run_ends
+    U2[16] run_marks
+    Int[16] run_count
     U4[7] order
     Int[7] order_size
     U4[7] rank
@@ -184,6 +189,7 @@ cdef struct ShardArraysFields:
     Int first_mark
     Int first_cell
     Int[8] first_code
+    Int[16] first_count
 ctypedef ShardArraysFields* ShardArrays
 
 cdef struct PartFields:

@@ -67,6 +67,10 @@ NACE: Final = 7  # numbered within each cell
 COLUMNS: Final = 8
 STATES: Final = 4  # a code of `etat` is so much greater where there are statements
 
+# Kinds of a census: a column of codes, COLUMNS + an order in bands of its values, or cells.
+BY_CELL: Final = 15
+KINDS: Final = 16
+
 # Generators: the ways to enumerate the rows that may match.
 SPANS: Final = 0  # ranges of neighbouring rows
 BY_TURNOVER: Final = 1  # a stretch of `ca_desc`
@@ -168,6 +172,9 @@ class ShardArrays:
     quantiles: U4  # codes of total assets at even places
     quantile_count: Int
     assets: Int  # rows with total assets
+    run_ends: list[U4]  # 16, by kind of a census: rows before slot i, one entry more
+    run_marks: list[U2]  # 16: of orders, the slot of every 64th place
+    run_count: list[Int]  # 16: slots
     order: list[U4]  # 7
     order_size: list[Int]  # 7
     rank: list[U4]  # 7; that of `ca_asc` is the one of `ca_desc`
@@ -223,6 +230,7 @@ class ShardArrays:
     first_mark: Int  # in `Scratch.marks`
     first_cell: Int  # in `Scratch.cells`
     first_code: list[Int]  # 8, in `Scratch.allowed`
+    first_count: list[Int]  # 16, in `Scratch.counts`
 
 
 class Part:
@@ -284,7 +292,7 @@ class Question:
     date_high: Int
     value_count: Int  # texts of forms, towns, postcodes, activities
     given: Int  # 1 where there are `ids`
-    census: Int  # 1: count the matches of each cell, too; 2 + a column: of each of its codes
+    census: Int  # a bit a kind: count the matches in each of its slots, too
     budget: Real  # nanoseconds, by estimate, after which the search is given up
     head_rows: Int  # rows of a head
     top_rows: Int  # rows of a list of `top`
@@ -389,7 +397,7 @@ class Scratch:
     found_tie: Ints  # 1 where the folded name equals that of the row before
     found_size: Int
     result: Ints  # 1: how many rows were found
-    counts: Ints  # of a census: a number a cell of each shard, as `cells`, or a code, as `allowed`
+    counts: Ints  # of a census: a number a slot of each kind of each shard
     used: Int  # of `rows`
 
 

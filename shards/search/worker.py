@@ -1,9 +1,9 @@
 """One thread that searches: a query goes in, a total and the rows of a page come out."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from heapq import merge
 from itertools import groupby, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import orjson
@@ -57,6 +57,14 @@ Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
 _NOWHERE: Final = np.empty((0, 2), np.int64)
 
 
+class Census(NamedTuple):
+    """A whole search: its total, the matches in each slot of some kinds, and its first rows."""
+
+    total: int
+    counts: Mapping[int, NDArray[np.int64]]
+    rows: tuple[MergedRow, ...]
+
+
 class SearchWorker:
     """Searches a table, one search at a time: a question and the working memory of one thread."""
 
@@ -90,41 +98,27 @@ class SearchWorker:
             return None
         return ResultPage(total, isos, self._places(asked, total, offset, limit))
 
-    def census(self, query: Query, limit: int) -> tuple[NDArray[np.int64], tuple[MergedRow, ...]]:
-        """The matches of each cell of each shard, in layout order, and the first `limit` rows.
+    def census(
+        self, query: Query, kinds: Collection[int], budget: float, *, limit: int = 0
+    ) -> Census | None:
+        """The matches in each slot of `kinds`, and the first `limit` rows; None over `budget` nanoseconds.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
         asked = compile_query(query)
+        slots = self._table.kinds
         if asked is None or not self._table.shards:
-            return np.zeros(
-                sum(shard.cell_count for shard in self._table.record.shards), np.int64
-            ), ()
-        total = self._run(asked, query, 0, limit, np.inf, census=1)
+            nothing = {
+                kind: np.zeros(slots[kind].stop - slots[kind].start, np.int64) for kind in kinds
+            }
+            return Census(0, nothing, ())
+        total = self._run(asked, query, 0, limit, budget, census=kinds)
+        if total == types.TOO_DEAR:
+            return None
         places = self._places(asked, total, 0, limit)
-        cells = sum(shard.cell_count for shard in self._table.record.shards)
-        return self._counts[:cells], merged_rows(self._table.isos, places)
-
-    def distribution(self, query: Query, name: str) -> list[NDArray[np.int64]]:
-        """The matches by code of a column, by country: of `etat` by state, else null, then by text.
-
-        Args:
-            name: `etat`, or one of `codes.COMPARED`.
-
-        Raises:
-            CorruptError: a shard refers to what it does not have.
-        """
-        column, shards = CODE_COLUMNS[name], self._table.record.shards
-        asked = compile_query(query)
-        if asked is None or not shards:
-            return [np.zeros(shard.code_count[column], np.int64) for shard in shards]
-        self._run(asked, query, 0, 0, np.inf, census=2 + column)
-        starts = [shard.first_code[column] for shard in shards]
-        return [
-            self._counts[start : start + shard.code_count[column]].copy()
-            for start, shard in zip(starts, shards, strict=True)
-        ]
+        counts = {kind: self._counts[slots[kind]].copy() for kind in kinds}
+        return Census(total, counts, merged_rows(self._table.isos, places))
 
     def best(self, query: Query, limit: int) -> Places:
         """The companies that complete `q` in the countries of `query`, the best first (X4).
@@ -213,14 +207,15 @@ class SearchWorker:
         limit: int,
         budget: float,
         *,
-        census: int = 0,
+        census: Collection[int] = (),
     ) -> int:
         """The total; the rows are in the working memory."""
         if offset + limit > self._width:
             self._make_scratch(offset + limit)
-        if census:
-            self._counts.fill(0)
-        texts = self._write(asked, query, offset, limit, census, budget)
+        for kind in census:
+            self._counts[self._table.kinds[kind]] = 0
+        asked_kinds = sum(1 << kind for kind in census)
+        texts = self._write(asked, query, offset, limit, asked_kinds, budget)
         try:
             return run(self._table.address, self._question.address, self._scratch, *texts)
         except CorruptError:
@@ -412,7 +407,7 @@ class SearchWorker:
         made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
         cells = sum(shard.cell_count for shard in shards)
         made.cells = view(np.zeros(cells + 1, np.uint32))
-        self._counts = np.zeros(max(cells, self._table.allowed), np.int64)
+        self._counts = np.zeros(self._table.kinds[-1].stop + 1, np.int64)
         made.counts = view(self._counts)
         made.selected = view(np.zeros(2 * len(self._table.record.parts) + 1, np.int64))
         made.block = view(np.zeros(_BLOCK, np.int64))

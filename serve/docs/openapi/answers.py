@@ -22,6 +22,7 @@ _REFUSED: Final = {
     "identifiants": "IdentificationRefusee",
     "suggestions": "SuggestionsRefusees",
     "rapprochement": "RapprochementRefuse",
+    "repartition": "RepartitionRefusee",
 }
 
 # The keys that may stand beside `erreur` (G6).

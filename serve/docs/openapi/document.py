@@ -107,10 +107,11 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
     found["secteur-requis"] = {**sector, **needed, "schema": some}
     required = {"required": True, "example": parameters.Q_REQUIS.example}
     found["q-requis"] = {**_parameter(parameters.Q_REQUIS, words), **required}
-    for one in parameters.MODIFICATIONS:
+    for one in (*parameters.MODIFICATIONS, *parameters.REPARTITION):
         found.setdefault(one.name, _parameter(one, words))
     needed = {"required": True, "example": parameters.DEPUIS.example}
     found[parameters.DEPUIS.name] |= needed
+    found[parameters.PAR.name] |= {"required": True, "example": parameters.PAR.example}
     for one in (*parameters.RECORD, parameters.VALEUR):
         needed = {"in": "path", "required": True, "example": one.example}
         found[one.name] = {**_parameter(one, words), **needed}

@@ -27,7 +27,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
         "sources": _sources, "suggestions": _suggestions, "societes": _societes, "societe": _societe,
         "modifications": _modifications, "identifiants": _identifiants,
-        "rapprochement": _rapprochement,
+        "rapprochement": _rapprochement, "repartition": _repartition,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
@@ -204,6 +204,19 @@ def _identifiants() -> Mapping[str, Operation]:
         "lookUp", "Companies", prose.IDENTIFIANTS, responses, *given, _IF_NONE_MATCH,
         security=_EITHER,
     )  # fmt: skip
+
+
+def _repartition() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary", *headers.CALLS)
+    responses = {
+        "200": answer("The counts.", ref("Repartition"), names, "repartition"),
+        "304": not_modified("Vary", *headers.CALLS),
+        **refusals(400, 401, 409, 429, 503, route="repartition"),
+    }
+    given = (*in_query(*parameters.REPARTITION), _IF_NONE_MATCH)
+    return _get(
+        "countCompanies", "Companies", prose.REPARTITION, responses, *given, security=_EITHER
+    )
 
 
 def _modifications() -> Mapping[str, Operation]:

@@ -69,6 +69,14 @@ IDENTIFIANTS: Final[OperationText] = (
     "VAT number, SIRET or LEI. As many as the plan shows of a search. Costs a call of the day and "
     "no credits. A 404 names the nearest identifiers.",
 )
+REPARTITION: Final[OperationText] = (
+    "Count companies by dimension",
+    "The companies of a search counted by one or more dimensions (`par`), exactly and whatever the plan: "
+    "descending by `n`, those without a value last (`valeur` null). The entries of a dimension and its "
+    "`autres` add up to `total`. Bands of turnover include their lower bound and not the upper one; of "
+    "headcount both. A town is counted by its name without case and accents. Costs a call of the day and "
+    "no credits.",
+)
 WATCH: Final[OperationText] = (
     "Watch companies or a search",
     "What happened since the generation `depuis` to `ids`, up to 1,000 companies as "

@@ -4,6 +4,7 @@ from typing import Final
 
 from quota.plans import SLUGS
 from serve.access.rights import VISITOR
+from serve.contract.parameters import DIMENSIONS
 from serve.data.identifiers import TYPES
 from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES, SUGGESTIONS
 from serve.docs.openapi.schema import (
@@ -125,6 +126,21 @@ _CANDIDATES: Final[dict[str, Schema]] = {
         "The companies with this number, as many as the plan shows.",
     ),
 }
+_DISTRIBUTION: Final = array(ref("Effectifs"), "Values by number of companies, descending.")
+_COUNTS: Final[dict[str, Schema]] = {
+    "total": whole("Companies that match, in the whole base.", minimum=0),
+    "repartitions": {
+        "type": "object",
+        "description": "By dimension of `par`, the values that occur.",
+        "properties": {name: _DISTRIBUTION for name in DIMENSIONS},
+    },
+    "autres": {
+        "type": "object",
+        "description": "Companies with a value that `limite` leaves out, by dimension of `par` that has a limit.",
+        "additionalProperties": _N,
+    },
+    **{name: _SEARCH[name] for name in ("pays_sans_donnees", "ids_inconnus")},
+}
 _REFUSED: Final[dict[str, Schema]] = {"erreur": ref("Erreur")}
 
 CREDITS: Final = shape(
@@ -170,6 +186,23 @@ SHAPES: Final[dict[str, Schema]] = {
     "Identification": shape("The companies with a number.", _CANDIDATES),
     "IdentificationRefusee": shape(
         "The key is not valid: what a visitor gets, and `erreur`.", {**_CANDIDATES, **_REFUSED}
+    ),
+    "Effectifs": shape(
+        "The companies of a value.",
+        {
+            "valeur": nullable(
+                text("As the filter of the dimension takes it; null: companies without a value.")
+            ),
+            "libelle": text("Label, French."),
+            "libelle_en": text("Label, English."),
+            "n": _N,
+        },
+    ),
+    "Repartition": shape("The counts of a search.", _COUNTS, _WHERE_ASKED[:2]),
+    "RepartitionRefusee": shape(
+        "The key is not valid: what a visitor gets, and `erreur`.",
+        {**_COUNTS, **_REFUSED},
+        _WHERE_ASKED[:2],
     ),
     "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, *_WHERE_ASKED)),
     "TexteVoulu": shape(

@@ -37,6 +37,8 @@ def tight(data_of_its_own: Path) -> Iterator[Served]:
         ("list_subsectors", {"secteur": ["edition"]}, 0, 0),
         ("explain_plan", {}, 0, 0),
         ("count_companies", {}, 1, 0),
+        ("break_down_companies", {"par": ["etat"]}, 1, 0),
+        ("break_down_companies", {}, 0, 0),
         ("search_companies", {}, 1, 0),
         ("search_companies", {"q": "zzzz"}, 1, 0),
         ("match_companies", {"lignes": [{"cle": str(i), "nom": "A"} for i in range(11)]}, 2, 0),

@@ -105,6 +105,21 @@ def test_companies_that_do_not_fit_are_named_and_not_counted(
     assert crowded.used(rich) == len(read)
 
 
+def test_companies_are_counted_by_dimension(served: Served) -> None:
+    """X3: as the route counts them, with fewer words."""
+    route = served.ask("/api/v1/repartition?par=pays,ville&limite=1&secteur=edition").json
+    found = shown(
+        served, "break_down_companies", par=["ville", "pays"], limite=1, secteur=["edition"]
+    )
+
+    assert found["total"] == route["total"]
+    for name, counted in route["repartitions"].items():
+        kept = [(one["valeur"], one["n"]) for one in found["repartitions"][name]]
+        assert kept == [(one["valeur"], one["n"]) for one in counted]
+        left = found["total"] - sum(n for _, n in kept)
+        assert found["autres"].get(name, 0) == left == route["autres"].get(name, 0)
+
+
 def test_all_of_them_together_are_small(served: Served) -> None:
     """A model reads the whole list before its first call."""
     assert len(modern(served, "tools/list").body) < 32_000
@@ -548,6 +563,7 @@ def test_texts_of_companies_are_said_to_be_no_instructions(served: Served) -> No
     quoting = {name: tool for name, tool in tools().items() if tool.third_parties}
     answers = {
         "search_companies": call(served, "search_companies"),
+        "break_down_companies": call(served, "break_down_companies", par=["ville"]),
         "read_company": call(served, "read_company", iso2="FR", id="552100554"),
         "read_companies": call(served, "read_companies", ids=["FR:552100554"]),
     }

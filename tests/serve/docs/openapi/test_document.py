@@ -96,7 +96,7 @@ def test_a_parameter_that_is_required_is_not_said_to_be_optional() -> None:
     required = [one for one in described if one.get("required")]
 
     assert {one["name"] for one in required} == {
-        "secteur", "depuis", "iso", "id", "valeur", "q",
+        "secteur", "depuis", "iso", "id", "valeur", "q", "par",
     }  # fmt: skip
     assert not [one["name"] for one in required if "Without it" in one["description"]]
 

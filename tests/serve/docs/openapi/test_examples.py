@@ -40,6 +40,8 @@ ASKED: Final = (
      f"{SEARCH}?pays=UK&secteur=restauration&tri=recent&limit=1", "data"),
     ("societes-nommees", "societes", "Two companies named, one of them unknown",
      f"{SEARCH}?ids=GB:09418436,EE:0&etat=active&cree_min=2015", "data"),
+    ("repartition", "repartition", "Restaurants by country and state",
+     "/api/v1/repartition?par=pays,etat&secteur=restauration", "visiteur"),
     ("societe-visiteur", "societe", "Without a key", COMPANY, "visiteur"),
     ("societe-data", "societe", "Plan `data`, the first lines", COMPANY, "data"),
     ("compte", "compte", "Plan `data`", "/api/v1/compte", "data"),
