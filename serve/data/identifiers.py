@@ -24,7 +24,7 @@ _LONGEST: Final = (
     24  # letters and digits of a number that is looked up with zeros, or with a typing error
 )
 _ZEROS: Final = 7  # that a spreadsheet may have lost
-_LETTERS_THEN_ZEROS: Final = re.compile(r"([A-Z]*)0*(.*)")
+_LETTERS_THEN_ZEROS: Final = re.compile(r"([A-Z]*+)0*+(.*)")
 _LEI: Final = re.compile(r"[0-9A-Z]{18}[0-9]{2}")
 _NEAREST: Final = 3
 

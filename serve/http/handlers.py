@@ -19,15 +19,15 @@ from serve.access.result import (
     Response,
 )
 from serve.api import health, lists, static_pages
+from serve.api.changes.modifications import modifications
+from serve.api.changes.watching import watching
 from serve.api.compte import compte
 from serve.api.identifiants import identifiants
-from serve.api.modifications import modifications
 from serve.api.repartition import repartition
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.api.sources import sources
 from serve.api.suggestions import suggestions
-from serve.api.watching import watching
 from serve.data.open_generation import OpenGeneration
 from serve.docs.documents import documents
 from serve.http import (

@@ -1,8 +1,8 @@
-"""The HTTP side of `/api/v1/rapprochement`: its body. What the lines mean is in serve/api/rapprochement.py."""
+"""The HTTP side of `/api/v1/rapprochement`: its body. What the lines mean is in serve/api/matching/rapprochement.py."""
 
 from serve.access import admission
 from serve.access.result import Content, PreparedCall, Request, Response
-from serve.api.rapprochement import rapprochement
+from serve.api.matching.rapprochement import rapprochement
 from serve.data.open_generation import OpenGeneration
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest

@@ -11,7 +11,8 @@ from serve.access import admission, reconciliation_address
 from serve.access.admission import Admitted
 from serve.access.caller import Caller
 from serve.access.result import NO_STORE, Content, PreparedCall, Request, Response
-from serve.api import reconciliation, routes
+from serve.api import routes
+from serve.api.matching import reconciliation
 from serve.contract import errors
 from serve.data.open_generation import OpenGeneration
 from serve.http import body_reader

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from serve.access import admission
 from serve.access.result import PreparedCall, Request
-from serve.api.rapprochement import MatchedLines, rapprochement
+from serve.api.matching.rapprochement import MatchedLines, rapprochement
 from serve.contract import errors
 from serve.data.open_generation import OpenGeneration
 from serve.mcp import results, sizes

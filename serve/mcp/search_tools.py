@@ -9,9 +9,9 @@ from quota.plans import Plan
 from serve.access import admission
 from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.changes.watching import WatchResult, watching
 from serve.api.repartition import repartition
 from serve.api.societes import societes
-from serve.api.watching import WatchResult, watching
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.data.open_generation import OpenGeneration
 from serve.mcp import arguments, outputs, results, sizes

@@ -8,7 +8,7 @@ from typing import Final
 
 from quota.plans import Plan
 from serve.access.rights import apercu
-from serve.api.rapprochement import LINES_PER_CALL, VISITOR_LINES
+from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES
 from serve.config import BurstLimits
 from serve.contract import seed_tables
 from serve.contract.error_codes import CODES

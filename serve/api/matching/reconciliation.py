@@ -13,7 +13,7 @@ from urllib.parse import quote
 import orjson
 
 from serve.access.result import DATA_VERSION, NO_STORE, CallResult, PreparedCall, Request
-from serve.api.rapprochement import LINES_PER_CALL, VISITOR_LINES, matched
+from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES, matched
 from serve.contract import errors, seed_tables
 from serve.data.open_generation import OpenGeneration
 from serve.request import json_body, line_list
