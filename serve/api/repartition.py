@@ -19,7 +19,7 @@ from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import params
 from shards.codec import bands
 from shards.generations.reference import Reference
-from shards.search.distribution import Distribution, distributions
+from shards.search.counts.distribution import Distribution, distributions
 from shards.search.search import UNLIMITED
 
 # The dimensions with more values than an answer has, of which `limite` are shown.

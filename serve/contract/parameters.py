@@ -23,7 +23,7 @@ from shards.changes.change_file import NATURES
 from shards.codec.folding import fold
 from shards.generations.reference import SPELLINGS
 from shards.query import DEEPEST, ORDERS, STATES
-from shards.search import distribution
+from shards.search.counts import distribution
 
 DEFAULT_LIMIT: Final = 50  # §4.4
 LONGEST_Q: Final = 120  # code points (§8.2 rule 7)

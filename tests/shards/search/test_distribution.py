@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shards import format
 from shards.query import Query
-from shards.search.distribution import DIMENSIONS, distributions
+from shards.search.counts.distribution import DIMENSIONS, distributions
 from shards.search.search import UNLIMITED
 from tests import oracle
 from tests.shards.search.open_shards import OpenShards

@@ -2,19 +2,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shards import format
-from shards.codec.codes import COMPARED
-from shards.query import ORDERS, STATES, Query
-from shards.search.facets import FacetCount, count_facets
-from shards.search.reader import Shard
+from shards.query import ORDERS, Query
+from shards.search.counts.facets import FacetCount, count_facets
 from tests import oracle
-from tests.shards.search.open_shards import ENGINES, OpenShards
+from tests.shards.search.open_shards import OpenShards
 from tests.shards.search.query_strategies import queries
 from tests.world import Company, companies, company
 
@@ -37,48 +34,6 @@ def test_facets_count_and_list_as_the_oracle_does(
                 made = count_facets(world.shards, query, limit=limit)
 
                 assert_as_the_oracle(made, found, query, world, limit)
-
-
-@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
-@given(
-    case=companies().flatmap(lambda c: st.tuples(st.just(c), st.lists(queries(c), max_size=3))),
-    name=st.sampled_from(("etat", *COMPARED)),
-)
-def test_every_code_of_a_column_is_counted(
-    engine: Any, case: tuple[list[Company], list[Query]], name: str
-) -> None:
-    """X3: by state, and by text as it is compared; a null is counted first"""
-    found, asked = case
-    with pytest.MonkeyPatch.context() as patch:
-        for key, value in (
-            ("HEAVY_LEAST", 0),
-            ("HEAVY_SHARE", 2**31),
-            ("HEADED_LEAST", 2),
-            ("HEAD_ROWS", 1),
-        ):
-            patch.setattr(format, key, value)
-        with OpenShards(found) as world:
-            worker = world.bases[id(engine)].own_worker()
-            for query in [Query(), *asked]:
-                counts = worker.distribution(query, name)
-                matching = oracle.search(found, query)
-                for (_, shard), numbers in zip(sorted(world.shards.items()), counts, strict=True):
-                    named = dict(zip(_values(shard, name), numbers.tolist(), strict=True))
-                    own = [_compared(c, name) for c in matching if c["iso2"] == shard.iso2]
-                    assert {key: n for key, n in named.items() if n} == Counter(own)
-
-
-def _values(shard: Shard, name: str) -> list[str]:
-    if name == "etat":
-        return list(STATES)
-    texts = shard.code_texts(name)
-    return ["", *(texts[number].decode() for number in range(len(texts)))]
-
-
-def _compared(one: Company, name: str) -> str:
-    if name == "etat":
-        return one["etat"] or "inconnu"
-    return COMPARED[name](one["nace_code" if name == "nace" else name] or "")
 
 
 @pytest.mark.parametrize("tri", ORDERS)
