@@ -281,6 +281,18 @@ def suggested_words(
     return sorted(found, key=lambda one: (-one[1], one[0]))
 
 
+def suggested_towns(
+    companies: Sequence[Company], q: str, pays: Sequence[str] = ()
+) -> list[tuple[str, int]]:
+    """X4: the folded towns that begin with q, with their companies, the largest first."""
+    counts: dict[str, int] = {}
+    for company in companies:
+        town = folded(company["ville"] or "")
+        if (not pays or company["iso2"] in pays) and folded(q) and town.startswith(folded(q)):
+            counts[town] = counts.get(town, 0) + 1
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
 def meant(companies: Sequence[Company], query: Query) -> list[tuple[str, int]]:
     """X4: of a search that finds nothing, the nearest texts that find something, with their totals."""
     words = folded(query.q or "").split()

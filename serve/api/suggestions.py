@@ -23,6 +23,7 @@ from shards.search.search import records
 
 MOST_COMPANIES: Final = 8
 _MOST_WORDS: Final = 5
+_MOST_TOWNS: Final = 5
 _SHOWN: Final = ("iso2", "id", "nom", "ville", "etat")
 
 
@@ -36,7 +37,7 @@ class SuggestionContent(NamedTuple):
 
 
 def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[SuggestionContent]:
-    """Companies, words and sectors that complete `q`, for the caller's plan.
+    """Companies, words, sectors and towns that complete `q`, for the caller's plan.
 
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
@@ -67,6 +68,9 @@ def _document(generation: OpenGeneration, asked: SuggestionText, limit: int) -> 
             word._asdict() for word in completions.words(base, asked.q, asked.pays, _MOST_WORDS)
         ],
         "secteurs": _sectors(generation, fold(asked.q)),
+        "villes": [
+            town._asdict() for town in completions.towns(base, asked.q, asked.pays, _MOST_TOWNS)
+        ],
     }
 
 

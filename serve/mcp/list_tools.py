@@ -83,7 +83,7 @@ async def sources(call: ToolCall) -> ToolResult:
 
 
 async def suggest(call: ToolCall) -> ToolResult:
-    """Companies, words and sectors that complete a text."""
+    """Companies, words, sectors and towns that complete a text."""
     result = await admission.free_list(
         call.context, call.authorization, suggestions, call.call, call.trace
     )
@@ -92,6 +92,7 @@ async def suggest(call: ToolCall) -> ToolResult:
     companies = [sizes.known(one) for one in found["societes"]]
     sectors = [{name: one[name] for name in ("slug", "secteur_en")} for one in found["secteurs"]]
     shown = {"societes": companies, "mots": found["mots"], "secteurs": sectors}
+    shown["villes"] = found["villes"]
     return results.of_result(result, shown)
 
 

@@ -113,6 +113,7 @@ SUGGESTIONS: Final = _object(
         ),
         "mots": _list(_object({"mot": _TEXT, "n": _COUNT})),
         "secteurs": _list(_object({"slug": _TEXT, "secteur_en": _TEXT})),
+        "villes": _list(_object({"ville": _TEXT, "n": _N})),
     }
 )
 _MEANT: Final = {

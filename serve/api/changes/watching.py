@@ -108,6 +108,7 @@ def watching(request: Request, generation: OpenGeneration, raw: bytes) -> Prepar
     if request.caller.account is None:
         raise errors.compte_requis(refused=request.caller.refused)
     watch = watch_body.read(raw, generation.names)
+    _way(watch, generation, generation.id)  # an unknown generation is told before a cursor
     jusque, start = _place(watch, generation)
     files = _files(_way(watch, generation, jusque), generation)
     changes = sum(sum(file.counts) for of_country in files.values() for file in of_country)

@@ -105,13 +105,16 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
     some = {**sector["schema"], "minLength": 1}
     needed = {"required": True, "example": parameters.SECTEUR_REQUIS.example}
     found["secteur-requis"] = {**sector, **needed, "schema": some}
-    required = {"required": True, "example": parameters.Q_REQUIS.example}
-    found["q-requis"] = {**_parameter(parameters.Q_REQUIS, words), **required}
+    name = _parameter(parameters.Q_REQUIS, words)
+    needed = {"required": True, "example": parameters.Q_REQUIS.example}
+    some = {**name["schema"], "minLength": 1, "pattern": r"\S"}
+    found["q-requis"] = {**name, **needed, "schema": some}
     for one in (*parameters.MODIFICATIONS, *parameters.REPARTITION):
         found.setdefault(one.name, _parameter(one, words))
     needed = {"required": True, "example": parameters.DEPUIS.example}
     found[parameters.DEPUIS.name] |= needed
     found[parameters.PAR.name] |= {"required": True, "example": parameters.PAR.example}
+    found[parameters.PAR.name]["schema"] |= {"minLength": 1}
     for one in (*parameters.RECORD, parameters.VALEUR):
         needed = {"in": "path", "required": True, "example": one.example}
         found[one.name] = {**_parameter(one, words), **needed}

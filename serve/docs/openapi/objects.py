@@ -196,6 +196,9 @@ _SUGGESTIONS: Final[dict[str, Schema]] = {
     "societes": array(ref("SocieteSuggeree"), "Companies, the best first; at most 8."),
     "mots": array(ref("Mot"), "Words of names, the most frequent first; at most 5."),
     "secteurs": array(ref("SecteurSuggere"), "Sectors whose name begins with the text."),
+    "villes": array(
+        ref("VilleSuggeree"), "Towns that begin with the text, the largest first; at most 5."
+    ),
 }
 SUGGESTIONS: Final[dict[str, Schema]] = {
     "Suggestions": shape("What completes a text.", _SUGGESTIONS),
@@ -218,6 +221,13 @@ SUGGESTIONS: Final[dict[str, Schema]] = {
         {
             "mot": text("The word, without case and accents."),
             "n": whole("Companies with this word in a name, present or former.", minimum=1),
+        },
+    ),
+    "VilleSuggeree": shape(
+        "A town.",
+        {
+            "ville": text("Value for `ville`, in its most frequent spelling."),
+            "n": whole("Companies in it.", minimum=1),
         },
     ),
     "SecteurSuggere": shape(

@@ -269,11 +269,10 @@ def watch_body(words: SeedWords) -> Schema:
     members = {one.name: _member(one, words) for one in parameters.WATCH}
     ids = {
         "type": "array",
-        "description": "Companies, each as country and identifier.",
+        "description": "Companies, each as country and identifier: `UK:00944111`.",
         "items": {"type": "string"},
         "minItems": 1,
         "maxItems": parameters.MOST_IDS,
-        "examples": [["UK:00944111", "EE:16325572"]],
     }
     filters = {one.name: _member(one, words) for one in parameters.WATCHED}
     search = {

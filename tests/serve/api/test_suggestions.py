@@ -10,10 +10,12 @@ from tests.serve.website.visitor import Visitor
 from tests.serve.world import COMPANIES, CONTACT, LISTS
 
 PATH = "/api/v1/suggestions"
-KEYS = ["q", "societes", "mots", "secteurs"]
+KEYS = ["q", "societes", "mots", "secteurs", "villes"]
 
 
-@pytest.mark.parametrize("q", ["b", "bäck", "BÄCKEREI n", "lab", "sans s", "õun", "ψ", "zz", "!"])
+@pytest.mark.parametrize(
+    "q", ["b", "bäck", "BÄCKEREI n", "lab", "sans s", "õun", "ψ", "zz", "!", "P", "tar"]
+)
 @pytest.mark.parametrize("pays", ["", "DE", "fr,UK"])
 def test_companies_and_words_are_those_of_the_oracle(served: Served, q: str, pays: str) -> None:
     chosen = [code.upper() for code in pays.split(",") if code]
@@ -25,6 +27,8 @@ def test_companies_and_words_are_those_of_the_oracle(served: Served, q: str, pay
     assert reply.json["societes"] == [{name: one[name] for name in fields} for one in best]
     words = oracle.suggested_words(COMPANIES, q, chosen)[:5]
     assert reply.json["mots"] == [{"mot": word, "n": n} for word, n in words]
+    towns = [(oracle.folded(one["ville"]), one["n"]) for one in reply.json["villes"]]
+    assert towns == oracle.suggested_towns(COMPANIES, q, chosen)[:5]
     assert CONTACT not in reply.body.decode()
 
 

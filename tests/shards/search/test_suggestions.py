@@ -42,6 +42,9 @@ def test_companies_and_words_are_those_of_the_oracle(
                 shown = [(COUNTRIES[shard], row) for shard, row in places.tolist()]
                 assert [(c, world.shards[c].company(row)["id"]) for c, row in shown] == best[:limit]
                 assert suggestions.words(base, q, pays, limit) == words[:limit]
+            towns = suggestions.towns(world.shards, q, pays, limit)
+            expected = oracle.suggested_towns(found, q, pays)[:limit]
+            assert [(oracle.folded(town), n) for town, n in towns] == expected
 
 
 @pytest.mark.parametrize("frequent", [True, False])
