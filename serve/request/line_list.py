@@ -84,6 +84,8 @@ def of_document(document: Any, names: PlaceNames) -> LineList:
 
 
 def _limit(value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():  # 3.0 is a whole number in JSON Schema
+        value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CANDIDATES:
         return value
     raise errors.parametre_invalide(

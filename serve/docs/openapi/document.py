@@ -107,7 +107,7 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
     found["secteur-requis"] = {**sector, **needed, "schema": some}
     name = _parameter(parameters.Q_REQUIS, words)
     needed = {"required": True, "example": parameters.Q_REQUIS.example}
-    some = {**name["schema"], "minLength": 1, "pattern": r"\S"}
+    some = {**name["schema"], "minLength": 1, "pattern": r"[^\s\x00-\x1f\x7f-\x9f]"}
     found["q-requis"] = {**name, **needed, "schema": some}
     for one in (*parameters.MODIFICATIONS, *parameters.REPARTITION):
         found.setdefault(one.name, _parameter(one, words))

@@ -55,6 +55,17 @@ def map_case(context: schemathesis.HookContext, case: schemathesis.Case) -> sche
 
 
 @schemathesis.hook
+def before_add_examples(
+    context: schemathesis.HookContext, examples: list[schemathesis.Case]
+) -> None:
+    """Correct the examples that are put together from those of single members, too."""
+    for case in examples:
+        if isinstance(case.body, dict) and "depuis" in case.body:
+            _put_right(case.body)
+            _put_body_right(case.body)
+
+
+@schemathesis.hook
 def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> bool:
     """True for a case to send: admitted, or with a fault that must be refused."""
     return not _is_negative(case) or not _is_forgiven(case)
