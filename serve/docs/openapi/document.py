@@ -21,6 +21,10 @@ from serve.docs.openapi.shapes import SHAPES
 OPENAPI: Final = "3.1.0"
 
 _DEFAULT_DEBIT: Final = BurstLimits()
+# A character that `str.strip` leaves: the blanks of Unicode and the separators U+001C to U+001F are none.
+_NOT_BLANK: Final = (
+    r"[^\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+)
 
 
 def page(base_url: str, debit: BurstLimits) -> StaticPage:
@@ -107,7 +111,7 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
     found["secteur-requis"] = {**sector, **needed, "schema": some}
     name = _parameter(parameters.Q_REQUIS, words)
     needed = {"required": True, "example": parameters.Q_REQUIS.example}
-    some = {**name["schema"], "minLength": 1, "pattern": r"[^\s\x00-\x1f\x7f-\x9f]"}
+    some = {**name["schema"], "minLength": 1, "pattern": _NOT_BLANK}
     found["q-requis"] = {**name, **needed, "schema": some}
     for one in (*parameters.MODIFICATIONS, *parameters.REPARTITION):
         found.setdefault(one.name, _parameter(one, words))
