@@ -10,8 +10,9 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 MODULES = (
-    "find", "row_sets", "codes", "rows", "generate", "head", "phrases", "names", "conditions", "merge",
-    "records", "search",
+    "find", "row_sets", "codes", "rows", "generate", "head", "conditions", "merge",
+    "records", "search", "text.phrases", "text.names", "text.suggest", "text.near",
+    "text.candidates",
 )  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,
@@ -40,7 +41,7 @@ setup(
         [
             Extension(
                 f"shards.kernel.{name}",
-                [f"shards/kernel/{name}.py"],
+                [f"shards/kernel/{name.replace('.', '/')}.py"],
                 extra_compile_args=["-O3", "-g0"],
             )
             for name in MODULES

@@ -36,7 +36,9 @@ class BurstLimits:
     """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7).
 
     `exports`: exports that one organisation may run at once. `connexions`: attempts to log in per
-    minute, for one address and for one account. `inscriptions_jour`: sign-ups per day and address.
+    minute, for one address, and for one account from one network; ten times as many for an account.
+    `inscriptions_jour`: sign-ups per day and address; twice as many for a network (/24, /48), fifty
+    times as many for the host.
     """
 
     visiteur: int = 60

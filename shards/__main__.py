@@ -9,13 +9,13 @@ from typing import Final
 
 from tqdm import tqdm
 
-from shards import describe
 from shards.changes import change_steps
 from shards.errors import GenerationError, ShardError
 from shards.generations import generation_files, pointer
 from shards.generations.generation_files import Inode
 from shards.publish import publication
 from shards.sync import command as sync
+from shards.verify import describe
 from shards.verify.invariants import verify
 
 

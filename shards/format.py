@@ -110,7 +110,10 @@ COUNTED: Final = 7
 COUNTED_SHARE: Final = 256
 COUNTED_LEAST: Final = 1_024
 
+# Of statements; of records, with the shortest match that is looked for: a tenth smaller than at level 3.
 ZSTD_LEVEL: Final = 3
+RECORD_LEVEL: Final = 5
+RECORD_MATCH: Final = 5
 # The first bytes of every zstd frame (RFC 8878 §3.1.1); stored records omit them.
 ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
 

@@ -7,6 +7,8 @@ fast code except the query (`shards.query.Query`). A company is a dict of the fi
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any, TypeVar
 
 from shards.query import Query
@@ -178,6 +180,60 @@ def changes(
     return told
 
 
+TURNOVERS = (0, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
+HEADCOUNTS = {"0": 0, "1-9": 9, "10-19": 19, "20-49": 49, "50-249": 249, "250-999": 999}
+
+
+def distribution(
+    found: Sequence[Company], dimension: str, limit: int | None = None
+) -> tuple[list[tuple[str, int]], int, int]:
+    """X3: the `limit` most frequent values with their companies, those of the other values, those of none.
+
+    Towns are folded, sectors and sub-sectors are codes.
+    """
+    values = [value(company, dimension) for company in found]
+    counts = {one: values.count(one) for one in set(values) - {None}}
+    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    others = sum(n for _, n in ranked[limit:]) if limit is not None else 0
+    return ranked[:limit], others, values.count(None)
+
+
+def value(company: Company, dimension: str) -> Any:
+    """X3: what a company counts for."""
+    amount, staff, date = company["ca_eur"], company["effectif"], company["date_creation"]
+    if dimension == "tranche_ca":
+        return None if amount is None else turnover_band(amount)
+    if dimension == "tranche_effectif":
+        if staff is None or staff < 0:
+            return None if staff is None else "<0"
+        return next((name for name, most in HEADCOUNTS.items() if staff <= most), "1000+")
+    if dimension == "annee_creation":
+        return date[:4] if date else None
+    if dimension == "ville":
+        return folded(company["ville"] or "") or None
+    if dimension == "etat":
+        return company["etat"] or "inconnu"
+    field = {"pays": "iso2", "secteur": "division", "sous_secteur": "groupe", "nace": "nace_code"}
+    return company[field.get(dimension, dimension)]
+
+
+def turnover_band(amount: float) -> str:
+    """X3: each band includes its lower bound."""
+    for place, bound in enumerate(TURNOVERS):
+        if amount < bound:
+            return f"{TURNOVERS[place - 1]}-{bound}" if place else "<0"
+    return f"{TURNOVERS[-1]}+"
+
+
+def spelling(companies: Sequence[Company], town: str) -> str:
+    """X3: of the country with most companies in a folded town, the most frequent spelling; of equal ones the first."""
+    there = [c for c in companies if folded(c["ville"] or "") == town]
+    countries = [c["iso2"] for c in there]
+    country = min(set(countries), key=lambda iso2: (-countries.count(iso2), iso2))
+    spelt = [c["ville"] for c in there if c["iso2"] == country]
+    return str(min(set(spelt), key=lambda text: (-spelt.count(text), text)))
+
+
 def without_data(companies: Sequence[Company], countries: Sequence[str]) -> list[str]:
     """X9: the countries of which there is no company at all."""
     return [iso2 for iso2 in countries if all(company["iso2"] != iso2 for company in companies)]
@@ -186,3 +242,91 @@ def without_data(companies: Sequence[Company], countries: Sequence[str]) -> list
 def filled(companies: Sequence[Company], iso2: str, field: str) -> int:
     """X9: the companies of a country that have a value in `field`."""
     return sum(company["iso2"] == iso2 and company[field] is not None for company in companies)
+
+
+def suggested(companies: Sequence[C], q: str, pays: Sequence[str] = ()) -> list[C]:
+    """X4: the companies that complete q, the best first."""
+    found = [c for c in companies if (not pays or c["iso2"] in pays) and completes(c, q)]
+    return sorted(
+        found,
+        key=lambda c: (not folded(c["nom"]).startswith(folded(q)), -c["score"], c["iso2"], c["id"]),
+    )
+
+
+def completes(company: Company, q: str) -> bool:
+    """X4: whether one name has every word of q but the last, and a word that begins with the last."""
+    *whole, last = folded(q).split() or [""]
+    return bool(last) and any(
+        set(whole) <= set(words) and any(word.startswith(last) for word in words)
+        for words in words_of_names(company)
+    )
+
+
+def words_of_names(company: Company) -> list[list[str]]:
+    """The folded words of the present name, and of each former name."""
+    return [folded(nom).split() for nom in (company["nom"], *(company["noms_anterieurs"] or ()))]
+
+
+def suggested_words(
+    companies: Sequence[Company], q: str, pays: Sequence[str] = ()
+) -> list[tuple[str, int]]:
+    """X4: the words that begin with the last one of q, with their companies, the most frequent first."""
+    counts: dict[str, int] = {}
+    for company in companies:
+        if not pays or company["iso2"] in pays:
+            for word in {word for words in words_of_names(company) for word in words}:
+                counts[word] = counts.get(word, 0) + 1
+    last = (folded(q).split() or ["\n"])[-1]
+    found = [(word, n) for word, n in counts.items() if word.startswith(last)]
+    return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def suggested_towns(
+    companies: Sequence[Company], q: str, pays: Sequence[str] = ()
+) -> list[tuple[str, int]]:
+    """X4: the folded towns that begin with q, with their companies, the largest first."""
+    counts: dict[str, int] = {}
+    for company in companies:
+        town = folded(company["ville"] or "")
+        if (not pays or company["iso2"] in pays) and folded(q) and town.startswith(folded(q)):
+            counts[town] = counts.get(town, 0) + 1
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def meant(companies: Sequence[Company], query: Query) -> list[tuple[str, int]]:
+    """X4: of a search that finds nothing, the nearest texts that find something, with their totals."""
+    words = folded(query.q or "").split()
+    chosen = [c for c in companies if not query.pays or c["iso2"] in query.pays]
+    known = {word for c in chosen for name in words_of_names(c) for word in name}
+    texts: dict[str, int] = {}
+    changed = [[(0, word), *_near(word, known)] for word in words]
+    for one in product(*changed):
+        far = sum(distance for distance, _ in one)
+        text = " ".join(word for _, word in one)
+        if 1 <= far <= 2:
+            texts[text] = min(far, texts.get(text, far))
+    found = [
+        (far, -len(search(companies, replace(query, q=text))), text) for text, far in texts.items()
+    ]
+    return [(text, -total) for _, total, text in sorted(found) if total][:3]
+
+
+def _near(word: str, known: set[str]) -> list[tuple[int, str]]:
+    allowed = 0 if not 3 <= len(word) <= 30 else 1 if len(word) < 5 else 2
+    far = ((damerau_levenshtein(word, other), other) for other in known)
+    return [(distance, other) for distance, other in far if 1 <= distance <= allowed]
+
+
+def damerau_levenshtein(one: str, other: str) -> int:
+    """The fewest insertions, deletions, substitutions and swaps of neighbours, no letter edited twice."""
+    rows = [[i + j if not i * j else 0 for j in range(len(other) + 1)] for i in range(len(one) + 1)]
+    for i in range(1, len(one) + 1):
+        for j in range(1, len(other) + 1):
+            rows[i][j] = min(
+                rows[i - 1][j] + 1,
+                rows[i][j - 1] + 1,
+                rows[i - 1][j - 1] + (one[i - 1] != other[j - 1]),
+            )
+            if i > 1 and j > 1 and one[i - 2 : i] == other[j - 1] + other[j - 2]:
+                rows[i][j] = min(rows[i][j], rows[i - 2][j - 2] + 1)
+    return rows[-1][-1]

@@ -22,7 +22,7 @@ def test_every_table_is_in_the_format_specification() -> None:
 
 
 def test_every_key_is_in_the_format_specification() -> None:
-    section = FORMAT_MD.split("## 8 ")[0].split("## 7 ")[1]
+    section = FORMAT_MD.split("### Codes")[0].split("## 7 ")[1]
     types = {"<f8": "f64", "<i4": "i32", "<i2": "i16"}
 
     documented = re.findall(r"^\| `(\w+)` \| (\w+) ", section, re.MULTILINE)

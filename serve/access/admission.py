@@ -30,6 +30,7 @@ from serve.access.result import (
     PublicList,
     Request,
     Response,
+    not_modified,
     of_error,
 )
 from serve.access.rights import VISITOR
@@ -176,6 +177,38 @@ def public_list(
     with context.published.lease() as generation:
         trace.generation = generation.id
         return route(read(context, call, visitor), generation)
+
+
+async def free_list(
+    context: ServerContext,
+    authorization: Sequence[str],
+    prepare: Prepare[T],
+    call: Call,
+    trace: RequestTrace,
+) -> CallResult[T]:
+    """A list that depends on the plan of the caller: limited as public lists are, and not counted (X0).
+
+    Raises:
+        ApiError: 429, 503 or 400, in this order.
+        StoreUnavailable: the key cannot be looked up.
+    """
+    context.gate.lists(trace.address, context.now())
+    caller = await identify(authorization, context.plans, context.holder.find)
+    trace.plan = caller.plan.slug
+    trace.account = caller.account.id if caller.account else None
+    with context.published.lease() as generation:
+        trace.generation = generation.id
+        try:
+            request = read(context, call, caller)
+            prepared = prepare(request, generation)
+        except ApiError as error:
+            if caller.refused:
+                raise _bad_key(error) from error
+            raise
+        if prepared.is_known(request):
+            return not_modified(prepared.headers)
+        result = await prepared.run()
+    return _with_bad_key(result) if caller.refused else result
 
 
 def read(context: ServerContext, call: Call, caller: Caller) -> Request:

@@ -80,6 +80,8 @@ async def run(
         return not_modified({**prepared.headers, **current})
     if prepared.is_charged and not request.head:
         return await _record(prepared, request, counting)
+    if prepared.calls != 1:
+        return await _calls(prepared, request, counting)
     return await _call(prepared, request, counting)
 
 
@@ -126,6 +128,33 @@ async def _call(prepared: PreparedCall[T], request: Request, counting: Counting)
     if prepared.cost:
         headers |= await _current_credits(request, counting)
     return CallResult(result.status, result.content, headers, "taken", result.error)
+
+
+async def _calls(prepared: PreparedCall[T], request: Request, counting: Counting) -> CallResult[T]:
+    """Work that counts as several calls, or as none; all are granted before it begins, or none is counted."""
+    store, account, now = counting.store, counting.account.id, counting.now
+    limit = request.caller.plan.appels_api_par_jour
+    taken = [store.take(account, limit, now) for _ in range(prepared.calls)]
+    meters = [await one for one in taken]  # the store commits them together
+    meter = meters[-1] if meters else await store.calls(account, limit, now)
+    granted = sum(one.granted for one in meters)
+    if granted < prepared.calls:
+        await _give_back(granted, counting)
+        before = await store.calls(account, limit, now)
+        raise _quota_api(before, request, counting, prepared.calls)
+    try:
+        result = await _made(prepared)
+    except BaseException:
+        await _give_back(granted, counting)
+        raise
+    headers = {**result.headers, **counter_headers.calls(counting.terms, meter, counting.left, now)}
+    outcome = "taken" if meters else "free"
+    return CallResult(result.status, result.content, headers, outcome, result.error)
+
+
+async def _give_back(calls: int, counting: Counting) -> None:
+    for _ in range(calls):
+        await counting.store.give_back(counting.account.id, counting.now)
 
 
 async def _current_credits(request: Request, counting: Counting) -> Headers:
@@ -218,8 +247,11 @@ async def _made(prepared: PreparedCall[T]) -> CallResult[T]:
         return CallResult(error.status, None, NO_STORE | error.headers, "", error)
 
 
-def _quota_api(meter: Meter, request: Request, counting: Counting) -> ApiError:
-    """429 with its meters (D3, D4); the remedy is the next plan, or the API tool if it is missing."""
+def _quota_api(meter: Meter, request: Request, counting: Counting, wanted: int = 1) -> ApiError:
+    """429 with its meters (D3, D4); the remedy is the next plan, or the API tool if it is missing.
+
+    `wanted`: calls that were asked for at once.
+    """
     quota = counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
     wait = counter_headers.seconds(meter.reset, counting.now)
     remedies = remedy(
@@ -231,6 +263,11 @@ def _quota_api(meter: Meter, request: Request, counting: Counting) -> ApiError:
         ),
         ("Votre offre est la plus haute", "Your plan is the highest"),
     )
+    if wanted > 1:
+        remedies = (
+            f"La demande compte pour {wanted} appels. {remedies[0]}",
+            f"The request counts as {wanted} calls. {remedies[1]}",
+        )
     error = errors.quota_api(quota, wait, remedies)
     error.headers |= counter_headers.calls(counting.terms, meter, counting.left, counting.now)
     return error

@@ -16,6 +16,7 @@ from serve.access import rights
 from serve.access.caller import Caller
 from serve.access.rights import Window
 from serve.contract.errors import ApiError
+from shards.search.proposals.spelling import Meant
 
 COMPTES_MESSAGE: Final = (
     "Les états financiers sont servis aux appels identifiés, dès le compte gratuit : /inscription"
@@ -39,6 +40,7 @@ class SearchResult(NamedTuple):
         rows: JSON of the companies of the page, joined by commas.
         sans_donnees: the countries named by the search of which there is no company at all (X9).
         ids_inconnus: the items of `ids` that name no company, None where it was not sent (X2).
+        vouliez_vous_dire: where nothing is found, what the `q` of the search may have meant (X4).
         noms_trouves: by country and identifier (`UK:00944111`), the former name that `q` found (X4).
     """
 
@@ -50,6 +52,7 @@ class SearchResult(NamedTuple):
     sans_donnees: Sequence[str] = ()
     ids_inconnus: Sequence[str] | None = None
     noms_trouves: Mapping[str, str] = _NONE
+    vouliez_vous_dire: Sequence[Meant] = ()
 
     @property
     def limit(self) -> int:
@@ -109,6 +112,7 @@ class SearchResult(NamedTuple):
             "pays_sans_donnees": self.sans_donnees or None,
             "ids_inconnus": self.ids_inconnus,
             "noms_trouves": self.noms_trouves or None,
+            "vouliez_vous_dire": [one._asdict() for one in self.vouliez_vous_dire] or None,
         }
         said = {name: value for name, value in further.items() if value is not None}
         return b"," + orjson.dumps(said)[1:-1] if said else b""

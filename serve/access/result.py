@@ -117,6 +117,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
         cost: credits that the company costs, charged before the result may be sent; 0 for a call without credits.
         preview: what to show instead of a company that could not be charged, given the error.
         trials: None, or the trials a month of which the call is one, at no credits (X11).
+        calls: calls of the day that it counts as; with 0 nothing is counted.
     """
 
     run: Callable[[], Awaitable[CallResult[T_co]]]
@@ -126,6 +127,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
     cost: int = 0
     preview: Callable[[ApiError], T_co] | None = None
     trials: int | None = None
+    calls: int = 1
 
     @property
     def is_charged(self) -> bool:

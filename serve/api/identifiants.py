@@ -45,9 +45,10 @@ def identifiants(request: Request, generation: OpenGeneration) -> PreparedCall[C
     async def run() -> "CallResult[Candidates]":
         if not found.places:
             near = await generation.aside(
-                _MICROSECONDS, lambda: named(shards, identifiers.nearest(shards, number))
+                _MICROSECONDS, lambda: identifiers.nearest(shards, number)
             )
-            raise errors.societe_introuvable("", number, near)
+            # Records are read on the event loop: a shard's decompressor is not for two threads at once.
+            raise errors.societe_introuvable("", number, named(shards, near))
         most = min(plan.resultats_par_recherche, plan.lignes_par_appel)
         companies = [shards[iso2].company(row) for iso2, row in found.places[:most]]
         kept = [{name: one[name] for name in ("iso2", "id", "nom")} for one in companies]

@@ -18,6 +18,9 @@ METHODS: Final = ("GET", "HEAD", "OPTIONS")
 ALLOW: Final = ", ".join(METHODS)
 # An export may be requested in a body (F3). It is made or it is not, so there is no HEAD (G1).
 EXPORT_METHODS: Final = ("GET", "POST", "OPTIONS")
+# A list of lines to match is a body, and nothing else.
+MATCH_METHODS: Final = ("POST", "OPTIONS")
+RECONCILIATION_METHODS: Final = ("GET", "HEAD", "POST", "OPTIONS")
 # An MCP message is a POST and nothing else; older clients try a GET or DELETE first.
 MCP_METHODS: Final = ("POST", "OPTIONS")
 # Changes of a search, or of a list of companies, are asked for in a body (X8).
@@ -44,19 +47,31 @@ class Route:
 # A protocol of its own, which describes itself (tools/list) and is not in /openapi.json.
 MCP: Final = Route("mcp", ("api", "mcp"), MCP_METHODS)
 
+# So is reconciliation, whose manifest describes it; `""` first is the token of the caller.
+RECONCILIATION_PATH: Final = "/api/v1/reconciliation"
+RECONCILIATION: Final = tuple(
+    Route("reconciliation", ("api", "v1", "reconciliation", *("",) * depth), RECONCILIATION_METHODS)
+    for depth in range(4)
+)
+SELF_DESCRIBED: Final = (MCP, *RECONCILIATION)
+
 ROUTES: Final = (
     Route("pays", ("api", "v1", "pays")),
     Route("secteurs", ("api", "v1", "secteurs")),
     Route("sous-secteurs", ("api", "v1", "sous-secteurs")),
     Route("sources", ("api", "v1", "sources")),
+    Route("suggestions", ("api", "v1", "suggestions")),
     Route("societes", ("api", "v1", "societes")),
+    Route("repartition", ("api", "v1", "repartition")),
     Route("modifications", ("api", "v1", "modifications"), CHANGES_METHODS),
     Route("societe", ("api", "v1", "societes", "", "")),
     Route("analyse-entreprise", ("api", "v1", "societes", "", "", "analyses", "entreprise")),
+    Route("rapprochement", ("api", "v1", "rapprochement"), MATCH_METHODS),
     Route("identifiants", ("api", "v1", "identifiants", "")),
     Route("export", ("api", "v1", "export"), EXPORT_METHODS),
     Route("compte", ("api", "v1", "compte")),
     MCP,
+    *RECONCILIATION,
     Route("openapi", ("openapi.json",)),
     Route("docs", ("docs",)),
     Route("docs-markdown", ("docs.md",)),
@@ -73,7 +88,7 @@ _PLAIN: Final = {
 }
 _BY_LENGTH: Final[Mapping[int, tuple[Route, ...]]] = {
     length: tuple(route for route in ROUTES if len(route.segments) == length)
-    for length in (1, 2, 3, 4, 5, 7)
+    for length in range(1, 8)
 }
 
 

@@ -97,12 +97,7 @@ def find(request: Request, generation: OpenGeneration) -> tuple[Shard, int | Non
     params.nothing(request.pairs)
     word, identifier = request.segments
     shard = generation.shards[_country(word, generation.names)]
-    identifier = checked(identifier)
-    row = shard.find(identifier)
-    if row is None:
-        places = identifiers.find({shard.iso2: shard}, identifier).places
-        row = places[0].row if len(places) == 1 else None
-    return shard, row
+    return shard, identifiers.row(shard, checked(identifier))
 
 
 async def absent(shard: Shard, identifier: str) -> CallResult[Any]:

@@ -12,6 +12,7 @@ from serve.data import company_ids
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.memo import remembering
 from shards.search import former_names
+from shards.search.proposals import spelling
 from shards.search.search import records, search, search_within
 
 # A response depends on the caller's plan, so no shared cache keeps it. The caller's own cache may, and
@@ -55,8 +56,13 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         empty = [iso2 for iso2 in query.pays if not base[iso2].rows]
         former = former_names.matches(rows, query.q) if query.q else ()
         named = {f"{one.iso2}:{one.id}": one.nom for one in former}
+        meant = None
+        if query.q and not page.total:
+            meant = await generation.aside(
+                EXPENSIVE_MICROSECONDS, lambda: spelling.nearest(base, query)
+            )
         result = SearchResult(
-            caller, request.offer, window, page.total, rows, empty, unknown, named
+            caller, request.offer, window, page.total, rows, empty, unknown, named, meant or ()
         )
         link = _link(request, generation.id, window, page.total)
         return CallResult(200, result, headers | link)

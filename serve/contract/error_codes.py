@@ -43,6 +43,9 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
         ("parametres_inconnus", "parametres_admis", "suggestions"),
     ),
     "identifiant_invalide": Code(400, "the identifier is empty, too long or not text"),
+    "ligne_invalide": Code(
+        400, "a line of a list cannot be matched; in the place of its answer, the others are served"
+    ),
     "corps_invalide": Code(400, "the body is not a JSON object"),
     "cle_invalide": Code(
         401, "the key is not valid; the call is served as a visitor's, in the same body"

@@ -179,6 +179,12 @@ def corps_invalide(why: Texts) -> ApiError:
     return ApiError("corps_invalide", texts)
 
 
+def ligne_invalide(why: Texts) -> ApiError:
+    """A line of a list that cannot be matched (extensions X5); its answer has the error, not the response."""
+    texts = (f"Ligne invalide : {why[0]}", f"Invalid line: {why[1]}")
+    return ApiError("ligne_invalide", texts)
+
+
 # -- 401 to 403: the caller --------------------------------------------------------
 
 
@@ -202,6 +208,15 @@ def compte_requis(*, refused: bool) -> ApiError:
     )
     challenge = 'Bearer error="invalid_token"' if refused else "Bearer"  # RFC 6750 §3.1
     return ApiError("compte_requis", texts, headers={"WWW-Authenticate": challenge})
+
+
+def lignes_d_un_visiteur(lines: int) -> ApiError:
+    """A line that a visitor sent after the first `lines`; its answer has the error, not the response."""
+    texts = (
+        f"Sans clé, {lines} lignes par requête. Créer un compte : /inscription",
+        f"Without a key, {lines} lines a request. Create an account: /inscription",
+    )
+    return ApiError("compte_requis", texts)
 
 
 def credits_epuises(cout: int, solde: int, reinitialisation: str) -> ApiError:
@@ -253,7 +268,7 @@ def societe_introuvable(iso2: str, identifiant: str, proches: Sequence[str] = ()
 
 
 def route_inconnue() -> ApiError:
-    routes = "/api/v1/pays, secteurs, sous-secteurs, societes, modifications, export, compte"
+    routes = "/api/v1/pays, secteurs, sous-secteurs, societes, modifications, rapprochement, export, compte"
     return ApiError(
         "route_inconnue",
         (f"Route inconnue. Routes : {routes}", f"Unknown path. Paths: {routes}"),
@@ -293,6 +308,14 @@ def corps_trop_grand(limit: int) -> ApiError:
     texts = (
         f"Corps de plus de {limit} octets : réduisez-le",
         f"The body is larger than {limit} bytes: make it smaller",
+    )
+    return ApiError("corps_trop_grand", texts)
+
+
+def trop_de_lignes(count: int, most: int) -> ApiError:
+    texts = (
+        f"{count} lignes, {most} au plus par requête : envoyez-les en plusieurs fois",
+        f"{count} lines, {most} a request at most: send them in several",
     )
     return ApiError("corps_trop_grand", texts)
 

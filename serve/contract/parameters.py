@@ -23,10 +23,13 @@ from shards.changes.change_file import NATURES
 from shards.codec.folding import fold
 from shards.generations.reference import SPELLINGS
 from shards.query import DEEPEST, ORDERS, STATES
+from shards.search.counts import distribution
 
 DEFAULT_LIMIT: Final = 50  # §4.4
 LONGEST_Q: Final = 120  # code points (§8.2 rule 7)
 LONGEST_ID: Final = 64  # code points (contract E1)
+# What companies can be counted by (extensions X3).
+DIMENSIONS: Final = tuple(distribution.DIMENSIONS)
 MOST_IDS: Final = 1_000  # extensions X2
 MOST_VALUES: Final = 200  # of the other lists of extensions X2
 
@@ -46,7 +49,7 @@ class Parameter:
     name: str
     description: str
     example: str | int | float
-    kind: Literal["string", "integer", "number"] = "string"
+    kind: Literal["string", "integer", "number", "object"] = "string"
     default: str | int | None = None
     enum: tuple[str, ...] = ()
     minimum: int | None = None
@@ -132,6 +135,13 @@ Q: Final = Parameter(
     "the first characters of the national identifier.",
     "steel",
     longest=LONGEST_Q,
+)
+# The route of the suggestions has nothing to complete without a text (X4).
+Q_REQUIS: Final = replace(
+    Q,
+    description="Text to complete: the words of a name (nom), the last one as far as it is known. "
+    "Without regard to case and accents.",
+    example="royal to",
 )
 TRI: Final = Parameter(
     "tri",
@@ -350,6 +360,26 @@ CURSEUR: Final = Parameter(
     pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}\.[0-9a-f]{8}$",
 )
 
+PAR: Final = Parameter(
+    "par",
+    "What to count by (répartition par), one or more: country, sector, sub-sector, activity, legal "
+    "form, state, town, band of turnover, band of headcount, year of creation. "
+    f"{_SEVERAL[',']}",
+    "secteur,etat",
+    enum=DIMENSIONS,
+    separator=",",
+)
+LIMITE: Final = Parameter(
+    "limite",
+    "Values of each of `nace`, `forme` and `ville`, the most frequent ones; the others are summed up "
+    "in `autres`. Clamped without an error.",
+    20,
+    "integer",
+    default=20,
+    minimum=1,
+    maximum=200,
+)
+
 # What a company must be to be found (§4.4), and the filters of extensions X2. Every route that searches takes them all.
 SCOPE: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q)
 FURTHER: Final = (
@@ -359,11 +389,13 @@ FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA,
 
 # The parameters of each route, in the order of its table in §4.
 SEARCH: Final = (*SCOPE, TRI, LIMIT, OFFSET, *FILTERS, VERSION)
+REPARTITION: Final = (PAR, LIMITE, *SCOPE, *FILTERS, VERSION)
 # An export takes a whole scope, not a page of it (§4.6, F2).
 EXPORT: Final = (*SCOPE, TRI, EXPORT_LIMIT, *FILTERS, LANG)
 SECTORS: Final = (PAYS,)
 SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
 SOURCES: Final = (PAYS, VERSION)
+SUGGESTIONS: Final = (Q_REQUIS, PAYS, VERSION)
 RECORD: Final = (ISO, ID)
 IDENTIFIANTS: Final = (VERSION,)
 MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR)
@@ -399,6 +431,7 @@ _ALSO: Final[Mapping[str, str]] = {
     "depuis": "since after changed_since",
     "curseur": "cursor next",
     "nature": "kind change change_type",
+    "par": "by group_by groupby facet facets dimension dimensions aggregate repartition",
     "lang": "language langue locale",
     "etat": "status state statut active",
     "ville": "city town commune municipality",

@@ -10,6 +10,8 @@ from typing import Final
 from seeds import TABLES
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
+from shards.search.matching.name_tables import NameTables
+from shards.search.matching.probability import Weights
 
 # The kinds of a field's value, which decide the format of its cell.
 TEXT: Final = "texte"
@@ -66,6 +68,18 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 @cache
+def name_tables() -> NameTables:
+    """Legal forms and abbreviations in names."""
+    return NameTables(rows("formes_juridiques.csv"), rows("abreviations.csv"))
+
+
+@cache
+def match_weights() -> Weights:
+    """What evidence counts when lists are matched."""
+    return Weights.of_rows(rows("rapprochement.csv"))
+
+
+@cache
 def derivations() -> tuple[Derivation, ...]:
     """How numbers of companies contain their identifiers, in the order in which they are tried (X6)."""
     return tuple(
@@ -107,6 +121,22 @@ def label(champ: str, iso2: str, value: str, lang: str) -> str | None:
 
 
 @cache
+def form_labels(forme: str) -> tuple[str, str]:
+    """The French and English words for a legal form in whatever country, or the form itself.
+
+    >>> form_labels("AKTIEBOLAG")
+    ('Société par actions', 'Limited company')
+    """
+    folded = fold(forme)
+    found = {
+        (words["fr"], words["en"])
+        for (champ, _, value), words in _labels().items()
+        if champ == "forme" and value == folded
+    }
+    return found.pop() if len(found) == 1 else (forme, forme)
+
+
+@cache
 def _labels() -> Mapping[tuple[str, str, str], Mapping[str, str]]:
     return {
         (row["champ"], row["iso2"], fold(row["valeur"])): {
@@ -118,14 +148,23 @@ def _labels() -> Mapping[tuple[str, str, str], Mapping[str, str]]:
 
 
 @cache
-def nace_codes() -> frozenset[str]:
-    """The divisions, groups and classes of NACE, dotted: "56", "56.1", "56.10".
+def nace_labels() -> Mapping[str, tuple[str, str]]:
+    """The French and English labels of divisions, groups and classes of NACE: "56", "56.1", "56.10".
 
-    Those of Rev. 2 and of Rev. 2.1: a company has the code of the revision that its register uses.
+    Those of Rev. 2 and of Rev. 2.1: a company has the code of the revision that its register uses. A code of both has
+    the label of Rev. 2.
     """
     levels = ("divisions", "groups", "classes")
-    tables = (f"nace_{level}{revision}.csv" for level in levels for revision in ("", "_rev21"))
-    return frozenset(row["code"] for table in tables for row in rows(table))
+    tables = (f"nace_{level}{revision}.csv" for level in levels for revision in ("_rev21", ""))
+    return {
+        row["code"]: (row["label_fr"], row["label_en"]) for table in tables for row in rows(table)
+    }
+
+
+@cache
+def nace_codes() -> frozenset[str]:
+    """The codes of `nace_labels`."""
+    return frozenset(nace_labels())
 
 
 @cache

@@ -24,7 +24,7 @@ _LONGEST: Final = (
     24  # letters and digits of a number that is looked up with zeros, or with a typing error
 )
 _ZEROS: Final = 7  # that a spreadsheet may have lost
-_LETTERS_THEN_ZEROS: Final = re.compile(r"([A-Z]*)0*(.*)")
+_LETTERS_THEN_ZEROS: Final = re.compile(r"([A-Z]*+)0*+(.*)")
 _LEI: Final = re.compile(r"[0-9A-Z]{18}[0-9]{2}")
 _NEAREST: Final = 3
 
@@ -74,6 +74,15 @@ def find(shards: Shards, number: str) -> Match:
             if derived:
                 return Match(one.type, derived)
     return Match(IDENTIFIER, list(dict.fromkeys(_respelt(shards, folded))))
+
+
+def row(shard: Shard, identifier: str) -> int | None:
+    """The row of a company of a country, in any spelling that means one company only (contract E2, extensions X6)."""
+    exact = shard.find(identifier)
+    if exact is not None:
+        return exact
+    places = find({shard.iso2: shard}, identifier).places
+    return places[0].row if len(places) == 1 else None
 
 
 def nearest(shards: Shards, number: str, most: int = _NEAREST) -> list[CompanyPlace]:

@@ -56,7 +56,9 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 - [Sectors]({base}/api/v1/secteurs): labels and slugs for `secteur`, with numbers of companies
 - [Sub-sectors]({base}/api/v1/sous-secteurs?secteur=restauration): labels for `sous_secteur`
 - [Sources]({base}/api/v1/sources): registers, licences, attributions, dates of the files, by country
+- [Suggestions]({base}/api/v1/suggestions?q=royal%20to): companies, words, sectors that complete a text
 - [A search]({base}/api/v1/societes?pays=EE,UK&q=steel): companies with `steel` in their name
+- [Counts]({base}/api/v1/repartition?par=secteur,etat&pays=EE): a search by sector, state, town, …
 - [More filters]({base}/api/v1/societes?nace=56.1&etat=active&cree_min=2020): active restaurants since 2020
 
 ## Documentation

@@ -19,16 +19,24 @@ from serve.access.result import (
     Response,
 )
 from serve.api import analyses, health, lists, static_pages
+from serve.api.changes.modifications import modifications
+from serve.api.changes.watching import watching
 from serve.api.compte import compte
 from serve.api.identifiants import identifiants
-from serve.api.modifications import modifications
+from serve.api.repartition import repartition
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.api.sources import sources
-from serve.api.watching import watching
+from serve.api.suggestions import suggestions
 from serve.data.open_generation import OpenGeneration
 from serve.docs.documents import documents
-from serve.http import body_reader, export_adapter, mcp_adapter
+from serve.http import (
+    body_reader,
+    export_adapter,
+    match_adapter,
+    mcp_adapter,
+    reconciliation_adapter,
+)
 from serve.http.http_request import HttpRequest
 from serve.observe.metrics import CONTENT_TYPE
 from serve.request import params
@@ -88,6 +96,15 @@ async def _company_analysis(request: HttpRequest) -> Response:
     return result.response(request.lang)
 
 
+async def _suggestions(request: HttpRequest) -> Response:
+    """A list that shows companies: free, as far as the caller's plan goes."""
+    context, trace = request.context, request.trace
+    result = await admission.free_list(
+        context, request.authorization, suggestions, request.call(), trace
+    )
+    return result.response(request.lang)
+
+
 async def _account(request: HttpRequest) -> Response:
     context = request.context
     admitted = await admission.admit(context, request.authorization, request.trace)
@@ -129,11 +146,15 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "secteurs": _public_list(lists.secteurs),
     "sous-secteurs": _public_list(lists.sous_secteurs),
     "sources": _public_list(sources),
+    "suggestions": _suggestions,
     "societes": _keyed(societes),
+    "repartition": _keyed(repartition),
     "modifications": _changes,
     "identifiants": _keyed(identifiants),
     "societe": _keyed(societe),
     "analyse-entreprise": _company_analysis,
+    "rapprochement": match_adapter.respond,
+    "reconciliation": reconciliation_adapter.respond,
     "export": export_adapter.respond,
     "compte": _account,
     "mcp": mcp_adapter.respond,

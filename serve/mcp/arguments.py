@@ -10,13 +10,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
+import orjson
+
 from serve.contract import errors, parameters
 from serve.contract.errors import ApiError, Texts
-from serve.contract.parameters import ID, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
+from serve.contract.parameters import ID, IDS, ISO, LIMIT, SECTEUR_REQUIS, Parameter, words
 from serve.request import scalars
 from serve.request.place_names import suggestions
 
 MOST_ROWS: Final = 50
+MOST_RECORDS: Final = 20
 _FEW_ROWS: Final = 10
 _FLAG: Final = ("1",)
 
@@ -47,16 +50,41 @@ YEAR: Final = Parameter(
     minimum=1,
 )
 
+RECORDS: Final = replace(
+    IDS,
+    description=f"Companies, {MOST_RECORDS} at most, each as country code, `:` and identifier.",
+    most=MOST_RECORDS,
+)
+SINCE: Final = replace(
+    parameters.DEPUIS,
+    description="The generation that is known already: `generation` of an earlier search, or `jusque` "
+    "of earlier changes.",
+)
+WATCHED_IDS: Final = replace(
+    IDS,
+    description="Watch these companies, each as country code, `:` and identifier; or give `recherche`.",
+)
+WATCHED_SEARCH: Final = Parameter(
+    "recherche",
+    "Watch this search: an object with the filters of search_companies; {} is the whole base.",
+    "{}",
+    "object",
+)
+
 # `version` pins a walk to a generation: for programs that copy the base, not for a model.
 SEARCH: Final = tuple(
     ROWS if one is LIMIT else one for one in parameters.SEARCH if one is not parameters.VERSION
 )
 SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "offset"))
+BREAKDOWN: Final = (parameters.PAR, parameters.LIMITE, *SCOPE)
 SECTORS: Final = parameters.SECTORS
 SUB_SECTORS: Final = parameters.SUB_SECTORS
 SOURCES: Final = (parameters.PAYS,)
 NUMBER: Final = (parameters.VALEUR,)
+SUGGEST: Final = (parameters.Q_REQUIS, parameters.PAYS)
+CHANGES: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, ROWS, parameters.CURSEUR)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
+COMPANIES: Final = (RECORDS,)
 
 
 def schema(allowed: Sequence[Parameter], required: Sequence[str]) -> dict[str, Any]:
@@ -148,27 +176,41 @@ def _texts(one: Parameter, value: Any) -> Iterator[str]:
     elif one.separator and isinstance(value, list):
         for item in value:
             yield _text(one, item)
+    elif one.kind == "object" and isinstance(value, dict):
+        yield _filters(value)
     else:
         yield _text(one, value)
 
 
+def _filters(given: Mapping[str, Any]) -> str:
+    """The filters of a search as the JSON that the routes take (serve/request/watch_body.py)."""
+    found: dict[str, list[str]] = {}
+    for name, text in pairs(given, parameters.WATCHED, ()):
+        found.setdefault(name, []).append(text)
+    return orjson.dumps(found).decode()
+
+
 def _text(one: Parameter, value: Any) -> str:
-    if isinstance(value, str):
+    if one.kind != "object" and isinstance(value, str):
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if one.kind != "object" and isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
-    french, english = (
-        ("une liste de chaînes est attendue", "a list of texts is expected")
-        if one.separator
-        else ("une chaîne ou un nombre est attendu", "a text or a number is expected")
-    )
+    if one.kind == "object":
+        french, english = "un objet est attendu", "an object is expected"
+    elif one.separator:
+        french, english = "une liste de chaînes est attendue", "a list of texts is expected"
+    else:
+        french, english = "une chaîne ou un nombre est attendu", "a text or a number is expected"
     sent = _SENT[type(value)]
     why = (f"{french}, {sent[0]} est envoyé", f"{english}, {sent[1]} was sent")
     raise errors.parametre_invalide(one.name, why)
 
 
-# The other types of JSON.
+# The types of JSON.
 _SENT: Final[Mapping[type, Texts]] = {
+    str: ("une chaîne", "a text"),
+    int: ("un nombre", "a number"),
+    float: ("un nombre", "a number"),
     bool: ("un booléen", "a boolean"),
     list: ("un tableau", "an array"),
     dict: ("un objet", "an object"),

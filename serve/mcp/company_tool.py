@@ -1,4 +1,4 @@
-"""The tool that reads one company, with its financial statements if they are requested.
+"""The tools that read companies: one, with its financial statements if they are requested, several, or by a number.
 
 Without statements it shows what a search shows of the company, at the price of a search: a call and
 no credits. With statements it is the record of §4.5, at the price of the record. The tool first looks
@@ -13,14 +13,17 @@ from typing import Any, Final, NamedTuple
 from serve.access import admission
 from serve.access.envelope import Record
 from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.identifiants import Candidates, identifiants
 from serve.api.societe import exercices, identite, societe
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.parameters import VALEUR
 from serve.data.open_generation import OpenGeneration
 from serve.mcp import results, sizes
-from serve.mcp.arguments import STATEMENTS, YEAR
+from serve.mcp.arguments import RECORDS, STATEMENTS, YEAR
 from serve.mcp.results import ToolCall, ToolResult
-from serve.request import scalars
+from serve.request import filters, scalars, value_lists
+from serve.request.filters import AskedCompany
 from serve.request.params import Pairs
 
 _ALL: Final = "GET /api/v1/societes/{iso2}/{id} with the same key has every line, free this month."
@@ -31,6 +34,12 @@ _LEFT_OUT: Final = (
 _KEYED: Final = "No statements: they are for callers with a key, from the free plan on."
 _PAID: Final = "No statements: they cost credits, and none are left."
 _NO_CREDITS: Final = 402
+_NOT_READ: Final = (
+    "`ids_restants` were neither read nor counted: they did not fit into one answer, or a limit was "
+    "reached. Call again with them."
+)
+_RECORD: Final = 6 * 1024  # bytes that one of several records takes at most
+_ABSENT: Final = "societe_introuvable"
 
 
 class _Wanted(NamedTuple):
@@ -56,6 +65,72 @@ async def read(call: ToolCall) -> ToolResult:
     if result.content is None:
         return results.of_result(result, None)
     return results.of_result(result, _document(result.content, result, wanted))
+
+
+async def read_several(call: ToolCall) -> ToolResult:
+    """Several companies without statements, each admitted and counted as one that is read alone."""
+    asked: Sequence[AskedCompany] = ()
+    known: list[Any] = []
+    absent: dict[str, Sequence[str]] = {}
+    last: CallResult[Record] = CallResult(200, None)
+    refusal: ApiError | None = None
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
+        nonlocal asked
+        asked = _asked(request.pairs, generation)
+        one = asked[len(known) + len(absent)]
+        return identite(request._replace(segments=(one.iso2, one.identifier), pairs=()), generation)
+
+    def document() -> dict[str, Any]:
+        near = {item: list(proches) for item, proches in absent.items() if proches}
+        rest = [one.given for one in asked[len(known) + len(absent) :]]
+        lists = {"ids_inconnus": list(absent), "proches": near, "ids_restants": rest}
+        told = {"societes": known, **{name: value for name, value in lists.items() if value}}
+        return told | ({"note": _NOT_READ} if rest else {})
+
+    while not asked or len(known) + len(absent) < len(asked):
+        if not sizes.fits(document(), room=_RECORD):
+            break
+        try:
+            admitted = await admission.admit(call.context, call.authorization, call.trace)
+            last = await admission.perform(call.context, admitted, prepare, call.call, call.trace)
+            refusal = last.error
+        except ApiError as error:
+            refusal = error
+            if error.code != _ABSENT:
+                if not known and not absent:
+                    raise
+                break
+        if refusal is not None and refusal.code == _ABSENT:
+            item = asked[len(known) + len(absent)].given
+            absent[item] = refusal.extra.get("proches", ())
+            refusal = None
+        elif last.content is not None:
+            known.append(sizes.briefest(sizes.known(last.content.societe()), _RECORD))
+    return results.of_result(last._replace(error=refusal), document())
+
+
+def _asked(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompany]:
+    """The companies to read. Raises ApiError 400."""
+    items = value_lists.items({RECORDS.name: [text for _, text in pairs]}, RECORDS)
+    if not items:
+        raise errors.parametre_invalide(RECORDS.name, ("il est vide", "it is empty"))
+    return filters.asked(items, generation.names)
+
+
+async def look_up(call: ToolCall) -> ToolResult:
+    """The companies with a number."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Candidates]:
+        number = results.first(request.pairs, VALEUR.name)
+        return identifiants(request._replace(segments=(number,), pairs=()), generation)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    return results.of_result(result, result.content._asdict())
 
 
 def _wanted(pairs: Pairs) -> _Wanted:

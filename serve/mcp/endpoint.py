@@ -156,9 +156,9 @@ async def _call_tool(
     trace.tool = tool.name
 
     def read() -> Pairs:
-        return arguments.pairs(given, tool.arguments, tool.required)
+        return [] if tool.input else arguments.pairs(given, tool.arguments, tool.required)
 
-    call = ToolCall(context, post.authorization, trace, Call("/api/mcp", (), read))
+    call = ToolCall(context, post.authorization, trace, Call("/api/mcp", (), read), given)
     try:
         result = await tool.run(call)
     except ApiError as error:

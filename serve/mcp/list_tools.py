@@ -16,6 +16,7 @@ from serve.api import lists
 from serve.api.compte import compte
 from serve.api.lists import ListContent
 from serve.api.sources import sources as list_of_sources
+from serve.api.suggestions import suggestions
 from serve.contract import errors
 from serve.contract.parameters import PAYS
 from serve.mcp import results, sizes
@@ -79,6 +80,20 @@ async def sources(call: ToolCall) -> ToolResult:
         return results.of_result(result, document(shown))
     note = f"Only the first {len(shown)} are shown; name fewer countries."
     return results.of_result(result, {**document(shown), "note": note})
+
+
+async def suggest(call: ToolCall) -> ToolResult:
+    """Companies, words, sectors and towns that complete a text."""
+    result = await admission.free_list(
+        call.context, call.authorization, suggestions, call.call, call.trace
+    )
+    assert result.content is not None  # without If-None-Match there is no 304
+    found = result.content.document
+    companies = [sizes.known(one) for one in found["societes"]]
+    sectors = [{name: one[name] for name in ("slug", "secteur_en")} for one in found["secteurs"]]
+    shown = {"societes": companies, "mots": found["mots"], "secteurs": sectors}
+    shown["villes"] = found["villes"]
+    return results.of_result(result, shown)
 
 
 def _sourced(country: Mapping[str, Any], named: bool) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def method_not_found(method: str, known: Sequence[str]) -> RpcError:
 
 def unknown_tool(name: str, known: Sequence[str]) -> RpcError:
     """-32602: there is no such tool."""
-    return invalid_params(f"no tool {name[:_SHOWN]!r}; there are {', '.join(known)}")
+    return invalid_params(f"no tool {name[:_SHOWN]!r}; tools/list names all {len(known)}")
 
 
 def forbidden(header: str, value: str) -> RpcError:

@@ -106,9 +106,43 @@ SOURCES: Final = _object(
     },
     {"note": _NOTE},
 )
+SUGGESTIONS: Final = _object(
+    {
+        "societes": _list(
+            _object({"iso2": _TEXT, "id": _TEXT, "nom": _TEXT}, {"ville": _TEXT, "etat": _TEXT})
+        ),
+        "mots": _list(_object({"mot": _TEXT, "n": _COUNT})),
+        "secteurs": _list(_object({"slug": _TEXT, "secteur_en": _TEXT})),
+        "villes": _list(_object({"ville": _TEXT, "n": _N})),
+    }
+)
+_MEANT: Final = {
+    **_list(_object({"q": _TEXT, "total": _COUNT})),
+    "description": "Nothing was found: what q may have meant, and how many companies that finds.",
+}
 _TOTAL: Final = {**_COUNT, "description": "Companies that match in the whole base, exactly."}
 COUNT: Final = _object(
     {"total": _TOTAL, "plan": _TEXT},
+    {
+        "pays_sans_donnees": _EMPTY,
+        "ids_inconnus": _UNKNOWN,
+        "vouliez_vous_dire": _MEANT,
+        "note": _NOTE,
+    },
+)
+
+BREAKDOWN: Final = _object(
+    {
+        "total": _TOTAL,
+        "repartitions": {
+            "type": "object",
+            "description": "By dimension: values as their filter takes them, null for none, with labels and numbers.",
+            "additionalProperties": _list(
+                _object({"valeur": {"type": ["string", "null"]}, "n": _N}, {"libelle_en": _TEXT})
+            ),
+        },
+        "autres": {"type": "object", "description": "Companies with values that are not shown."},
+    },
     {"pays_sans_donnees": _EMPTY, "ids_inconnus": _UNKNOWN, "note": _NOTE},
 )
 
@@ -128,12 +162,14 @@ def search() -> Schema:
             "limit": _COUNT,
             "offset": _COUNT,
             "plan": _TEXT,
+            "generation": {**_TEXT, "description": "The `depuis` of changes, later."},
             "societes": _list(_company(COMPACT, described=True)),
         },
         {
             "ids_inconnus": _UNKNOWN,
             "offset_suivant": {**_COUNT, "description": "The offset of the next page."},
             "pays_sans_donnees": _EMPTY,
+            "vouliez_vous_dire": _MEANT,
             "noms_trouves": {
                 "type": "object",
                 "description": "The former name that q found, of each <iso2>:<id> found by it.",
@@ -164,6 +200,39 @@ def company() -> Schema:
         },
     )
 
+
+_BY_NAME: Final[Schema] = {"type": "object"}
+COMPANIES: Final = _object(
+    {"societes": {**_list(_BY_NAME), "description": "Each as read_company shows it."}},
+    {
+        "ids_inconnus": _UNKNOWN,
+        "proches": {**_BY_NAME, "description": "Of an unknown item: the nearest companies."},
+        "ids_restants": {**_list(_TEXT), "description": "Not read, and not counted."},
+        "note": _NOTE,
+    },
+)
+_CHANGE: Final = _object(
+    {"nature": _TEXT, "iso2": _TEXT, "id": _TEXT},
+    {
+        "champs": {**_BY_NAME, "description": "Each changed field: [before, after]."},
+        "cause": {"description": "Why it entered or left: creee, supprimee, or the fields."},
+    },
+)
+CHANGES: Final = _object(
+    {
+        "depuis": _TEXT,
+        "jusque": {**_TEXT, "description": "The next `depuis`, after the last page."},
+        "total": _COUNT,
+        "visibles": {**_COUNT, "description": "Changes that the plan shows."},
+        "plan": _TEXT,
+        "modifications": _list(_CHANGE),
+    },
+    {
+        "suivant": {**_TEXT, "description": "The `curseur` of the next page."},
+        "ids_inconnus": _UNKNOWN,
+        "note": _NOTE,
+    },
+)
 
 _METER: Final = _object({
     "limite": _COUNT, "utilise": _COUNT, "restant": _COUNT, "reinitialisation": _TEXT,

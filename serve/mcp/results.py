@@ -6,6 +6,7 @@ of the route, which names the values. Values that a caller sent are cut, so that
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -45,12 +46,13 @@ _REMEDIES: Final[Mapping[str, str]] = {
 
 
 class ToolCall(NamedTuple):
-    """A call of a tool: the headers that identify the caller, and the arguments in `call`."""
+    """A call of a tool: the headers that identify the caller, and the arguments, in `call` as parameters."""
 
     context: ServerContext
     authorization: Sequence[str]
     trace: RequestTrace
     call: Call
+    given: Mapping[str, Any] = MappingProxyType({})
 
 
 class ToolResult(NamedTuple):

@@ -1,16 +1,23 @@
-"""The tools that search: how many companies match, and which. The search is that of the route."""
+"""The tools that search: how many companies match, which, and what changed. The searches are those of the routes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
+
+import orjson
 
 from quota.plans import Plan
 from serve.access import admission
 from serve.access.envelope import SearchResult
-from serve.access.result import CallResult
+from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.changes.watching import WatchResult, watching
+from serve.api.repartition import repartition
 from serve.api.societes import societes
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
+from serve.data.open_generation import OpenGeneration
 from serve.mcp import arguments, outputs, results, sizes
+from serve.mcp.arguments import WATCHED_IDS, WATCHED_SEARCH
 from serve.mcp.results import ToolCall, ToolResult
+from serve.request import value_lists
 from serve.request.params import Pairs
 
 _NOTHING: Final = "Nothing matches all of it."
@@ -21,6 +28,12 @@ _NO_SUCH_TEXT: Final = (
 _LEAVE_OUT: Final = (
     " Leave out a filter; a bound on turnover or headcount leaves out companies that publish none."
 )
+
+
+# Items of `ids_inconnus` that are shown.
+_MOST_UNKNOWN: Final = 50
+# Bytes that a change may take, so that one at least fits into an answer.
+_CHANGE: Final = 32 * 1024
 
 
 async def search(call: ToolCall) -> ToolResult:
@@ -34,7 +47,9 @@ async def search(call: ToolCall) -> ToolResult:
             "limit": found.limit,
             "offset": found.offset,
             "plan": found.caller.plan.slug,
+            "generation": call.trace.generation,
             "societes": rows,
+            **_missing(found),
         }
 
     companies = [_compact(company) for company in found.companies()]
@@ -43,7 +58,7 @@ async def search(call: ToolCall) -> ToolResult:
     after = found.offset + len(rows)
     if rows and after < found.visibles and not found.apercu:
         shown["offset_suivant"] = after
-    shown |= _missing(found)
+    shown |= _meant(found)
     if named := _former(found, rows):
         shown["noms_trouves"] = named
     following = found.caller.plan.suivant
@@ -57,8 +72,90 @@ async def count(call: ToolCall) -> ToolResult:
     """The exact total alone."""
     result, found = await _searched(call, lambda pairs: [*pairs, ("limit", "1")])
     shown = {"total": found.total, "plan": found.caller.plan.slug}
-    shown |= _missing(found) | ({} if found.total else {"note": _nothing(call)})
+    shown |= _missing(found) | _meant(found) | ({} if found.total else {"note": _nothing(call)})
     return results.of_result(result, shown)
+
+
+async def changes(call: ToolCall) -> ToolResult:
+    """A page of what happened to companies, or to what a search finds."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    admission.require_account(admitted)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
+        raw = _watch_body(arguments.bounded(request.pairs))
+        return watching(request._replace(pairs=()), generation, raw)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    assert result.content is not None  # there is no tag, and so no 304
+    return results.of_result(result, _changed(result.content))
+
+
+def _watch_body(pairs: Pairs) -> bytes:
+    """The body of POST /api/v1/modifications."""
+    values: dict[str, list[str]] = {}
+    for name, text in pairs:
+        values.setdefault(name, []).append(text)
+    ids, search = values.pop(WATCHED_IDS.name, None), values.pop(WATCHED_SEARCH.name, None)
+    body: dict[str, Any] = {name: texts[0] for name, texts in values.items()}
+    if ids is not None:
+        body[WATCHED_IDS.name] = value_lists.items({WATCHED_IDS.name: ids}, WATCHED_IDS)
+    if search is not None:
+        body[WATCHED_SEARCH.name] = orjson.Fragment(search[0])
+    return orjson.dumps(body)
+
+
+def _changed(found: WatchResult) -> dict[str, Any]:
+    """The changes of a page that fit into an answer; `suivant` leads to the one after them."""
+
+    def document(changes: list[Any]) -> dict[str, Any]:
+        following = found._replace(changes=changes).suivant
+        return {
+            "depuis": found.watch.walk.depuis,
+            "jusque": found.jusque,
+            "total": found.total,
+            "visibles": found.shown,
+            "plan": found.request.caller.plan.slug,
+            "modifications": changes,
+            **({"suivant": following} if following else {}),
+            **_unknown(found.unknown or ()),
+        }
+
+    changes = [sizes.briefest(one, _CHANGE) for one in found.changes]
+    shown = document(sizes.most(changes, document))
+    if found.shown < found.total:
+        shown["note"] = f"The plan shows {found.shown} of {found.total} changes of a search."
+    return shown
+
+
+async def break_down(call: ToolCall) -> ToolResult:
+    """The counts by dimension, as many values as fit; the others are in `autres`."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    result = await admission.perform(context, admitted, repartition, call.call, trace)
+    assert result.content is not None  # without If-None-Match there is no 304
+    found = result.content.document
+    entries = [(name, one) for name, counted in found["repartitions"].items() for one in counted]
+
+    def document(shown: list[Any]) -> dict[str, Any]:
+        counts: dict[str, list[Any]] = {name: [] for name in found["repartitions"]}
+        for name, one in shown:
+            counts[name].append(_counted(one))
+        left = {name: found["total"] - sum(one["n"] for one in counts[name]) for name in counts}
+        others = {name: n for name, n in left.items() if n}
+        return {**found, "repartitions": counts, "autres": others}
+
+    shown = sizes.most(entries, document)
+    if len(shown) == len(entries):
+        return results.of_result(result, document(shown))
+    note = "Not every value fits; ask for fewer dimensions at a time, or a smaller `limite`."
+    return results.of_result(result, {**document(shown), "note": note})
+
+
+def _counted(one: dict[str, Any]) -> dict[str, Any]:
+    """A value, with its English label if that says more."""
+    label = {} if one["libelle_en"] == one["valeur"] else {"libelle_en": one["libelle_en"]}
+    return {"valeur": one["valeur"], **label, "n": one["n"]}
 
 
 async def _searched(
@@ -75,8 +172,19 @@ async def _searched(
 
 def _missing(found: SearchResult) -> dict[str, Any]:
     """What the search names and the base lacks: countries without companies, items of `ids`."""
-    lists = {"pays_sans_donnees": found.sans_donnees, "ids_inconnus": found.ids_inconnus}
-    return {name: list(missing) for name, missing in lists.items() if missing}
+    empty = {"pays_sans_donnees": list(found.sans_donnees)} if found.sans_donnees else {}
+    return empty | _unknown(found.ids_inconnus or ())
+
+
+def _unknown(items: Sequence[str]) -> dict[str, Any]:
+    """Items of `ids` that name no company, if there are some."""
+    return {"ids_inconnus": sizes.brief(items, _MOST_UNKNOWN)} if items else {}
+
+
+def _meant(found: SearchResult) -> dict[str, Any]:
+    """What `q` may have meant; absent where there is nothing."""
+    meant = [one._asdict() for one in found.vouliez_vous_dire]
+    return {"vouliez_vous_dire": meant} if meant else {}
 
 
 def _former(found: SearchResult, rows: list[Any]) -> dict[str, str]:

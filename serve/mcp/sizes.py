@@ -4,7 +4,7 @@ A result is there twice, as JSON and as the text of that JSON (MCP, "Structured 
 count.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -12,12 +12,18 @@ import orjson
 LARGEST: Final = 64 * 1024  # bytes of the response of any tool, in total
 _AROUND: Final = 1_024  # bytes of the message around a result
 _LONGEST_TEXT: Final = 1_000  # characters of one value of a company
+_LENGTHS: Final = (_LONGEST_TEXT, 200, 50, 10)  # characters of a text, items of a list
 
 
-def fits(document: Any) -> bool:
-    """Is a result with this document small enough to be sent?"""
+def fits(document: Any, room: int = 0) -> bool:
+    """Is a result with this document small enough to be sent, and `room` bytes more?"""
+    return size(document) + room <= LARGEST - _AROUND
+
+
+def size(document: Any) -> int:
+    """The bytes that a document takes in a response."""
     text = orjson.dumps(document)
-    return len(text) + len(orjson.dumps(text.decode())) <= LARGEST - _AROUND
+    return len(text) + len(orjson.dumps(text.decode()))
 
 
 def most(items: list[Any], document: Callable[[list[Any]], Any]) -> list[Any]:
@@ -25,6 +31,28 @@ def most(items: list[Any], document: Callable[[list[Any]], Any]) -> list[Any]:
     while items and not fits(document(items)):
         items = items[: len(items) * 3 // 4]
     return items
+
+
+def briefest(value: Any, room: int) -> Any:
+    """A value, cut no further than it must be to take at most `room` bytes in a response."""
+    for longest in _LENGTHS:
+        shown = brief(value, longest)
+        if size(shown) <= room:
+            return shown
+    raise ValueError(f"{size(shown)} bytes are left of {size(value)}, {room} are allowed")
+
+
+def brief(value: Any, longest: int) -> Any:
+    """A value with its texts cut at `longest` characters and its lists at as many items; what was cut says so."""
+    if isinstance(value, str) and len(value) > longest:
+        return f"{value[:longest]}…"
+    if isinstance(value, Mapping):
+        return {name: brief(part, longest) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        more = len(value) - longest
+        shown = [brief(part, longest) for part in value[:longest]]
+        return shown if more <= 0 else [*shown, f"… and {more} more"]
+    return value
 
 
 def known(company: dict[str, Any]) -> dict[str, Any]:

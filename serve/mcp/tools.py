@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from serve.contract.parameters import Parameter
-from serve.mcp import arguments, company_tool, list_tools, number_tool, outputs, search_tools
+from serve.mcp import arguments, company_tool, list_tools, match_tool, outputs, search_tools
 from serve.mcp.outputs import Schema
 from serve.mcp.results import ToolCall, ToolResult
 
@@ -30,6 +30,8 @@ THIRD_PARTIES: Final = (
 class Tool(NamedTuple):
     """A tool; its arguments are parameters of the API, and those named in `required` must be given.
 
+    A tool with an `input` schema of its own reads its arguments itself.
+
     Attributes:
         third_parties: its results quote texts of companies.
     """
@@ -41,6 +43,7 @@ class Tool(NamedTuple):
     output: Schema
     arguments: Sequence[Parameter] = ()
     required: Sequence[str] = ()
+    input: Schema | None = None
     third_parties: bool = False
 
     @property
@@ -52,7 +55,7 @@ class Tool(NamedTuple):
             "description": f"{self.description} {THIRD_PARTIES}"
             if self.third_parties
             else self.description,
-            "inputSchema": arguments.schema(self.arguments, self.required),
+            "inputSchema": self.input or arguments.schema(self.arguments, self.required),
             "outputSchema": self.output,
             "annotations": {"title": self.title, **_ANNOTATIONS},
         }
@@ -119,6 +122,29 @@ def _companies() -> list[Tool]:
             arguments.SCOPE,
         ),
         Tool(
+            "suggest",
+            "Complete a name",
+            "What completes the beginning of a name: companies (sociétés), words of names with the "
+            "number of companies that have them (mots), sectors (secteurs). Free. Use it where a "
+            "name is known in part, or to learn how it is spelt.",
+            list_tools.suggest,
+            outputs.SUGGESTIONS,
+            arguments.SUGGEST,
+            ("q",),
+        ),
+        Tool(
+            "break_down_companies",
+            "Count companies (sociétés) by dimension",
+            "How many companies match all of the given filters, by country, sector, activity, legal "
+            "form, state, town, band of turnover or headcount, or year of creation (`par`, one or "
+            "more): exact, whatever the plan, and cheaper than a search each. Counts as one API call.",
+            search_tools.break_down,
+            outputs.BREAKDOWN,
+            arguments.BREAKDOWN,
+            ("par",),
+            third_parties=True,
+        ),
+        Tool(
             "search_companies",
             "Search companies (sociétés)",
             "The companies that match all of the given filters, as short rows in the order of "
@@ -143,14 +169,48 @@ def _companies() -> list[Tool]:
             third_parties=True,
         ),
         Tool(
+            "read_companies",
+            "Read several companies (sociétés)",
+            f"What read_company shows of up to {arguments.MOST_RECORDS} companies, without financial "
+            "statements. Each counts as one API call.",
+            company_tool.read_several,
+            outputs.COMPANIES,
+            arguments.COMPANIES,
+            ("ids",),
+            third_parties=True,
+        ),
+        Tool(
+            "changes",
+            "What changed (modifications)",
+            "What happened since an earlier generation of the data to given companies (`ids`) or to "
+            "the companies that a search finds (`recherche`): new, gone, entered, left, and values "
+            "before and after. Needs a key. Each page counts as one API call.",
+            search_tools.changes,
+            outputs.CHANGES,
+            arguments.CHANGES,
+            ("depuis",),
+            third_parties=True,
+        ),
+        Tool(
             "look_up",
             "Find a company by a number",
             "The companies with a number: national identifier in any spelling (lost zeros, country "
             "code in front), VAT number (TVA), SIRET or LEI. Counts as one API call.",
-            number_tool.look_up,
+            company_tool.look_up,
             outputs.CANDIDATES,
             arguments.NUMBER,
             ("valeur",),
+        ),
+        Tool(
+            "match_companies",
+            "Match a list of companies (rapprochement)",
+            "Which companies do names, towns and half-remembered numbers mean? For each line a "
+            "verdict (sur, probable, ambigu, aucun) and candidates with a probability and reasons. "
+            "Sees through legal forms, accents, word order, typing errors and lost zeros. At most "
+            f"{match_tool.MOST_LINES} lines; counts as one API call for each ten lines begun.",
+            match_tool.match,
+            match_tool.OUTPUT,
+            input=match_tool.INPUT,
         ),
         Tool(
             "explain_plan",

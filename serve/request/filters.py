@@ -78,29 +78,33 @@ def narrowed(
 
 
 def companies(values: Values, names: PlaceNames) -> tuple[AskedCompany, ...] | None:
-    """The items of `ids`, in their order; None if it is absent.
+    """The items of `ids`, in their order; None if it is absent. Raises ApiError as `asked`."""
+    return asked(items(values, IDS), names) or None
+
+
+def asked(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ...]:
+    """Companies as they are written in a query string or a body: country code, `:` and identifier.
 
     Raises:
         ApiError: 400 `parametre_invalide` for an item of another form, `pays_inconnu`.
     """
-    asked = [(one, *one.partition(":")[::2]) for one in items(values, IDS)]
-    for given, country, identifier in asked:
+    parts = [(one, *one.partition(":")[::2]) for one in dict.fromkeys(map(str.strip, given))]
+    for one, country, identifier in parts:
         if not country.strip() or not identifier.strip() or len(identifier) > LONGEST_ID:
-            shown, example = repr(given[:100]), str(IDS.example).partition(",")[0]
+            shown, example = repr(one[:100]), str(IDS.example).partition(",")[0]
             why = (
                 f"{shown} n'est pas de la forme pays:identifiant ; écrivez par exemple {example}",
                 f"{shown} is not of the form country:identifier; write, for example, {example}",
             )
             raise errors.parametre_invalide(IDS.name, why)
-    codes = {word: names.country(word) for _, word, _ in asked}
+    codes = {word: names.country(word) for _, word, _ in parts}
     if unknown := [word for word, code in codes.items() if code is None]:
         raise errors.pays_inconnu(unknown, suggestions(unknown, names.pays_alike))
-    found = [
-        AskedCompany(given, code, nfc(identifier.strip()))
-        for given, word, identifier in asked
+    return tuple(
+        AskedCompany(one, code, nfc(identifier.strip()))
+        for one, word, identifier in parts
         if (code := codes[word]) is not None
-    ]
-    return tuple(found) or None
+    )
 
 
 def _forms(values: Values, names: PlaceNames) -> tuple[str, ...]:

@@ -28,9 +28,11 @@ from serve.contract.parameters import (
     EFFECTIF_MIN,
     LANG,
     LIMIT,
+    LIMITE,
     LONGEST_Q,
     NATURE,
     OFFSET,
+    PAR,
     PAYS,
     SECTEUR,
     SITE_WEB,
@@ -55,12 +57,13 @@ from serve.request.scalars import (
     scalar,
     unknown_value,
 )
-from serve.request.value_lists import items
+from serve.request.value_lists import items, some_of
 from shards.changes.change_file import NATURES
 from shards.query import DEEPEST, Query
 
 SEARCH: Final = parameters.names(parameters.SEARCH)
 EXPORT: Final = parameters.names(parameters.EXPORT)
+REPARTITION: Final = parameters.names(parameters.REPARTITION)
 SECTORS: Final = parameters.names(parameters.SECTORS)
 SUB_SECTORS: Final = parameters.names(parameters.SUB_SECTORS)
 SOURCES: Final = parameters.names(parameters.SOURCES)
@@ -68,6 +71,7 @@ MODIFICATIONS: Final = parameters.names(parameters.MODIFICATIONS)
 IDENTIFIANTS: Final = parameters.names(parameters.IDENTIFIANTS)
 WALK: Final = parameters.names(parameters.WATCH)
 WATCHED: Final = parameters.names(parameters.WATCHED)
+SUGGESTIONS: Final = parameters.names(parameters.SUGGESTIONS)
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -103,6 +107,20 @@ class Export:
 
 
 @dataclass(frozen=True, slots=True)
+class Breakdown:
+    """The parameters of `/repartition`: what to count by, of `parameters.DIMENSIONS`, in their order.
+
+    `query`, `version` and `companies` are as in `Search`; `limite` is in 1..200.
+    """
+
+    query: Query
+    par: tuple[str, ...]
+    limite: int
+    version: str | None
+    companies: tuple[AskedCompany, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Modifications:
     """The parameters of `/modifications`; empty `pays` means all, `natures` are in fixed order."""
 
@@ -126,6 +144,15 @@ class Walk:
 class SourceScope:
     """The parameters of `/sources`; empty `pays` means all, `version` is as in `Search`."""
 
+    pays: tuple[str, ...]
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionText:
+    """The parameters of `/suggestions`; empty `pays` means all, `version` is as in `Search`."""
+
+    q: str
     pays: tuple[str, ...]
     version: str | None
 
@@ -184,6 +211,22 @@ def export(given: Pairs, names: PlaceNames) -> Export:
     return Export(query, limit, one_of(values, LANG), companies)
 
 
+def breakdown(given: Pairs, names: PlaceNames) -> Breakdown:
+    """Read the parameters of `/repartition` (X3): at least one dimension. Raises ApiError 400."""
+    values = _known(given, REPARTITION)
+    par = some_of(values, PAR)
+    if not par:
+        known = ", ".join(PAR.enum)
+        why = (
+            f"il est obligatoire ; envoyez une ou plusieurs de ces valeurs : {known}",
+            f"it is required; send one or more of these values: {known}",
+        )
+        raise errors.parametre_invalide(PAR.name, why, valeurs=PAR.enum)
+    limite = min(integer(values, LIMITE) or int(LIMITE.default or 0), LIMITE.maximum or 0)
+    query, companies, _, _ = _query(values, names)
+    return Breakdown(query, par, limite, matching(values, VERSION), companies)
+
+
 def sectors(given: Pairs, names: PlaceNames) -> SearchScope:
     """Read the scope of `/secteurs` (§4.2). Raises ApiError 400."""
     return _places(_known(given, SECTORS), names)[0]
@@ -201,6 +244,19 @@ def sources(given: Pairs, names: PlaceNames) -> SourceScope:
     """Read the parameters of `/sources` (X9). Raises ApiError 400."""
     values = _known(given, SOURCES)
     return SourceScope(_places(values, names)[0].pays, matching(values, VERSION))
+
+
+def suggestions_of(given: Pairs, names: PlaceNames) -> SuggestionText:
+    """Read the parameters of `/suggestions` (X4). Raises ApiError 400."""
+    values = _known(given, SUGGESTIONS)
+    q = _q(values)
+    if q is None:
+        why = (
+            "il est obligatoire ; envoyez le début d'un nom",
+            "it is required; send the beginning of a name",
+        )
+        raise errors.parametre_invalide(Q.name, why)
+    return SuggestionText(q, _places(values, names)[0].pays, matching(values, VERSION))
 
 
 def modifications(given: Pairs, names: PlaceNames) -> Modifications:
@@ -227,9 +283,10 @@ def walk(given: Pairs) -> Walk:
     )
 
 
-def watched(given: Pairs, names: PlaceNames) -> Query:
-    """Read the filters of a search that is watched (X8). Raises ApiError 400."""
-    return _query(_known(given, WATCHED), names)[0]
+def watched(given: Pairs, names: PlaceNames) -> tuple[Query, tuple[AskedCompany, ...] | None]:
+    """Read the filters of a search that is watched, and the items of its `ids` (X8). Raises ApiError 400."""
+    query, companies, _, _ = _query(_known(given, WATCHED), names)
+    return query, companies
 
 
 def _depuis(values: Values) -> str:

@@ -6,28 +6,33 @@
 The filters of `recherche` are the parameters of a search; a list may be a text with separators, or an array.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
 from serve.contract import errors
-from serve.contract.parameters import LONGEST_ID, MOST_IDS
-from serve.request import json_body, params
+from serve.contract.parameters import MOST_IDS
+from serve.request import filters, json_body, params
+from serve.request.filters import AskedCompany
 from serve.request.params import Walk
-from serve.request.place_names import PlaceNames, suggestions
+from serve.request.place_names import PlaceNames
 from shards.query import Query
 
 IDS: Final = "ids"
 SEARCH: Final = "recherche"
 
-# By country code: each identifier as it was sent, without the country.
-Companies = Mapping[str, Sequence[str]]
+Companies = Sequence[AskedCompany]
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What is watched: `companies`, or what a `query` finds; the other one is None."""
+    """What is watched: `companies`, or what a `query` finds.
+
+    Attributes:
+        companies: those of `ids`; where a search is watched, those of its own `ids`, None without them.
+        query: None where companies are watched.
+    """
 
     walk: Walk
     companies: Companies | None
@@ -62,10 +67,11 @@ def read(raw: bytes, names: PlaceNames) -> Watch:
     ((name, (subject,)),) = subjects
     if name == IDS:
         return Watch(walk, _companies(subject, names), None)
-    return Watch(walk, None, _query(subject, names))
+    query, companies = _search(subject, names)
+    return Watch(walk, companies, query)
 
 
-def _query(subject: Any, names: PlaceNames) -> Query:
+def _search(subject: Any, names: PlaceNames) -> tuple[Query, Companies | None]:
     if not isinstance(subject, tuple):
         example = '{"pays": "FR", "ca_min": 1000000}'
         why = (
@@ -82,32 +88,13 @@ def _query(subject: Any, names: PlaceNames) -> Query:
 
 
 def _companies(subject: Any, names: PlaceNames) -> Companies:
-    if not isinstance(subject, list) or not subject or len(subject) > MOST_IDS:
-        sizes = (f" ; {len(subject)} sont envoyés", f"; {len(subject)} were sent")
-        sent = sizes if isinstance(subject, list) else ("", "")
+    sent = len(subject) if isinstance(subject, list) else 0
+    if not 0 < sent <= MOST_IDS:
+        sizes = (f" ; {sent} sont envoyés", f"; {sent} were sent")
+        counted = sizes if isinstance(subject, list) else ("", "")
         why = (
-            f"une liste de 1 à {MOST_IDS} identifiants est attendue, comme UK:00944111{sent[0]}",
-            f"a list of 1 to {MOST_IDS} identifiers is expected, such as UK:00944111{sent[1]}",
+            f"une liste de 1 à {MOST_IDS} identifiants est attendue, comme UK:00944111{counted[0]}",
+            f"a list of 1 to {MOST_IDS} identifiers is expected, such as UK:00944111{counted[1]}",
         )
         raise errors.parametre_invalide(IDS, why)
-    found: dict[str, list[str]] = {}
-    unknown = []
-    for one in subject:
-        word, colon, identifier = str(one).partition(":")
-        identifier = identifier.strip()
-        if not isinstance(one, str) or not colon or not 0 < len(identifier) <= LONGEST_ID:
-            shown = repr(str(one)[:100])
-            why = (
-                f"{shown} n'est pas de la forme pays:identifiant, comme UK:00944111",
-                f"{shown} is not of the form country:identifier, such as UK:00944111",
-            )
-            raise errors.parametre_invalide(IDS, why)
-        iso2 = names.country(word)
-        if iso2 is None:
-            unknown.append(word)
-        else:
-            found.setdefault(iso2, []).append(identifier)
-    if unknown:
-        unknown = list(dict.fromkeys(unknown))
-        raise errors.pays_inconnu(unknown, suggestions(unknown, names.pays_alike))
-    return found
+    return filters.asked([one if isinstance(one, str) else repr(one) for one in subject], names)

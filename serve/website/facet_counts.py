@@ -1,6 +1,6 @@
 """The companies of a search by country and by sector: what the bars of the explorer draw.
 
-The counts are exact (shards/search/facets.py). Without `q` and bounds they are sums over cells and
+The counts are exact (shards/search/counts/facets.py). Without `q` and bounds they are sums over cells and
 come with the page. Otherwise every matching row is read, so the page comes first and requests the
 counts afterwards. One such count runs at a time in a process, in a thread of the generation, and few
 wait. Results are remembered by generation and query; the order of the search does not matter.
@@ -15,7 +15,7 @@ from typing import Final
 from serve.contract import errors
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from shards.query import ORDERS, Query
-from shards.search.facets import count_facets
+from shards.search.counts.facets import count_facets
 
 _KEPT: Final = 512  # some 10 kB each
 _WAITING: Final = 8

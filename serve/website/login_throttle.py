@@ -1,8 +1,11 @@
 """The limits of log-ins and sign-ups, and the threads in which passwords are hashed.
 
 A hash takes 64 MiB and a tenth of a second, so at most two are computed at once, in threads, and few
-wait; any further attempt is refused with 503. Attempts are limited by address and by account, whether
-or not it exists; sign-ups by address. A refused attempt costs nothing.
+wait; any further attempt is refused with 503. Attempts are limited by address, and by account and network
+(/24, /48), whether or not the account exists: who tries passwords of an account from one network does not
+lock its owner out from another. All attempts at an account together have a higher limit. Sign-ups are
+limited by address, by network and by host, since one customer of a provider may have 65 536 networks /64.
+A refused attempt costs no hash.
 """
 
 import asyncio
@@ -18,12 +21,17 @@ from serve.access.burst_gate import Limiter
 from serve.config import BurstLimits
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.request.client_address import bucket
+from serve.request.client_address import bucket, truncated
 
 T = TypeVar("T")
 
 AT_ONCE: Final = 2
 WAITING: Final = 16
+
+# Times the limit of an address.
+ACCOUNT_TIMES: Final = 10
+NETWORK_TIMES: Final = 2
+HOST_TIMES: Final = 50
 
 
 class LoginThrottle:
@@ -37,18 +45,29 @@ class LoginThrottle:
 
     def log_in(self, address: str | None, email: str, now: datetime) -> None:
         """Count an attempt at a password. Raises ApiError 429."""
-        limit = self._debit.connexions
-        for who in (f"connexion {bucket(address)}", f"connexion {folded(email)}"):
+        few, account = self._debit.connexions, f"connexion {folded(email)}"
+        limits = (
+            (f"connexion {bucket(address)}", few),
+            (f"{account} {truncated(address)}", few),
+            (account, ACCOUNT_TIMES * few),
+        )
+        for who, limit in limits:
             wait = self._limiter.allow(who, limit, now.timestamp()).seconds
             if wait:
                 raise _refused(limit, "minute", wait, now)
 
     def sign_up(self, address: str | None, now: datetime) -> None:
         """Count a sign-up. Raises ApiError 429."""
-        limit = self._debit.inscriptions_jour
-        wait = self._limiter.day(f"inscription {bucket(address)}", limit, now.timestamp()).seconds
-        if wait:
-            raise _refused(limit, "jour", wait, now)
+        few = self._debit.inscriptions_jour
+        limits = (
+            (f"inscription {bucket(address)}", few),
+            (f"inscription {truncated(address)}", NETWORK_TIMES * few),
+            ("inscription", HOST_TIMES * few),
+        )
+        for who, limit in limits:
+            wait = self._limiter.day(who, limit, now.timestamp()).seconds
+            if wait:
+                raise _refused(limit, "jour", wait, now)
 
     async def hashed(self, password: str) -> str:
         """The hash of a new password. Raises ApiError 503."""

@@ -303,15 +303,15 @@ def _write_rows(
 
 
 def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
+    parameters = zstandard.ZstdCompressionParameters.from_level(
+        format.RECORD_LEVEL, source_size=1 << 10, dict_size=len(dictionary),
+        min_match=format.RECORD_MATCH, write_dict_id=False,
+    )  # fmt: skip
     known = None
     if dictionary:
         known = zstandard.ZstdCompressionDict(dictionary)
-        known.precompute_compress(
-            level=format.ZSTD_LEVEL
-        )  # otherwise the dictionary is digested per row
-    return zstandard.ZstdCompressor(
-        level=format.ZSTD_LEVEL, dict_data=known, write_dict_id=False
-    ).compress
+        known.precompute_compress(compression_params=parameters)  # else it is digested per row
+    return zstandard.ZstdCompressor(compression_params=parameters, dict_data=known).compress
 
 
 def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, bytes]]) -> Rows:

@@ -42,6 +42,9 @@ cdef Int mask_half(
 cdef Int mask_wide(
     ShardArrays shard, Source source, Scratch scratch, Int column, Int first, Int count
 ) noexcept nogil
+cdef Int mask_states(
+    ShardArrays shard, Source source, Scratch scratch, Int first, Int count
+) noexcept nogil
 cdef Int mask_table(
     ShardArrays shard, Source source, Scratch scratch, Int column, Int first, Int count
 ) noexcept nogil

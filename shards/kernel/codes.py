@@ -279,7 +279,9 @@ def mask_rows(
     for column in range(COLUMNS):
         if not (source.columns >> column) & 1:
             continue
-        if source.code_table[column] >= 0:
+        if source.code_table[column] >= 0 and column == ETAT:
+            mask_states(shard, source, scratch, first, count)
+        elif source.code_table[column] >= 0:
             mask_table(shard, source, scratch, column, first, count)
         elif shard.code_width[column] == 1:
             mask_small(shard, source, scratch, column, first, count)
@@ -365,6 +367,28 @@ def mask_wide(
     for i in range(count):
         above: Wide = (codes[first + i] - low) & full
         mask[i] &= above <= most
+    return 0
+
+
+def mask_states(
+    shard: ShardArrays, source: Source, scratch: Scratch, first: Int, count: Int
+) -> Int:
+    """Narrow the mask by some of the four states, without a look into the table for each row."""
+    mask = scratch.mask
+    codes = shard.small[ETAT]
+    table: Int = source.code_table[ETAT]
+    active: Small = scratch.allowed[table]
+    procedure: Small = scratch.allowed[table + 1]
+    closed: Small = scratch.allowed[table + 2]
+    unknown: Small = scratch.allowed[table + 3]
+    for i in range(count):
+        code: Small = codes[first + i] & (STATES - 1)
+        mask[i] &= (
+            ((code == 0) & active)
+            | ((code == 1) & procedure)
+            | ((code == 2) & closed)
+            | ((code == 3) & unknown)
+        )
     return 0
 
 

@@ -1,6 +1,6 @@
 # The C header of conditions.py: its signatures, and what it imports.
 from shards.kernel.codes cimport (
-    allowed_rows, narrow_scope, set_codes,
+    allowed_rows, code_at, narrow_scope, set_codes,
 )
 from shards.kernel.find cimport (
     cell_of, damaged, key_step, lower, turnover_place,
@@ -8,12 +8,15 @@ from shards.kernel.find cimport (
 from shards.kernel.generate cimport (
     choose, generate,
 )
-from shards.kernel.names cimport (
+from shards.kernel.text.names cimport (
     find_named,
 )
+from shards.kernel.rows cimport (
+    take,
+)
 from shards.kernel.types cimport (
-    ACTIF, BY_TURNOVER, CELLS, CODES, COLUMNS,
-    EFFECTIF, EVERYWHERE, FACTS, GIVEN, Int, NACE, NAME, Question, SCOPE, SPANS, Scratch, ShardArrays, Source,
+    ACTIF, BLOCK, BY_CELL, BY_TURNOVER, CELLS, CODES, COLUMNS,
+    EFFECTIF, ETAT, EVERYWHERE, FACTS, GIVEN, Int, KINDS, NACE, NAME, Question, SCOPE, SPANS, STATES, Scratch, ShardArrays, Source,
     TOO_DEAR, TURNOVER, Table, U4,
 )
 
@@ -32,6 +35,20 @@ cdef Int take_given(Question question, Source source, Scratch scratch) noexcept 
 cdef Int count_matches(
     Table table, Question question, Source source, Scratch scratch, Int part_first, Int count
 ) except? -1 nogil
-cdef Int count_cells(
+cdef Int take_census(
     Table table, Question question, Source source, Scratch scratch
+) except? -1 nogil
+cdef Int count_runs(
+    ShardArrays shard, Scratch scratch, Int kind, Int first, Int end
+) noexcept nogil
+cdef Int count_parts(Table table, Source source, Scratch scratch, Int kind) except? -1 nogil
+cdef Int count_listed(
+    ShardArrays shard, Source source, Scratch scratch, Int kind
+) except? -1 nogil
+cdef Int count_block(ShardArrays shard, Scratch scratch, Int kind, Int count) except? -1 nogil
+cdef Int count_by_place(
+    ShardArrays shard, Scratch scratch, Int kind, Int count
+) except? -1 nogil
+cdef Int count_by_cell(
+    ShardArrays shard, Scratch scratch, Int kind, Int count
 ) except? -1 nogil

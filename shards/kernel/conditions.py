@@ -1,28 +1,34 @@
-"""The conditions of a question in one shard, and how many rows meet them."""
+"""The conditions of a question in one shard, how many rows meet them, and the census of these rows."""
 
 from __future__ import annotations
 
 import cython
 
 if not cython.compiled:
-    from shards.kernel.codes import allowed_rows, narrow_scope, set_codes
+    from shards.kernel.codes import allowed_rows, code_at, narrow_scope, set_codes
     from shards.kernel.find import cell_of, damaged, key_step, lower, turnover_place
     from shards.kernel.generate import choose, generate
-    from shards.kernel.names import find_named
+    from shards.kernel.rows import take
+    from shards.kernel.text.names import find_named
     from shards.kernel.types import (
         ACTIF,
+        BLOCK,
+        BY_CELL,
         BY_TURNOVER,
         CELLS,
         CODES,
         COLUMNS,
         EFFECTIF,
+        ETAT,
         EVERYWHERE,
         FACTS,
         GIVEN,
+        KINDS,
         NACE,
         NAME,
         SCOPE,
         SPANS,
+        STATES,
         TOO_DEAR,
         TURNOVER,
         U4,
@@ -252,31 +258,158 @@ def count_matches(
     return source.total
 
 
-def count_cells(table: Table, question: Question, source: Source, scratch: Scratch) -> Int:
-    """Add the matches of a source to the counts of their cells."""
+def take_census(table: Table, question: Question, source: Source, scratch: Scratch) -> Int:
+    """Add the matches of a source to the counts of each kind that is asked for."""
     shard = table.shards[source.shard]
-    counts = scratch.counts
-    if source.need & ~SCOPE == 0:
-        spans: Int = source.part_count if source.need & SCOPE else 1
-        for i in range(spans):
-            first: Int = 0
-            end: Int = shard.cell_count
-            if source.need & SCOPE:
-                part = table.parts[scratch.selected[source.part_first + i]]
-                first = part.first
-                end = part.end
-            for cell in range(first, end):
-                part = table.parts[shard.first_part + cell]
-                counts[shard.first_cell + cell] += part.stop - part.start
-        return 0
-    if not source.listed:
+    whole: Int = source.need & ~SCOPE == 0
+    start: Int = scratch.used
+    if not whole or source.need:
+        scratch.spent += question.listed_cost * source.total
+        if scratch.spent > question.budget:
+            return TOO_DEAR
+    if not whole and not source.listed:
         choose(table, question, source)
         generate(table, question, source, scratch, scratch.rows_size)
         if not source.listed:
             damaged()
-    for i in range(source.list_first, source.list_first + source.list_count):
-        row: Int = scratch.rows[i]
-        if row >= shard.rows:
+    for kind in range(KINDS):
+        if not (question.census >> kind) & 1:
+            continue
+        if not whole:
+            count_listed(shard, source, scratch, kind)
+        elif not source.need:
+            count_runs(shard, scratch, kind, 0, shard.run_count[kind])
+        else:
+            count_parts(table, source, scratch, kind)
+    if not question.limit and scratch.used > start:
+        source.listed = 0
+        scratch.used = start
+    return 0
+
+
+def count_runs(shard: ShardArrays, scratch: Scratch, kind: Int, first: Int, end: Int) -> Int:
+    """Count all rows of the slots [first, end) of a kind."""
+    ends = shard.run_ends[kind]
+    base: Int = shard.first_count[kind]
+    for slot in range(first, end):
+        scratch.counts[base + slot] += ends[slot + 1]
+        scratch.counts[base + slot] -= ends[slot]
+    return 0
+
+
+def count_parts(table: Table, source: Source, scratch: Scratch, kind: Int) -> Int:
+    """Count all rows of the scope; those of cells and activities are known, others are looked at."""
+    shard = table.shards[source.shard]
+    for i in range(source.part_count):
+        part = table.parts[scratch.selected[source.part_first + i]]
+        if kind == BY_CELL:
+            count_runs(shard, scratch, kind, part.first, part.end)
+            continue
+        if kind == NACE:
+            count_runs(
+                shard, scratch, kind, shard.pair_cells[part.first], shard.pair_cells[part.end]
+            )
+            continue
+        first: Int = part.start
+        while first < part.stop:
+            count: Int = BLOCK if first + BLOCK < part.stop else part.stop - first
+            for j in range(count):
+                scratch.block[j] = first + j
+            count_block(shard, scratch, kind, count)
+            first += count
+    return 0
+
+
+def count_listed(shard: ShardArrays, source: Source, scratch: Scratch, kind: Int) -> Int:
+    """Count the rows that are listed."""
+    first: Int = source.list_first
+    end: Int = first + source.list_count
+    while first < end:
+        count: Int = BLOCK if first + BLOCK < end else end - first
+        take(shard, scratch, scratch.rows, first, count)
+        count_block(shard, scratch, kind, count)
+        first += count
+    return 0
+
+
+def count_block(shard: ShardArrays, scratch: Scratch, kind: Int, count: Int) -> Int:
+    """Count the rows of the block."""
+    if kind in (BY_CELL, NACE):
+        return count_by_cell(shard, scratch, kind, count)
+    if kind >= COLUMNS:
+        return count_by_place(shard, scratch, kind, count)
+    block = scratch.block
+    counts = scratch.counts
+    base: Int = shard.first_count[kind]
+    slots: Int = shard.run_count[kind]
+    slot: Int
+    mask: Int = STATES - 1 if kind == ETAT else -1
+    if shard.code_width[kind] == 1:
+        small = shard.small[kind]
+        for i in range(count):
+            slot = small[block[i]] & mask
+            if slot >= slots:
+                damaged()
+            counts[base + slot] += 1
+    elif shard.code_width[kind] == 2:
+        half = shard.half[kind]
+        for i in range(count):
+            slot = half[block[i]]
+            if slot >= slots:
+                damaged()
+            counts[base + slot] += 1
+    else:
+        for i in range(count):
+            slot = shard.broad[kind][block[i]]
+            if slot >= slots:
+                damaged()
+            counts[base + slot] += 1
+    return 0
+
+
+def count_by_place(shard: ShardArrays, scratch: Scratch, kind: Int, count: Int) -> Int:
+    """Count the rows of the block by their places in an order, of which each slot is a range."""
+    block = scratch.block
+    counts = scratch.counts
+    base: Int = shard.first_count[kind]
+    rank = shard.rank[kind - COLUMNS]
+    ends = shard.run_ends[kind]
+    marks = shard.run_marks[kind]
+    for i in range(count):
+        place: Int = rank[block[i]]
+        if place >= shard.rows:
             damaged()
-        counts[shard.first_cell + cell_of(shard, row)] += 1
+        slot: Int = marks[place >> 6]
+        while place >= ends[slot + 1]:
+            slot += 1
+        counts[base + slot] += 1
+    return 0
+
+
+def count_by_cell(shard: ShardArrays, scratch: Scratch, kind: Int, count: Int) -> Int:
+    """Count the rows of the block by cell, or by the activities of their cells."""
+    block = scratch.block
+    counts = scratch.counts
+    base: Int = shard.first_count[kind]
+    width: Int = shard.code_width[NACE] if kind == NACE else 0
+    slot: Int = 0
+    slots: Int = 0
+    first: Int = 0
+    stop: Int = 0
+    for i in range(count):
+        row: Int = block[i]
+        if row < first or row >= stop:
+            cell: Int = cell_of(shard, row)
+            first = shard.run_ends[BY_CELL][cell]
+            stop = shard.run_ends[BY_CELL][cell + 1]
+            slot = shard.pair_cells[cell] if width else cell
+            slots = shard.pair_cells[cell + 1] if width else cell + 1
+        code: Int = 0
+        if width == 1:
+            code = shard.small[NACE][row]
+        elif width:
+            code = code_at(shard, NACE, row)
+        if slot + code >= slots:
+            damaged()
+        counts[base + slot + code] += 1
     return 0

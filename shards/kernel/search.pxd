@@ -3,7 +3,7 @@ from shards.kernel.codes cimport (
     clear_codes,
 )
 from shards.kernel.conditions cimport (
-    count_cells, count_matches, reset, set_cells,
+    count_matches, reset, set_cells, take_census,
 )
 from shards.kernel.head cimport (
     head,

@@ -6,7 +6,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.codes import clear_codes
-    from shards.kernel.conditions import count_cells, count_matches, reset, set_cells
+    from shards.kernel.conditions import count_matches, reset, set_cells, take_census
     from shards.kernel.head import head
     from shards.kernel.merge import merge
     from shards.kernel.row_sets import clear_marks
@@ -19,6 +19,8 @@ def search(table: Table, question: Question, scratch: Scratch) -> Int:
     Returns TOO_DEAR where that would cost more than the budget of the question.
     """
     count: Int = question.offset + question.limit
+    # A census needs every row, so no head of a stored set will do.
+    needed: Int = scratch.rows_size if question.census else count
     total: Int = 0
     parts: Int = 0
     source_count: Int = 0
@@ -30,11 +32,15 @@ def search(table: Table, question: Question, scratch: Scratch) -> Int:
         source = scratch.sources[source_count]
         reset(source, question.shards[i])
         source_count += 1
-        if count_matches(table, question, source, scratch, parts, count) == TOO_DEAR:
+        if count_matches(table, question, source, scratch, parts, needed) == TOO_DEAR:
             total = TOO_DEAR
             break
+        counted: Int = 0
         if source.total and question.census:
-            count_cells(table, question, source, scratch)
+            counted = take_census(table, question, source, scratch)
+        if counted == TOO_DEAR:
+            total = TOO_DEAR
+            break
         if source.total:
             total += source.total
             parts = source.part_first + source.part_count

@@ -49,6 +49,8 @@ cdef enum:
     NACE = 7
     COLUMNS = 8
     STATES = 4
+    BY_CELL = 15
+    KINDS = 16
     SPANS = 0
     BY_TURNOVER = 1
     BY_HEADCOUNT = 2
@@ -74,6 +76,9 @@ cdef enum:
     NO_ROOM = -2
     TOO_SMALL = -70
     UNITED = 30
+    COMPANIES = 0
+    WORD_RANGES = 1
+    WORD_TOTAL = 2
     EVERYWHERE = 0
     SECTORS = 1
     CELLS = 2
@@ -86,6 +91,10 @@ cdef enum:
     FORMER_NAME = 4294967295
     FURTHER = 255
     CHUNK_ROWS = 65536
+    FREQUENT_GROUPS = 3
+    NEAR_SCANNED = 20000
+    POOLED = 30000
+    WIDESPREAD = 256
 
 cdef struct ShardArraysFields:
     Int rows
@@ -122,6 +131,9 @@ cdef struct ShardArraysFields:
     U4 quantiles
     Int quantile_count
     Int assets
+    U4[16] run_ends
+    U2[16] run_marks
+    Int[16] run_count
     U4[7] order
     Int[7] order_size
     U4[7] rank
@@ -177,6 +189,7 @@ cdef struct ShardArraysFields:
     Int first_mark
     Int first_cell
     Int[8] first_code
+    Int[16] first_count
 ctypedef ShardArraysFields* ShardArrays
 
 cdef struct PartFields:
@@ -334,3 +347,20 @@ cdef struct ScratchFields:
     Ints counts
     Int used
 ctypedef ScratchFields* Scratch
+
+cdef struct PoolFields:
+    Int word_count
+    Int group_count
+    Int allowed
+    Real penalty
+    Int room
+    Ints words
+    Ints groups
+    Reals weights
+    Ints sizes
+    Ints chosen
+    Ints rows
+    Reals scores
+    Int count
+    Int weighed
+ctypedef PoolFields* Pool

@@ -31,7 +31,7 @@ F8 = memoryview
 Words = memoryview
 Ints = memoryview
 Keys = memoryview
-Reals = memoryview
+Reals = Any
 Bytes = Any
 # What only compiled modules use: a pointer, and the function of libzstd that decompresses.
 Pointer = Any
@@ -66,6 +66,10 @@ CREATION: Final = 6  # the places in `recent`
 NACE: Final = 7  # numbered within each cell
 COLUMNS: Final = 8
 STATES: Final = 4  # a code of `etat` is so much greater where there are statements
+
+# Kinds of a census: a column of codes, COLUMNS + an order in bands of its values, or cells.
+BY_CELL: Final = 15
+KINDS: Final = 16
 
 # Generators: the ways to enumerate the rows that may match.
 SPANS: Final = 0  # ranges of neighbouring rows
@@ -106,6 +110,11 @@ TOO_SMALL: Final = -70
 # A suffix, with the rows of its word, costs as much as so many rows.
 UNITED: Final = 30
 
+# What `suggest.run` finds.
+COMPANIES: Final = 0
+WORD_RANGES: Final = 1
+WORD_TOTAL: Final = 2
+
 # Scopes of a question.
 EVERYWHERE: Final = 0
 SECTORS: Final = 1
@@ -120,6 +129,10 @@ SUFFIX_BYTES: Final = 24
 FORMER_NAME: Final = 4294967295  # FORMAT.md §8: a token that is no word
 FURTHER: Final = 255
 CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
+FREQUENT_GROUPS: Final = 3  # frequent words of a line whose common rows are candidates, two by two
+NEAR_SCANNED: Final = 20000  # words of a range that are compared with a misspelt one
+POOLED: Final = 30000  # rows that are weighed for a line in a shard
+WIDESPREAD: Final = 256  # a word is widespread that more than one name in so many has
 
 
 class ShardArrays:
@@ -159,6 +172,9 @@ class ShardArrays:
     quantiles: U4  # codes of total assets at even places
     quantile_count: Int
     assets: Int  # rows with total assets
+    run_ends: list[U4]  # 16, by kind of a census: rows before slot i, one entry more
+    run_marks: list[U2]  # 16: of orders, the slot of every 64th place
+    run_count: list[Int]  # 16: slots
     order: list[U4]  # 7
     order_size: list[Int]  # 7
     rank: list[U4]  # 7; that of `ca_asc` is the one of `ca_desc`
@@ -214,6 +230,7 @@ class ShardArrays:
     first_mark: Int  # in `Scratch.marks`
     first_cell: Int  # in `Scratch.cells`
     first_code: list[Int]  # 8, in `Scratch.allowed`
+    first_count: list[Int]  # 16, in `Scratch.counts`
 
 
 class Part:
@@ -275,7 +292,7 @@ class Question:
     date_high: Int
     value_count: Int  # texts of forms, towns, postcodes, activities
     given: Int  # 1 where there are `ids`
-    census: Int  # 1: count the matches of each cell, too
+    census: Int  # a bit a kind: count the matches in each of its slots, too
     budget: Real  # nanoseconds, by estimate, after which the search is given up
     head_rows: Int  # rows of a head
     top_rows: Int  # rows of a list of `top`
@@ -380,5 +397,27 @@ class Scratch:
     found_tie: Ints  # 1 where the folded name equals that of the row before
     found_size: Int
     result: Ints  # 1: how many rows were found
-    counts: Ints  # a number a cell of each shard, as `cells`: of a census
+    counts: Ints  # of a census: a number a slot of each kind of each shard
     used: Int  # of `rows`
+
+
+class Pool:
+    """Working memory of candidates: the words of a line in one shard, and the best rows, best first.
+
+    Words with the same group stand for the same word of the line.
+    """
+
+    word_count: Int
+    group_count: Int
+    allowed: Int  # rows of whole groups
+    penalty: Real  # for each word of a name that is not in the line
+    room: Int  # of `rows` and `scores`
+    words: Ints
+    groups: Ints
+    weights: Reals
+    sizes: Ints  # by group: rows
+    chosen: Ints  # FREQUENT_GROUPS
+    rows: Ints  # also near words
+    scores: Reals
+    count: Int  # of `rows`
+    weighed: Int

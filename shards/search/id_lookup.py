@@ -25,6 +25,12 @@ class IdLookup:
     folded: SparseIndex[NDArray[np.uint32]] | SparseIndex[EvenPlaces]
     rows: Rows
 
+    @property
+    def width(self) -> int:
+        """The length of all folded identifiers; 0 if they differ."""
+        places = self.folded.places
+        return places[1] - 1 if isinstance(places, EvenPlaces) and len(places) > 1 else 0
+
 
 def rows_equal_to(index: IdLookup, whole: str) -> Rows:
     """The rows whose folded identifier is `whole`, which is folded; ascending."""

@@ -6,7 +6,7 @@ a generation with them before publication, the server answers with them: there i
 
 import threading
 from collections.abc import Collection
-from typing import Final
+from typing import Any, Final
 
 from shards.errors import MissingCountryError
 from shards.query import Query
@@ -26,11 +26,13 @@ class Base(dict[str, Shard]):
 
     Attributes:
         missing: countries whose shards are damaged; no question about them has an answer.
+        memo: what follows from all shards together, by name.
     """
 
     def __init__(self, missing: Collection[str] = ()) -> None:
         super().__init__()
         self.missing = frozenset(missing)
+        self.memo: dict[str, Any] = {}
         self._making = threading.Lock()
         self._table: table.SearchTable | None = None
         self._workers = threading.local()
@@ -66,6 +68,7 @@ class Base(dict[str, Shard]):
     def forget(self) -> None:
         """Drop what searches need of the shards, so that these can be closed; no search may run."""
         self._table, self._workers = None, threading.local()
+        self.memo.clear()
 
 
 def search(base: Base, query: Query, *, offset: int, limit: int) -> ResultPage:

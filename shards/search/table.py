@@ -4,7 +4,7 @@ Made once for a generation. Every length that a search relies on is compared wit
 """
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
+from shards.codec import bands
 from shards.codec.cells import Cell, CellRange
 from shards.codec.codes import COMPARED, STATE_CODES, STATEMENTS
 from shards.codec.sort_keys import KEY_OF
@@ -56,6 +57,7 @@ class SearchTable:
         self.groups: dict[str, list[CellCode]] = {}
         for code in self.cells:
             self.groups.setdefault(code[1], []).append(code)
+        self.kinds = [slice(0)] * types.KINDS  # of a census, in its counts
         self._memory = Memory()
         self.amounts = [shard.code_array("actif.amounts", "<f8") for shard in self.shards]
         self.record = self._made()
@@ -86,10 +88,23 @@ class SearchTable:
                 found.first_code[column] = first_code
                 first_code += max(found.code_count[column], found.pair_count)
             made.shards.append(found)
+        self._place_counts(made.shards)
         made.sector_parts, made.sector_count = view(sector_parts), len(self.sectors)
         made.cell_parts, made.cell_count = view(cell_parts), len(self.cells)
         self.allowed = first_code
         return made
+
+    def _place_counts(self, shards: Sequence[types.ShardArrays]) -> None:
+        """Give each slot of each kind of a census its place; those of a kind are neighbours."""
+        first = 0
+        for shard in shards:
+            shard.first_count = [0] * types.KINDS
+        for kind in range(types.KINDS):
+            start = first
+            for shard in shards:
+                shard.first_count[kind] = first
+                first += shard.run_count[kind]
+            self.kinds[kind] = slice(start, first)
 
 
 def _code(cell: Cell) -> CellCode:
@@ -121,6 +136,7 @@ def _shard(shard: Shard) -> types.ShardArrays:
     made.order_size = [len(shard.order(tri)) for tri in ORDERS]
     made.rank = [_column(shard, shard.rank(KEY_OF.get(tri, (tri,))[0])) for tri in ORDERS]
     _set_keys(made, shard)
+    _set_runs(made, shard)
     _set_words(made, shard)
     _set_ids(made, shard)
     _set_sets(made, shard)
@@ -171,6 +187,27 @@ def _set_codes(made: types.ShardArrays, shard: Shard) -> None:
 
 def _set_ends(made: types.ShardArrays, column: int, ends: NDArray[np.uint32]) -> None:
     made.code_ends[column], made.code_count[column] = view(ends), len(ends) - 1
+
+
+def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
+    """What a census counts: codes, bands of orders, activities and cells."""
+    made.run_ends = [view(np.empty(0, np.uint32))] * types.KINDS
+    made.run_marks = [view(np.empty(0, np.uint16))] * types.KINDS
+    made.run_count = [0] * types.KINDS
+    ends = {CODE_COLUMNS[name]: shard.code_array(f"{name}.ends") for name in ("forme", "ville")}
+    ends[types.ETAT] = np.asarray(made.code_ends[types.ETAT])
+    ends[types.NACE] = shard.code_array("nace.code_ends")
+    ends[types.BY_CELL] = np.append(0, made.cell_stops).astype(np.uint32)
+    for tri in bands.BANDED:
+        kind = types.COLUMNS + ORDERS.index(tri)
+        ends[kind] = bands.ends(tri, shard.steps(tri), shard.rows)
+        places = np.arange(0, shard.rows, 64)
+        marks = ends[kind][1:].searchsorted(places, side="right").astype(np.uint16)
+        made.run_marks[kind] = view(marks)
+    for kind, found in ends.items():
+        if found[0] or (np.diff(found.astype(np.int64)) < 0).any() or found[-1] != shard.rows:
+            raise CorruptError(f"{shard.path}: the counts of its codes do not add up to its rows")
+        made.run_ends[kind], made.run_count[kind] = view(found), len(found) - 1
 
 
 def _set_activities(made: types.ShardArrays, shard: Shard) -> None:

@@ -1,9 +1,9 @@
 """One thread that searches: a query goes in, a total and the rows of a page come out."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from heapq import merge
 from itertools import groupby, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import orjson
@@ -20,10 +20,13 @@ from shards.kernel import memory, types
 from shards.kernel.memory import Memory, address_of, view
 from shards.kernel.records import run as join_records
 from shards.kernel.search import run
+from shards.kernel.text.near import run as near
+from shards.kernel.text.suggest import run as suggest
 from shards.query import DEEPEST, ORDERS, Query
 from shards.search.compiled_query import CompiledQuery, NameTerm, compile_query
 from shards.search.id_lookup import rows_equal_to
 from shards.search.libzstd import libzstd
+from shards.search.reader import Shard
 from shards.search.result_page import MergedRow, Places, ResultPage, merged_rows
 from shards.search.table import CODE_COLUMNS, SearchTable
 
@@ -54,6 +57,14 @@ Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
 _NOWHERE: Final = np.empty((0, 2), np.int64)
 
 
+class Census(NamedTuple):
+    """A whole search: its total, the matches in each slot of some kinds, and its first rows."""
+
+    total: int
+    counts: Mapping[int, NDArray[np.int64]]
+    rows: tuple[MergedRow, ...]
+
+
 class SearchWorker:
     """Searches a table, one search at a time: a question and the working memory of one thread."""
 
@@ -66,6 +77,11 @@ class SearchWorker:
         library = libzstd()
         self._context = library.context(self) if library else 0
         self._room = _Room(_LEAST)
+
+    @property
+    def table(self) -> SearchTable:
+        """The table that it searches."""
+        return self._table
 
     def page(self, query: Query, budget: float, *, offset: int, limit: int) -> ResultPage | None:
         """The total, and rows [offset, offset + limit); None if that costs over `budget` nanoseconds.
@@ -82,20 +98,80 @@ class SearchWorker:
             return None
         return ResultPage(total, isos, self._places(asked, total, offset, limit))
 
-    def census(self, query: Query, limit: int) -> tuple[NDArray[np.int64], tuple[MergedRow, ...]]:
-        """The matches of each cell of each shard, in layout order, and the first `limit` rows.
+    def census(
+        self, query: Query, kinds: Collection[int], budget: float, *, limit: int = 0
+    ) -> Census | None:
+        """The matches in each slot of `kinds`, and the first `limit` rows; None over `budget` nanoseconds.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
         asked = compile_query(query)
+        slots = self._table.kinds
         if asked is None or not self._table.shards:
-            return np.zeros(
-                sum(shard.cell_count for shard in self._table.record.shards), np.int64
-            ), ()
-        total = self._run(asked, query, 0, limit, np.inf, census=True)
+            nothing = {
+                kind: np.zeros(slots[kind].stop - slots[kind].start, np.int64) for kind in kinds
+            }
+            return Census(0, nothing, ())
+        total = self._run(asked, query, 0, limit, budget, census=kinds)
+        if total == types.TOO_DEAR:
+            return None
         places = self._places(asked, total, 0, limit)
-        return self._counts, merged_rows(self._table.isos, places)
+        counts = {kind: self._counts[slots[kind]].copy() for kind in kinds}
+        return Census(total, counts, merged_rows(self._table.isos, places))
+
+    def best(self, query: Query, limit: int) -> Places:
+        """The companies that complete `q` in the countries of `query`, the best first (X4).
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        found = self._suggest(query, limit, types.COMPANIES)
+        if not found:
+            return _NOWHERE
+        places = np.empty((found, 2), np.int64)
+        places[:, 0], places[:, 1] = self._found_shard[:found], self._found_row[:found]
+        return places
+
+    def word_ranges(self, query: Query) -> list[tuple[Shard, int, int]]:
+        """Of each chosen country the words that begin with the last word of `q`: the first number, and the end."""
+        found = self._suggest(query, 0, types.WORD_RANGES)
+        if not found:
+            return []
+        ranges = (self._found_shard, self._found_row, self._found_tie)
+        numbers = zip(*(array[:found].tolist() for array in ranges), strict=True)
+        return [(self._table.shards[number], first, end) for number, first, end in numbers]
+
+    def word_total(self, query: Query) -> int:
+        """The companies of the chosen countries that have the first word of `q` as a whole word."""
+        return self._suggest(query, 0, types.WORD_TOTAL)
+
+    def near_words(self, query: Query, distance: int) -> list[tuple[Shard, int, int]]:
+        """The words of the chosen countries within a distance of `q`, a word: country, number, distance.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        asked = compile_query(query)
+        if asked is None or not self._table.isos:
+            return []
+        if self._width < 0:
+            self._make_scratch(0)
+        text = self._write(asked, query, 0, 0, False, np.inf)[0]
+        found = near(self._table.address, self._question.address, self._scratch, text, distance)
+        arrays = (self._found_shard, self._found_row, self._found_tie)
+        numbers = zip(*(array[:found].tolist() for array in arrays), strict=True)
+        return [(self._table.shards[shard], word, far) for shard, word, far in numbers]
+
+    def _suggest(self, query: Query, limit: int, task: int) -> int:
+        """Run a task of `shards.kernel.text.suggest`; the number that it returns. `q` must have a word."""
+        asked = compile_query(query)
+        if asked is None or not self._table.isos:
+            return 0
+        if self._width < limit or self._width < 0:
+            self._make_scratch(limit)
+        text = self._write(asked, query, 0, limit, False, np.inf)[0]
+        return suggest(self._table.address, self._question.address, self._scratch, text, task)
 
     def records(self, places: Places, *, coordonnees: bool) -> bytes:
         """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
@@ -131,14 +207,15 @@ class SearchWorker:
         limit: int,
         budget: float,
         *,
-        census: bool = False,
+        census: Collection[int] = (),
     ) -> int:
         """The total; the rows are in the working memory."""
         if offset + limit > self._width:
             self._make_scratch(offset + limit)
-        if census:
-            self._counts.fill(0)
-        texts = self._write(asked, query, offset, limit, census, budget)
+        for kind in census:
+            self._counts[self._table.kinds[kind]] = 0
+        asked_kinds = sum(1 << kind for kind in census)
+        texts = self._write(asked, query, offset, limit, asked_kinds, budget)
         try:
             return run(self._table.address, self._question.address, self._scratch, *texts)
         except CorruptError:
@@ -218,7 +295,7 @@ class SearchWorker:
         query: Query,
         offset: int,
         limit: int,
-        census: bool,
+        census: int,
         budget: float,
     ) -> tuple[bytes, bytes, bytes, bytes]:
         """Write the question; returns the four texts that it does not hold."""
@@ -308,8 +385,8 @@ class SearchWorker:
             return b"", b"", b""
         parts = named.parts
         prefix = named.identifier
+        self._starts[: len(parts) + 1] = np.cumsum([0, *(len(part) + 1 for part in parts)])
         if len(parts) > 1:
-            self._starts[: len(parts) + 1] = np.cumsum([0, *(len(part) + 1 for part in parts)])
             words = [part.decode() for part in parts]
             self._junctions[: len(parts) - 1] = [
                 pair_key((one[-1] + other[0]).encode()) for one, other in pairwise(words)
@@ -330,7 +407,7 @@ class SearchWorker:
         made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
         cells = sum(shard.cell_count for shard in shards)
         made.cells = view(np.zeros(cells + 1, np.uint32))
-        self._counts = np.zeros(cells, np.int64)
+        self._counts = np.zeros(self._table.kinds[-1].stop + 1, np.int64)
         made.counts = view(self._counts)
         made.selected = view(np.zeros(2 * len(self._table.record.parts) + 1, np.int64))
         made.block = view(np.zeros(_BLOCK, np.int64))

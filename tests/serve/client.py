@@ -35,6 +35,7 @@ from serve.http.app import make_handler
 from serve.http.connection import make_server
 from serve.website import signing
 from serve.website.page_request import PageContext, make_page_context
+from serve.website.signing import Signer
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
@@ -88,6 +89,7 @@ class Served:
     port: int
     context: ServerContext = field(repr=False)
     lines: list[bytes] = field(repr=False)  # what it logged of each request
+    signer: Signer = field(repr=False)
 
     @property
     def store(self) -> LmdbStore:
@@ -193,7 +195,7 @@ def serving(
         pages = make_page_context(context, signing.load(folder), limiter)
         lines: list[bytes] = []
         server = asyncio.run_coroutine_threadsafe(_start(pages, lines.append), loop).result(20)
-        yield Served(server.port, context, lines)
+        yield Served(server.port, context, lines, pages.signer)
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:
         loop.call_soon_threadsafe(loop.stop)

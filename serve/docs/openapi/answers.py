@@ -20,6 +20,9 @@ _REFUSED: Final = {
     "societes": "RechercheRefusee",
     "societe": "FicheRefusee",
     "identifiants": "IdentificationRefusee",
+    "suggestions": "SuggestionsRefusees",
+    "rapprochement": "RapprochementRefuse",
+    "repartition": "RepartitionRefusee",
 }
 
 # The keys that may stand beside `erreur` (G6).

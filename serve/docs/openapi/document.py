@@ -10,7 +10,7 @@ from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import VERSION, parameters
 from serve.contract.parameters import Parameter, SeedWords
-from serve.docs.openapi import answers, prose
+from serve.docs.openapi import answers, match_shapes, prose
 from serve.docs.openapi.examples import EXAMPLES
 from serve.docs.openapi.headers import HEADERS
 from serve.docs.openapi.objects import CHANGES, COMPTE
@@ -21,6 +21,8 @@ from serve.docs.openapi.shapes import SHAPES
 OPENAPI: Final = "3.1.0"
 
 _DEFAULT_DEBIT: Final = BurstLimits()
+# A character that `str.strip` leaves: the blanks of Unicode and the separators U+001C to U+001F are none.
+_NOT_BLANK: Final = r"[^\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
 
 def page(base_url: str, debit: BurstLimits) -> StaticPage:
@@ -55,6 +57,7 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
             "schemas": {
                 **SHAPES,
                 **CHANGES,
+                **match_shapes.SHAPES,
                 "Compte": COMPTE,
                 "DemandeExport": request_body(words),
                 "DemandeModifications": watch_body(words),
@@ -89,7 +92,9 @@ def _paths() -> dict[str, Any]:
     described = operations()
     # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
     return {
-        template(path): described[path.name] for path in routes.ROUTES if path is not routes.MCP
+        template(path): described[path.name]
+        for path in routes.ROUTES
+        if path not in routes.SELF_DESCRIBED
     }
 
 
@@ -102,10 +107,16 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
     some = {**sector["schema"], "minLength": 1}
     needed = {"required": True, "example": parameters.SECTEUR_REQUIS.example}
     found["secteur-requis"] = {**sector, **needed, "schema": some}
-    for one in parameters.MODIFICATIONS:
+    name = _parameter(parameters.Q_REQUIS, words)
+    needed = {"required": True, "example": parameters.Q_REQUIS.example}
+    some = {**name["schema"], "minLength": 1, "pattern": _NOT_BLANK}
+    found["q-requis"] = {**name, **needed, "schema": some}
+    for one in (*parameters.MODIFICATIONS, *parameters.REPARTITION):
         found.setdefault(one.name, _parameter(one, words))
     needed = {"required": True, "example": parameters.DEPUIS.example}
     found[parameters.DEPUIS.name] |= needed
+    found[parameters.PAR.name] |= {"required": True, "example": parameters.PAR.example}
+    found[parameters.PAR.name]["schema"] |= {"minLength": 1}
     for one in (*parameters.RECORD, parameters.VALEUR):
         needed = {"in": "path", "required": True, "example": one.example}
         found[one.name] = {**_parameter(one, words), **needed}

@@ -189,6 +189,58 @@ SOURCES: Final[dict[str, Schema]] = {
 }
 
 
+# -- GET /api/v1/suggestions (X4) ----------------------------------------------------------
+
+_SUGGESTIONS: Final[dict[str, Schema]] = {
+    "q": text("The text."),
+    "societes": array(ref("SocieteSuggeree"), "Companies, the best first; at most 8."),
+    "mots": array(ref("Mot"), "Words of names, the most frequent first; at most 5."),
+    "secteurs": array(ref("SecteurSuggere"), "Sectors whose name begins with the text."),
+    "villes": array(
+        ref("VilleSuggeree"), "Towns that begin with the text, the largest first; at most 5."
+    ),
+}
+SUGGESTIONS: Final[dict[str, Schema]] = {
+    "Suggestions": shape("What completes a text.", _SUGGESTIONS),
+    "SuggestionsRefusees": shape(
+        "What a visitor gets, and why it is no more: the key is not valid.",
+        {**_SUGGESTIONS, "erreur": ref("Erreur")},
+    ),
+    "SocieteSuggeree": shape(
+        "A company that the text may mean.",
+        {
+            "iso2": text("Country."),
+            "id": text("National identifier."),
+            "nom": text("Name, as registered."),
+            "ville": nullable(text("Town.")),
+            "etat": one_of("State.", *ETATS_SOCIETE),
+        },
+    ),
+    "Mot": shape(
+        "A word that completes the last one of the text.",
+        {
+            "mot": text("The word, without case and accents."),
+            "n": whole("Companies with this word in a name, present or former.", minimum=1),
+        },
+    ),
+    "VilleSuggeree": shape(
+        "A town.",
+        {
+            "ville": text("Value for `ville`, in its most frequent spelling."),
+            "n": whole("Companies in it.", minimum=1),
+        },
+    ),
+    "SecteurSuggere": shape(
+        "A sector.",
+        {
+            "slug": text("Value for `secteur`."),
+            "secteur": text("Name, French."),
+            "secteur_en": text("Name, English."),
+        },
+    ),
+}
+
+
 # -- GET /api/v1/compte (contract D15) ---------------------------------------------------
 
 _LIMITS: Final = shape(
@@ -289,11 +341,13 @@ CHANGES: Final[dict[str, Schema]] = {
     "ModificationSuivie": shape(
         "What happened to a company that is watched, or that a watched search finds.",
         {
-            "nature": text(
+            "nature": one_of(
                 "One's own companies: gone (`supprimee`), new (`creee`), changed (`modifiee`). Of "
                 "a search: found no more (`sortie`), found now (`entree`), found before and now "
                 "(`modifiee`).",
-                enum=[*NATURES, LEAVING, ENTERING],
+                *NATURES,
+                LEAVING,
+                ENTERING,
             ),
             "iso2": text("Country of the company."),
             "id": text("National identifier."),
@@ -311,7 +365,7 @@ CHANGES: Final[dict[str, Schema]] = {
                 },
             },
             "cause": either(
-                text("It is new, or gone.", enum=[CREATED, DELETED]),
+                one_of("It is new, or gone.", CREATED, DELETED),
                 texts("Those of the changed fields that the search compares."),
             ),
         },

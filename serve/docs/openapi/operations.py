@@ -25,8 +25,10 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
     """The operations by the name of their path, then by method."""
     made: Mapping[str, Callable[[], Mapping[str, Operation]]] = {
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
-        "sources": _sources, "societes": _societes, "societe": _societe, "modifications": _modifications,
-        "identifiants": _identifiants, "analyse-entreprise": _company_analysis,
+        "sources": _sources, "suggestions": _suggestions, "societes": _societes, "societe": _societe,
+        "modifications": _modifications, "identifiants": _identifiants,
+        "analyse-entreprise": _company_analysis,
+        "rapprochement": _rapprochement, "repartition": _repartition,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
@@ -80,6 +82,7 @@ def in_query(*given: Parameter) -> list[Schema]:
     refs = {
         parameters.EXPORT_LIMIT: "limit-export",
         parameters.SECTEUR_REQUIS: "secteur-requis",
+        parameters.Q_REQUIS: "q-requis",
     }
     return [ref(refs.get(one, one.name), "parameters") for one in given]
 
@@ -140,6 +143,20 @@ def _sources() -> Mapping[str, Operation]:
     )  # fmt: skip
     found["get"]["responses"] |= refusals(409)
     return found
+
+
+def _suggestions() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary")
+    first = {name: f"$response.body#/societes/0/{field}" for name, field in _FIRST.items()}
+    found = answer("What completes the text.", ref("Suggestions"), names, "suggestions")
+    responses = {
+        "200": linked(found, company=("readCompany", first)),
+        "304": not_modified("Vary"),
+        **refusals(400, 401, 409, 429, 503, route="suggestions"),
+    }
+    given = (*in_query(*parameters.SUGGESTIONS), _IF_NONE_MATCH)
+    text = prose.SUGGESTIONS
+    return _get("suggest", "Companies", text, responses, *given, security=_EITHER)
 
 
 # The parameters of a record, and the fields of a company that they are.
@@ -205,6 +222,19 @@ def _identifiants() -> Mapping[str, Operation]:
     )  # fmt: skip
 
 
+def _repartition() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary", *headers.CALLS)
+    responses = {
+        "200": answer("The counts.", ref("Repartition"), names, "repartition"),
+        "304": not_modified("Vary", *headers.CALLS),
+        **refusals(400, 401, 409, 429, 503, route="repartition"),
+    }
+    given = (*in_query(*parameters.REPARTITION), _IF_NONE_MATCH)
+    return _get(
+        "countCompanies", "Companies", prose.REPARTITION, responses, *given, security=_EITHER
+    )
+
+
 def _modifications() -> Mapping[str, Operation]:
     names = (*headers.TAGGED, *headers.CALLS)
     further = {"depuis": "$response.body#/jusque"}
@@ -255,11 +285,10 @@ def watch_body(words: SeedWords) -> Schema:
     members = {one.name: _member(one, words) for one in parameters.WATCH}
     ids = {
         "type": "array",
-        "description": "Companies, each as country and identifier.",
+        "description": "Companies, each as country and identifier: `UK:00944111`.",
         "items": {"type": "string"},
         "minItems": 1,
         "maxItems": parameters.MOST_IDS,
-        "examples": [["UK:00944111", "EE:16325572"]],
     }
     filters = {one.name: _member(one, words) for one in parameters.WATCHED}
     search = {
@@ -301,6 +330,24 @@ def _export() -> Mapping[str, Operation]:
     }
     get = _operation("exportCompanies", "Companies", prose.EXPORT, responses, given, _KEY)
     return {"get": get, "post": post}
+
+
+def _rapprochement() -> Mapping[str, Operation]:
+    names = ("Cache-Control", "X-Donnees-Version", *headers.CALLS)
+    responses = {
+        "200": answer("The answers.", ref("Rapprochement"), names),
+        **refusals(400, 401, 409, 413, 415, 429, 503, route="rapprochement"),
+    }
+    post = _operation("matchCompanies", "Companies", prose.RAPPROCHEMENT, responses, (), _EITHER)
+    line = {"cle": "1", "nom": "Royal Tool Control Limited", "pays": "UK", "ville": "Sheffield"}
+    example = {"summary": "A British company", "value": {"lignes": [line]}}
+    schema = {"schema": ref("DemandeRapprochement"), "examples": {"lines": example}}
+    post["requestBody"] = {
+        "description": "The lines.",
+        "required": True,
+        "content": {answers.JSON: schema},
+    }
+    return {"post": post}
 
 
 def request_body(words: SeedWords) -> Schema:

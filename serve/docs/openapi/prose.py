@@ -8,9 +8,11 @@ from typing import Final
 
 from quota.plans import Plan
 from serve.access.rights import apercu
+from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES
 from serve.config import BurstLimits
 from serve.contract import seed_tables
 from serve.contract.error_codes import CODES
+from serve.request.line_list import MOST_LINES
 
 OperationText = tuple[str, str]  # summary, description
 
@@ -33,6 +35,13 @@ SOURCES: Final[OperationText] = (
     "By country: registers with licence and attribution, the files that were read with their dates, "
     "when they were imported, companies, and the share of companies that have each field. Countries "
     "without data say so. Public: a key changes nothing.",
+)
+SUGGESTIONS: Final[OperationText] = (
+    "Complete a text",
+    "Companies (sociétés), words of names (mots) and sectors (secteurs) that complete `q`. Companies "
+    "have every word of `q` but the last in a name, and a word that begins with the last one: those "
+    "whose name begins with `q` first, then by completeness. Words complete the last word; `n` is "
+    "the exact number of companies that have it. Free; without a key two companies are shown.",
 )
 SOCIETES: Final[OperationText] = (
     "Search companies",
@@ -68,6 +77,14 @@ IDENTIFIANTS: Final[OperationText] = (
     "VAT number, SIRET or LEI. As many as the plan shows of a search. Costs a call of the day and "
     "no credits. A 404 names the nearest identifiers.",
 )
+REPARTITION: Final[OperationText] = (
+    "Count companies by dimension",
+    "The companies of a search counted by one or more dimensions (`par`), exactly and whatever the plan: "
+    "descending by `n`, those without a value last (`valeur` null). The entries of a dimension and its "
+    "`autres` add up to `total`. Bands of turnover include their lower bound and not the upper one; of "
+    "headcount both. A town is counted by its name without case and accents. Costs a call of the day and "
+    "no credits.",
+)
 WATCH: Final[OperationText] = (
     "Watch companies or a search",
     "What happened since the generation `depuis` to `ids`, up to 1,000 companies as "
@@ -85,6 +102,14 @@ EXPORT: Final[OperationText] = (
 EXPORT_POST: Final[OperationText] = (
     "Export companies to Excel, with parameters in a JSON body",
     f"{EXPORT[1]} The parameters are those of GET, as members of a JSON object.",
+)
+RAPPROCHEMENT: Final[OperationText] = (
+    "Match a list",
+    "Which companies do lines of names, towns and half-remembered numbers mean? Sees through legal forms, "
+    "`&`, accents, order and spacing of words, typing errors, abbreviations, lost zeros and prefixes of "
+    f"identifiers. At most {MOST_LINES:,} lines and 1 MiB; one call of the day for each {LINES_PER_CALL} lines "
+    f"begun, no credits; without a key, {VISITOR_LINES} lines. A line that cannot be matched is answered in its "
+    "place with an error (`ligne_invalide`) and costs nothing.",
 )
 COMPTE: Final[OperationText] = (
     "Read the account behind the key",

@@ -4,9 +4,10 @@ from typing import Final
 
 from quota.plans import SLUGS
 from serve.access.rights import VISITOR
+from serve.contract.parameters import DIMENSIONS
 from serve.data.identifiers import TYPES
 from serve.docs.openapi.analyses import ANALYSES
-from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES
+from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES, SUGGESTIONS
 from serve.docs.openapi.schema import (
     Schema,
     array,
@@ -89,6 +90,11 @@ _SEARCH: Final[dict[str, Schema]] = {
         "additionalProperties": {"type": "string"},
         "examples": [{"UK:00944111": "ROYAL TOOL LIMITED"}],
     },
+    "vouliez_vous_dire": array(
+        ref("TexteVoulu"),
+        "Only where `total` is 0 because of `q`: at most 3 texts that find companies with the other "
+        "filters of this search, the nearest first.",
+    ),
 }
 _RECORD: Final[dict[str, Schema]] = {
     "societe": ref("Societe"),
@@ -103,12 +109,12 @@ _RECORD: Final[dict[str, Schema]] = {
     "droits": ref("Droits"),
     "offre_suivante": _NEXT,
 }
-_WHERE_ASKED: Final = ("pays_sans_donnees", "ids_inconnus", "noms_trouves")
+_WHERE_ASKED: Final = (
+    "pays_sans_donnees", "ids_inconnus", "noms_trouves", "vouliez_vous_dire",
+)  # fmt: skip
 _STATEMENTS: Final = ("comptes", "comptes_message")
 _CANDIDATES: Final[dict[str, Schema]] = {
-    "type": text(
-        "Kind of number: national identifier, VAT number, SIRET or LEI.", enum=list(TYPES)
-    ),
+    "type": one_of("Kind of number: national identifier, VAT number, SIRET or LEI.", *TYPES),
     "candidats": array(
         shape(
             "A company.",
@@ -120,6 +126,21 @@ _CANDIDATES: Final[dict[str, Schema]] = {
         ),
         "The companies with this number, as many as the plan shows.",
     ),
+}
+_DISTRIBUTION: Final = array(ref("Effectifs"), "Values by number of companies, descending.")
+_COUNTS: Final[dict[str, Schema]] = {
+    "total": whole("Companies that match, in the whole base.", minimum=0),
+    "repartitions": {
+        "type": "object",
+        "description": "By dimension of `par`, the values that occur.",
+        "properties": {name: _DISTRIBUTION for name in DIMENSIONS},
+    },
+    "autres": {
+        "type": "object",
+        "description": "Companies with a value that `limite` leaves out, by dimension of `par` that has a limit.",
+        "additionalProperties": _N,
+    },
+    **{name: _SEARCH[name] for name in ("pays_sans_donnees", "ids_inconnus")},
 }
 _REFUSED: Final[dict[str, Schema]] = {"erreur": ref("Erreur")}
 
@@ -167,7 +188,28 @@ SHAPES: Final[dict[str, Schema]] = {
     "IdentificationRefusee": shape(
         "The key is not valid: what a visitor gets, and `erreur`.", {**_CANDIDATES, **_REFUSED}
     ),
+    "Effectifs": shape(
+        "The companies of a value.",
+        {
+            "valeur": nullable(
+                text("As the filter of the dimension takes it; null: companies without a value.")
+            ),
+            "libelle": text("Label, French."),
+            "libelle_en": text("Label, English."),
+            "n": _N,
+        },
+    ),
+    "Repartition": shape("The counts of a search.", _COUNTS, _WHERE_ASKED[:2]),
+    "RepartitionRefusee": shape(
+        "The key is not valid: what a visitor gets, and `erreur`.",
+        {**_COUNTS, **_REFUSED},
+        _WHERE_ASKED[:2],
+    ),
     "Recherche": shape("A page of a search.", _SEARCH, (*_OPTIONAL, *_WHERE_ASKED)),
+    "TexteVoulu": shape(
+        "A text that `q` may have meant.",
+        {"q": text("The text."), "total": whole("Companies that it finds, exactly.", minimum=1)},
+    ),
     "RechercheRefusee": shape(
         "The page that a visitor gets, and why it is no more: the key is not valid.",
         {**_SEARCH, **_REFUSED},
@@ -239,6 +281,7 @@ SHAPES: Final[dict[str, Schema]] = {
     ),
     **SOURCES,
     **ANALYSES,
+    **SUGGESTIONS,
     "Vivant": shape("The process is alive.", {"statut": text("Always so.", enum=["vivant"])}),
     "Pret": shape(
         "The process can answer.",

@@ -20,7 +20,7 @@ from serve.export.workbook.export_request import ExportRequest
 from shards.codec.record import FIELDS
 from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
-from shards.search.facets import FacetCount, FacetRow, count_facets
+from shards.search.counts.facets import FacetCount, FacetRow, count_facets
 from shards.search.reader import Shard
 from shards.search.result_page import MergedRow
 

@@ -10,6 +10,7 @@ from typing import Final
 from quota.accounts import Key, effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger import passwords
+from serve.access import reconciliation_address
 from serve.access.result import Response
 from serve.website import page_errors, sessions
 from serve.website.page_request import PageRequest, Session
@@ -126,6 +127,11 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
         usage=await request.store.usage(account.id, plan, request.now),
         keys=keys,
         active=sum(key.revoked is None for key in keys),
+        addresses={
+            key.id: reconciliation_address.token(request.context.signer, key)
+            for key in keys
+            if key.revoked is None
+        },
         last_used=await request.accounts.last_used([key.id for key in keys]),
         news=notice.news,
         made=notice.made,

@@ -5,7 +5,7 @@ result of the API, with the same rights and the same meters (decision 044). With
 is searched, so the front page counts for nobody.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve.access import admission, next_plan
@@ -15,7 +15,7 @@ from serve.access.result import CallResult, Response
 from serve.api.societes import societes
 from serve.contract.errors import ApiError
 from serve.contract.seed_tables import label
-from serve.data import company_ids
+from serve.data import company_ids, identifiers
 from serve.data.open_generation import OpenGeneration
 from serve.request.scalars import parse_decimal
 from serve.website import error_pages, facet_bars, filter_options, result_table, search_form
@@ -31,6 +31,7 @@ ROWS: Final = 25  # of a page
 _FRONT_BARS: Final = 12
 
 _SEARCH: Final = "/api/v1/societes"
+_NEAR_MICROSECONDS: Final = 30_000.0  # to compare a number with its neighbours in 25 countries
 # The filters whose values are numbers to be read by people.
 _AMOUNTS: Final = frozenset(
     f"{name}_{side}" for name in ("ca", "effectif", "actif") for side in ("min", "max")
@@ -88,7 +89,9 @@ async def _results(
         return {"error": error_pages.text_of(request, error), "status": 400}
     found = result.content
     assert found is not None  # without If-None-Match there is no 304
+    near = () if found.total else await _near(generation, query)
     return {
+        "near": near,
         "outcome": result.outcome,
         "found": found,
         "societes": found.companies(),
@@ -97,6 +100,18 @@ async def _results(
         "limit": result.headers.get("X-Quota-Limit"),
         "bars": _known_bars(request, generation, form, query) if found.total else None,
     }
+
+
+async def _near(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
+    """The companies of the searched countries whose identifier `q` may be, but for zeros or a typing error (X6)."""
+    q = query.q or ""
+    if not any(char.isdigit() for char in q):
+        return ()
+    chosen = query.pays or tuple(generation.shards)
+    shards = {iso2: generation.shards[iso2] for iso2 in chosen}
+    places = await generation.aside(_NEAR_MICROSECONDS, lambda: identifiers.nearest(shards, q))
+    # Records are read on the event loop: a shard's decompressor is not for two threads at once.
+    return [shards[iso2].company(row) for iso2, row in places]
 
 
 async def _search(request: PageRequest) -> CallResult[SearchResult]:

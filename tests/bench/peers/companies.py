@@ -25,6 +25,7 @@ import polars as pl
 import zstandard
 from numpy.typing import NDArray
 
+from shards.codec.codes import amounts, area
 from shards.codec.folding import fold, fold_id
 from shards.generations import generation_files, pointer
 from shards.generations.generation_files import Generation
@@ -39,6 +40,11 @@ _CHUNK: Final = 50_000  # rows; bounds the memory of Python objects
 _FIELDS: Final = {
     "iso2": pl.String, "id": pl.String, "nom": pl.String, "ca_eur": pl.Float64,
     "effectif": pl.Int64, "date_creation": pl.String, "score": pl.Int64, "site_web": pl.String,
+    "etat": pl.String, "forme": pl.String, "nace_code": pl.String,
+}  # fmt: skip
+_DERIVED: Final = {
+    "division": pl.String, "groupe": pl.String, "town": pl.String, "postcode": pl.String,
+    "created": pl.Int64,
 }  # fmt: skip
 # tri -> the column it sorts by, and whether the greatest is first.
 SORTED_BY: Final = {
@@ -153,9 +159,14 @@ def _country(path: Path, *, folder: Path, codes: Codes) -> None:
             for start in range(0, shard.rows, _CHUNK)
         ]
         iso2 = shard.iso2
+        listed = shard.code_array("actif.amounts", "<f8")
+        assets = amounts(shard.codes("actif"), listed)
+        filed = np.isin(np.arange(shard.rows), shard.statement_rows)
     known = np.where(np.isfinite(capital), capital, np.nan)
     frame = pl.concat(chunks).with_columns(
-        pl.Series("capital_eur", known, dtype=pl.Float64, nan_to_null=True)
+        pl.Series("capital_eur", known, dtype=pl.Float64, nan_to_null=True),
+        pl.Series("actif_eur", assets, dtype=pl.Float64, nan_to_null=True),
+        pl.Series("with_statements", filed),
     )
     frame.sort("id").write_parquet(folder / f"{iso2}.parquet", row_group_size=_CHUNK)
 
@@ -173,10 +184,17 @@ def _frame(
             "folded": [fold(company["nom"]) for company in found],
             "division": [codes.division(company) for company in found],
             "groupe": [codes.groupe(company) for company in found],
+            "town": [fold(company["ville"] or "") or None for company in found],
+            "postcode": [area(company["code_postal"] or "") or None for company in found],
+            "created": [_day(company["date_creation"]) for company in found],
             "record": [compress(record) for record in records],
         },
-        schema_overrides={**_FIELDS, "division": pl.String, "groupe": pl.String},
+        schema_overrides={**_FIELDS, **_DERIVED},
     ).with_columns(pl.col("site_web").is_not_null())
+
+
+def _day(date: str | None) -> int | None:
+    return None if date is None else int(f"{date}-01-01"[:10].replace("-", ""))
 
 
 def _number(companies: Companies) -> None:

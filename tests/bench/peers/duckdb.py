@@ -19,7 +19,8 @@ from tests.bench.questions.question import Answer, Question
 
 _COLUMNS: Final = (
     "n, iso2, ident, folded, division, groupe, ca_eur, effectif::INTEGER AS effectif, "
-    "date_creation, capital_eur, score::SMALLINT AS score, site_web, place_nom, record"
+    "date_creation, capital_eur, score::SMALLINT AS score, site_web, place_nom, etat, town, "
+    "postcode, forme, nace_code, created, actif_eur, with_statements, record"
 )
 
 
@@ -50,7 +51,7 @@ class DuckDB:
 
     def search(self, question: Question) -> Answer:
         query = question.query
-        where = sql.filters(query)
+        where = sql.filters(query) & sql.coded(query)
         if query.q is not None:
             where &= sql.named(query.q, "contains(folded, ?)")
         try:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from shards.codec import codes
 from shards.codec.folding import fold, fold_id
 from shards.query import Query
 from tests.bench.peers.companies import SORTED_BY
@@ -49,6 +50,37 @@ def filters(query: Query) -> Condition:
     if query.site_web:
         found &= Condition("site_web")
     return found
+
+
+def coded(query: Query) -> Condition:
+    """The conditions of extensions X2, on columns that DuckDB alone has."""
+    found = TRUE
+    if query.etats:
+        found &= _among("etat", query.etats)
+    if query.villes:
+        found &= _among("town", sorted({fold(ville) for ville in query.villes} - {""}))
+    if query.codes_postaux:
+        found &= _beginning("postcode", [codes.area(code) for code in query.codes_postaux])
+    if query.formes:
+        found &= _among("forme", query.formes)
+    if query.nace:
+        found &= _beginning("nace_code", query.nace)
+    for column, least, most in (
+        ("created", query.cree_min, query.cree_max),
+        ("actif_eur", query.actif_min, query.actif_max),
+    ):
+        if least is not None:
+            found &= Condition(f"{column} >= ?", (least,))
+        if most is not None:
+            found &= Condition(f"{column} <= ?", (most,))
+    if query.avec_comptes:
+        found &= Condition("with_statements")
+    return found
+
+
+def _beginning(column: str, texts: Sequence[str]) -> Condition:
+    either = " OR ".join([f"starts_with({column}, ?)"] * len(texts))
+    return Condition(f"({either})", tuple(texts))
 
 
 def named(q: str, contains: str) -> Condition:

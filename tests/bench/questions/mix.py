@@ -6,14 +6,15 @@ of many, few or no names, orders, offsets, limits. The same values and seed give
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Final
 
-from shards.query import DEEPEST, ORDERS, Query
+from shards.query import DEEPEST, ORDERS, STATES, Query
 from tests.bench.questions.question import PAGE, Goal, Question
 from tests.bench.questions.values import Values
 
 TABLE: Final = "mix"
+FILTERED: Final = "state, town, postcode, form, activity, date, assets"
 Draw = Callable[[Values, random.Random], Query]
 
 
@@ -153,6 +154,46 @@ def _identifier(least: int, most: int) -> Draw:
     return draw
 
 
+# -- the filters of extensions X2 ------------------------------------------------------
+
+
+def _filter(values: Values, chance: random.Random) -> Query:
+    """One of these filters: by values of companies, frequent ones often."""
+    kind = chance.randrange(7)
+    if kind == 0:
+        return Query(etats=tuple(chance.sample(STATES, chance.randint(1, 2))))
+    if kind == 1 and values.villes:
+        return Query(villes=tuple(chance.choices(values.villes, k=chance.choice((1, 1, 3)))))
+    if kind == 2 and values.codes_postaux:
+        code = chance.choice(values.codes_postaux)
+        return Query(codes_postaux=(code[: chance.randint(1, len(code))],))
+    if kind == 3 and values.formes:
+        return Query(formes=tuple(chance.choices(values.formes, k=chance.choice((1, 2)))))
+    if kind == 4 and values.nace:
+        codes = chance.choices(values.nace, k=chance.choice((1, 1, 2)))
+        return Query(nace=tuple(code[: chance.choice((2, 4, 5))] for code in codes))
+    if kind == 5:
+        low, high = _bounds(values.cree, chance)
+        return Query(
+            cree_min=None if low is None else int(low), cree_max=None if high is None else int(high)
+        )
+    low, high = _bounds(values.actif, chance)
+    return Query(actif_min=low, actif_max=high, avec_comptes=chance.random() < 0.3)
+
+
+def _filtered(values: Values, chance: random.Random) -> Query:
+    """One to three of these filters, most of them with others."""
+    others = (_scope, _scope, _turnover, _headcount, _all_bounds, _sub_sector, _named(3, 5))
+    query = chance.choice(others)(values, chance)
+    for _ in range(chance.randint(1, 3)):
+        added = _filter(values, chance)
+        query = replace(query, **{
+            field.name: getattr(added, field.name) for field in fields(Query)
+            if getattr(added, field.name) != field.default
+        })  # fmt: skip
+    return query
+
+
 _DRAWS: Final[Mapping[str, Draw]] = {
     "one country or sector": _place,
     "several countries × sectors": _places,
@@ -170,6 +211,7 @@ _DRAWS: Final[Mapping[str, Draw]] = {
     "`q` + ranges + countries × sectors": _named_narrowly,
     "identifier prefix, 3 and more characters": _identifier(3, 6),
     "identifier prefix, 1–2 characters": _identifier(1, 2),
+    FILTERED: _filtered,
 }
 GOALS: Final[Mapping[str, Goal]] = {
     "one country or sector": Goal(0.5, 3, 15),
@@ -188,4 +230,5 @@ GOALS: Final[Mapping[str, Goal]] = {
     "`q` + ranges + countries × sectors": Goal(p99=15),
     "identifier prefix, 3 and more characters": Goal(0.3, 2),
     "identifier prefix, 1–2 characters": Goal(3, 12, 10),
+    FILTERED: Goal(1, 15),
 }

@@ -13,10 +13,16 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from shards.codec import codes
 from shards.codec.folding import fold, fold_id
 from shards.generations.generation_files import Generation
 
 SAMPLE: Final = 20_000
+
+# Texts of the filters of extensions X2, and their fields.
+_TEXTS: Final = {
+    "villes": "ville", "codes_postaux": "code_postal", "formes": "forme", "nace": "nace_code",
+}  # fmt: skip
 
 T = TypeVar("T", int, float)
 K = TypeVar("K")
@@ -34,17 +40,26 @@ class Values:
     noms: tuple[str, ...]  # folded, not empty
     mots: tuple[str, ...]  # distinct words
     ids: tuple[str, ...]  # folded
+    villes: tuple[str, ...]
+    codes_postaux: tuple[str, ...]
+    formes: tuple[str, ...]
+    nace: tuple[str, ...]
+    cree: tuple[int, ...]  # yyyymmdd
+    actif: tuple[float, ...]
 
 
 def sample(generation: Generation, chance: random.Random, size: int = SAMPLE) -> Values:
     """Values of the places and of at most `size` companies of a generation that is not empty."""
-    companies = []
+    companies, actif = [], list[float]()
     shards = list(generation.shards.values())
     rows = np.cumsum([shard.rows for shard in shards])
     for place in sorted(chance.sample(range(int(rows[-1])), min(size, int(rows[-1])))):
         number = int(np.searchsorted(rows, place, side="right"))
         shard = shards[number]
-        companies.append(shard.company(place - int(rows[number]) + shard.rows))
+        row = place - int(rows[number]) + shard.rows
+        companies.append(shard.company(row))
+        listed = shard.code_array("actif.amounts", "<f8")
+        actif += codes.amounts(shard.codes("actif")[row : row + 1], listed).tolist()
     noms = [folded for company in companies if (folded := fold(company["nom"]))]
     return Values(
         **_places(generation),
@@ -53,6 +68,12 @@ def sample(generation: Generation, chance: random.Random, size: int = SAMPLE) ->
         noms=tuple(noms),
         mots=tuple(sorted({word for nom in noms for word in nom.split()})),
         ids=tuple(folded for company in companies if (folded := fold_id(company["id"]))),
+        **{
+            name: tuple(company[field] for company in companies if company[field])
+            for name, field in _TEXTS.items()
+        },
+        cree=_ascending(_day(company["date_creation"]) for company in companies),
+        actif=_ascending(None if math.isnan(euros) else euros for euros in actif),
     )
 
 
@@ -99,6 +120,10 @@ def _places(generation: Generation) -> dict[str, Any]:
         "secteurs": _most_first(secteurs),
         "groupes": _most_first(groupes),
     }
+
+
+def _day(date: str | None) -> int | None:
+    return None if date is None else int(f"{date}-01-01"[:10].replace("-", ""))
 
 
 def _most_first(counts: Counter[K]) -> tuple[K, ...]:

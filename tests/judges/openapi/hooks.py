@@ -49,7 +49,20 @@ def map_case(context: schemathesis.HookContext, case: schemathesis.Case) -> sche
     for values in (case.query, case.body):
         if isinstance(values, dict):
             _put_right(values)
+    if isinstance(case.body, dict):
+        _put_body_right(case.body)
     return case
+
+
+@schemathesis.hook
+def before_add_examples(
+    context: schemathesis.HookContext, examples: list[schemathesis.Case]
+) -> None:
+    """Correct the examples that are put together from those of single members, too."""
+    for case in examples:
+        if isinstance(case.body, dict) and "depuis" in case.body:
+            _put_right(case.body)
+            _put_body_right(case.body)
 
 
 @schemathesis.hook
@@ -73,6 +86,19 @@ def _put_right(values: dict[str, Any]) -> None:
         if name in values:
             values[name] = os.environ["GENERATION"]
     values.pop("curseur", None)  # a cursor comes from an answer only
+
+
+def _put_body_right(body: dict[str, Any]) -> None:
+    """A body names what is watched once, and the keys of lines are distinct."""
+    if "depuis" in body:
+        body.pop("recherche" if "ids" in body else "ids", None)
+        if "recherche" in body:
+            _put_right(body["recherche"])
+        else:
+            body["ids"] = ["UK:09418436", "EE:0"]
+    for number, line in enumerate(body.get("lignes", ())):
+        if "cle" in line:
+            line["cle"] = str(number)
 
 
 def _is_forgiven(case: schemathesis.Case) -> bool:
@@ -102,11 +128,26 @@ def _body_forgiven(case: schemathesis.Case) -> bool:
         return True
     if not isinstance(case.body, dict) or case.media_type != "application/json":
         return False
+    if "lignes" in case.body:
+        return _lines_forgiven(case.body)
     schema = bodies[0].definition["schema"]
     if not all(_is_text_or_number(value) for value in case.body.values()):
         return False
     given = [(name, str(value)) for name, value in case.body.items()]
     return _admitted(given, schema["properties"])
+
+
+def _lines_forgiven(body: dict[str, Any]) -> bool:
+    """True if nothing is wrong but lines, each of which is answered in its place (X5)."""
+    version, limit = body.get("version"), body.get("limite", 1)
+    return (
+        isinstance(body["lignes"], list)
+        and set(body) <= {"lignes", "limite", "version"}
+        and (version is None or isinstance(version, str))
+        and isinstance(limit, int)
+        and not isinstance(limit, bool)
+        and 1 <= limit <= 10
+    )
 
 
 def _is_text_or_number(value: object) -> bool:

@@ -27,6 +27,8 @@ FRAME = pl.DataFrame(
         "ville": ["Tartu", *[None] * 6],
         "code_postal": [None, "1 2", *[None] * 5],
         ASSETS: [0.5, *[None] * 6],
+        "lei": ["L", *[None] * 6],
+        "tva": [None, "PL1", *[None] * 5],
     },
 )
 ORDER = ["a", "e", "d", "c", "f", "z", "é"]  # z before é: by their bytes

@@ -214,7 +214,7 @@ def test_a_key_is_known_for_seconds_and_without_the_centre(
 
     async def who(name: str = text) -> str | None:
         found = await store.identify(name)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.2)  # what was learnt is written meanwhile
         return found.id if found else None
 
     first = asyncio.run(who())

@@ -40,6 +40,7 @@ TOOLS: list[tuple[str, dict[str, object]]] = [
         for one in COMPANIES
         for with_them in (False, True)
     ),
+    ("read_companies", {"ids": [f"{one['iso2']}:{one['id']}" for one in COMPANIES[:16]]}),
     ("count_companies", {"site_web": True}),
     ("explain_plan", {}),
     ("list_sectors", {}),

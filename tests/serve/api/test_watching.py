@@ -11,6 +11,7 @@ from shards.publish.publication import Gates
 from shards.query import Query
 from tests import oracle, world
 from tests.serve.client import Customer, Reply, Served, serving
+from tests.serve.mcp.client import refused, shown
 from tests.world import Company, company
 
 PATH = "/api/v1/modifications"
@@ -139,7 +140,21 @@ def test_own_companies_are_not_capped_and_unknown_ones_are_named(
     assert (page["visibles"], page["tronque"], page["limit"]) == (len(found), False, 5)
     there = {one["id"] for number in (0, STEPS - 1) for one in of_step(number)}
     absent = [one for one in own if one[3:].replace(" ", "").upper() not in there]
-    assert {*page["ids_inconnus"]} == {*absent, "EE:X", "UK:1"}
+    assert {*page["ids_inconnus"]} == {*absent, "EE:X", "gb:1"}
+
+
+def test_a_search_for_companies_understands_them_as_records_do(
+    generations: tuple[Served, list[str]],
+) -> None:
+    """X2, X6, E2: by other zeros too; one that is gone is not unknown"""
+    served, names = generations
+    body = {"depuis": names[0], "recherche": {"ids": ["ee:ee 1", "EE:EE004", "EE:X"]}}
+
+    page = post(served, served.customer("integral"), body).json
+
+    kinds = [(one["nature"], one["id"]) for one in page["modifications"]]
+    assert kinds == [("sortie", "EE004"), ("modifiee", "EE001")]
+    assert page["ids_inconnus"] == ["EE:X"]
 
 
 def test_a_search_is_capped_but_not_what_it_lost(generations: tuple[Served, list[str]]) -> None:
@@ -232,3 +247,53 @@ def test_a_cursor_belongs_to_its_body(generations: tuple[Served, list[str]]) -> 
 
     assert post(served, customer, other).code == "parametre_invalide"
     assert served.ask(f"{PATH}?depuis={names[0]}", "POST", customer.headers).status == 400
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        {"recherche": {"pays": ["EE", "FR"], "ca_min": 5, "site_web": False}},
+        {"ids": ["ee:ee 1", "FR:FR004", "EE:X"]},
+        {"ids": "FR:FR001,FR:FR002"},
+    ],
+)
+def test_a_tool_tells_the_changes_page_by_page(
+    generations: tuple[Served, list[str]], subject: Any
+) -> None:
+    """X8, X0.2"""
+    served, names = generations
+    customer = served.customer("integral")
+    sent = {name: value for name, value in subject.items() if name == "ids"}
+    if isinstance(sent.get("ids"), str):
+        sent["ids"] = sent["ids"].split(",")
+    body = {"depuis": names[0], "limit": 1000, **(sent or {"recherche": {"ca_min": 5}})}
+
+    told: list[Any] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = shown(
+            served, "changes", customer.headers, depuis=names[0], limit=4, **subject, **cursor
+        )
+        told += page["modifications"]
+        if "suivant" not in page:
+            break
+        cursor = {"curseur": page["suivant"]}
+
+    route = post(served, customer, body).json
+    assert told == route["modifications"] and len(told) == page["total"] == page["visibles"]
+    assert page["jusque"] == names[-1]
+    assert page.get("ids_inconnus", []) == route.get("ids_inconnus", [])
+    assert shown(served, "search_companies")["generation"] == names[-1]
+
+
+def test_a_tool_refuses_what_the_route_refuses(generations: tuple[Served, list[str]]) -> None:
+    served, names = generations
+    free = served.customer("free").headers
+
+    assert "compte_requis" in refused(served, "changes", {}, depuis=names[0], recherche={})
+    for wrong, word in (
+        ({}, "recherche"), ({"recherche": "FR"}, "an object is expected"),
+        ({"recherche": {"tri": "nom"}}, "parametre_inconnu"), ({"ids": ["1"]}, "UK:00944111"),
+    ):  # fmt: skip
+        assert word in refused(served, "changes", free, depuis=names[0], **wrong)
+    assert "version_expiree" in refused(served, "changes", free, depuis="0" * 16, recherche={})

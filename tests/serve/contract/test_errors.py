@@ -24,7 +24,7 @@ CODES = {
     "societe_introuvable": 404, "route_inconnue": 404, "methode_non_autorisee": 405,
     "cle_invalide": 401, "corps_invalide": 400, "corps_trop_grand": 413, "uri_trop_longue": 414,
     "type_non_supporte": 415, "erreur_interne": 500,
-    "version_expiree": 409,
+    "version_expiree": 409, "ligne_invalide": 400,
 }  # fmt: skip
 
 QUOTA = {"type": "appels_jour", "limite": 50, "utilise": 50, "restant": 0,
@@ -44,6 +44,8 @@ ALL = [
     errors.parametre_inconnu(["x"], ["pays"], {}),
     errors.identifiant_invalide(("vide", "empty")),
     errors.corps_invalide(("ce n'est pas du JSON", "it is not JSON")),
+    errors.ligne_invalide(("vide", "empty")),
+    errors.lignes_d_un_visiteur(2),
     errors.cle_invalide(),
     errors.compte_requis(refused=False),
     errors.credits_epuises(5, 0, "2026-12-01T00:00:00Z"),
@@ -55,6 +57,7 @@ ALL = [
     errors.version_expiree("0123456789abcdef", ["fedcba9876543210"]),
     errors.trop_ancienne("0123456789abcdef", "fedcba9876543210"),
     errors.corps_trop_grand(65_536),
+    errors.trop_de_lignes(1_001, 1_000),
     errors.uri_trop_longue(65_536),
     errors.type_non_supporte("text/csv"),
     errors.quota_api(QUOTA, 60, ("Données : 1000 appels", "Data: 1000 calls")),
@@ -63,6 +66,7 @@ ALL = [
     errors.exports_simultanes(QUOTA, 5),
     errors.erreur_interne("id-1"),
     errors.indisponible(errors.NO_GENERATION),
+    errors.pays_endommage("FR"),
     errors.config(("le paiement", "payment")),
 ]
 
@@ -78,7 +82,10 @@ def test_every_code_has_a_function_of_its_name() -> None:
 
     assert functions >= set(CODES)
     others = {name for name in functions if name[0] != "_"} - set(CODES)
-    assert others == {"secteur_requis", "exports_simultanes", "trop_ancienne"}
+    assert others == {
+        "secteur_requis", "exports_simultanes", "trop_ancienne", "trop_de_lignes",
+        "lignes_d_un_visiteur", "pays_endommage",
+    }  # fmt: skip
 
 
 def test_every_code_is_raised_by_a_route() -> None:

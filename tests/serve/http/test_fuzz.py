@@ -50,7 +50,8 @@ def test_any_search_is_answered_or_refused(served: Served, params: dict[str, str
 
     assert reply.status in (200, 400)
     if reply.status == 200:
-        further = ("pays_sans_donnees", "ids_inconnus", "noms_trouves")  # X9, X2, X4
+        # X9, X2, X4
+        further = ("pays_sans_donnees", "ids_inconnus", "noms_trouves", "vouliez_vous_dire")
         found = [name for name in further if name in reply.json]
         assert list(reply.json) == [*ENVELOPE, *found]
     else:

@@ -5,4 +5,4 @@ from serve.http.handlers import HANDLERS
 
 
 def test_every_route_has_a_handler_and_every_handler_a_route() -> None:
-    assert sorted(HANDLERS) == sorted(route.name for route in ROUTES)
+    assert sorted(HANDLERS) == sorted({route.name for route in ROUTES})

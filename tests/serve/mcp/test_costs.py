@@ -37,8 +37,14 @@ def tight(data_of_its_own: Path) -> Iterator[Served]:
         ("list_subsectors", {"secteur": ["edition"]}, 0, 0),
         ("explain_plan", {}, 0, 0),
         ("count_companies", {}, 1, 0),
+        ("break_down_companies", {"par": ["etat"]}, 1, 0),
+        ("break_down_companies", {}, 0, 0),
         ("search_companies", {}, 1, 0),
         ("search_companies", {"q": "zzzz"}, 1, 0),
+        ("match_companies", {"lignes": [{"cle": str(i), "nom": "A"} for i in range(11)]}, 2, 0),
+        ("match_companies", {"lignes": [{"cle": "1"}]}, 0, 0),
+        ("match_companies", {"lignes": [{"cle": str(i), "nom": "A"} for i in range(31)]}, 0, 0),
+        ("match_companies", {}, 0, 0),
         ("look_up", {"valeur": "fr 552100554"}, 1, 0),
         ("look_up", {"valeur": "0000"}, 1, 0),
         ("read_company", FR, 1, 0),
@@ -52,6 +58,11 @@ def tight(data_of_its_own: Path) -> Iterator[Served]:
         ("read_company", {**FR, "id": "absente", "exercice": 2024}, 1, 0),
         ("read_company", {**FR, "id": "absente"}, 1, 0),
         ("read_company", {**FULL, "id": "absente"}, 1, 0),
+        ("read_companies", {"ids": ["FR:552 100 554", "UK:08209948"]}, 2, 0),
+        ("read_companies", {"ids": ["FR:absente", "UK:08209948"]}, 2, 0),
+        ("read_companies", {"ids": ["UK:08209948", "XX:1"]}, 0, 0),
+        ("read_companies", {"ids": [" "]}, 0, 0),
+        ("read_companies", {"ids": [f"FR:{number}" for number in range(21)]}, 0, 0),
         ("search_companies", {"pays": ["XX"]}, 0, 0),
         ("search_companies", {"x": 1}, 0, 0),
         ("read_company", {**FR, "id": " "}, 0, 0),
@@ -122,6 +133,22 @@ def test_the_calls_of_a_day_are_those_of_both_doors(served: Served) -> None:
     assert shown(served, "list_countries", customer.headers)["total"] == 25
 
 
+def test_companies_that_a_limit_leaves_unread_are_named(served: Served) -> None:
+    """D6: what was read is shown; nothing is cut in silence"""
+    customer = served.customer("free")
+    for _ in range(PLANS["free"].appels_api_par_jour - 1):
+        served.ask("/api/v1/societes", headers=customer.headers)
+
+    result = call(served, "read_companies", customer.headers, ids=["FR:552100554", "UK:08209948"])
+
+    assert result["isError"]
+    text, document, _ = (part["text"] for part in result["content"])
+    found = orjson.loads(document)
+    assert "quota_api" in text
+    assert [one["id"] for one in found["societes"]] == ["552100554"]
+    assert found["ids_restants"] == ["UK:08209948"]
+
+
 def test_without_credits_the_public_identity_is_shown(served: Served) -> None:
     """D10"""
     customer = spent(served)
@@ -145,7 +172,8 @@ def test_a_bad_key_is_told_and_served_as_a_visitor(served: Served, headers: dict
     explained = call(served, "explain_plan", headers)
     wrong = refused(served, "search_companies", headers, pays=["XX"])
 
-    for result in (searched, read, explained):
+    several = call(served, "read_companies", headers, ids=["FR:552100554"])
+    for result in (searched, read, explained, several):
         assert result["isError"]
         assert "cle_invalide" in result["content"][0]["text"]
     as_visitor = shown(served, "search_companies")

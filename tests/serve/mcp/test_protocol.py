@@ -133,7 +133,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(served: Served) -> None:
 
     assert code(modern_reply) == (400, -32602)
     assert code(legacy_reply) == (200, -32602)
-    assert "search_companies" in modern_reply.json["error"]["message"]
+    assert "tools/list" in modern_reply.json["error"]["message"]
 
 
 @pytest.mark.parametrize("params", [{}, {"name": 1}, {"name": "list_countries", "arguments": []}])

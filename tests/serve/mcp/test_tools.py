@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from serve.contract import parameters
-from serve.mcp import arguments, sizes
+from serve.mcp import arguments, company_tool, sizes
 from serve.mcp.tools import THIRD_PARTIES, tools
 from serve.request.params import Pairs
 from shards.codec.record import CONTACTS
@@ -75,9 +75,54 @@ def test_a_number_in_any_spelling_leads_to_its_company(served: Served) -> None:
     assert "EE:12652512" in refused(served, "look_up", {}, valeur="12652513")
 
 
+def test_several_companies_are_read_as_one_is(served: Served, customer: Customer) -> None:
+    """X6"""
+    ids = ["FR:552 100 554", "UK:8209948", "EE:12652513"]
+
+    found = shown(served, "read_companies", customer.headers, ids=ids)
+
+    alone = [
+        shown(served, "read_company", customer.headers, iso2=iso2, id=identifier)["societe"]
+        for iso2, identifier in (("FR", FR), ("UK", "08209948"))
+    ]
+    assert found["societes"] == alone
+    assert (found["ids_inconnus"], found["proches"]) == (ids[2:], {ids[2]: ["EE:12652512"]})
+
+
+def test_companies_that_do_not_fit_are_named_and_not_counted(
+    crowded: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(company_tool, "_RECORD", 40 * 1024)
+    rich = crowded.customer("integral")
+    ids = [f"EE:{number:08}" for number in range(20)]
+
+    found = shown(crowded, "read_companies", rich.headers, ids=ids)
+    rest = shown(crowded, "read_companies", rich.headers, ids=found["ids_restants"])
+
+    read = [*found["societes"], *rest["societes"]]
+    assert 0 < len(found["societes"]) < 20 and "ids_restants" in found["note"]
+    assert [f"EE:{one['id']}" for one in read] + rest.get("ids_restants", []) == ids
+    assert crowded.used(rich) == len(read)
+
+
+def test_companies_are_counted_by_dimension(served: Served) -> None:
+    """X3: as the route counts them, with fewer words."""
+    route = served.ask("/api/v1/repartition?par=pays,ville&limite=1&secteur=edition").json
+    found = shown(
+        served, "break_down_companies", par=["ville", "pays"], limite=1, secteur=["edition"]
+    )
+
+    assert found["total"] == route["total"]
+    for name, counted in route["repartitions"].items():
+        kept = [(one["valeur"], one["n"]) for one in found["repartitions"][name]]
+        assert kept == [(one["valeur"], one["n"]) for one in counted]
+        left = found["total"] - sum(n for _, n in kept)
+        assert found["autres"].get(name, 0) == left == route["autres"].get(name, 0)
+
+
 def test_all_of_them_together_are_small(served: Served) -> None:
     """A model reads the whole list before its first call."""
-    assert len(modern(served, "tools/list").body) < 24_000
+    assert len(modern(served, "tools/list").body) < 40_000
 
 
 def test_arguments_are_the_parameters_of_the_routes() -> None:
@@ -341,7 +386,20 @@ def test_every_result_fits_the_schema_of_its_tool(served: Served, crowded: Serve
         (served, "list_subsectors", {"secteur": ["edition", "restauration"]}),
         (served, "count_companies", {}),
         (served, "count_companies", {"q": "zzzz"}),
+        (
+            served,
+            "match_companies",
+            {
+                "lignes": [
+                    {"cle": "1", "nom": "Mueller Maschinenbau"},
+                    {"cle": "2"},
+                    {"nom": "Fitlab"},
+                ]
+            },
+        ),
         (served, "explain_plan", {}),
+        (served, "read_companies", {"ids": ["FR:552100554", "FR:absente"]}),
+        (crowded, "read_companies", {"ids": [f"EE:{number:08}" for number in range(20)]}),
         (served, "search_companies", {"limit": 50}),
         (served, "search_companies", {"q": "zzzz"}),
         (crowded, "search_companies", {"limit": 50}),
@@ -372,6 +430,15 @@ def test_no_answer_is_larger_than_is_stated(crowded: Served) -> None:
         ("list_subsectors", {"secteur": every}),
         ("list_sectors", {}),
         ("list_countries", {}),
+        (
+            "match_companies",
+            {
+                "lignes": [{"cle": str(i), "nom": CROWD[0]["nom"][:300]} for i in range(30)],
+                "limite": 10,
+            },
+        ),
+        ("read_companies", {"ids": [f"EE:{number:08}" for number in range(20)]}),
+        ("count_companies", {"ids": ["EE:" + "x" * 60 + str(number) for number in range(900)]}),
         ("search_companies", {"pays": ["x" * 500] * 100}),
         ("search_companies", {"q": "x" * 60_000}),
         ("search_companies", {"y" * 1_000 + str(number): 1 for number in range(50)}),
@@ -496,10 +563,12 @@ def test_texts_of_companies_are_said_to_be_no_instructions(served: Served) -> No
     quoting = {name: tool for name, tool in tools().items() if tool.third_parties}
     answers = {
         "search_companies": call(served, "search_companies"),
+        "break_down_companies": call(served, "break_down_companies", par=["ville"]),
         "read_company": call(served, "read_company", iso2="FR", id="552100554"),
+        "read_companies": call(served, "read_companies", ids=["FR:552100554"]),
     }
 
-    assert answers.keys() == quoting.keys()
+    assert {*answers, "changes"} == quoting.keys()
     for name, answer in answers.items():
         assert quoting[name].definition["description"].endswith(THIRD_PARTIES)
         assert [part["text"] for part in answer["content"]][1:] == [THIRD_PARTIES]

@@ -55,6 +55,18 @@ def test_a_company_found_by_a_former_name_is_shown_with_it(served: Served) -> No
     assert ["ancien nom : Vana Nimi OÜ" in one.text for one in seen] == [True, False]
 
 
+def test_a_mistyped_identifier_leads_to_the_company(served: Served) -> None:
+    """X4, X6: in the countries that are searched"""
+    visitor, _ = member(served, "data")
+
+    seen = visitor.get("/?q=12652513")
+    others = [visitor.get(path) for path in ("/?q=12652513&pays=FR", "/?q=zzzz", "/?q=12652512")]
+
+    assert "Vouliez-vous dire la société : 12652512 Eesti Tarkvara OÜ" in seen.text
+    assert "/societes/EE/12652512" in links(seen)
+    assert not any("Vouliez-vous dire la société" in one.text for one in others)
+
+
 def test_the_front_page_searches_nothing_and_counts_nothing(served: Served) -> None:
     visitor, account = member(served)
 

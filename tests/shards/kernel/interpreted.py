@@ -24,7 +24,8 @@ class _Sources:
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if not name.startswith(_KERNEL):
             return None
-        return spec_from_file_location(name, _FOLDER / f"{name.removeprefix(_KERNEL)}.py")
+        source = _FOLDER / f"{name.removeprefix(_KERNEL).replace('.', '/')}.py"
+        return spec_from_file_location(name, source) if source.exists() else None
 
 
 def interpreted_search() -> ModuleType:

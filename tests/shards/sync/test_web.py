@@ -210,7 +210,7 @@ def test_a_folder_is_read_from_any_byte(tmp_path: Path) -> None:
     with pytest.raises(AbsentError), Folder(tmp_path).open("y"):
         pass
     with (
-        pytest.raises(FaultError, match="Is a directory"),
+        pytest.raises(FaultError, match="is no regular file"),
         Folder(tmp_path.parent).open(tmp_path.name),
     ):
         pass

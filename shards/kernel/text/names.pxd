@@ -2,7 +2,7 @@
 from shards.kernel.find cimport (
     compare, first_id, first_suffix, first_word, last_id, last_suffix,
 )
-from shards.kernel.phrases cimport (
+from shards.kernel.text.phrases cimport (
     add_phrase, find_phrase, phrase_cost,
 )
 from shards.kernel.row_sets cimport (

@@ -8,6 +8,7 @@ are one's own companies. A caller without the right to contacts learns that one 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -15,9 +16,11 @@ import orjson
 from serve.access.caller import Caller
 from serve.access.result import NO_STORE, CallResult, PreparedCall, Request
 from serve.contract import errors
+from serve.data import company_ids
+from serve.data.company_ids import LookedUp
 from serve.data.open_generation import OpenGeneration
 from serve.request import watch_body
-from serve.request.watch_body import Companies, Watch
+from serve.request.watch_body import Watch
 from shards.changes import change_steps, net_changes
 from shards.changes.change_file import CHANGED, CREATED, DELETED, STATEMENTS, ChangeFile
 from shards.changes.change_steps import ChangeStep
@@ -53,7 +56,7 @@ class WatchResult(NamedTuple):
     Attributes:
         jusque: the generation that the walk leads to; `generation` is the one served.
         shown: the changes that the plan shows, over all pages.
-        unknown: the companies that neither generation has, None where a search is watched.
+        unknown: the items of `ids` that neither generation has, None where there are no `ids`.
     """
 
     request: Request
@@ -105,13 +108,17 @@ def watching(request: Request, generation: OpenGeneration, raw: bytes) -> Prepar
     if request.caller.account is None:
         raise errors.compte_requis(refused=request.caller.refused)
     watch = watch_body.read(raw, generation.names)
+    _way(watch, generation, generation.id)  # an unknown generation is told before a cursor
     jusque, start = _place(watch, generation)
     files = _files(_way(watch, generation, jusque), generation)
     changes = sum(sum(file.counts) for of_country in files.values() for file in of_country)
 
     async def run() -> "CallResult[WatchResult]":
+        companies = watch.companies
+        named = None if companies is None else await company_ids.find(generation.shards, companies)
+
         def make() -> WatchResult:
-            return _result(request, watch, generation, files, jusque, start)
+            return _result(request, watch, generation, files, named, jusque, start)
 
         return CallResult(200, await generation.aside(_MICROSECONDS * changes, make), NO_STORE)
 
@@ -158,15 +165,15 @@ def _result(
     watch: Watch,
     generation: OpenGeneration,
     files: Mapping[str, Sequence[ChangeFile]],
+    named: LookedUp | None,
     jusque: str,
     start: int,
 ) -> WatchResult:
-    unknown: Sequence[str] | None = None
     wanted: Sequence[Filter] | None = None
-    if watch.companies is None:
-        assert watch.query is not None
-        wanted = filters.filters(watch.query)
-        countries = watch.query.pays or generation.shards
+    if watch.query is not None:
+        query = watch.query if named is None else replace(watch.query, ids=_identifiers(named))
+        wanted = filters.filters(query)
+        countries = query.pays or generation.shards
         found = {
             iso2: net_changes.find(of_country, iso2, wanted)
             for iso2, of_country in files.items()
@@ -174,7 +181,8 @@ def _result(
         }
         sections = _sections(found, request.caller.plan.resultats_par_recherche)
     else:
-        found, unknown = _of_companies(watch.companies, generation, files)
+        assert named is not None
+        found = _of_companies(named, files)
         sections = _sections(found, None)
     end = start + _limit(watch, request.caller)
     return WatchResult(
@@ -186,32 +194,37 @@ def _result(
         shown=sum(section.shown for section in sections),
         start=start,
         changes=_page(sections, start, end, wanted, request.caller),
-        unknown=unknown,
+        unknown=None if named is None else _unknown(named, found),
     )
 
 
+def _identifiers(named: LookedUp) -> tuple[tuple[str, str], ...]:
+    """Companies by country and identifier; one that is not there may have been there before."""
+    return (*named.known, *((one.iso2, one.identifier) for one in named.unknown))
+
+
 def _of_companies(
-    companies: Companies, generation: OpenGeneration, files: Mapping[str, Sequence[ChangeFile]]
-) -> tuple[dict[str, NetChanges], list[str]]:
-    """The changes of companies, and those that are neither in the generation nor gone from it."""
-    found, unknown = {}, []
-    for iso2, identifiers in sorted(companies.items()):
-        shard = generation.shards[iso2]
-        rows = {identifier: shard.find(identifier) for identifier in identifiers}
-        names = [
-            identifier if row is None else shard.company(row)["id"]
-            for identifier, row in rows.items()
-        ]
-        net = net_changes.find(files.get(iso2, ()), iso2, [filters.identified(names)])
-        found[iso2] = net
-        gone = [one.identifier for one in net.read(LEAVING, 0, len(net.kinds[LEAVING]))]
-        was_there = {fold_id(identifier) for identifier in gone}
-        unknown += [
-            f"{iso2}:{identifier}"
-            for identifier, row in rows.items()
-            if row is None and fold_id(identifier) not in was_there
-        ]
-    return found, unknown
+    named: LookedUp, files: Mapping[str, Sequence[ChangeFile]]
+) -> dict[str, NetChanges]:
+    """The changes of companies, by country."""
+    by_country: dict[str, list[str]] = {}
+    for iso2, identifier in _identifiers(named):
+        by_country.setdefault(iso2, []).append(identifier)
+    return {
+        iso2: net_changes.find(files.get(iso2, ()), iso2, [filters.identified(identifiers)])
+        for iso2, identifiers in sorted(by_country.items())
+    }
+
+
+def _unknown(named: LookedUp, found: Mapping[str, NetChanges]) -> list[str]:
+    """The companies that are neither in the generation nor gone from it, as they were written."""
+    concerned = {one.iso2 for one in named.unknown} & found.keys()
+    gone = {
+        (iso2, fold_id(change.identifier))
+        for iso2 in concerned
+        for change in found[iso2].read(LEAVING, 0, len(found[iso2].kinds[LEAVING]))
+    }
+    return [one.given for one in named.unknown if (one.iso2, fold_id(one.identifier)) not in gone]
 
 
 def _sections(found: Mapping[str, NetChanges], cap: int | None) -> list[_Concerned]:

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from shards.kernel.types import BY_CELL
 from shards.query import Query
 from shards.search.result_page import MergedRow
-from shards.search.search import Base
+from shards.search.search import UNLIMITED, Base
 
 
 class FacetRow(NamedTuple):
@@ -51,10 +52,11 @@ def count_facets(base: Base, query: Query, *, limit: int) -> FacetCount:
         MissingCountryError: a country of the search is left out.
     """
     base.require(query.pays)
-    numbers, rows = base.own_worker().census(query, limit)
+    census = base.own_worker().census(query, (BY_CELL,), UNLIMITED, limit=limit)
+    assert census is not None
     cells = ((iso2, cell) for iso2, shard in sorted(base.items()) for cell in shard.layout.cells)
     counts: Counter[FacetRow] = Counter()
-    for (iso2, cell), number in zip(cells, numbers.tolist(), strict=True):
+    for (iso2, cell), number in zip(cells, census.counts[BY_CELL].tolist(), strict=True):
         if number:
             counts[FacetRow(iso2, cell.secteur)] += number
-    return FacetCount(counts, rows)
+    return FacetCount(counts, census.rows)

@@ -17,7 +17,6 @@ if not cython.compiled:
         last_id,
         last_suffix,
     )  # fmt: skip
-    from shards.kernel.phrases import add_phrase, find_phrase, phrase_cost
     from shards.kernel.row_sets import (
         add_rows,
         add_set,
@@ -29,6 +28,7 @@ if not cython.compiled:
         rows_of,
         size_of,
     )  # fmt: skip
+    from shards.kernel.text.phrases import add_phrase, find_phrase, phrase_cost
     from shards.kernel.types import (
         ALONE,
         BITS,
@@ -57,7 +57,8 @@ def find_named(
 ) -> Int:
     """Find the rows of `q` and set their number as the total of the source.
 
-    `count` rows will be asked for at most. Where `source.need` is 0, nothing else is asked.
+    `count` rows will be asked for at most. Where `source.need` is 0, nothing else is asked; a census
+    needs the rows all the same.
     """
     alone: Int = source.need == 0
     names: Int = NOTHING
@@ -119,7 +120,7 @@ def find_named(
         source.heads = heads_of(shard, names_set + ids_set)
         if source.heads:
             source.headed = ALONE
-            if count <= question.head_rows:
+            if count <= question.head_rows and not question.census:
                 source.total = size_of(shard, names_set + ids_set)
                 return 0
     if names == STORED and kind_of(shard, names_set) == COUNTED:

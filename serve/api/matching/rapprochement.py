@@ -1,0 +1,100 @@
+"""POST /api/v1/rapprochement: match a list (extensions X5).
+
+A call of the day for each ten lines begun that can be matched; a line with an error of its own costs nothing. A visitor
+has two lines of a request matched, the others say what they need.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from serve.access.result import DATA_VERSION, NO_STORE, CallResult, PreparedCall, Request
+from serve.contract import errors, seed_tables
+from serve.contract.errors import ApiError
+from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.request.line_list import LineList, ListedLine
+from shards.search.matching.line import Line, MatchResult
+from shards.search.matching.matcher import Matcher
+from shards.search.search import Base
+
+LINES_PER_CALL: Final = 10
+VISITOR_LINES: Final = 2
+# Lines that are matched at one time beside the event loop, so that other requests come in between.
+_AT_ONCE: Final = 10
+
+
+class MatchedLines(NamedTuple):
+    """The answers to the lines of a request, in their order."""
+
+    resultats: Sequence[dict[str, Any]]
+
+    def json(self) -> bytes:
+        return orjson.dumps({"resultats": self.resultats})
+
+
+def rapprochement(
+    asked: LineList, request: Request, generation: OpenGeneration, lang: str
+) -> PreparedCall[MatchedLines]:
+    """The companies that lines mean; errors of lines are in `lang`.
+
+    Raises:
+        ApiError: 409 for a `version` that is not open any more.
+    """
+    generation = generation.of(asked.version)
+    lines = asked.lines
+    if request.caller.account is None:
+        lines = _for_visitor(lines)
+    wanted = [one.line for one in lines if one.line is not None]
+
+    async def run() -> "CallResult[MatchedLines]":
+        found = iter(await matched(generation, wanted, asked.limite))
+        answers = [
+            _refused(one, lang) if one.line is None else _answered(one, next(found))
+            for one in lines
+        ]
+        headers = {**NO_STORE, DATA_VERSION: generation.id}
+        return CallResult(200, MatchedLines(answers), headers)
+
+    return PreparedCall(run, calls=-(-len(wanted) // LINES_PER_CALL))
+
+
+async def matched(
+    generation: OpenGeneration, lines: Sequence[Line], limit: int
+) -> list[MatchResult]:
+    """The results of lines, made in the threads of the generation."""
+    found: list[MatchResult] = []
+    for first in range(0, len(lines), _AT_ONCE):
+        part = lines[first : first + _AT_ONCE]
+        work = partial(_match, generation.shards, part, limit)
+        found += await generation.aside(EXPENSIVE_MICROSECONDS, work)
+    return found
+
+
+def _match(base: Base, lines: Sequence[Line], limit: int) -> list[MatchResult]:
+    matcher = Matcher(base, seed_tables.name_tables(), seed_tables.match_weights())
+    return [matcher.match(line, limit) for line in lines]
+
+
+def _for_visitor(lines: Sequence[ListedLine]) -> tuple[ListedLine, ...]:
+    """The lines of a visitor: the first two that can be matched, the others with an error."""
+    found, left = [], VISITOR_LINES
+    for one in lines:
+        if one.line is not None:
+            left -= 1
+        refused = one.line is not None and left < 0
+        error: ApiError | None = errors.lignes_d_un_visiteur(VISITOR_LINES) if refused else None
+        found.append(ListedLine(one.cle, None, error) if refused else one)
+    return tuple(found)
+
+
+def _refused(one: ListedLine, lang: str) -> dict[str, Any]:
+    assert one.error is not None
+    return {"cle": one.cle, "erreur": one.error.erreur(lang)}
+
+
+def _answered(one: ListedLine, result: MatchResult) -> dict[str, Any]:
+    candidates = [asdict(candidate) for candidate in result.candidats]
+    return {"cle": one.cle, "verdict": result.verdict, "candidats": candidates}

@@ -1,0 +1,309 @@
+"""The Reconciliation Service API 0.2 of the W3C community group, as OpenRefine speaks it (extensions X5).
+
+A protocol of its own, which describes itself: a manifest, queries (the lines of `/rapprochement`), suggestions,
+previews and the values of fields. An entity is a company, its identifier is `UK:00944111`; the one type is `societe`,
+and properties are the fields of a company. https://www.w3.org/community/reports/reconciliation/
+"""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import orjson
+
+from serve.access.result import DATA_VERSION, NO_STORE, CallResult, PreparedCall, Request
+from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES, matched
+from serve.contract import errors, seed_tables
+from serve.data.open_generation import OpenGeneration
+from serve.request import json_body, line_list
+from shards.codec.folding import fold
+from shards.codec.record import CONTACTS
+from shards.query import Query
+from shards.search.matching.line import SURE, Line, MatchResult
+from shards.search.search import records, search
+
+VERSION: Final = "0.2"
+TYPE: Final = {"id": "societe", "name": "Société"}
+MOST_QUERIES: Final = line_list.MOST_LINES
+_MOST_IDS: Final = 1_000
+_CANDIDATES: Final = 5
+_SUGGESTED: Final = 10
+# The properties that a query may have, besides the name.
+GIVEN: Final = ("pays", "id", "tva", "ville", "code_postal", "date_creation")
+_ALIASES: Final = {"iso2": "pays"}
+_PREVIEW: Final = {"width": 400, "height": 150}
+
+
+class JsonContent(NamedTuple):
+    """A JSON value as the content of a result."""
+
+    value: Any
+
+    def json(self) -> bytes:
+        return orjson.dumps(self.value)
+
+
+def manifest(origin: str, place: str) -> dict[str, Any]:
+    """The manifest of the service.
+
+    Args:
+        origin: the address of this server.
+        place: the path of the service, with the token of the caller.
+    """
+    url = f"{origin}{place}"
+    return {
+        "versions": [VERSION],
+        "name": "Sociétés européennes",
+        "identifierSpace": f"{origin}/api/v1/societes",
+        "schemaSpace": f"{origin}/openapi.json",
+        "documentation": f"{origin}/docs",
+        "defaultTypes": [TYPE],
+        "view": {"url": f"{url}/view/{{{{id}}}}"},
+        "preview": {"url": f"{url}/preview/{{{{id}}}}", **_PREVIEW},
+        "suggest": {
+            what: {"service_url": url, "service_path": f"/suggest/{what}"}
+            for what in ("entity", "property", "type")
+        },
+        "extend": {
+            "propose_properties": {"service_url": url, "service_path": "/properties"},
+            "property_settings": [],
+        },
+    }
+
+
+# -- queries ---------------------------------------------------------------------------------
+
+
+def reconcile(
+    text: str, request: Request, generation: OpenGeneration, lang: str
+) -> PreparedCall[JsonContent]:
+    """The candidates of a batch of queries.
+
+    Raises:
+        ApiError: 400: it is no batch; 413: it has too many queries.
+    """
+    queries = _object(text, "queries")
+    if len(queries) > MOST_QUERIES:
+        raise errors.trop_de_lignes(len(queries), MOST_QUERIES)
+    lines = {name: _line(name, query, generation) for name, query in queries.items()}
+    wanted = [name for name, line in lines.items() if line is not None]
+    left = wanted if request.caller.account else wanted[:VISITOR_LINES]
+
+    async def run() -> "CallResult[JsonContent]":
+        given = [line for name in left if (line := lines[name]) is not None]
+        found = dict(zip(left, await matched(generation, given, _CANDIDATES), strict=True))
+        answer = {name: _answer(found.get(name), lines[name] is not None, lang) for name in queries}
+        return _result(answer, generation)
+
+    return PreparedCall(run, calls=-(-len(left) // LINES_PER_CALL))
+
+
+def _object(text: str, name: str) -> dict[str, Any]:
+    try:
+        found = json_body.loads(text.encode(), json_body.once)
+    except ValueError as error:
+        raise errors.parametre_invalide(name, ("ce n'est pas du JSON", "it is not JSON")) from error
+    if not isinstance(found, dict):
+        raise errors.parametre_invalide(
+            name, ("un objet JSON est attendu", "a JSON object is expected")
+        )
+    return found
+
+
+def _line(name: str, query: Any, generation: OpenGeneration) -> Line | None:
+    """A query as a line; None where it names nothing, or a country that there is not.
+
+    Raises:
+        ApiError: 400: it is no query, or has a property that no query may have.
+    """
+    if not isinstance(query, dict) or not isinstance(query.get("properties", []), list):
+        raise errors.parametre_invalide(
+            "queries", (f"{name[:50]!r} n'est pas une requête", f"{name[:50]!r} is no query")
+        )
+    values: dict[str, Any] = {"cle": name, "nom": query.get("query")}
+    for one in query.get("properties", []):
+        pid = _ALIASES.get(str(one.get("pid")), one.get("pid")) if isinstance(one, dict) else None
+        if pid not in GIVEN:
+            admitted = ", ".join(GIVEN)
+            shown = repr(str(pid)[:50])
+            why = (f"{shown} ; admis : {admitted}", f"{shown}; admitted: {admitted}")
+            raise errors.parametre_invalide("pid", why)
+        values[pid] = _value(one.get("v"))
+    if values.get("pays"):
+        known = generation.names.pays_alike
+        values["pays"] = known.get(fold(str(values["pays"])), values["pays"])
+    listed = line_list.of_document({"lignes": [values]}, generation.names).lines[0]
+    return listed.line
+
+
+def _value(given: Any) -> Any:
+    """The first value of a property; that of an entity is its identifier."""
+    if isinstance(given, list):
+        given = given[0] if given else None
+    if isinstance(given, dict):
+        given = given.get("id")
+    return given if isinstance(given, str | int | float) and given is not True else None
+
+
+def _answer(found: MatchResult | None, valid: bool, lang: str) -> dict[str, Any]:
+    if found is None:
+        if not valid:
+            error = errors.ligne_invalide(
+                (
+                    "il faut un nom, `id` ou `tva`, et un pays connu",
+                    "a name, `id` or `tva` is needed, and a known country",
+                )
+            )
+            return {"result": [], "erreur": error.erreur(lang)}
+        return {"result": [], "erreur": errors.lignes_d_un_visiteur(VISITOR_LINES).erreur(lang)}
+    return {
+        "result": [
+            {
+                "id": f"{one.iso2}:{one.id}",
+                "name": one.nom,
+                "description": _described(one.iso2, one.ville, one.etat),
+                "type": [TYPE],
+                "score": round(100 * one.note, 2),
+                "match": place == 0 and found.verdict == SURE,
+                "features": [{"id": "note", "value": one.note}],
+            }
+            for place, one in enumerate(found.candidats)
+        ]
+    }
+
+
+def _described(iso2: str, ville: str | None, etat: str | None) -> str:
+    return ", ".join(part for part in (ville, iso2, etat) if part)
+
+
+def _result(value: Any, generation: OpenGeneration) -> CallResult[JsonContent]:
+    return CallResult(200, JsonContent(value), {**NO_STORE, DATA_VERSION: generation.id})
+
+
+# -- companies and their fields ---------------------------------------------------------------
+
+
+def find(
+    identifier: str, generation: OpenGeneration, *, coordonnees: bool
+) -> dict[str, Any] | None:
+    """The company `UK:00944111`, or None."""
+    iso2, _, id_ = identifier.partition(":")
+    shard = generation.shards.get(generation.names.country(iso2) or "")
+    row = shard.find(id_) if shard else None
+    if shard is None or row is None:
+        return None
+    company: dict[str, Any] = orjson.loads(shard.record(row, coordonnees=coordonnees))
+    return company
+
+
+def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedCall[JsonContent]:
+    """Values of fields of companies.
+
+    Raises:
+        ApiError: 400: it is no such query, or names a field that there is not; 413: too many companies.
+    """
+    asked = _object(text, "extend")
+    ids, wanted = asked.get("ids"), asked.get("properties")
+    if not isinstance(ids, list) or not isinstance(wanted, list):
+        raise errors.parametre_invalide(
+            "extend",
+            ("`ids` et `properties` sont attendus", "`ids` and `properties` are expected"),
+        )
+    if len(ids) > _MOST_IDS:
+        raise errors.trop_de_lignes(len(ids), _MOST_IDS)
+    names = {one["id"]: one["name"] for one in properties("")}
+    fields = [str(one.get("id")) if isinstance(one, dict) else "" for one in wanted]
+    if unknown := [field for field in fields if field not in names]:
+        shown_field = repr(unknown[0][:50])
+        why = (f"champ inconnu : {shown_field}", f"unknown field: {shown_field}")
+        raise errors.parametre_invalide("extend", why)
+    shown = list(dict.fromkeys(map(str, ids)))
+    if request.caller.account is None:
+        shown = shown[:VISITOR_LINES]
+    coordonnees = request.caller.plan.coordonnees
+
+    async def run() -> "CallResult[JsonContent]":
+        rows = {
+            one: _cells(find(one, generation, coordonnees=coordonnees), fields) for one in shown
+        }
+        rows |= {one: {field: [] for field in fields} for one in map(str, ids) if one not in rows}
+        meta = [{"id": field, "name": names[field]} for field in fields]
+        return _result({"meta": meta, "rows": rows}, generation)
+
+    return PreparedCall(run, calls=-(-len(shown) // LINES_PER_CALL))
+
+
+def _cells(company: Mapping[str, Any] | None, fields: Sequence[str]) -> dict[str, list[Any]]:
+    return {field: _cell(company[field] if company else None) for field in fields}
+
+
+def _cell(value: Any) -> list[dict[str, Any]]:
+    """A value in the form of the protocol: none for null, several for a list."""
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return [cell for one in value for cell in _cell(one)]
+    if isinstance(value, bool):
+        return [{"str": "oui" if value else "non"}]
+    if isinstance(value, int):
+        return [{"int": value}]
+    return [{"float": value}] if isinstance(value, float) else [{"str": str(value)}]
+
+
+def properties(prefix: str) -> list[dict[str, str]]:
+    """The fields whose names or headings begin with `prefix`."""
+    begins = fold(prefix)
+    return [
+        {"id": field.champ, "name": field.title["fr"]}
+        for field in seed_tables.fields()
+        if fold(field.champ).startswith(begins) or fold(field.title["fr"]).startswith(begins)
+    ]
+
+
+def suggest_entities(
+    prefix: str, request: Request, generation: OpenGeneration
+) -> PreparedCall[JsonContent]:
+    """Companies whose names contain a text."""
+    most = min(_SUGGESTED, request.caller.plan.lignes_par_appel)
+
+    async def run() -> "CallResult[JsonContent]":
+        found: list[dict[str, Any]] = []
+        if fold(prefix):
+            base = generation.shards
+            page = search(base, Query(q=prefix[:120], tri="score"), offset=0, limit=most)
+            found = orjson.loads(b"[%s]" % records(base, page.places, coordonnees=False))
+        rows = [
+            {
+                "id": f"{one['iso2']}:{one['id']}",
+                "name": one["nom"],
+                "description": _described(one["iso2"], one["ville"], one["etat"]),
+                "notable": [TYPE],
+            }
+            for one in found
+        ]
+        return _result({"result": rows}, generation)
+
+    return PreparedCall(run, calls=0)
+
+
+def preview(company: Mapping[str, Any]) -> str:
+    """A page of a few lines about a company, without contact fields."""
+    assert not any(company.get(name) for name in CONTACTS)
+    facts = [
+        company["forme"],
+        company["adresse"] or company["ville"],
+        company["secteur"],
+        company["etat"],
+    ]
+    lines = "".join(f"<p>{escape(str(fact))}</p>" for fact in facts if fact)
+    place = f"{company['iso2']} {company['id']}"
+    return (
+        f'<!doctype html><html lang="fr"><meta charset="utf-8"><title>{escape(place)}</title>'
+        f"<body><h1>{escape(company['nom'])}</h1><p>{escape(place)}</p>{lines}</body></html>"
+    )
+
+
+def page_of(company: Mapping[str, Any]) -> str:
+    """The path of the page of a company."""
+    return f"/societes/{company['iso2']}/{quote(company['id'], safe='')}"

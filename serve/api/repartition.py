@@ -1,0 +1,171 @@
+"""GET /api/v1/repartition: the companies of a search, counted by one or more dimensions (extension X3).
+
+Counts are exact and depend on no plan, so there is nothing to withhold.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from serve.access.etag import etag
+from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.api.societes import PRIVATE
+from serve.contract import seed_tables
+from serve.data import company_ids
+from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.request import params
+from shards.codec import bands
+from shards.generations.reference import Reference
+from shards.search.counts.distribution import Distribution, distributions
+from shards.search.search import UNLIMITED
+
+# The dimensions with more values than an answer has, of which `limite` are shown.
+LIMITED: Final = ("nace", "forme", "ville")
+_UNKNOWN: Final = ("Non renseigné", "Not known")
+
+Entry = dict[str, Any]
+# A value as the filter of the dimension takes it, and its French and English labels.
+Named = tuple[str, str, str]
+
+
+class Repartition(NamedTuple):
+    """The counts of a search, as they are sent."""
+
+    document: Mapping[str, Any]
+
+    def json(self) -> bytes:
+        """The answer as JSON."""
+        return orjson.dumps(self.document)
+
+
+def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Repartition]:
+    """The counts of a search.
+
+    Raises:
+        ApiError: 400; 409 for a `version` that is not open any more.
+    """
+    generation = generation.answering(request.pairs)
+    asked = params.breakdown(request.pairs, generation.names)
+    generation = generation.of(asked.version)
+    tag = etag(generation.id, "repartition", asked)
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+
+    async def run() -> "CallResult[Repartition]":
+        base, reference = generation.shards, generation.reference
+        query, unknown = await company_ids.looked_up(base, asked)
+        found = distributions(base, query, asked.par, EXPENSIVE_MICROSECONDS)
+        if found is None:
+            found = await generation.aside(
+                EXPENSIVE_MICROSECONDS, lambda: distributions(base, query, asked.par, UNLIMITED)
+            )
+        assert found is not None
+        total, counted = found
+        shown, others = {}, {}
+        for name, one in counted.items():
+            limit = asked.limite if name in LIMITED else None
+            shown[name] = _entries(one, name, reference, limit)
+            if limit is not None:
+                others[name] = total - sum(entry["n"] for entry in shown[name])
+        document = {"total": total, "repartitions": shown, "autres": others}
+        if empty := [iso2 for iso2 in query.pays if not base[iso2].rows]:
+            document["pays_sans_donnees"] = empty
+        if unknown is not None:
+            document["ids_inconnus"] = unknown
+        return CallResult(200, Repartition(document), headers)
+
+    return PreparedCall(run, tag, headers)
+
+
+def _entries(
+    found: Distribution, dimension: str, reference: Reference, limit: int | None
+) -> list[Entry]:
+    """The values by count, descending, then as texts; null is the last."""
+    named = _namer(dimension, reference)
+    counts: Counter[str] = Counter()
+    labels: dict[str, Named] = {}
+    for value, number in found.first(limit):
+        name = named(value)
+        counts[name[0]] += number
+        labels.setdefault(name[0], name)
+    ranked = counts.most_common()
+    if limit is None:
+        ranked.sort(key=lambda one: (-one[1], one[0]))
+    entries = [_entry(*labels[valeur], number) for valeur, number in ranked]
+    if found.null:
+        entries.append(_entry(None, *_UNKNOWN, found.null))
+    return entries
+
+
+def _entry(valeur: str | None, libelle: str, libelle_en: str, number: int) -> Entry:
+    return {"valeur": valeur, "libelle": libelle, "libelle_en": libelle_en, "n": number}
+
+
+def _namer(dimension: str, reference: Reference) -> Callable[[str], Named]:
+    """Tells a value of a distribution as its filter takes it, with labels."""
+    if dimension == "pays":
+        countries = {one.iso2: (one.iso2, one.nom_fr, one.nom_en) for one in reference.pays}
+        return countries.__getitem__
+    if dimension == "secteur":
+        sectors = {one.code: (one.slug, one.secteur, one.secteur_en) for one in reference.secteurs}
+        return sectors.__getitem__
+    if dimension == "sous_secteur":
+        groups = {one.code: one.sous_secteur for one in reference.sous_secteurs}
+        return lambda code: (groups[code], groups[code], _activity(code)[1])
+    return _NAMERS.get(dimension, _same)
+
+
+def _same(value: str) -> Named:
+    return value, value, value
+
+
+def _activity(code: str) -> tuple[str, str]:
+    return seed_tables.nace_labels().get(code, (code, code))
+
+
+def _state(etat: str) -> Named:
+    fr, en = (seed_tables.label("etat", "", etat, lang) or etat for lang in ("fr", "en"))
+    return etat, fr, en
+
+
+@cache
+def _turnovers() -> Mapping[str, Named]:
+    """The bands of turnover with their labels."""
+    found = {}
+    bounds = [None, *bands.TURNOVERS, None]
+    for name, low, high in zip(bands.turnover_names(), bounds, bounds[1:], strict=False):
+        if low is None:
+            labels = (f"Moins de {high} €", f"Under €{high}")
+        elif high is None:
+            labels = (f"{_french(low)} € et plus", f"€{low:,} and more")
+        else:
+            labels = (
+                f"De {_french(low)} à moins de {_french(high)} €", f"€{low:,} to under €{high:,}"
+            )  # fmt: skip
+        found[name] = (name, *labels)
+    return found
+
+
+def _french(number: int) -> str:
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def _headcount(name: str) -> Named:
+    """A band of headcount with its labels."""
+    if name == "<0":
+        return name, "Moins de 0", "Under 0"
+    if name.endswith("+"):
+        least = int(name[:-1])
+        return name, f"{_french(least)} et plus", f"{least:,} and more"
+    return name, name.replace("-", " à "), name.replace("-", " to ")
+
+
+_NAMERS: Final[Mapping[str, Callable[[str], Named]]] = {
+    "nace": lambda code: (code, *_activity(code)),
+    "forme": lambda forme: (forme, *seed_tables.form_labels(forme)),
+    "etat": _state,
+    "tranche_ca": lambda name: _turnovers()[name],
+    "tranche_effectif": _headcount,
+}

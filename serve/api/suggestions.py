@@ -1,0 +1,88 @@
+"""GET /api/v1/suggestions: what completes a text that somebody types (X4).
+
+Free and limited as the public lists are; but the companies in it are those of a search, as many as the caller's plan
+shows.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from serve.access import rights
+from serve.access.etag import etag
+from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.api.societes import PRIVATE
+from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.request import params
+from serve.request.params import SuggestionText
+from shards.codec.folding import fold
+from shards.generations.reference import Secteur
+from shards.search.proposals import suggestions as completions
+from shards.search.search import records
+
+MOST_COMPANIES: Final = 8
+_MOST_WORDS: Final = 5
+_MOST_TOWNS: Final = 5
+_SHOWN: Final = ("iso2", "id", "nom", "ville", "etat")
+
+
+class SuggestionContent(NamedTuple):
+    """The document of /suggestions."""
+
+    document: Mapping[str, Any]
+
+    def json(self) -> bytes:
+        return orjson.dumps(self.document)
+
+
+def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[SuggestionContent]:
+    """Companies, words, sectors and towns that complete `q`, for the caller's plan.
+
+    Raises:
+        ApiError: 400; 409 for a `version` that is not open any more.
+    """
+    asked = params.suggestions_of(request.pairs, generation.names)
+    generation = generation.of(asked.version)
+    limit = rights.window(request.caller.plan, MOST_COMPANIES, 0).limit
+    tag = etag(generation.id, "suggestions", asked.q, asked.pays, limit)
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+
+    async def run() -> "CallResult[SuggestionContent]":
+        document = await generation.aside(
+            EXPENSIVE_MICROSECONDS, lambda: _document(generation, asked, limit)
+        )
+        return CallResult(200, SuggestionContent(document), headers)
+
+    return PreparedCall(run, tag, headers)
+
+
+def _document(generation: OpenGeneration, asked: SuggestionText, limit: int) -> dict[str, Any]:
+    base = generation.shards
+    places = completions.companies(base, asked.q, asked.pays, limit)
+    rows = orjson.loads(b"[%b]" % records(base, places, coordonnees=False))
+    return {
+        "q": asked.q,
+        "societes": [{name: row[name] for name in _SHOWN} for row in rows],
+        "mots": [
+            word._asdict() for word in completions.words(base, asked.q, asked.pays, _MOST_WORDS)
+        ],
+        "secteurs": _sectors(generation, fold(asked.q)),
+        "villes": [
+            town._asdict() for town in completions.towns(base, asked.q, asked.pays, _MOST_TOWNS)
+        ],
+    }
+
+
+def _sectors(generation: OpenGeneration, text: str) -> list[dict[str, str]]:
+    """The sectors whose French or English name begins with a folded text."""
+
+    def folded() -> list[tuple[str, str, Secteur]]:
+        known = generation.reference.secteurs
+        return [(fold(one.secteur), fold(one.secteur_en), one) for one in known]
+
+    return [
+        {"slug": one.slug, "secteur": one.secteur, "secteur_en": one.secteur_en}
+        for french, english, one in generation.document(("secteurs pliés",), folded)
+        if text and (french.startswith(text) or english.startswith(text))
+    ]

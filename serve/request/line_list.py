@@ -1,0 +1,194 @@
+"""The body of `POST /api/v1/rapprochement` as lines to match (extensions X5).
+
+What is wrong with the body refuses it; what is wrong with a line is answered in its place, and the others are served.
+Nothing unknown is ignored. Pure.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from serve.contract import errors
+from serve.contract.errors import ApiError
+from serve.request import json_body
+from serve.request.place_names import PlaceNames
+from shards.codec.folding import fold, fold_id
+from shards.search.matching.line import Line
+
+LARGEST: Final = 1 << 20  # bytes
+MOST_LINES: Final = 1_000
+MOST_CANDIDATES: Final = 10
+DEFAULT_CANDIDATES: Final = 3
+LONGEST: Final = 300  # characters of a value
+
+MEMBERS: Final = ("lignes", "limite", "version")
+FIELDS: Final = ("cle", "nom", "pays", "id", "tva", "ville", "code_postal", "date_creation")
+_DATE: Final = re.compile(r"\d{4}(-\d\d){0,2}")
+
+
+class ListedLine(NamedTuple):
+    """A line with its key; either the line can be matched, or `error` says why not."""
+
+    cle: str | None
+    line: Line | None
+    error: ApiError | None = None
+
+
+class LineList(NamedTuple):
+    """The lines of a request, and how many candidates each may have."""
+
+    lines: tuple[ListedLine, ...]
+    limite: int
+    version: str | None
+
+
+def read(raw: bytes, names: PlaceNames) -> LineList:
+    """The lines of a body.
+
+    Raises:
+        ApiError: 400: this is no list of lines, or two lines have one key; 413: it has too many lines.
+    """
+    try:
+        document = json_body.loads(raw, json_body.once)
+    except ValueError as error:
+        why = (
+            "ce n'est pas du JSON (UTF-8), ou un nom y est deux fois dans un objet",
+            "it is not JSON (UTF-8), or a name is there twice in one object",
+        )
+        raise errors.corps_invalide(why) from error
+    return of_document(document, names)
+
+
+def of_document(document: Any, names: PlaceNames) -> LineList:
+    """The lines of a JSON value that is the body of a request. Raises ApiError as `read` does."""
+    if not isinstance(document, dict) or not isinstance(document.get("lignes"), list):
+        example = '{"lignes": [{"cle": "1", "nom": "Siemens"}]}'
+        why = (
+            f"il manque le tableau `lignes` ; exemple : {example}",
+            f"the array `lignes` is missing; example: {example}",
+        )
+        raise errors.corps_invalide(why)
+    if unknown := [name[:100] for name in document if name not in MEMBERS]:
+        raise errors.parametre_inconnu(unknown, MEMBERS, {})
+    given = document["lignes"]
+    if len(given) > MOST_LINES:
+        raise errors.trop_de_lignes(len(given), MOST_LINES)
+    lines = tuple(_listed(one, names) for one in given)
+    _check_keys(lines)
+    version = document.get("version")
+    if version is not None and not isinstance(version, str):
+        raise errors.parametre_invalide(
+            "version", ("une chaîne est attendue", "a text is expected")
+        )
+    return LineList(lines, _limit(document.get("limite", DEFAULT_CANDIDATES)), version or None)
+
+
+def _limit(value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():  # 3.0 is a whole number in JSON Schema
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CANDIDATES:
+        return value
+    raise errors.parametre_invalide(
+        "limite",
+        (
+            f"un entier de 1 à {MOST_CANDIDATES} est attendu, pas {str(value)[:50]}",
+            f"a whole number from 1 to {MOST_CANDIDATES} is expected, not {str(value)[:50]}",
+        ),
+    )
+
+
+def _check_keys(lines: tuple[ListedLine, ...]) -> None:
+    keys = [one.cle for one in lines if one.cle is not None]
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen:
+            shown = repr(key[:100])
+            why = (f"{shown} est la clé de deux lignes", f"{shown} is the key of two lines")
+            raise errors.parametre_invalide("cle", why)
+        seen.add(key)
+
+
+def _listed(given: Any, names: PlaceNames) -> ListedLine:
+    """A line, or what is wrong with it."""
+    key = None
+    try:
+        if not isinstance(given, Mapping):
+            raise errors.ligne_invalide(("un objet est attendu", "an object is expected"))
+        key = _text(given, "cle")
+        if unknown := [name[:50] for name in given if name not in FIELDS]:
+            known = ", ".join(FIELDS)
+            raise errors.ligne_invalide(
+                (
+                    f"membre inconnu {unknown[0]!r} ; admis : {known}",
+                    f"unknown member {unknown[0]!r}; admitted: {known}",
+                )
+            )
+        if key is None:
+            raise errors.ligne_invalide(
+                (
+                    "`cle` manque : elle distingue les lignes de la réponse",
+                    "`cle` is missing: it tells the lines of the answer apart",
+                )
+            )
+        return ListedLine(key, _line(given, names))
+    except ApiError as error:
+        return ListedLine(key, None, error)
+
+
+def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
+    found = {name: _text(given, name) for name in FIELDS}
+    nom, id_, tva = found["nom"], found["id"], found["tva"]
+    if not (fold(nom or "") or fold_id(id_ or "") or fold_id(tva or "")):
+        raise errors.ligne_invalide(
+            (
+                "il faut `nom`, `id` ou `tva`, avec une lettre ou un chiffre",
+                "`nom`, `id` or `tva` is needed, with a letter or a digit",
+            )
+        )
+    date = found["date_creation"]
+    if date and not _DATE.fullmatch(date):
+        raise errors.ligne_invalide(
+            (
+                f"date_creation {date!r} : AAAA, AAAA-MM ou AAAA-MM-JJ attendu",
+                f"date_creation {date!r}: YYYY, YYYY-MM or YYYY-MM-DD is expected",
+            )
+        )
+    return Line(
+        nom, _countries(found["pays"], names), id_, tva, found["ville"], found["code_postal"], date
+    )
+
+
+def _countries(text: str | None, names: PlaceNames) -> tuple[str, ...]:
+    found = []
+    for word in text.split(",") if text else ():
+        code = names.country(word)
+        if code is None:
+            shown = repr(word.strip()[:50])
+            why = (
+                f"pays inconnu {shown} ; codes : /api/v1/pays",
+                f"unknown country {shown}; codes: /api/v1/pays",
+            )
+            raise errors.ligne_invalide(why)
+        found.append(code)
+    return tuple(dict.fromkeys(found))
+
+
+def _text(given: Mapping[str, Any], name: str) -> str | None:
+    """A member as text; a number counts as its digits, null and blanks as absent."""
+    value = given.get(name)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise errors.ligne_invalide(
+            (
+                f"{name} : une chaîne ou un nombre est attendu",
+                f"{name}: a text or a number is expected",
+            )
+        )
+    if len(value) > LONGEST:
+        raise errors.ligne_invalide(
+            (f"{name} : plus de {LONGEST} caractères", f"{name}: more than {LONGEST} characters")
+        )
+    return value.strip() or None

@@ -1,0 +1,380 @@
+"""Candidates for a name that is written differently: words that are nearly the same, and rows that share words.
+
+A line of a list has a few words. `lookup` finds them in every shard, `nearby` the words that differ from one of
+them by a typing error, and `gather` the rows whose names share the most weight with the line. All of it reads the
+index of words that searches use; there is no index of its own.
+"""
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from shards.kernel.find import compare, damaged, first_suffix, first_word, last_suffix, owner_of
+    from shards.kernel.types import (
+        FORMER_NAME,
+        FREQUENT_GROUPS,
+        NEAR_SCANNED,
+        POOLED,
+        U1,
+        U4,
+        WIDESPREAD,
+        Address,
+        Int,
+        Ints,
+        Key,
+        Pool,
+        Real,
+        ShardArrays,
+        Table,
+    )  # fmt: skip
+
+
+def word_of(shard: ShardArrays, text: U1, start: Int, length: Int) -> Int:
+    """The number of the word text[start:][:length], whose last byte is the END of a word; -1 if there is none."""
+    word: Int = first_word(shard, text, start, length, 0)
+    if word >= shard.word_count:
+        return -1
+    if compare(shard.words, shard.words_size, shard.word_starts[word], text, start, length):
+        return -1
+    return word
+
+
+# -- words that are nearly the same ----------------------------------------------------------
+
+
+def is_near(data: U1, place: Int, size: Int, text: U1, start: Int, length: Int, unit: Int) -> Int:
+    """1 if two texts differ by one character inserted, left out or replaced, or by two that changed places.
+
+    A character has up to `unit` bytes. Equal texts are near.
+    """
+    same: Int = 0
+    least: Int = size if size < length else length
+    while same < least and data[place + same] == text[start + same]:
+        same += 1
+    tail: Int = 0
+    while tail < least - same and data[place + size - 1 - tail] == text[start + length - 1 - tail]:
+        tail += 1
+    one: Int = size - same - tail
+    other: Int = length - same - tail
+    if one <= unit and other <= unit:
+        return 1
+    if one != other or one != 2 * unit:
+        return 0
+    for i in range(unit):
+        if data[place + same + i] != text[start + same + unit + i]:
+            return 0
+        if data[place + same + unit + i] != text[start + same + i]:
+            return 0
+    return 1
+
+
+def add_near(
+    shard: ShardArrays, word: Int, text: U1, start: Int, length: Int, unit: Int, pool: Pool
+) -> Int:
+    """Put a word into the pool if it is near; returns 0 if the pool is full."""
+    if word >= shard.word_count:
+        damaged()
+    place: Int = shard.word_starts[word]
+    size: Int = shard.word_starts[word + 1] - 1 - place
+    if size < 0 or place + size > shard.words_size:
+        damaged()
+    if size > length + unit or length > size + unit:
+        return 1
+    if is_near(shard.words, place, size, text, start, length, unit) == 0:
+        return 1
+    for i in range(pool.count):
+        if pool.rows[i] == word:
+            return 1
+    if pool.count == pool.room:
+        return 0
+    pool.rows[pool.count] = word
+    pool.count += 1
+    return 1
+
+
+def suffix_key(text: U1, start: Int, length: Int) -> Key:
+    """The first 8 bytes from `start` on as a number, filled up with zeros."""
+    key: Key = 0
+    for i in range(8):
+        key = key << 8
+        if i < length:
+            key = key | text[start + i]
+    return key
+
+
+def near_words(shard: ShardArrays, text: U1, start: Int, length: Int, unit: Int, pool: Pool) -> Int:
+    """Collect the words that are near text[start:][:length]; an END follows the text.
+
+    With one error, the first or the second half is still right: either the word begins with the first half, which is
+    a range of the sorted words, or it ends with the second, which is a range of the sorted suffixes. Not so where two
+    characters changed places across the middle: the caller looks for that one word.
+    """
+    half: Int = length >> 1
+    first: Int = first_word(shard, text, start, half, 0)
+    end: Int = first_word(shard, text, start, half, 1)
+    if end > first + NEAR_SCANNED:
+        end = first + NEAR_SCANNED
+    for word in range(first, end):
+        if add_near(shard, word, text, start, length, unit, pool) == 0:
+            return 0
+    rest: Int = length - half + 1  # the END of the word with it
+    at: Int = start + half
+    low: Key = suffix_key(text, at, rest)
+    high: Key = low + 1
+    if rest < 8:
+        high = low + (cython.cast(Key, 1) << (8 * (8 - rest)))
+    first = first_suffix(shard, low, text, at, rest if rest < 24 else 24)
+    end = last_suffix(shard, first, high, text, at, rest if rest < 24 else 24)
+    if end > first + NEAR_SCANNED:
+        end = first + NEAR_SCANNED
+    for index in range(first, end):
+        owner: Int = owner_of(shard, shard.suffixes[index])
+        if add_near(shard, owner, text, start, length, unit, pool) == 0:
+            return 0
+    return 0
+
+
+# -- rows that share words -----------------------------------------------------------------------
+
+
+def postings_of(shard: ShardArrays, word: Int) -> Int:
+    """The number of rows of a word, checked."""
+    first: Int = shard.posting_starts[word]
+    end: Int = shard.posting_starts[word + 1]
+    if end < first or end > shard.posting_count:
+        damaged()
+    return end - first
+
+
+def consider(shard: ShardArrays, pool: Pool, row: Int) -> Int:
+    """Weigh a row by the words of its name, and keep it if it is among the best.
+
+    Words that the line does not have count against it, unless they are as widespread as legal forms. Of the present
+    name and the former ones the best counts.
+    """
+    if row >= shard.rows:
+        damaged()
+    first: Int = shard.token_starts[row]
+    end: Int = shard.token_starts[row + 1]
+    if end < first or end > shard.token_count:
+        damaged()
+    score: Real = 0.0
+    best: Real = 0.0
+    names: Int = 0
+    seen: Int = 0
+    for index in range(first, end):
+        token: Int = shard.tokens[index]
+        if token == FORMER_NAME:
+            best = score if names == 0 or score > best else best
+            names += 1
+            score = 0.0
+            seen = 0
+            continue
+        if token >= shard.word_count:
+            damaged()
+        found: Int = -1
+        for i in range(pool.word_count):
+            if pool.words[i] == token:
+                found = i
+                break
+        if found < 0:
+            if postings_of(shard, token) * WIDESPREAD < shard.rows:
+                score -= pool.penalty
+        elif seen & (cython.cast(Int, 1) << pool.groups[found]) == 0:
+            seen |= cython.cast(Int, 1) << pool.groups[found]
+            score += pool.weights[found]
+    if names and best > score:
+        score = best
+    pool.weighed += 1
+    if pool.count == pool.room and score <= pool.scores[pool.count - 1]:
+        return 0
+    for i in range(pool.count):
+        if pool.rows[i] == row:
+            return 0
+    if pool.count < pool.room:
+        pool.count += 1
+    place: Int = pool.count - 1
+    while place and pool.scores[place - 1] < score:
+        pool.scores[place] = pool.scores[place - 1]
+        pool.rows[place] = pool.rows[place - 1]
+        place -= 1
+    pool.scores[place] = score
+    pool.rows[place] = row
+    return 1
+
+
+def consider_all(shard: ShardArrays, pool: Pool, word: Int) -> Int:
+    """Weigh the rows of a word, as many as are allowed."""
+    first: Int = shard.posting_starts[word]
+    count: Int = postings_of(shard, word)
+    for i in range(count):
+        if pool.weighed >= POOLED:
+            return 0
+        consider(shard, pool, shard.postings[first + i])
+    return 0
+
+
+def place_after(numbers: U4, first: Int, end: Int, least: Int) -> Int:
+    """The first place of [first, end) whose number is at least `least`, found in growing steps."""
+    step: Int = 1
+    while first + step < end and numbers[first + step] < least:
+        first += step
+        step <<= 1
+    if first + step < end:
+        end = first + step + 1
+    while first < end:
+        middle: Int = (first + end) >> 1
+        if numbers[middle] < least:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
+def consider_both(shard: ShardArrays, pool: Pool, one: Int, other: Int) -> Int:
+    """Weigh the rows that two words have in common."""
+    if postings_of(shard, one) > postings_of(shard, other):
+        one, other = other, one
+    first: Int = shard.posting_starts[one]
+    count: Int = postings_of(shard, one)
+    at: Int = shard.posting_starts[other]
+    end: Int = at + postings_of(shard, other)
+    for i in range(count):
+        if at >= end or pool.weighed >= POOLED:
+            return 0
+        row: Int = shard.postings[first + i]
+        at = place_after(shard.postings, at, end, row)
+        if at < end and shard.postings[at] == row:
+            consider(shard, pool, row)
+    return 0
+
+
+def group_size(shard: ShardArrays, pool: Pool, group: Int) -> Int:
+    """The number of rows of the words of a group."""
+    size: Int = 0
+    for i in range(pool.word_count):
+        if pool.groups[i] == group:
+            size += postings_of(shard, pool.words[i])
+    return size
+
+
+def gather_rows(shard: ShardArrays, pool: Pool) -> Int:
+    """Keep the rows of the best weight: all rows of rare words, and those that frequent words have in common.
+
+    The words of a group stand for the same word of the line. Groups are taken from the rarest one on, until there are
+    `allowed` rows; then the rows that two of the next groups share.
+    """
+    used: Int = 0
+    frequent: Int = 0
+    pool.count = 0
+    pool.weighed = 0
+    for group in range(pool.group_count):
+        pool.sizes[group] = 0
+    for _ in range(pool.group_count):
+        best: Int = -1
+        least: Int = 0
+        for group in range(pool.group_count):
+            if pool.sizes[group] == 0:
+                size: Int = group_size(shard, pool, group)
+                if size and (best < 0 or size < least):
+                    best = group
+                    least = size
+        if best < 0:
+            break
+        pool.sizes[best] = least
+        if used + least <= pool.allowed:
+            used += least
+            for i in range(pool.word_count):
+                if pool.groups[i] == best:
+                    consider_all(shard, pool, pool.words[i])
+        elif frequent < FREQUENT_GROUPS:
+            pool.chosen[frequent] = best
+            frequent += 1
+    for i in range(frequent):
+        for j in range(i + 1, frequent):
+            for k in range(pool.word_count):
+                if pool.groups[k] == pool.chosen[i]:
+                    for m in range(pool.word_count):
+                        if pool.groups[m] == pool.chosen[j]:
+                            consider_both(shard, pool, pool.words[k], pool.words[m])
+    if frequent and pool.count == 0 and used == 0:
+        for k in range(pool.word_count):
+            if pool.groups[k] == pool.chosen[0]:
+                consider_all(shard, pool, pool.words[k])
+    return pool.count
+
+
+# -- for Python ------------------------------------------------------------------------------------
+
+
+def lookup(
+    table: Address,
+    shards: Address,
+    shard_count: int,
+    text: bytes,
+    starts: Address,
+    count: int,
+    words: Address,
+) -> int:
+    """Find texts as words of shards; writes the number of each, -1 for none, and of its rows, shard by shard.
+
+    Args:
+        text: the texts, each followed by an END.
+        starts: where the texts begin in `text`, and where the last one ends.
+        words: room for two numbers of each text in each shard.
+    """
+    generation: Table = cython.cast(Table, table)
+    chosen: Ints = cython.cast(Ints, shards)
+    chosen_count: Int = shard_count
+    given: U1 = text
+    places: Ints = cython.cast(Ints, starts)
+    out: Ints = cython.cast(Ints, words)
+    number: Int = count
+    found: Int = 0
+    at: Int = 0
+    word: Int = 0
+    shard: ShardArrays
+    with cython.nogil:
+        for i in range(chosen_count):
+            shard = generation.shards[chosen[i]]
+            for j in range(number):
+                word = word_of(shard, given, places[j], places[j + 1] - places[j])
+                out[at] = word
+                out[at + 1] = 0
+                if word >= 0:
+                    out[at + 1] = postings_of(shard, word)
+                    found += 1
+                at += 2
+    return found
+
+
+def nearby(table: Address, shard: int, text: bytes, unit: int, pool: Address) -> int:
+    """Put the words near `text`, which an END follows, into the rows of the pool; returns how many there are."""
+    generation: Table = cython.cast(Table, table)
+    given: U1 = text
+    size: Int = len(text) - 1
+    number: Int = shard
+    bytes_each: Int = unit
+    kept: Pool = cython.cast(Pool, pool)
+    found: Int = 0
+    with cython.nogil:
+        kept.count = 0
+        near_words(generation.shards[number], given, 0, size, bytes_each, kept)
+        found = kept.count
+    return found  # noqa: RET504 (with the lock, into a Python number)
+
+
+def gather(table: Address, shard: int, pool: Address) -> int:
+    """Fill the pool with the best rows of a shard; returns how many there are.
+
+    Raises:
+        CorruptError: the shard refers to what it does not have.
+    """
+    generation: Table = cython.cast(Table, table)
+    number: Int = shard
+    kept: Pool = cython.cast(Pool, pool)
+    found: Int = 0
+    with cython.nogil:
+        found = gather_rows(generation.shards[number], kept)
+    return found  # noqa: RET504 (with the lock, into a Python number)

@@ -1,0 +1,168 @@
+"""Distributions: how many matches of a search have each value of a dimension, exactly (extension X3).
+
+The compiled search counts by slot: the cells, codes and bands of each country. What a slot stands for in all countries
+together is found at the first question and kept with the generation.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards.codec import bands
+from shards.kernel import types
+from shards.query import ORDERS, STATES, Query
+from shards.search.reader import Shard
+from shards.search.search import UNLIMITED, Base
+
+_BANDS: Final = {
+    "tranche_ca": "ca_desc",
+    "tranche_effectif": "effectif_desc",
+    "annee_creation": "recent",
+}
+# Each dimension, and the kind of slot in which its values are counted.
+DIMENSIONS: Final[Mapping[str, int]] = {
+    "pays": types.BY_CELL, "secteur": types.BY_CELL, "sous_secteur": types.BY_CELL,
+    "nace": types.NACE, "forme": types.FORME, "etat": types.ETAT, "ville": types.VILLE,
+    **{name: types.COLUMNS + ORDERS.index(tri) for name, tri in _BANDS.items()},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DimensionValues:
+    """The values of a dimension in a generation: 0 … `known` - 1 in order, and `known` for null.
+
+    Attributes:
+        text: what is shown for a value.
+        numbers: the value that each slot stands for.
+    """
+
+    known: int
+    text: Callable[[int], str]
+    numbers: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distribution:
+    """The matches of a search by value; those without one are `null`."""
+
+    values: DimensionValues
+    counts: NDArray[np.int64]
+    null: int
+
+    def first(self, limit: int | None = None) -> list[tuple[str, int]]:
+        """The most frequent values with their counts, descending, equal ones in the order of the values."""
+        counts = self.counts
+        least = 1
+        if limit is not None and 0 < limit < len(counts):
+            least = max(1, int(np.partition(counts, -limit)[-limit]))
+        found = np.flatnonzero(counts >= least)
+        ranked = found[np.argsort(-counts[found], kind="stable")][:limit]
+        return [(self.values.text(int(n)), int(counts[n])) for n in ranked]
+
+
+def distributions(
+    base: Base, query: Query, dimensions: Collection[str], budget: float
+) -> tuple[int, Mapping[str, Distribution]] | None:
+    """The total and the distributions by name; None where they cost over `budget` microseconds, by estimate.
+
+    The values of a dimension, too, have to be gathered once: no budget but UNLIMITED allows for that.
+
+    Raises:
+        CorruptError: a shard refers to a row, a word or a place that it does not have.
+        MissingCountryError: a country of the search is left out.
+    """
+    base.require(query.pays)
+    if budget < UNLIMITED and not base.memo.keys() >= set(dimensions):
+        return None
+    kinds = {DIMENSIONS[name] for name in dimensions}
+    census = base.own_worker().census(query, kinds, 1e3 * budget)
+    if census is None:
+        return None
+    found = {}
+    for name in dimensions:
+        values = values_of(base, name)
+        slots = census.counts[DIMENSIONS[name]]
+        counts = np.bincount(values.numbers, slots, values.known + 1).astype(np.int64)
+        found[name] = Distribution(values, counts[:-1], int(counts[-1]))
+    return census.total, found
+
+
+def values_of(base: Base, dimension: str) -> DimensionValues:
+    """The values of a dimension; the first question about towns reads those of all countries."""
+    found: DimensionValues | None = base.memo.get(dimension)
+    if found is None:
+        shards = [shard for _, shard in sorted(base.items())]
+        found = _towns(shards) if dimension == "ville" else _of_slots(_SLOTS[dimension](shards))
+        base.memo[dimension] = found
+    return found
+
+
+def _of_slots(slots: Sequence[str | None]) -> DimensionValues:
+    known = sorted({text for text in slots if text is not None})
+    return DimensionValues(len(known), known.__getitem__, _numbers(slots, known))
+
+
+def _numbers(slots: Sequence[str | None], known: Sequence[str]) -> NDArray[np.int32]:
+    numbers: dict[str | None, int] = {text: number for number, text in enumerate(known)}
+    numbers[None] = len(known)
+    return np.array([numbers[text] for text in slots], np.int32)
+
+
+def _towns(shards: Sequence[Shard]) -> DimensionValues:
+    """Towns by folded name; each is spelt as in the country where most companies are in it."""
+    slots = _coded(shards, "ville")
+    known = sorted({text for text in slots if text is not None})
+    numbers = _numbers(slots, known)
+    rows = [np.diff(shard.code_array("ville.ends").astype(np.int64)) for shard in shards]
+    order = np.lexsort((-np.concatenate([*rows, []]), numbers))
+    shown = order[np.unique(numbers[order], return_index=True)[1]]
+    firsts = np.cumsum([0, *map(len, rows)])
+
+    def text(number: int) -> str:
+        slot = int(shown[number])
+        country = int(firsts.searchsorted(slot, side="right")) - 1
+        return shards[country].spellings[slot - int(firsts[country]) - 1].decode()
+
+    return DimensionValues(len(known), text, numbers)
+
+
+def _coded(shards: Sequence[Shard], name: str) -> list[str | None]:
+    """The texts of the codes of a column, of all shards."""
+    return [text for shard in shards for text in (None, *_texts(shard, name))]
+
+
+def _texts(shard: Shard, name: str) -> list[str]:
+    texts = shard.code_texts(name)
+    data = bytes(texts.data).decode()
+    return data.split("\n")[: len(texts)]
+
+
+def _activities(shards: Sequence[Shard]) -> list[str | None]:
+    slots: list[str | None] = []
+    for shard in shards:
+        known = [None, *_texts(shard, "nace")]
+        slots += [known[code] for code in shard.code_array("nace.codes").tolist()]
+    return slots
+
+
+def _banded(dimension: str) -> Callable[[Sequence[Shard]], list[str | None]]:
+    tri = _BANDS[dimension]
+    return lambda shards: [
+        name for shard in shards for name in bands.names(tri, shard.steps(tri).keys)
+    ]
+
+
+_SLOTS: Final[Mapping[str, Callable[[Sequence[Shard]], Sequence[str | None]]]] = {
+    "pays": lambda shards: [shard.iso2 for shard in shards for _ in shard.layout.cells],
+    "secteur": lambda shards: [cell.secteur for shard in shards for cell in shard.layout.cells],
+    "sous_secteur": lambda shards: [
+        cell.sous_secteur for shard in shards for cell in shard.layout.cells
+    ],
+    "nace": _activities,
+    "forme": lambda shards: _coded(shards, "forme"),
+    "etat": lambda shards: [state for _ in shards for state in STATES],
+    **{name: _banded(name) for name in _BANDS},
+}

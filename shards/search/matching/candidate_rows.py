@@ -1,0 +1,230 @@
+"""Companies that a name may mean, from the indexes of words that searches use.
+
+First the rows that share the rarest words with the line, as they are written. Where no company of these is likely,
+again with words that are nearly the same, with neighbours written as one word, and with words taken apart.
+"""
+
+import itertools
+from collections.abc import Iterable, Sequence
+from math import log
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from shards.format import FORMER_NAME
+from shards.kernel import types
+from shards.kernel.memory import COMPILED, Memory, address_of, view
+from shards.kernel.text import candidates
+from shards.search.reader import Shard
+from shards.search.table import SearchTable
+
+# Rows that are compared in full, per country and in all.
+ROOM: Final = 64
+KEPT: Final = 48
+# Rows that weigh so much less than the best one lack a rare word: of these only a few are compared.
+_BEHIND: Final = 12.0
+_FEW: Final = 8
+# Postings of whole words that are read per country.
+_ALLOWED: Final = 3_000
+_WORDS: Final = 256
+_GROUPS: Final = 30
+_PENALTY: Final = 1.0
+# Words of fewer bytes have no near words: too many words would be.
+_NEAR_LEAST: Final = 4
+_NEAR_MOST: Final = 40
+# A word that one name in so many has is no typing error.
+_COMMON: Final = 2_000
+_NEAR_WEIGHT: Final = 0.8
+_PART_LEAST: Final = 3
+# A shard counts as at least so many companies: in a small one no word would be rare.
+LEAST_COMPANIES: Final = 100_000
+
+
+class Spelling(NamedTuple):
+    """A text to look up, as the word number `group` of the line; `share` of the weight that the word has."""
+
+    text: str
+    group: int
+    share: float
+
+
+class Found(NamedTuple):
+    """A row of a shard, by its place in the table, and what its words weigh."""
+
+    score: float
+    shard: int
+    row: int
+
+
+def information(rows: int, with_word: int) -> float:
+    """What it tells, in nats, that a name of a shard has a word."""
+    return log((max(rows, LEAST_COMPANIES) + 1) / (with_word + 0.5))
+
+
+class CandidateRows:
+    """The look-up of candidates in a table of shards, with the working memory of one thread."""
+
+    def __init__(self, table: SearchTable) -> None:
+        self._table = table
+        self._memory = Memory()
+        made = types.Pool()
+        self._words, self._groups = np.zeros(_WORDS, np.int64), np.zeros(_WORDS, np.int64)
+        self._weights = np.zeros(_WORDS, np.float64)
+        self._rows, self._scores = np.zeros(ROOM, np.int64), np.zeros(ROOM, np.float64)
+        made.word_count = made.group_count = made.count = made.weighed = 0
+        made.allowed, made.penalty, made.room = _ALLOWED, _PENALTY, ROOM
+        made.words, made.groups = view(self._words), view(self._groups)
+        made.weights = view(self._weights)
+        made.sizes = view(np.zeros(_GROUPS + 2, np.int64))
+        made.chosen = view(np.zeros(types.FREQUENT_GROUPS, np.int64))
+        made.rows, made.scores = view(self._rows), view(self._scores)
+        self._pool = self._memory.form(made, 2)
+
+    def rows(
+        self, spellings: Sequence[Spelling], chosen: Sequence[int], *, near: bool
+    ) -> list[Found]:
+        """The rows with the greatest weight, best first.
+
+        Args:
+            spellings: words of the line and other spellings of them.
+            chosen: shards, by their places in the table.
+            near: also words that differ from a spelling of full share by a typing error.
+        """
+        spellings = [given for given in spellings if given.group < _GROUPS][:_WORDS]
+        numbers = self._numbers([given.text for given in spellings], chosen)
+        found: list[Found] = []
+        for at, shard in enumerate(chosen):
+            size = self._set_words(spellings, numbers[at], shard, near=near)
+            if not size:
+                continue
+            groups = max((given.group for given in spellings), default=-1) + 1
+            self._pool.write(size, groups)
+            count = candidates.gather(self._table.address, shard, self._pool.address)
+            found += map(
+                Found,
+                self._scores[:count].tolist(),
+                [shard] * count,
+                self._rows[:count].tolist(),
+            )
+        found.sort(key=lambda row: (-row.score, row.shard, row.row))
+        least = found[0].score - _BEHIND if found else 0.0
+        return [row for i, row in enumerate(found[:KEPT]) if i < _FEW or row.score >= least]
+
+    def sizes(self, words: Sequence[str], shard: int) -> dict[str, int]:
+        """How many rows of a shard have each of these words in their names."""
+        numbers = self._numbers(words, [shard])[0]
+        return {word: size for word, (_, size) in zip(words, numbers, strict=True)}
+
+    def _set_words(
+        self,
+        spellings: Sequence[Spelling],
+        numbers: Sequence[Sequence[int]],
+        shard: int,
+        *,
+        near: bool,
+    ) -> int:
+        """Write the words of a shard into the pool; returns how many."""
+        rows = self._table.shards[shard].rows
+        size = 0
+        seen: set[int] = set()
+        for given, (word, with_word) in zip(spellings, numbers, strict=True):
+            if word >= 0 and word not in seen and size < _WORDS:
+                seen.add(word)
+                self._put(size, word, given.group, given.share * information(rows, with_word))
+                size += 1
+        if near:
+            rare = [
+                given
+                for given, (_, with_word) in zip(spellings, numbers, strict=True)
+                if with_word * _COMMON < max(rows, LEAST_COMPANIES)
+            ]
+            for word, with_word, group in self.near(rare, shard):
+                if word not in seen and size < _WORDS:
+                    seen.add(word)
+                    self._put(size, word, group, _NEAR_WEIGHT * information(rows, with_word))
+                    size += 1
+        return size
+
+    def _put(self, at: int, word: int, group: int, weight: float) -> None:
+        self._words[at], self._groups[at], self._weights[at] = word, group, weight
+
+    def near(self, spellings: Iterable[Spelling], shard: int) -> Iterable[tuple[int, int, int]]:
+        """The near words of a shard: number, number of rows, group."""
+        starts = self._table.shards[shard].words.starts  # of postings
+        for text, group, share in spellings:
+            encoded = text.encode()
+            if share < 1 or not _NEAR_LEAST <= len(encoded) <= _NEAR_MOST or text.isdigit():
+                continue
+            unit = 1 if text.isascii() else 2
+            count = candidates.nearby(
+                self._table.address, shard, encoded + b"\n", unit, self._pool.address
+            )
+            for word in self._rows[:count].tolist():
+                yield word, int(starts[word + 1]) - int(starts[word]), group
+
+    def _numbers(self, texts: Sequence[str], chosen: Sequence[int]) -> list[list[tuple[int, int]]]:
+        """The number of each text as a word of each chosen shard, -1 if it is none, and the number of its rows."""
+        encoded = [text.encode() + b"\n" for text in texts]
+        starts = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(text) for text in encoded], out=starts[1:])
+        shards = np.array(chosen, np.int64)
+        found = np.empty((len(chosen), len(texts), 2), np.int64)
+        candidates.lookup(
+            self._table.address, _held(shards), len(chosen), b"".join(encoded), _held(starts),
+            len(texts), _held(found),
+        )  # fmt: skip
+        return [[(word, size) for word, size in shard] for shard in found.tolist()]
+
+
+def _held(array: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> object:
+    """An array as a compiled function takes it."""
+    return address_of(array) if COMPILED else view(array.reshape(-1))
+
+
+def first_spellings(words: Sequence[str], others: Sequence[Sequence[str]]) -> list[Spelling]:
+    """The words of a line and their other spellings."""
+    found = []
+    for group, (word, more) in enumerate(zip(words, others, strict=True)):
+        found.append(Spelling(word, group, 1.0))
+        found += [Spelling(text, group, 0.9) for text in more]
+    return found
+
+
+def further_spellings(words: Sequence[str]) -> list[Spelling]:
+    """Neighbours as one word, words in two parts, letters apart, and two letters that changed places.
+
+    The parts of a word are groups of their own, since both must be there.
+    """
+    found = []
+    group = len(words)
+    for place, (one, other) in enumerate(itertools.pairwise(words)):
+        found.append(Spelling(one + other, place, 0.95))
+    for place, word in enumerate(words):
+        middle = len(word) // 2
+        if len(word) >= 4 and word.isascii():
+            swapped = word[: middle - 1] + word[middle] + word[middle - 1] + word[middle + 1 :]
+            found.append(Spelling(swapped, place, 0.8))
+        if 2 <= len(word) <= 4 and word.isalpha():
+            found += [Spelling(letter, group + i, 0.9) for i, letter in enumerate(word)]
+            group += len(word)
+        for cut in range(_PART_LEAST, len(word) - _PART_LEAST + 1):
+            found.append(Spelling(word[:cut], group, 0.5))
+            found.append(Spelling(word[cut:], group + 1, 0.5))
+        if len(word) >= 2 * _PART_LEAST:
+            group += 2
+    return found
+
+
+def folded_words(shard: Shard, row: int) -> list[list[tuple[str, int]]]:
+    """The words of the present name and of each former one, each with the number of rows that have it."""
+    index = shard.words
+    first, end = int(index.token_starts[row]), int(index.token_starts[row + 1])
+    found: list[list[tuple[str, int]]] = [[]]
+    for word in index.tokens[first:end].tolist():
+        if word == FORMER_NAME:
+            found.append([])
+            continue
+        begin, stop = index.words.starts[word : word + 2].tolist()
+        low, high = index.starts[word : word + 2].tolist()
+        found[-1].append((bytes(index.words.data[begin : stop - 1]).decode(), high - low))
+    return found

@@ -1,0 +1,171 @@
+"""Evidence for and against a company: numbers with names, one for each row of `seeds/rapprochement.csv`.
+
+A piece of evidence is 0 where it is absent. Most are 0 or 1; what words tell is in tens of nats.
+"""
+
+import re
+from collections.abc import Mapping
+from math import log
+from typing import Any, Final
+
+from rapidfuzz.distance import OSA
+
+from shards.codec.folding import fold, fold_id
+from shards.search.matching.line import Line
+from shards.search.matching.name_comparison import NameComparison
+
+Evidence = dict[str, float]
+
+_TOLD: Final = 10.0
+_MOST: Final = 2.0
+_POSTCODE: Final = re.compile(r"[^0-9A-Za-z]")
+
+# What a reason of an answer says; the others are no reasons.
+REASONS: Final[Mapping[str, str]] = {
+    "id_identique": "identifiant identique",
+    "id_corrige": "identifiant écrit autrement",
+    "id_different": "identifiant différent",
+    "tva_identique": "numéro de TVA identique",
+    "nom_identique": "nom identique",
+    "ancien_nom": "ancien nom",
+    "faute": "une faute de frappe",
+    "fautes": "plusieurs fautes de frappe",
+    "abreviation": "abréviation",
+    "debut_de_mot": "mot abrégé",
+    "espace": "mots réunis ou séparés",
+    "ordre": "ordre des mots",
+    "mot_manquant": "mot absent du registre",
+    "mot_en_plus": "mot en plus au registre",
+    "nombre_different": "numéro différent",
+    "forme_autre": "forme juridique différente",
+    "forme_absente": "forme juridique non indiquée",
+    "ville_identique": "même ville",
+    "ville_dans_le_nom": "ville écrite avec le nom",
+    "ville_proche": "ville écrite autrement",
+    "ville_differente": "ville différente",
+    "code_postal_identique": "même code postal",
+    "code_postal_proche": "code postal voisin",
+    "code_postal_different": "code postal différent",
+    "date_identique": "même date de création",
+    "date_differente": "date de création différente",
+}
+
+
+def of_name(
+    compared: NameComparison,
+    classes: tuple[frozenset[str], frozenset[str]],
+    companies: int,
+    *,
+    town: float,
+) -> Evidence:
+    """What the names say.
+
+    Args:
+        classes: of the legal forms of the line and of the company.
+        companies: how many there are in the countries that were asked for.
+        town: what the words tell that only the line has, and that are the company's town.
+    """
+    ours, theirs = classes
+    errors = compared.errors
+    lacking = max(0.0, compared.lacking - town)
+    return {
+        "nom_identique": float(compared.same and not compared.reordered),
+        "surplus": _clip((compared.common - log(companies + 1)) / _TOLD),
+        "manque": _clip(lacking / _TOLD),
+        "en_plus": _clip(compared.extra / _TOLD),
+        "mot_manquant": float(lacking > 0),
+        "mot_en_plus": float(bool(compared.extra_words)),
+        "manque_et_plus": float(lacking > 0 and bool(compared.extra_words)),
+        "faute": float(errors == 1),
+        "fautes": float(errors > 1),
+        "faute_connue": float(min(2, compared.known_errors)),
+        "abreviation": float(min(2, compared.abbreviations)),
+        "debut_de_mot": float(min(2, compared.beginnings)),
+        "espace": float(min(1, compared.respaced)),
+        "ordre": float(compared.reordered),
+        "nombre_different": float(compared.numbers > 0),
+        "forme_autre": float(bool(ours and theirs) and not ours & theirs),
+        "forme_absente": float(bool(ours) != bool(theirs)),
+        "ville_dans_le_nom": float(town > 0),
+    }
+
+
+def of_place(line: Line, company: Mapping[str, Any]) -> Evidence:
+    """What town, postcode and date of creation say; nothing where one side does not have them."""
+    found: Evidence = {}
+    if line.ville and company["ville"]:
+        found[f"ville_{_town(fold(line.ville), fold(company['ville']))}"] = 1.0
+    if line.code_postal and company["code_postal"]:
+        one, other = _postcode(line.code_postal), _postcode(company["code_postal"])
+        near = one[:2] == other[:2]
+        found[
+            "code_postal_identique"
+            if one == other
+            else "code_postal_proche"
+            if near
+            else "code_postal_different"
+        ] = 1.0
+    if line.date_creation and company["date_creation"]:
+        length = min(len(line.date_creation), len(company["date_creation"]))
+        same = line.date_creation[:length] == company["date_creation"][:length]
+        found["date_identique" if same else "date_differente"] = 1.0
+    return found
+
+
+def of_identifiers(line: Line, company: Mapping[str, Any]) -> Evidence:
+    """What the identifier and the VAT number say."""
+    found: Evidence = {}
+    if line.id:
+        given, known = fold_id(line.id), fold_id(company["id"])
+        if given == known:
+            found["id_identique"] = 1.0
+        elif _core(given, company["iso2"]) == _core(known, company["iso2"]):
+            found["id_corrige"] = 1.0
+        else:
+            found["id_different"] = 1.0
+    if line.tva:
+        given, known = fold_id(line.tva), fold_id(company.get("tva") or "")
+        if known and _core(given, company["iso2"]) == _core(known, company["iso2"]):
+            found["tva_identique"] = 1.0
+        elif _core(fold_id(company["id"]), company["iso2"]) in given:
+            found["id_corrige"] = 1.0
+        elif not line.id:
+            found["id_different"] = 1.0
+    return found
+
+
+def town_told(
+    compared: NameComparison, told: Mapping[str, float], company: Mapping[str, Any]
+) -> float:
+    """What the words tell that only the line has, and that are the town of the company."""
+    town = set(fold(company["ville"] or "").split())
+    return sum(told[word] for word in compared.lacking_words if word in town)
+
+
+def reasons(evidence: Evidence) -> tuple[str, ...]:
+    """The evidence in words, in the order of REASONS."""
+    return tuple(text for name, text in REASONS.items() if evidence.get(name))
+
+
+def _core(folded: str, iso2: str) -> str:
+    """A folded identifier without the prefix of its country and leading zeros."""
+    for prefix in (iso2, "GB" if iso2 == "UK" else iso2):
+        if folded.startswith(prefix) and len(folded) > len(prefix) + 3:
+            folded = folded.removeprefix(prefix)
+    return folded.lstrip("0")
+
+
+def _town(one: str, other: str) -> str:
+    if one == other:
+        return "identique"
+    parts = set(one.split()) & set(other.split())
+    near = OSA.distance(one, other, score_cutoff=2) <= min(2, len(one) // 4)
+    return "proche" if near or any(len(part) > 3 for part in parts) else "differente"
+
+
+def _postcode(text: str) -> str:
+    return _POSTCODE.sub("", text).upper()
+
+
+def _clip(value: float) -> float:
+    return max(-_MOST, min(_MOST, value))

@@ -1,0 +1,49 @@
+"""A line of a list to match, and what is answered to it (extensions X5)."""
+
+from dataclasses import dataclass
+from typing import Final
+
+SURE: Final = "sur"
+LIKELY: Final = "probable"
+AMBIGUOUS: Final = "ambigu"
+NONE: Final = "aucun"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What somebody knows of a company. At least one of `nom`, `id` and `tva` is given.
+
+    Attributes:
+        pays: codes of countries; empty means any.
+        date_creation: YYYY, YYYY-MM or YYYY-MM-DD.
+    """
+
+    nom: str | None = None
+    pays: tuple[str, ...] = ()
+    id: str | None = None
+    tva: str | None = None
+    ville: str | None = None
+    code_postal: str | None = None
+    date_creation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A company that a line may mean: `note` is the probability that it does, `raisons` what differs or agrees."""
+
+    iso2: str
+    id: str
+    nom: str
+    ville: str | None
+    code_postal: str | None
+    etat: str | None
+    note: float
+    raisons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchResult:
+    """The answer to a line, best candidate first."""
+
+    verdict: str
+    candidats: tuple[Candidate, ...]

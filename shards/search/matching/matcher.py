@@ -1,0 +1,227 @@
+"""Match a line: candidates, evidence, notes, verdict."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from shards.codec.folding import fold, fold_id
+from shards.search.matching import candidate_rows, evidence
+from shards.search.matching.candidate_rows import CandidateRows, Found, folded_words, information
+from shards.search.matching.evidence import Evidence
+from shards.search.matching.line import Candidate, Line, MatchResult
+from shards.search.matching.name_comparison import NameComparison, Told, compare
+from shards.search.matching.name_tables import UMLAUTS, BareName, NameTables
+from shards.search.matching.probability import Weights
+from shards.search.search import Base
+from shards.search.table import SearchTable
+
+# Companies whose records are read for a line; those whose names are so many nats farther than the nearest one are not,
+# but for a few.
+_READ: Final = 20
+_BEHIND: Final = 15.0
+_FEW: Final = 5
+# A note from which no further spellings are looked for.
+_ENOUGH: Final = 0.9
+
+
+class Compared(NamedTuple):
+    """A row with its nearest name compared, which may be a former one; no comparison where the line has no name."""
+
+    found: Found
+    compared: NameComparison | None
+    classes: tuple[frozenset[str], frozenset[str]]
+    told: Mapping[str, float]
+    former: bool = False
+
+    @property
+    def distance(self) -> float:
+        """Rows are read in this order."""
+        if self.compared is None:
+            return 0.0
+        compared = self.compared
+        return compared.lacking + compared.extra + 3 * compared.errors - compared.common
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A company and what speaks for it."""
+
+    company: Mapping[str, Any]
+    evidence: Evidence
+
+
+class Matcher:
+    """Matches lines one at a time: working memory of one thread."""
+
+    def __init__(self, base: Base, tables: NameTables, weights: Weights) -> None:
+        self._base, self._tables, self._weights = base, tables, weights
+        self._table: SearchTable = base.own_worker().table
+        self._rows = CandidateRows(self._table)
+
+    def match(self, line: Line, limit: int) -> MatchResult:
+        """The verdict on a line and its best candidates, at most `limit`.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        weighed = self.weighed(line)
+        notes = self._weights.notes([found.evidence for found in weighed])
+        ranked = sorted(
+            zip(notes, weighed, strict=True),
+            key=lambda pair: (-pair[0], pair[1].company["iso2"], pair[1].company["id"]),
+        )
+        candidates = tuple(_candidate(note, found) for note, found in ranked[:limit])
+        return MatchResult(self._weights.verdict(notes), candidates)
+
+    def weighed(self, line: Line) -> list[Weighed]:
+        """The companies that a line may mean, with what speaks for each."""
+        chosen = self._chosen(line)
+        by_id = self._by_identifier(line, chosen)
+        if not line.nom:
+            return self._read(line, [Compared(row, None, _NO_CLASSES, {}) for row in by_id], chosen)
+        words = tuple(fold(line.nom).split())
+        if not words:
+            return self._read(line, [Compared(row, None, _NO_CLASSES, {}) for row in by_id], chosen)
+        found = self._compared(words, chosen, by_id, near=False)
+        weighed = self._read(line, found, chosen)
+        best = max(self._weights.notes([each.evidence for each in weighed]), default=0.0)
+        if best >= _ENOUGH:
+            return weighed
+        found += self._compared(words, chosen, [], near=True)
+        return self._read(line, found, chosen)
+
+    def _chosen(self, line: Line) -> list[int]:
+        numbers = self._table.numbers
+        asked = sorted(numbers[iso2] for iso2 in line.pays) if line.pays else range(len(numbers))
+        return [number for number in asked if self._table.shards[number].rows]
+
+    # -- candidates --------------------------------------------------------------------------
+
+    def _by_identifier(self, line: Line, chosen: Sequence[int]) -> list[Found]:
+        """The companies with the identifier or VAT number of a line, in whatever spelling."""
+        given = [fold_id(text) for text in (line.id, line.tva) if text]
+        rows = []
+        for number in chosen:
+            shard = self._table.shards[number]
+            for text in given:
+                for spelling in _id_spellings(text, shard.iso2, shard.idents.width):
+                    row = shard.find(spelling)
+                    if row is not None:
+                        rows.append(Found(0.0, number, row))
+        return list(dict.fromkeys(rows))
+
+    def _compared(
+        self, words: tuple[str, ...], chosen: Sequence[int], more: Sequence[Found], *, near: bool
+    ) -> list[Compared]:
+        """Rows that share words with a line, with their names compared, the nearest first."""
+        bare = self._bare(words, chosen)
+        others = [self._tables.others(word, umlauts=self._umlauts(chosen)) for word in bare.words]
+        spellings = candidate_rows.first_spellings(bare.words, others)
+        if near:
+            spellings += candidate_rows.further_spellings(bare.words)
+        found = [*more, *self._rows.rows(spellings, chosen, near=near)]
+        names: dict[str, tuple[BareName, list[Told], dict[str, int]]] = {}
+        rows = list({(row.shard, row.row): row for row in found}.values())
+        compared = [self._compare(words, row, names) for row in rows]
+        return sorted(compared, key=lambda each: each.distance)
+
+    def _bare(self, words: tuple[str, ...], chosen: Sequence[int]) -> BareName:
+        isos = [self._table.isos[number] for number in chosen]
+        return self._tables.bare(words, isos[0] if len(isos) == 1 else "")
+
+    def _umlauts(self, chosen: Sequence[int]) -> bool:
+        return any(self._table.isos[number] in UMLAUTS for number in chosen)
+
+    def _compare(
+        self,
+        words: tuple[str, ...],
+        row: Found,
+        names: dict[str, tuple[BareName, list[Told], dict[str, int]]],
+    ) -> Compared:
+        """Compare a name with that of a row; `names` has that of the line without the forms of each country."""
+        shard = self._table.shards[row.shard]
+        if shard.iso2 not in names:
+            bare = self._tables.bare(words, shard.iso2)
+            known = self._rows.sizes(bare.words, row.shard)
+            told = [(word, information(shard.rows, known[word])) for word in bare.words]
+            names[shard.iso2] = bare, told, known
+        bare, told, known = names[shard.iso2]
+        found = []
+        for place, theirs in enumerate(folded_words(shard, row.row)):
+            sizes = dict(theirs)
+            other = self._tables.bare(tuple(word for word, _ in theirs), shard.iso2)
+            other_told = [
+                (word, information(shard.rows, sizes.get(word, 0))) for word in other.words
+            ]
+            compared = compare(
+                told, other_told, self._tables, umlauts=shard.iso2 in UMLAUTS, known=known
+            )
+            classes = bare.classes, other.classes
+            found.append(Compared(row, compared, classes, dict(told), former=place > 0))
+        return min(found, key=lambda each: each.distance)
+
+    # -- evidence ------------------------------------------------------------------------------
+
+    def _read(self, line: Line, found: Sequence[Compared], chosen: Sequence[int]) -> list[Weighed]:
+        """The records of the nearest rows, with all evidence."""
+        best = list({(each.found.shard, each.found.row): each for each in found}.values())
+        best = sorted(best, key=lambda each: each.distance)[:_READ]
+        farthest = best[0].distance + _BEHIND if best else 0.0
+        best = [each for i, each in enumerate(best) if i < _FEW or each.distance <= farthest]
+        companies = sum(self._table.shards[number].rows for number in chosen)
+        weighed = []
+        for each in best:
+            shard = self._table.shards[each.found.shard]
+            company = orjson.loads(shard.record(each.found.row, coordonnees=False))
+            weighed.append(Weighed(company, _evidence(line, company, each, companies)))
+        return weighed
+
+
+_NO_CLASSES: Final = (frozenset[str](), frozenset[str]())
+
+
+def _evidence(line: Line, company: Mapping[str, Any], each: Compared, companies: int) -> Evidence:
+    found: Evidence = {}
+    if each.compared is not None:
+        town = evidence.town_told(each.compared, each.told, company)
+        found = evidence.of_name(each.compared, each.classes, companies, town=town)
+    else:
+        found["sans_nom"] = 1.0
+    if each.former:
+        found["ancien_nom"] = 1.0
+    found |= evidence.of_place(line, company)
+    found |= evidence.of_identifiers(line, company)
+    if company["etat"] == "cessee":
+        found["cessee"] = 1.0
+    return found
+
+
+def _candidate(note: float, found: Weighed) -> Candidate:
+    company = found.company
+    return Candidate(
+        company["iso2"], company["id"], company["nom"], company["ville"], company["code_postal"],
+        company["etat"], round(note, 4), evidence.reasons(found.evidence),
+    )  # fmt: skip
+
+
+def _id_spellings(given: str, iso2: str, width: int) -> list[str]:
+    """The spellings under which a folded identifier may be known: without a prefix, with other zeros."""
+    prefixes = (iso2, "GB") if iso2 == "UK" else (iso2,)
+    cores = [given]
+    for prefix in prefixes:
+        if given.startswith(prefix):
+            cores.append(given.removeprefix(prefix))
+    if iso2 == "FR":
+        cores += [core[:9] for core in cores if len(core) == 14]
+        cores += [core[-9:] for core in cores if len(core) == 11]
+    found = []
+    for core in cores:
+        bare = core.lstrip("0")
+        if not bare:
+            continue
+        found += [core, bare]
+        if width:
+            found.append(bare.zfill(width))
+    return [text for text in dict.fromkeys(found) if text]

@@ -1,0 +1,136 @@
+"""Texts that a search may have meant that finds nothing: the nearest words, identifiers with their zeros (X4)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from heapq import nlargest
+from itertools import combinations, product
+from typing import Final, NamedTuple
+
+from shards.codec.folding import fold, fold_id
+from shards.query import Query
+from shards.search import id_lookup
+from shards.search.reader import Shard
+from shards.search.search import Base, search
+
+MOST: Final = 3
+# Texts of one distance whose companies are counted: those with the most frequent words.
+TRIED: Final = 24
+# Errors in all words together; and in one of so many letters.
+FARTHEST: Final = 2
+_LEAST_LETTERS: Final = 3
+_TWO_ERRORS: Final = 5
+_MOST_LETTERS: Final = 30
+_LONGEST_ID: Final = 14
+
+
+class Meant(NamedTuple):
+    """A text that finds something, and how many companies, with the other filters of the search."""
+
+    q: str
+    total: int
+
+
+class _NearWord(NamedTuple):
+    """A word of names, its distance from the one asked for, and the companies that have it."""
+
+    word: str
+    distance: int
+    n: int
+
+
+def nearest(base: Base, query: Query) -> list[Meant]:
+    """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
+
+    Each word of `q` is kept or replaced by a word of names (in the countries of the search) at a Damerau-Levenshtein
+    distance of at most 1 where it has 3 or 4 letters, 2 from 5 to 30 letters; in all, at most 2. Identifiers, whose
+    zeros at the beginning are missing or too many, come first.
+
+    Raises:
+        CorruptError: a shard refers to what it does not have.
+    """
+    words = fold(query.q or "").split()
+    unknown = [
+        not search(base, Query(pays=query.pays, q=word), offset=0, limit=0).total for word in words
+    ]
+    found = [_counted(base, query, q) for q in _identifiers(base, query)]
+    for distance in range(1, FARTHEST + 1):
+        # A word that no name holds must be replaced, which leaves the others fewer errors.
+        left = distance - sum(unknown)
+        if sum(one.total > 0 for one in found) >= MOST or left < 0:
+            continue
+        near = [
+            _near(base, query, word, left + must) for word, must in zip(words, unknown, strict=True)
+        ]
+        given = sorted(_texts(words, near, unknown, distance))
+        texts = nlargest(TRIED, given, key=lambda text: text[1])
+        counted = [_counted(base, query, text) for text, _ in texts]
+        found += sorted(counted, key=lambda one: (-one.total, one.q))
+    return [one for one in found if one.total][:MOST]
+
+
+def allowed(word: str) -> int:
+    """The errors that a word may have.
+
+    >>> [allowed(word) for word in ("ab", "abc", "abcde")]
+    [0, 1, 2]
+    """
+    if not _LEAST_LETTERS <= len(word) <= _MOST_LETTERS:
+        return 0
+    return 1 if len(word) < _TWO_ERRORS else 2
+
+
+def _counted(base: Base, query: Query, q: str) -> Meant:
+    return Meant(q, search(base, replace(query, q=q), offset=0, limit=0).total)
+
+
+def _near(base: Base, query: Query, word: str, distance: int) -> list[_NearWord]:
+    """The words of names within a distance of a word, itself left out; as far as it may have errors."""
+    most = min(allowed(word), distance)
+    if not most:
+        return []
+    found: dict[str, _NearWord] = {}
+    for shard, number, far in base.own_worker().near_words(replace(query, q=word), most):
+        text = shard.words.words[number].decode()
+        starts = shard.words.starts
+        n = int(starts[number + 1]) - int(starts[number])
+        if far:
+            found[text] = _NearWord(text, far, n + (found[text].n if text in found else 0))
+    return sorted(found.values(), key=lambda one: (-one.n, one.word))
+
+
+def _texts(
+    words: Sequence[str],
+    near: Sequence[Sequence[_NearWord]],
+    unknown: Sequence[bool],
+    distance: int,
+) -> Iterator[tuple[str, int]]:
+    """The texts at a distance that have no unknown word, each with the companies of its rarest new word."""
+    for count in range(1, distance + 1):
+        for places in combinations(range(len(words)), count):
+            if any(must and place not in places for place, must in enumerate(unknown)):
+                continue
+            most = TRIED if count > 1 else None
+            for chosen in product(*(near[place][:most] for place in places)):
+                if sum(one.distance for one in chosen) == distance:
+                    new = dict(zip(places, chosen, strict=True))
+                    text = [new[i].word if i in new else word for i, word in enumerate(words)]
+                    yield " ".join(text), min(one.n for one in chosen)
+
+
+def _identifiers(base: Base, query: Query) -> list[str]:
+    """The identifiers that exist and differ from `q` by zeros at their beginning, the nearest first."""
+    given = fold_id(query.q or "")
+    bare = given.lstrip("0")
+    if not bare.isdecimal() or len(given) > _LONGEST_ID:
+        return []
+    countries = query.pays or tuple(base)
+    spelt = [bare.rjust(size, "0") for size in range(len(bare), _LONGEST_ID + 1)]
+    known = [
+        one for one in spelt if one != given and any(_has(base[iso2], one) for iso2 in countries)
+    ]
+    return sorted(known, key=lambda one: abs(len(one) - len(given)))[:MOST]
+
+
+def _has(shard: Shard, identifier: str) -> bool:
+    """Whether an identifier exists. Reads no record: this runs in a thread, and a decompressor is not for two."""
+    return shard.rows > 0 and len(id_lookup.rows_equal_to(shard.idents, identifier)) > 0

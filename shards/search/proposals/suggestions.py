@@ -1,0 +1,171 @@
+"""Completion of a text that somebody types: companies, and words of names with their companies (X4)."""
+
+from bisect import bisect_left
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards.codec.folding import fold
+from shards.query import Query
+from shards.search.reader import Shard
+from shards.search.result_page import Places
+from shards.search.search import Base
+
+_NARROWED: Final = 4  # a bound that too few words reach is divided by this
+_RICHEST: Final = 3  # countries whose most frequent words are the first bound
+
+
+class WordCount(NamedTuple):
+    """A folded word, and the number of companies that have it in a name."""
+
+    mot: str
+    n: int
+
+
+class TownCount(NamedTuple):
+    """A town in its most frequent spelling, and the number of its companies."""
+
+    ville: str
+    n: int
+
+
+class _Words(NamedTuple):
+    """The words of a shard from number `first` on, by the number of their companies."""
+
+    shard: Shard
+    first: int
+    counts: NDArray[np.int64]
+
+
+def companies(base: Base, q: str, pays: tuple[str, ...], limit: int) -> Places:
+    """The companies with a name that has the words of `q`, and of the last one at least the beginning.
+
+    Those whose present name begins with `q` come first, then by score, then by country and identifier (B28). Places of
+    countries in alphabetical order, as those of a page.
+
+    Raises:
+        CorruptError: a shard refers to what it does not have.
+    """
+    return base.own_worker().best(Query(pays=pays, q=q), limit)
+
+
+def words(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[WordCount]:
+    """The `limit` most frequent words that begin with the last word of `q`; equal ones in alphabetical order.
+
+    No word can be among them that no country has often enough: the companies of the last of them are at most the sum
+    over countries. So few words are summed, however many begin with a letter.
+    """
+    worker = base.own_worker()
+    if not fold(q):
+        return []
+    found = [
+        _Words(shard, first, _counts(shard.words.starts[first : end + 1].astype(np.int64)))
+        for shard, first, end in worker.word_ranges(Query(pays=pays, q=q))
+        if first < end
+    ]
+    if not found:
+        return []
+    richest = sorted(found, key=lambda one: int(one.counts.sum()))[-_RICHEST:]
+    exact: dict[bytes, int] = {}
+    least = max(_greatest(one.counts, limit) for one in richest)
+    # First the words that are frequent in one country: what they reach is the bound of the others.
+    for single in (True, False):
+        most = _most(found, least if single else max(1, -(-least // len(found))))
+        for word in sorted(most, key=most.__getitem__, reverse=True):
+            reached = sorted(exact.values())[-limit:]
+            if len(reached) == limit:
+                least = max(least, reached[0])
+                if most[word] < least or (single and len(exact) >= 2 * limit):
+                    break
+            if word not in exact:
+                exact[word] = worker.word_total(Query(pays=pays, q=word.decode()))
+    found_words = [WordCount(word.decode(), n) for word, n in exact.items()]
+    return sorted(found_words, key=lambda one: (-one.n, one.mot))[:limit]
+
+
+def towns(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[TownCount]:
+    """The `limit` largest towns that begin with `q`, both folded; equal ones in alphabetical order.
+
+    A town of several countries is spelt as in the one where most of its companies are. Of each country the largest
+    towns are looked at, twice as many each time, until no other can have as many companies as the last one found.
+    """
+    text = fold(q).encode()
+    found = [_Towns(base[iso2], text) for iso2 in pays or base] if text else []
+    most = limit
+    while True:
+        names = {name for one in found for name in one.largest(most)}
+        counted = {name: [one.count(name) for one in found] for name in names}
+        chosen = sorted(names, key=lambda name: (-sum(counted[name]), name))[:limit]
+        unseen = sum(one.next_largest(most) for one in found)
+        if not unseen or (len(chosen) == limit and sum(counted[chosen[-1]]) > unseen):
+            break
+        most *= 2
+    shown = []
+    for name in chosen:
+        counts = counted[name]
+        shard = found[counts.index(max(counts))]
+        shown.append(TownCount(shard.spelling(name), sum(counts)))
+    return shown
+
+
+class _Towns:
+    """The towns of a shard that begin with a folded text, by the number of their companies."""
+
+    def __init__(self, shard: Shard, text: bytes) -> None:
+        self._shard, self._names = shard, shard.code_texts("ville")
+        numbers = range(len(self._names))
+        self._first = bisect_left(numbers, text, key=self._names.__getitem__)
+        end = bisect_left(numbers, text + b"\xff", key=self._names.__getitem__)
+        # Code 0 is no town, so text t has the code t + 1; `ends` has the rows below each code.
+        ends = shard.code_array("ville.ends")[self._first + 1 : end + 2].astype(np.int64)
+        self._counts = _counts(ends)
+        self._by_count = np.argsort(-self._counts, kind="stable")
+
+    def largest(self, number: int) -> list[bytes]:
+        return [self._names[self._first + place] for place in self._by_count[:number].tolist()]
+
+    def next_largest(self, number: int) -> int:
+        """The companies of the largest town after the `number` largest ones."""
+        return int(self._counts[self._by_count[number]]) if number < len(self._by_count) else 0
+
+    def count(self, name: bytes) -> int:
+        place = self._place(name)
+        return 0 if place is None else int(self._counts[place])
+
+    def spelling(self, name: bytes) -> str:
+        place = self._place(name)
+        assert place is not None  # it has companies
+        return self._shard.spellings[self._first + place].decode()
+
+    def _place(self, name: bytes) -> int | None:
+        end = self._first + len(self._counts)
+        numbers = range(self._first, end)
+        place = bisect_left(numbers, name, key=self._names.__getitem__)
+        held = place < len(numbers) and self._names[self._first + place] == name
+        return place if held else None
+
+
+def _counts(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    counts: NDArray[np.int64] = starts[1:] - starts[:-1]
+    return counts
+
+
+def _greatest(counts: NDArray[np.int64], number: int) -> int:
+    """The count of this number from the greatest down; 1 if there are fewer."""
+    bound = int(counts.max())
+    while bound > 1 and np.count_nonzero(counts >= bound) < number:
+        bound //= _NARROWED
+    chosen = np.sort(counts[counts >= max(1, bound)])
+    return int(chosen[-number]) if len(chosen) >= number else 1
+
+
+def _most(found: list[_Words], bound: int) -> dict[bytes, int]:
+    """The words that have `bound` companies or more in a country, with the most that they can have in all."""
+    unseen = bound - 1  # at most so many in a country where a word has fewer than `bound`
+    most: dict[bytes, int] = {}
+    for shard, first, counts in found:
+        for number in np.flatnonzero(counts >= bound).tolist():
+            word = shard.words.words[first + number]
+            most[word] = most.get(word, unseen * len(found)) + int(counts[number]) - unseen
+    return most

@@ -1,0 +1,205 @@
+"""Measure how well lists are matched, or find the weights anew.
+
+python -m tests.bench.matching split INPUT WORK
+python -m pipeline build --input WORK/kept/* --out DATA
+python -m tests.bench.matching fit DATA WORK
+python -m tests.bench.matching measure DATA WORK [--lines 6000] [--seed 3] [--peers 300]
+python -m tests.bench.matching speed DATA [--lines 2000]
+"""
+
+import argparse
+import csv
+import itertools
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from seeds import TABLES
+from shards.generations import pointer
+from shards.search.matching.matcher import Matcher, Weighed
+from shards.search.matching.name_tables import NameTables
+from shards.search.matching.probability import SURE_FROM, Weights
+from shards.search.reader import Shard
+from shards.search.search import Base
+from tests.bench.matching import labelled, peers
+from tests.bench.matching.fit import CONSTANT, Example, fit
+from tests.bench.matching.labelled import LabelledLine, LabelledLines
+from tests.bench.matching.noise import NoiseTables
+
+_FIT_SEED = 2
+_EDGES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 1.01)
+
+
+class Judged(NamedTuple):
+    """A line with its candidates, and the note and the truth of the best one."""
+
+    line: LabelledLine
+    note: float
+    right: bool
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with (TABLES / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def tables() -> NameTables:
+    """The tables of names, of `seeds/`."""
+    return NameTables(_rows("formes_juridiques.csv"), _rows("abreviations.csv"))
+
+
+def weights() -> Weights:
+    """The weights of `seeds/`."""
+    return Weights.of_rows(_rows("rapprochement.csv"))
+
+
+def open_base(data: Path) -> Base:
+    """The published generation."""
+    name = pointer.current(data)
+    assert name is not None, f"{data} has no published generation"
+    base = Base()
+    for path in sorted((data / name).glob("*.shard")):
+        base[path.stem] = Shard(path)
+    return base
+
+
+def _labelled(base: Base, work: Path) -> LabelledLines:
+    noise = NoiseTables.of_rows(_rows("formes_juridiques.csv"), _rows("abreviations.csv"))
+    return LabelledLines(base, labelled.absent_companies(work), tables(), noise)
+
+
+def _place(line: LabelledLine, weighed: Sequence[Weighed]) -> int | None:
+    """Where the company that a line means is among its candidates."""
+    keys = [(each.company["iso2"], each.company["id"]) for each in weighed]
+    return keys.index(line.truth) if line.truth in keys else None
+
+
+def fit_weights(data: Path, work: Path, lines: int) -> None:
+    """Write seeds/rapprochement.csv; the threshold of `sur` stays."""
+    base = open_base(data)
+    matcher = Matcher(base, tables(), weights())
+    examples = []
+    for line in _labelled(base, work).draw(lines, _FIT_SEED):
+        weighed = matcher.weighed(line.line)
+        if weighed:
+            examples.append(Example([each.evidence for each in weighed], _place(line, weighed)))
+    known = weights()
+    names = [name for name in known if name not in (CONSTANT, SURE_FROM)]
+    found = {**fit(examples, names), SURE_FROM: known[SURE_FROM]}
+    lines_ = [f"{name},{value:g}" for name, value in found.items()]
+    (TABLES / "rapprochement.csv").write_text("\n".join(["indice,poids", *lines_, ""]))
+
+
+def measure(data: Path, work: Path, lines: int, seed: int, with_peers: int) -> None:
+    """Print precision, recall, calibration and speed."""
+    base = open_base(data)
+    drawn = _labelled(base, work).draw(lines, seed)
+    matcher, known = Matcher(base, tables(), weights()), weights()
+    judged = []
+    start = time.process_time()
+    for line in drawn:
+        weighed = matcher.weighed(line.line)
+        notes = known.notes([each.evidence for each in weighed])
+        best = max(range(len(notes)), key=notes.__getitem__, default=None)
+        right = best is not None and best == _place(line, weighed)
+        judged.append(Judged(line, notes[best] if best is not None else 0.0, right))
+    took = time.process_time() - start
+    _print(f"societes, {lines} lines, seed {seed}", judged, known[SURE_FROM])
+    print(f"{lines / took:.0f} lines/s of one core, {sum(s.rows for s in base.values())} companies")
+    for low, high in itertools.pairwise(_EDGES):
+        part = [each for each in judged if low <= each.note < high]
+        if part:
+            mean = sum(each.note for each in part) / len(part)
+            share = sum(each.right for each in part) / len(part)
+            print(f"| {low:.2f}–{min(high, 1):.2f} | {len(part)} | {mean:.3f} | {share:.3f} |")
+    for name, peer in peers.PEERS.items() if with_peers else ():
+        some = drawn[:with_peers]
+        start = time.process_time()
+        answers = peer(base, [line.line for line in some])
+        took = time.process_time() - start
+        found = [
+            Judged(line, note, key is not None and key == line.truth)
+            for line, (key, note) in zip(some, answers, strict=True)
+        ]
+        _print(f"{name}, the first {with_peers} of them", found, None)
+        _print("societes on these", judged[:with_peers], known[SURE_FROM])
+        print(f"{with_peers / took:.1f} lines/s of one core")
+
+
+def _print(title: str, judged: Sequence[Judged], threshold: float | None) -> None:
+    present = [each for each in judged if each.line.truth]
+    absent = [each for each in judged if not each.line.truth]
+    first = sum(each.right for each in present) / len(present)
+    alone = [each for each in present if not each.line.namesakes]
+    print(f"{title}: {len(present)} present, {len(absent)} absent")
+    print(f"  first candidate right {first:.2%}", end="")
+    print(f", without namesakes {sum(each.right for each in alone) / len(alone):.2%}")
+    if threshold is None:  # the best a peer can do: as many sure answers as at 99.7 % right
+        ranked = sorted(judged, key=lambda each: -each.note)
+        most = right = 0
+        for i, each in enumerate(ranked, 1):
+            right += each.right
+            if right >= 0.997 * i:
+                most = i
+        print(
+            f"  sure at a precision of 99.7 %, threshold chosen afterwards: {most / len(present):.1%}"
+        )
+        return
+    sure = [each for each in judged if each.note >= threshold]
+    wrong = sum(not each.right for each in sure)
+    missing = sum(not each.line.truth for each in sure)
+    print(f"  sur: {len(sure)}, precision {1 - wrong / max(1, len(sure)):.2%} ({wrong} wrong)")
+    print(
+        f"  absent called sur {missing / max(1, len(absent)):.2%}, of the present ones sur", end=""
+    )
+    print(f" {sum(each.right for each in sure) / len(present):.1%}")
+
+
+def speed(data: Path, lines: int, seed: int) -> None:
+    """Print lines a second of one core, for lines that mean companies of DATA, half of them misspelt."""
+    base = open_base(data)
+    drawn = [each.line for each in _labelled_of(base, lines, seed)]
+    matcher = Matcher(base, tables(), weights())
+    for line in drawn[: len(drawn) // 10]:
+        matcher.match(line, 3)
+    times = []
+    for line in drawn:
+        start = time.process_time()
+        matcher.match(line, 3)
+        times.append(time.process_time() - start)
+    times.sort()
+    print(
+        f"{sum(s.rows for s in base.values())} companies: {lines / sum(times):.0f} lines/s of one core"
+    )
+    for share in (0.5, 0.9, 0.99, 1.0):
+        print(f"  {share:.0%} within {1e3 * times[min(lines - 1, int(share * lines))]:.2f} ms")
+
+
+def _labelled_of(base: Base, lines: int, seed: int) -> list[LabelledLine]:
+    noise = NoiseTables.of_rows(_rows("formes_juridiques.csv"), _rows("abreviations.csv"))
+    return labelled.present_lines(base, noise, lines, seed)
+
+
+def main() -> None:
+    """Run a command."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.matching", description=__doc__)
+    parser.add_argument("command", choices=("split", "fit", "measure", "speed"))
+    parser.add_argument("source", type=Path)
+    parser.add_argument("work", type=Path, nargs="?")
+    parser.add_argument("--lines", type=int, default=6_000)
+    parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--peers", type=int, default=0)
+    given = parser.parse_args()
+    if given.command == "split":
+        labelled.split(given.source, given.work)
+    elif given.command == "fit":
+        fit_weights(given.source, given.work, given.lines)
+    elif given.command == "measure":
+        measure(given.source, given.work, given.lines, given.seed, given.peers)
+    else:
+        speed(given.source, given.lines, given.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Lines with the company that each means: companies of a generation, and companies that were kept out of it.
+
+`python -m tests.bench.matching split INPUT WORK` parts canonical companies by the CRC of their identifier: of a file of
+2,000 companies or more, one in twelve is kept out. An absent company counts as such only if no company of its country
+in the generation has the same words in its name, legal forms aside: otherwise a line may well mean that one.
+"""
+
+import random
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from shards.codec.folding import fold
+from shards.format import FORMER_NAME
+from shards.search.matching.line import Line
+from shards.search.matching.name_tables import NameTables
+from shards.search.reader import Shard
+from shards.search.search import Base
+from tests.bench.matching.noise import Noise, NoiseTables
+
+KEPT_OUT: Final = 12
+_LARGE: Final = 2_000
+_FIELDS: Final = ("iso2", "id", "nom", "ville", "code_postal", "date_creation")
+PRESENT: Final = 0.65
+# How lines are spread over countries; the others share the rest by the number of their companies.
+_SHARES: Final = {"UK": 0.35, "DE": 0.35, "EE": 0.2}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledLine:
+    """A line, the company it means (None: it is not there), what was changed, and how many others have this name."""
+
+    line: Line
+    truth: tuple[str, str] | None
+    changes: tuple[str, ...]
+    namesakes: int
+
+
+def split(source: Path, work: Path) -> None:
+    """Part the companies of `source` (folders that `pipeline import` made) into WORK/kept and WORK/absent."""
+    for path in sorted(source.glob("*/companies/**/*.parquet")):
+        frame = pl.read_parquet(path)
+        out = pl.Series([_is_out(id_) and frame.height >= _LARGE for id_ in frame["id"]])
+        for folder, chosen in (("kept", ~out), ("absent", out)):
+            made = work / folder / path.relative_to(source)
+            made.parent.mkdir(parents=True, exist_ok=True)
+            frame.filter(chosen).write_parquet(made)
+
+
+def _is_out(identifier: str) -> bool:
+    return zlib.crc32(identifier.encode()) % KEPT_OUT == 0
+
+
+def absent_companies(work: Path) -> list[dict[str, Any]]:
+    """The companies that were kept out."""
+    frames = [pl.read_parquet(path) for path in sorted((work / "absent").rglob("*.parquet"))]
+    rows: list[dict[str, Any]] = []
+    for frame in frames:
+        rows += frame.select([c for c in _FIELDS if c in frame.columns]).to_dicts()
+    return [{**dict.fromkeys(_FIELDS), **row} for row in rows]
+
+
+class LabelledLines:
+    """Draws lines from a generation and the companies that were kept out of it."""
+
+    def __init__(
+        self,
+        base: Base,
+        absent: Sequence[Mapping[str, Any]],
+        tables: NameTables,
+        noise: NoiseTables,
+    ) -> None:
+        self._base, self._tables, self._noise = base, tables, noise
+        self._names = {iso2: self._bare_names(shard) for iso2, shard in base.items()}
+        self._absent = [
+            company
+            for company in absent
+            if not self._names[company["iso2"]].get(self._bare(company["nom"], company["iso2"]))
+        ]
+        self._isos = [iso2 for iso2, shard in base.items() if shard.rows]
+        rest = sum(base[iso2].rows for iso2 in self._isos if iso2 not in _SHARES)
+        left = 1 - sum(_SHARES[iso2] for iso2 in self._isos if iso2 in _SHARES)
+        self._shares = [_SHARES.get(i) or left * base[i].rows / max(1, rest) for i in self._isos]
+
+    def draw(self, count: int, seed: int) -> list[LabelledLine]:
+        """`count` lines; the same seed draws the same ones."""
+        chance = random.Random(seed)
+        noise = Noise(seed, self._noise)
+        towns = [company["ville"] for company in self._absent if company["ville"]]
+        found: list[LabelledLine] = []
+        while len(found) < count:
+            if chance.random() < PRESENT or not self._absent:
+                iso2 = chance.choices(self._isos, self._shares)[0]
+                shard = self._base[iso2]
+                company: Mapping[str, Any] = shard.company(chance.randrange(shard.rows))
+                truth = (iso2, company["id"])
+            else:
+                company, truth = chance.choice(self._absent), None
+            line, changes = noise.line(company, towns)
+            if truth is None and (line.id or not line.nom):
+                continue  # what an identifier says of a company that is not there is no question of names
+            alike = self._names[company["iso2"]].get(self._bare(company["nom"], company["iso2"]), 0)
+            found.append(LabelledLine(line, truth, changes, max(0, alike - 1)))
+        return found
+
+    def _bare(self, name: str, iso2: str) -> tuple[str, ...]:
+        return tuple(sorted(self._tables.bare(tuple(fold(name).split()), iso2).words))
+
+    def _bare_names(self, shard: Shard) -> dict[tuple[str, ...], int]:
+        """How many companies have each set of words as their name."""
+        found: dict[tuple[str, ...], int] = {}
+        index = shard.words
+        words = bytes(index.words.data).decode().split("\n")
+        starts, tokens = index.token_starts.tolist(), index.tokens.tolist()
+        for row in range(shard.rows):
+            present = takewhile(FORMER_NAME.__ne__, tokens[starts[row] : starts[row + 1]])
+            folded = tuple(words[token] for token in present)
+            key = tuple(sorted(self._tables.bare(folded, shard.iso2).words))
+            found[key] = found.get(key, 0) + 1
+        return found
+
+
+def present_lines(base: Base, tables: NoiseTables, count: int, seed: int) -> list[LabelledLine]:
+    """Lines that mean companies of a generation, countries by their numbers of companies; namesakes are not counted."""
+    chance, noise = random.Random(seed), Noise(seed, tables)
+    isos = [iso2 for iso2, shard in base.items() if shard.rows]
+    sizes = [base[iso2].rows for iso2 in isos]
+    found = []
+    for _ in range(count):
+        iso2 = chance.choices(isos, sizes)[0]
+        company = base[iso2].company(chance.randrange(base[iso2].rows))
+        line, changes = noise.line(company, [])
+        found.append(LabelledLine(line, (iso2, company["id"]), changes, 0))
+    return found

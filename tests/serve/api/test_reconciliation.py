@@ -1,0 +1,155 @@
+"""/api/v1/reconciliation: the Reconciliation Service API 0.2, asked as OpenRefine asks it (extensions X5)."""
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+import pytest
+
+from serve.access import reconciliation_address
+from tests.serve import world
+from tests.serve.client import Customer, Reply, Served
+
+PATH = "/api/v1/reconciliation"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+MULLER = {
+    "query": "Mueller Maschinenbau",
+    "type": "societe",
+    "type_strict": "should",
+    "properties": [{"pid": "pays", "v": "Allemagne"}],
+}
+GENERALE = "FR:552100554"
+
+
+@pytest.fixture(scope="module")
+def customer(served: Served) -> Customer:
+    return served.customer("data")
+
+
+@pytest.fixture(scope="module")
+def address(served: Served, customer: Customer) -> str:
+    """The reconciliation address of the customer's key, as its page shows it."""
+    return made(served, customer)
+
+
+def made(served: Served, customer: Customer) -> str:
+    key = served.store.keys_of(customer.account).result()[0]
+    return f"{PATH}/{reconciliation_address.token(served.signer, key)}"
+
+
+def send(served: Served, path: str, **given: Any) -> Reply:
+    body = urlencode({name: orjson.dumps(value).decode() for name, value in given.items()})
+    return served.ask(path, "POST", FORM, body=body.encode())
+
+
+def test_the_manifest_describes_the_service_of_its_own_address(
+    served: Served, address: str
+) -> None:
+    for path, place in ((address, address), (PATH, f"{PATH}/visiteur")):
+        found = served.ask(path).json
+
+        assert found["versions"] == ["0.2"]
+        assert {"name", "identifierSpace", "schemaSpace", "view", "preview", "suggest"} <= set(
+            found
+        )
+        assert found["view"]["url"].endswith(f"{place}/view/{{{{id}}}}")
+        assert found["suggest"]["entity"]["service_url"].endswith(place)
+
+
+def test_queries_are_answered_and_counted_as_lines(
+    served: Served, customer: Customer, address: str
+) -> None:
+    before = served.used(customer)
+    queries = {f"q{i}": MULLER for i in range(11)}
+    reply = send(served, address, queries=queries)
+
+    assert reply.status == 200
+    assert list(reply.json) == list(queries)
+    best = reply.json["q0"]["result"][0]
+    assert (best["id"], best["type"]) == (
+        "DE:F1103R_HRB218916",
+        [{"id": "societe", "name": "Société"}],
+    )
+    assert 50 < best["score"] <= 100
+    assert isinstance(best["match"], bool)
+    assert served.used(customer) == before + 2
+
+
+def test_a_batch_may_be_sent_as_a_query_string(served: Served, address: str) -> None:
+    text = quote(orjson.dumps({"q0": {"query": "Fitlab"}}).decode())
+    found = served.ask(f"{address}?queries={text}").json
+
+    assert found["q0"]["result"][0]["id"] == "FR:309634954"
+
+
+def test_a_visitor_has_two_queries_answered(served: Served) -> None:
+    found = send(served, PATH, queries={f"q{i}": MULLER for i in range(3)}).json
+
+    assert [bool(one["result"]) for one in found.values()] == [True, True, False]
+    assert found["q2"]["erreur"]["code"] == "compte_requis"
+
+
+def test_a_query_without_anything_to_go_by_is_told_in_its_place(
+    served: Served, address: str
+) -> None:
+    found = send(served, address, queries={"a": {"query": " ?"}, "b": MULLER}).json
+
+    assert found["a"] == {"result": [], "erreur": found["a"]["erreur"]}
+    assert found["a"]["erreur"]["code"] == "ligne_invalide"
+    assert found["b"]["result"]
+
+
+@pytest.mark.parametrize(
+    "queries", [[], {"q": 1}, {"q": {"query": "A", "properties": [{"pid": "couleur", "v": "bleu"}]}}]
+)  # fmt: skip
+def test_what_is_no_batch_is_refused(served: Served, address: str, queries: Any) -> None:
+    assert send(served, address, queries=queries).code == "parametre_invalide"
+
+
+def test_fields_of_companies_are_had_with_the_rights_of_the_plan(
+    served: Served, address: str
+) -> None:
+    asked = {"ids": [GENERALE, "FR:absente"], "properties": [{"id": "ca_eur"}, {"id": "email"}]}
+    found = send(served, address, extend=asked).json
+    visitor = send(served, PATH, extend=asked).json
+
+    assert [one["id"] for one in found["meta"]] == ["ca_eur", "email"]
+    assert found["rows"][GENERALE]["ca_eur"] == [{"float": 3_250_000_000.5}]
+    assert world.CONTACT in found["rows"][GENERALE]["email"][0]["str"]
+    assert found["rows"]["FR:absente"] == {"ca_eur": [], "email": []}
+    assert visitor["rows"][GENERALE]["email"] == []
+
+
+def test_companies_properties_and_types_are_suggested(served: Served, address: str) -> None:
+    entities = served.ask(f"{address}/suggest/entity?prefix=fitl").json["result"]
+    fields = served.ask(f"{address}/suggest/property?prefix=vil").json["result"]
+
+    assert entities[0]["id"] == "FR:309634954"
+    assert [one["id"] for one in fields] == ["ville"]
+    assert served.ask(f"{address}/suggest/type?prefix=so").json["result"][0]["id"] == "societe"
+    assert len(served.ask(f"{address}/properties?type=societe").json["properties"]) > 30
+
+
+def test_a_company_is_shown_in_a_few_lines_and_on_its_page(served: Served, address: str) -> None:
+    preview = served.ask(f"{address}/preview/{quote(GENERALE, safe='')}")
+    view = served.ask(f"{address}/view/{GENERALE}")
+
+    assert preview.headers["Content-Type"].startswith("text/html")
+    assert b"<h1>Soci" in preview.body and world.CONTACT.encode() not in preview.body
+    assert (view.status, view.headers["Location"]) == (303, "/societes/FR/552100554")
+    assert served.ask(f"{address}/preview/FR:absente").code == "societe_introuvable"
+
+
+def test_an_address_ends_with_its_key_and_is_never_logged(served: Served) -> None:
+    customer = served.customer("data")
+    path = made(served, customer)
+    token = path.rpartition("/")[2]
+    assert send(served, path, queries={"q": MULLER}).status == 200
+    key = served.store.keys_of(customer.account).result()[0]
+    served.store.accounts.revoke_key(key.id, served.context.now()).result(10)
+
+    assert send(served, path, queries={"q": MULLER}).code == "cle_invalide"
+    assert served.ask(f"{path[:-1]}{'A' if path[-1] != 'A' else 'B'}").code == "cle_invalide"
+    logged = b"".join(served.lines)
+    assert token.encode() not in logged
+    assert b"/api/v1/reconciliation/soc_rec_" in logged

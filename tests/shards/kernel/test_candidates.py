@@ -1,0 +1,88 @@
+"""Candidates of a name: near words and rows that share words, beside what a loop over everything finds."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from rapidfuzz.distance import OSA
+
+from shards.search.matching import candidate_rows
+from shards.search.matching.candidate_rows import CandidateRows, Spelling, folded_words
+from shards.search.reader import Shard
+from shards.search.search import Base
+from tests.world import company, write_shard
+
+LETTERS = "abcdeé"
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Base]:
+    """Names of words that differ by few letters."""
+    folder, chance = tmp_path_factory.mktemp("shards"), random.Random(3)
+    base = Base()
+    for iso2, count in (("EE", 900), ("FR", 0), ("UK", 300)):
+        words = ["".join(chance.choices(LETTERS, k=chance.randrange(1, 9))) for _ in range(200)]
+        found = [
+            company(iso2, str(i), " ".join(chance.choices(words, k=chance.randrange(1, 5))))
+            for i in range(count)
+        ]
+        write_shard(folder / iso2, iso2, found)
+        base[iso2] = Shard(folder / iso2)
+    yield base
+    for shard in base.values():
+        shard.close()
+
+
+def words_of(shard: Shard) -> list[str]:
+    return bytes(shard.words.words.data).decode().split("\n")[:-1]
+
+
+def test_near_words_are_those_at_one_error(base: Base) -> None:
+    rows = CandidateRows(base.own_worker().table)
+    chance = random.Random(4)
+    for _ in range(60):
+        text = "".join(chance.choices("abcde", k=chance.randrange(4, 9)))
+        middle = len(text) // 2
+        across = text[: middle - 1] + text[middle] + text[middle - 1] + text[middle + 1 :]
+        for number, iso2 in enumerate(sorted(base)):
+            known = words_of(base[iso2])
+            near = rows.near([Spelling(text, 0, 1.0)], number)
+            found = {known[word] for word, _, _ in near}
+
+            # The caller looks for two letters that changed places across the middle.
+            expected = {word for word in known if OSA.distance(text, word) <= 1}
+            assert found - {across} == expected - {across}
+
+
+def test_the_best_rows_are_those_with_the_greatest_weight(base: Base) -> None:
+    rows = CandidateRows(base.own_worker().table)
+    chance = random.Random(5)
+    for _ in range(40):
+        chosen = [number for number, iso2 in enumerate(sorted(base)) if base[iso2].rows]
+        shard = base[sorted(base)[chosen[0]]]
+        wanted = [word for word, _ in folded_words(shard, chance.randrange(shard.rows))[0]]
+        spellings = [Spelling(word, group, 1.0) for group, word in enumerate(dict.fromkeys(wanted))]
+        found = rows.rows(spellings, chosen, near=False)
+
+        assert found == sorted(found, key=lambda row: -row.score)
+        scores = {(row.shard, row.row): row.score for row in found}
+        for place, score in scores.items():
+            assert score == pytest.approx(slow_score(base, place, {s.text for s in spellings}))
+        best = max(
+            slow_score(base, (number, row), {s.text for s in spellings})
+            for number in chosen
+            for row in range(base[sorted(base)[number]].rows)
+        )
+        assert found[0].score == pytest.approx(best)
+
+
+def slow_score(base: Base, place: tuple[int, int], wanted: set[str]) -> float:
+    shard = base[sorted(base)[place[0]]]
+    score, seen = 0.0, set()
+    for word, size in folded_words(shard, place[1])[0]:
+        if word not in wanted:
+            score -= 256 * size < shard.rows
+        elif word not in seen:
+            seen.add(word)
+            score += candidate_rows.information(shard.rows, size)
+    return score
