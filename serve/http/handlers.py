@@ -18,12 +18,13 @@ from serve.access.result import (
     Request,
     Response,
 )
-from serve.api import analyses, health, lists, static_pages
+from serve.api import health, lists, static_pages
+from serve.api.analyses.entreprise import entreprise
+from serve.api.analyses.repartition import repartition
 from serve.api.changes.modifications import modifications
 from serve.api.changes.watching import watching
 from serve.api.compte import compte
 from serve.api.identifiants import identifiants
-from serve.api.repartition import repartition
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.api.sources import sources
@@ -90,7 +91,7 @@ async def _company_analysis(request: HttpRequest) -> Response:
     admission.require_account(admitted)
 
     def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
-        return analyses.entreprise(asked, generation, context.plans).encoded()
+        return entreprise(asked, generation, context.plans).encoded()
 
     result = await admission.perform(context, admitted, prepare, request.call(), trace)
     return result.response(request.lang)

@@ -9,8 +9,8 @@ from quota.plans import Plan
 from serve.access import admission
 from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.analyses.repartition import repartition
 from serve.api.changes.watching import WatchResult, watching
-from serve.api.repartition import repartition
 from serve.api.societes import societes
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.data.open_generation import OpenGeneration

@@ -1,0 +1,5 @@
+"""Routes of figures over companies: counts of a search, and analyses.
+
+`repartition` counts the companies of a search by one or more dimensions (X3). `entreprise` analyses the
+accounts of one company beside its sector (X11).
+"""
