@@ -162,6 +162,12 @@ def nace_labels() -> Mapping[str, tuple[str, str]]:
 
 
 @cache
+def section_names() -> Mapping[str, str]:
+    """The English labels of the sections of NACE, by the French ones that a company has as `grand_secteur`."""
+    return {row["grand_secteur"]: row["grand_secteur_en"] for row in rows("secteurs.csv")}
+
+
+@cache
 def nace_codes() -> frozenset[str]:
     """The codes of `nace_labels`."""
     return frozenset(nace_labels())

@@ -8,7 +8,16 @@ from urllib.parse import unquote
 from serve.access.result import Response
 from serve.website import assets
 from serve.website.page_request import PageRequest
-from serve.website.pages import account, entry, explorer, prices, record, sources, status
+from serve.website.pages import (
+    account,
+    entry,
+    explorer,
+    prices,
+    record,
+    sources,
+    status,
+    suggestions,
+)
 
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
 
@@ -46,6 +55,7 @@ async def _asset(request: PageRequest) -> Response:
 _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/": WebRoute("explorateur", explorer.explorer),
     "/chiffres": WebRoute("chiffres", explorer.figures),
+    "/propositions": WebRoute("propositions", suggestions.suggestions),
     "/tarifs": WebRoute("tarifs", prices.prices, prices.buy, guarded=False),
     "/inscription": WebRoute("inscription", entry.sign_up_form, entry.sign_up, remembers=True),
     "/connexion": WebRoute("connexion", entry.log_in_form, entry.log_in, remembers=True),
