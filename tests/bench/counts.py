@@ -1,8 +1,8 @@
 """`python -m tests.bench.counts DATA`: the cost of counts (X3), completions and near words (X4), in process.
 
-Times are of the thread's processor and of the wall, in milliseconds; the former hold on a busy machine, too. Counts are of
-random searches of all kinds of the bench, whose dimensions are each asked for alone. Completions are of all texts of
-one and two letters, words of names with one error for what may have been meant.
+Times are of the thread's processor and of the wall, in milliseconds; the former hold on a busy machine, too. Counts
+are of random searches of all kinds of the bench, one dimension at a time. Completions are of all texts of one and two
+letters; names with a wrong letter are corrected.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import string
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,13 @@ from shards.search.search import UNLIMITED, Base
 from tests.bench.candidate import Candidate
 from tests.bench.questions import mix, values
 
+Times = tuple[float, float]
+
 _NAMES: Final = 200
+_LARGE: Final = (Query(q="a"), Query(etats=("active",)), Query(cree_min=20000101), Query(ca_min=0))
+_COMPLETIONS: Final[Sequence[tuple[Callable[..., object], int]]] = (
+    (suggestions.companies, 8), (suggestions.words, 5), (suggestions.towns, 5),
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -48,37 +55,30 @@ def main(arguments: Sequence[str]) -> None:
 def _counts(base: Base, queries: Sequence[Query]) -> None:
     for name in DIMENSIONS:
         distributions(base, Query(), [name], UNLIMITED)  # what slots share is found once
-    whole = [
-        _times(lambda n=name: distributions(base, Query(), [n], UNLIMITED)) for name in DIMENSIONS
-    ]  # type: ignore[misc]
-    _row("one distribution of the whole base", whole)
+    for what, asked in (("the whole base", [Query()]), ("searches that keep most of it", _LARGE)):
+        _row(
+            f"one distribution of {what}", [_counted(base, q, n) for q in asked for n in DIMENSIONS]
+        )
     for name in DIMENSIONS:
-        found = [
-            _times(lambda q=query, n=name: distributions(base, q, [n], UNLIMITED))
-            for query in queries
-        ]  # type: ignore[misc]
-        _row(f"`par={name}` of random searches", found)
+        _row(f"`par={name}` of random searches", [_counted(base, q, name) for q in queries])
+
+
+def _counted(base: Base, query: Query, name: str) -> Times:
+    return _times(partial(distributions, base, query, [name], UNLIMITED))
 
 
 def _completions(base: Base) -> None:
-    letters = string.ascii_lowercase
     for size in (1, 2):
-        texts = ["".join(pair) for pair in product(letters, repeat=size)]
-        for what, complete in (
-            ("companies", lambda text: suggestions.companies(base, text, (), 8)),
-            ("words", lambda text: suggestions.words(base, text, (), 5)),
-            ("towns", lambda text: suggestions.towns(base, text, (), 5)),
-        ):
-            times = [_times(lambda t=text, c=complete: c(t)) for text in texts]  # type: ignore[misc]
-            _row(f"{what} that complete {size} letters", times)
+        texts = ["".join(letters) for letters in product(string.ascii_lowercase, repeat=size)]
+        for complete, most in _COMPLETIONS:
+            times = [_times(partial(complete, base, text, (), most)) for text in texts]
+            _row(f"{complete.__name__} that complete {size} letters", times)
 
 
 def _near(base: Base, chance: random.Random) -> None:
-    misspelt = [Query(q=q) for q in _misspelt(base, chance)]
-    _row(
-        "what a misspelt name may have meant",
-        [_times(lambda q=query: spelling.nearest(base, q)) for query in misspelt],
-    )  # type: ignore[misc]
+    queries = [Query(q=q) for q in _misspelt(base, chance)]
+    times = [_times(partial(spelling.nearest, base, query)) for query in queries]
+    _row("what a misspelt name may have meant", times)
 
 
 def _misspelt(base: Base, chance: random.Random) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _misspelt(base: Base, chance: random.Random) -> Iterator[str]:
         yield " ".join(words)
 
 
-def _times(call: Callable[[], object]) -> tuple[float, float]:
+def _times(call: Callable[[], object]) -> Times:
     """Milliseconds of the processor and of the wall; the second of two calls."""
     call()
     wall, processor = time.perf_counter(), time.thread_time()
@@ -105,7 +105,7 @@ def _times(call: Callable[[], object]) -> tuple[float, float]:
     return 1e3 * (time.thread_time() - processor), 1e3 * (time.perf_counter() - wall)
 
 
-def _row(what: str, times: Sequence[tuple[float, float]]) -> None:
+def _row(what: str, times: Sequence[Times]) -> None:
     processor, wall = np.array(times).T
     shown = [*np.quantile(processor, (0.5, 0.99, 1)), *np.quantile(wall, (0.99, 1))]
     print(

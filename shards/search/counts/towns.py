@@ -59,8 +59,14 @@ class Towns:
     @cached_property
     def _rows(self) -> Mapping[str, NDArray[np.int64]]:
         """The companies of each town, by country."""
-        ends = {iso2: shard.code_array("ville.ends") for iso2, shard in self._shards.items()}
-        return {iso2: np.diff(of_code.astype(np.int64))[1:] for iso2, of_code in ends.items()}
+        return {iso2: _sizes(shard.code_array("ville.ends")) for iso2, shard in self._shards.items()}
+
+
+def _sizes(ends: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """The rows of each code, without those of code 0."""
+    rows = ends.astype(np.int64)
+    sizes: NDArray[np.int64] = rows[2:] - rows[1:-1]
+    return sizes
 
 
 def towns_of(base: Base) -> Towns:

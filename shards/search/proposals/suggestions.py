@@ -15,6 +15,7 @@ from shards.search.search import Base
 
 _NARROWED: Final = 4  # a bound that too few words reach is divided by this
 _RICHEST: Final = 3  # countries whose most frequent words are the first bound
+_TIGHTER: Final = 2  # less is unseen of a word, so fewer words are summed
 _LAST: Final = "\U0010ffff"  # sorts after every character of a folded text
 
 
@@ -73,7 +74,7 @@ def words(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[WordCou
     least = max(_greatest(one.counts, limit) for one in richest)
     # First the words that are frequent in one country: what they reach is the bound of the others.
     for single in (True, False):
-        most = _most(found, least if single else max(1, -(-least // len(found))))
+        most = _most(found, least if single else max(1, -(-least // (_TIGHTER * len(found)))))
         for word in sorted(most, key=most.__getitem__, reverse=True):
             reached = sorted(exact.values())[-limit:]
             if len(reached) == limit:
