@@ -51,6 +51,7 @@ cdef enum:
     STATES = 4
     BY_CELL = 15
     KINDS = 16
+    LISTED = 65536
     SPANS = 0
     BY_TURNOVER = 1
     BY_HEADCOUNT = 2

@@ -70,6 +70,8 @@ STATES: Final = 4  # a code of `etat` is so much greater where there are stateme
 # Kinds of a census: a column of codes, COLUMNS + an order in bands of its values, or cells.
 BY_CELL: Final = 15
 KINDS: Final = 16
+# In `Question.census`, above the bits of the kinds: leave every match listed.
+LISTED: Final = 65536
 
 # Generators: the ways to enumerate the rows that may match.
 SPANS: Final = 0  # ranges of neighbouring rows
