@@ -50,6 +50,14 @@ class PageContext:
         return self.server.config.base_url.startswith("https://")
 
     @property
+    def mails(self) -> bool:
+        """Does this server send mail?"""
+        return False
+
+    def outbox_wakes(self) -> None:
+        """Send the mail that was just entered in the outbox, without waiting for the next look."""
+
+    @property
     def store(self) -> Store:
         """The store that pages count in. Raises StoreUnavailable."""
         return self.server.holder.store
@@ -126,6 +134,11 @@ class PageRequest:
     def accounts(self) -> AccountBook:
         """As `PageContext.accounts`, with its errors."""
         return self.context.accounts
+
+    @property
+    def mails(self) -> bool:
+        """Whether this server sends mail; otherwise it shows links to hand over."""
+        return self.context.mails
 
     @property
     def bound(self) -> str:
