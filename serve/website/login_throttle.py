@@ -33,7 +33,7 @@ ACCOUNT_TIMES: Final = 10
 NETWORK_TIMES: Final = 2
 HOST_TIMES: Final = 50
 # Times the sign-ups of an address: invitations and links of an organisation per day.
-INVITATION_TIMES: Final = 25
+INVITATION_TIMES: Final = 5
 
 
 class LoginThrottle:

@@ -11,19 +11,14 @@ from datetime import UTC, datetime
 from typing import Final
 
 from quota.errors import NotAllowedError, UnknownError
-from quota.ledger import tickets
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.ledger.tickets import Ticket
 from serve.access.result import Response
+from serve.services.outbox import PATHS
 from serve.website import page_errors
 from serve.website.page_request import PageRequest, Session
 from serve.website.render import page, see_other
 
-# The first parts of the paths of links, by the kind of their ticket.
-PATHS: Final[Mapping[str, str]] = {
-    tickets.INVITATION: "invitation",
-    tickets.PASSWORD: "mot-de-passe",
-}
 _MEMBERS: Final = "/compte/membres"
 
 
