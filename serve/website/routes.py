@@ -6,9 +6,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from serve.access.result import Response
+from serve.request.lists import list_file
 from serve.website import assets
 from serve.website.page_request import PageRequest
-from serve.website.pages import account, entry, explorer, prices, record, sources, status
+from serve.website.pages import account, entry, explorer, matching, prices, record, sources, status
 
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
 
@@ -22,6 +23,7 @@ class WebRoute:
         post: processes a form.
         personal: only for people who are logged in; others are redirected to the log-in.
         remembers: has a form for visitors, whose browser must be recognized when it is sent.
+        file: the largest form with a file, in bytes; 0 where no form has one.
         guarded: a form must come from a page of this server (all but those that do nothing).
     """
 
@@ -30,6 +32,7 @@ class WebRoute:
     post: PageHandler | None = None
     personal: bool = False
     remembers: bool = False
+    file: int = 0
     guarded: bool = True
 
     @property
@@ -54,6 +57,9 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/compte/cles": WebRoute("cle", post=account.create_key, personal=True),
     "/compte/cles/revocation": WebRoute("revocation", post=account.revoke_key, personal=True),
     "/compte/mot-de-passe": WebRoute("mot-de-passe", post=account.change_password, personal=True),
+    "/rapprochement": WebRoute(
+        "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
+    ),
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),
 }
