@@ -59,7 +59,9 @@ class Towns:
     @cached_property
     def _rows(self) -> Mapping[str, NDArray[np.int64]]:
         """The companies of each town, by country."""
-        return {iso2: _sizes(shard.code_array("ville.ends")) for iso2, shard in self._shards.items()}
+        return {
+            iso2: _sizes(shard.code_array("ville.ends")) for iso2, shard in self._shards.items()
+        }
 
 
 def _sizes(ends: NDArray[np.uint32]) -> NDArray[np.int64]:
