@@ -162,9 +162,20 @@ def nace_labels() -> Mapping[str, tuple[str, str]]:
 
 
 @cache
-def section_names() -> Mapping[str, str]:
-    """The English labels of the sections of NACE, by the French ones that a company has as `grand_secteur`."""
+def sections_in_english() -> Mapping[str, str]:
+    """The English name of each section of NACE by its French one (`grand_secteur`)."""
     return {row["grand_secteur"]: row["grand_secteur_en"] for row in rows("secteurs.csv")}
+
+
+@cache
+def line_labels() -> Mapping[str, tuple[str, str]]:
+    """The French and English labels of the lines of the chart of accounts, those of groups included."""
+    found = {row["code"]: (row["libelle_fr"], row["libelle_en"]) for row in rows("postes.csv")}
+    groups = {
+        f"{code}Consolidated": (f"{french} (groupe)", f"{english} (group)")
+        for code, (french, english) in found.items()
+    }
+    return {**groups, **found}
 
 
 @cache

@@ -117,7 +117,7 @@ def _sections(request: PageRequest, generation: OpenGeneration) -> Sequence[Sect
         section: sum(numbers.get(one.code, 0) for one in own) for section, own in grouped.items()
     }
     most = max(1, *sums.values())
-    english = seed_tables.section_names()
+    english = seed_tables.sections_in_english()
     return [
         SectionBar(
             request.t(section, english[section]),
