@@ -117,7 +117,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"label": seed_tables.label, "record_path": formatting.record_path}
+    environment.globals |= {
+        "label": seed_tables.label,
+        "activity": seed_tables.activity_label,
+        "record_path": formatting.record_path,
+    }
     environment.filters |= {
         "plain": formatting.plain, "web": formatting.web, "credit": formatting.credit,
     }  # fmt: skip
