@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -55,6 +55,8 @@ def page(
         asset=assets.names(),
         credited=country_sources.credited(sources),
         period=country_sources.period(sources),
+        canonical=_canonical(request),
+        indexed=status == 200 and request.session is None,
         **values,
     )  # fmt: skip
     own = _headers(request, has_form=proof in text) | dict(headers or {})
@@ -105,6 +107,12 @@ def _other_language(request: PageRequest) -> str:
     """The address of the same page in the other language."""
     other = request.t("en", "fr")
     return f"?{urlencode([*request.pairs, ('lang', other)])}"
+
+
+def _canonical(request: PageRequest) -> str:
+    """The address of the page without its language, which search engines and shared links name."""
+    query = urlencode(request.pairs, quote_via=quote, safe=",")
+    return f"{request.origin}{request.path}{'?' if query else ''}{query}"
 
 
 @cache

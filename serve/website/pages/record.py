@@ -24,7 +24,7 @@ from serve.data.statement_table import arranged, currencies_of
 from serve.website import formatting
 from serve.website.charts import histogram, history, sparkline
 from serve.website.page_request import PageRequest
-from serve.website.record import key_figures, peer_ranks
+from serve.website.record import key_figures, linked_data, peer_ranks
 from serve.website.record.key_figures import KeyFigures
 from serve.website.render import page
 from serve.website.search import facet_bars
@@ -128,6 +128,7 @@ def _shown(
         "chart": history.history(figures.by_code),
         "credit_of": generation.sources[company["iso2"]].imports[:1],
         "generation": generation.id,
+        "linked_data": linked_data.organization(company, request.origin),
     }
 
 
