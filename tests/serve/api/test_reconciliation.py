@@ -6,9 +6,8 @@ from urllib.parse import quote, urlencode
 import orjson
 import pytest
 
-from serve.access import reconciliation_address
 from tests.serve import world
-from tests.serve.client import Customer, Reply, Served
+from tests.serve.client import PLANS, Customer, Reply, Served
 
 PATH = "/api/v1/reconciliation"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -28,13 +27,14 @@ def customer(served: Served) -> Customer:
 
 @pytest.fixture(scope="module")
 def address(served: Served, customer: Customer) -> str:
-    """The reconciliation address of the customer's key, as its page shows it."""
+    """A reconciliation address of the customer."""
     return made(served, customer)
 
 
 def made(served: Served, customer: Customer) -> str:
-    key = served.store.keys_of(customer.account).result()[0]
-    return f"{PATH}/{reconciliation_address.token(served.signer, key)}"
+    book, now = served.store.accounts, served.context.now()
+    _, token = book.create_address(customer.account, PLANS, now).result(10)
+    return f"{PATH}/{token}"
 
 
 def send(served: Served, path: str, **given: Any) -> Reply:
@@ -140,13 +140,15 @@ def test_a_company_is_shown_in_a_few_lines_and_on_its_page(served: Served, addre
     assert served.ask(f"{address}/preview/FR:absente").code == "societe_introuvable"
 
 
-def test_an_address_ends_with_its_key_and_is_never_logged(served: Served) -> None:
+def test_an_address_can_be_revoked_opens_nothing_else_and_is_never_logged(served: Served) -> None:
     customer = served.customer("data")
     path = made(served, customer)
     token = path.rpartition("/")[2]
     assert send(served, path, queries={"q": MULLER}).status == 200
-    key = served.store.keys_of(customer.account).result()[0]
-    served.store.accounts.revoke_key(key.id, served.context.now()).result(10)
+    key = {"Authorization": f"Bearer {token}"}
+    assert served.ask("/api/v1/compte", headers=key).status == 401
+    (address,) = served.store.accounts.addresses_of(customer.account).result()
+    served.store.accounts.revoke_address(address.id, served.context.now()).result(10)
 
     assert send(served, path, queries={"q": MULLER}).code == "cle_invalide"
     assert served.ask(f"{path[:-1]}{'A' if path[-1] != 'A' else 'B'}").code == "cle_invalide"
