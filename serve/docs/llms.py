@@ -30,7 +30,7 @@ _SUMMARY: Final = """\
 > A read-only API over the companies of 25 European countries as their business registers publish
 > them: search by country, sector, activity, town, legal form, state, age, name, turnover, assets and
 > headcount, with an exact total for every search. Over HTTP (JSON), as tools for language models
-> (MCP), and as Excel workbooks.
+> (MCP), and as files: Excel workbooks, csv, ndjson, parquet.
 
 Names of fields, labels and messages are French: `pays` country, `secteur` sector, `societe`
 company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements, `etat`
@@ -45,6 +45,8 @@ suggests others: nothing is ignored.
 Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Streamable HTTP, POST
 only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows
 {rows} companies at most, and no answer is larger than {size} KiB.
+
+`{base}/api/v1/export?format=csv` gives all companies of a search as a file, for an export of the month.
 
 Whoever shows the data owes the attributions of the registers in them, with the dates of their files
 (`{base}/api/v1/sources`): {attributions}.
