@@ -71,6 +71,10 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/compte": WebRoute("compte", account.show, personal=True),
     "/compte/cles": WebRoute("cle", post=account.create_key, personal=True),
     "/compte/cles/revocation": WebRoute("revocation", post=account.revoke_key, personal=True),
+    "/compte/adresses": WebRoute("adresse", post=account.create_address, personal=True),
+    "/compte/adresses/revocation": WebRoute(
+        "adresse-revocation", post=account.revoke_address, personal=True
+    ),
     "/compte/mot-de-passe": WebRoute("mot-de-passe", post=account.change_password, personal=True),
     "/compte/membres": WebRoute("membres", members.show, members.change, personal=True),
     "/mot-de-passe": WebRoute(

@@ -20,7 +20,8 @@ from tests.serve.clock import Clock
 from tests.serve.website.visitor import PASSWORD, Visitor, address, member
 
 FORMS = ["/inscription", "/connexion"]
-INSIDE = ["/deconnexion", "/compte/cles", "/compte/cles/revocation", "/compte/mot-de-passe"]
+INSIDE = ["/deconnexion", "/compte/cles", "/compte/cles/revocation", "/compte/mot-de-passe",
+          "/compte/adresses", "/compte/adresses/revocation"]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", FORMS + INSIDE)
