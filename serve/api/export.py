@@ -24,6 +24,7 @@ from serve.access.result import Response
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.export import worker_pool
+from serve.export.file_name import attachment, file_name
 from serve.export.workbook.export_request import ExportRequest, ExportResult
 from serve.export.worker_pool import ClientGoneError, Exporter, MakingError, Workbook
 
@@ -33,8 +34,6 @@ XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
 # Seconds until one of the exports that run at once may have ended.
 _RETRY_AFTER: Final = 10
-# Countries that the name of a file lists.
-_NAMED: Final = 5
 
 _log: Final = logging.getLogger("serve.api.export")
 
@@ -72,7 +71,7 @@ async def export(
     headers = {
         "Content-Type": XLSX,
         "Content-Length": str(workbook.size),
-        "Content-Disposition": f'attachment; filename="{_file_name(wanted)}"',
+        "Content-Disposition": attachment(file_name(wanted.query, wanted.now.date(), ".xlsx")),
         "Cache-Control": "private, no-store",
         "Vary": "Authorization",
         **_figures(workbook.made, caller.plan),
@@ -160,9 +159,3 @@ def _figures(made: ExportResult, plan: Plan) -> Headers:
         "X-Export-Comptes-Plafond": str(plan.societes_avec_comptes_par_export),
         "X-Export-Coordonnees": "true" if plan.coordonnees else "false",
     }
-
-
-def _file_name(wanted: ExportRequest) -> str:
-    """`societes-EE-UK-2faa9a10.xlsx`: the countries, if they are few, and the generation."""
-    pays = wanted.query.pays if len(wanted.query.pays) <= _NAMED else ()
-    return "-".join(("societes", *(pays or ("europe",)), wanted.folder.name[:8])) + ".xlsx"

@@ -77,9 +77,9 @@ def test_the_file_is_an_attachment_that_no_cache_keeps(own: Served) -> None:
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
     )
     assert int(headers["Content-Length"]) == len(reply.body)
-    generation = headers["X-Donnees-Version"]
     assert headers["Content-Disposition"] == (
-        f'attachment; filename="societes-EE-{generation[:8]}.xlsx"'
+        'attachment; filename="societes-EE-2026-11-21.xlsx"; '
+        "filename*=UTF-8''societes-EE-2026-11-21.xlsx"
     )
     assert headers["Cache-Control"] == "private, no-store"
     assert "ETag" not in headers
