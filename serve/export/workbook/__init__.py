@@ -3,5 +3,5 @@
 Start at `export_request` (input and result) and `book` (the sheets in order), then `export_data`, which
 is read before a cell is written. Each `*_sheet` file writes one sheet or a few, with the texts of
 `labels`; the long lists are in `lists/`, the annual accounts in `accounts/`. `sheet`, `styles`,
-`cell_values`, `row_xml` and `chart_table` write cells. `worker` runs all of it in a process of the pool.
+`cell_values`, `row_xml` and `chart_table` write cells.
 """
