@@ -24,6 +24,7 @@ from serve.access.result import Response
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.export import worker_pool
+from serve.export.file_name import attachment, file_name
 from serve.export.workbook.export_request import ExportRequest, ExportResult
 from serve.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
 
@@ -31,8 +32,6 @@ from serve.export.worker_pool import ClientGoneError, Exporter, ExportFile, Maki
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
 # Seconds until one of the exports that run at once may have ended.
 _RETRY_AFTER: Final = 10
-# Countries that the name of a file lists.
-_NAMED: Final = 5
 
 _log: Final = logging.getLogger("serve.api.export")
 
@@ -70,7 +69,9 @@ async def export(
     headers = {
         "Content-Type": wanted.file.media_type,
         "Content-Length": str(file.size),
-        "Content-Disposition": f'attachment; filename="{_file_name(wanted)}"',
+        "Content-Disposition": attachment(
+            file_name(wanted.query, wanted.now.date(), wanted.file.extension)
+        ),
         "Cache-Control": "private, no-store",
         "Vary": "Authorization, Accept",
         **_figures(file.made, caller.plan),
@@ -160,12 +161,3 @@ def _figures(made: ExportResult, plan: Plan) -> Headers:
         "X-Export-Comptes-Plafond": str(plan.societes_avec_comptes_par_export),
         "X-Export-Coordonnees": "true" if plan.coordonnees else "false",
     }
-
-
-def _file_name(wanted: ExportRequest) -> str:
-    """`societes-EE-UK-2faa9a10.xlsx`: the countries, if they are few, the generation, and the format."""
-    pays = wanted.query.pays if len(wanted.query.pays) <= _NAMED else ()
-    return (
-        "-".join(("societes", *(pays or ("europe",)), wanted.folder.name[:8]))
-        + wanted.file.extension
-    )

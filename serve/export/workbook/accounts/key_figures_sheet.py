@@ -39,6 +39,8 @@ def write(
     table = _KeyFigures(data, labels, companies, sheet)
     links = {place: one.sheet for place, one in enumerate(companies)}
     table_sheet.write(sheet, "chiffres_cles", table.columns, links)
+    # Printed are the turnovers, the first amount of the table of ratios: all columns would be specks.
+    sheet.raw.print_area(0, 0, max(1, len(companies)), table.trends[0][1])
     for first, trend in table.trends:
         _sparklines(sheet, first, trend, len(companies))
     sheet.raw.ignore_errors({"number_stored_as_text": "A:C", "formula_range": "A:XFD"})
