@@ -166,7 +166,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         reservation = self.reserved[index % len(self.reserved)]
         self.model.held.pop(reservation.id, None)
 
-        self.store.release(reservation, self.now).result()
+        self.store.release(reservation.account, reservation.id).result()
 
     # -- accounts and keys ---------------------------------------------------------
 
