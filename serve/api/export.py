@@ -2,8 +2,8 @@
 
 The export is reserved before the work begins, and counted when the file is complete. A failure in
 between releases the reservation, and so does a search that finds nothing; if the process is killed,
-the next one releases it or, where there is none, it expires. Bytes are sent only after that: anyone who has paid for a file can have all
-of it.
+the next one releases it or, where there is none, it expires. Bytes are sent only after that: anyone
+who has paid for a file can have all of it.
 """
 
 import logging

@@ -133,7 +133,9 @@ async def _release(store: StoreHolder, makers: WorkerPool) -> None:
         try:
             await store.store.release(account, reservation)
         except StoreUnavailable as error:
-            _log.warning("an export of a killed process keeps its place until it expires: %s", error)
+            _log.warning(
+                "an export of a killed process keeps its place until it expires: %s", error
+            )
 
 
 def _tune_collector() -> None:
