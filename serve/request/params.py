@@ -39,9 +39,11 @@ from serve.contract.parameters import (
     SOUS_SECTEUR,
     TRI,
     VERSION,
+    N,
     Q,
 )
-from serve.request import filters
+from serve.request import export_options, filters
+from serve.request.export_options import FileOptions
 from serve.request.filters import AskedCompany
 from serve.request.memo import remembering
 from serve.request.place_names import PlaceNames, suggestions
@@ -72,6 +74,8 @@ IDENTIFIANTS: Final = parameters.names(parameters.IDENTIFIANTS)
 WALK: Final = parameters.names(parameters.WATCH)
 WATCHED: Final = parameters.names(parameters.WATCHED)
 SUGGESTIONS: Final = parameters.names(parameters.SUGGESTIONS)
+COMPARABLES: Final = parameters.names(parameters.COMPARABLES)
+MARCHE: Final = parameters.names(parameters.MARCHE)
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -104,6 +108,7 @@ class Export:
     limit: int | None
     lang: str
     companies: tuple[AskedCompany, ...] | None = None
+    file: FileOptions = export_options.WORKBOOK
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,15 @@ class Breakdown:
     query: Query
     par: tuple[str, ...]
     limite: int
+    version: str | None
+    companies: tuple[AskedCompany, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """The parameters of `/analyses/marche`; all are as in `Search`."""
+
+    query: Query
     version: str | None
     companies: tuple[AskedCompany, ...] | None = None
 
@@ -200,15 +214,19 @@ def search(given: Pairs, names: PlaceNames) -> Search:
     return Search(query, limit, offset or 0, version, companies)
 
 
-def export(given: Pairs, names: PlaceNames) -> Export:
-    """Read the parameters of an export (§4.6, F1, F2).
+def export(given: Pairs, names: PlaceNames, accepted: str | None = None) -> Export:
+    """Read the parameters of an export (§4.6, F1, F2, X7).
+
+    Args:
+        accepted: the header Accept.
 
     Raises:
         ApiError: 400, in the order that the module describes.
     """
     values = _known(given, EXPORT)
     query, companies, limit, _ = _query(values, names)
-    return Export(query, limit, one_of(values, LANG), companies)
+    lang, file = one_of(values, LANG), export_options.read(values, accepted)
+    return Export(query, limit, lang, companies, file)
 
 
 def breakdown(given: Pairs, names: PlaceNames) -> Breakdown:
@@ -225,6 +243,19 @@ def breakdown(given: Pairs, names: PlaceNames) -> Breakdown:
     limite = min(integer(values, LIMITE) or int(LIMITE.default or 0), LIMITE.maximum or 0)
     query, companies, _, _ = _query(values, names)
     return Breakdown(query, par, limite, matching(values, VERSION), companies)
+
+
+def market(given: Pairs, names: PlaceNames) -> Market:
+    """Read the parameters of `/analyses/marche` (X11). Raises ApiError 400."""
+    values = _known(given, MARCHE)
+    query, companies, _, _ = _query(values, names)
+    return Market(query, matching(values, VERSION), companies)
+
+
+def comparables(given: Pairs) -> int:
+    """Read how many companies `/comparables` shall have (X11). Raises ApiError 400."""
+    n = integer(_known(given, COMPARABLES), N)
+    return min(n or int(N.default or 0), N.maximum or 0)
 
 
 def sectors(given: Pairs, names: PlaceNames) -> SearchScope:

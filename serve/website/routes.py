@@ -9,7 +9,19 @@ from serve.access.result import Response
 from serve.request.lists import list_file
 from serve.website import assets
 from serve.website.page_request import PageRequest
-from serve.website.pages import account, entry, explorer, matching, prices, record, sources, status
+from serve.website.pages import (
+    account,
+    entry,
+    explorer,
+    matching,
+    members,
+    one_time_links,
+    prices,
+    record,
+    sources,
+    status,
+    suggestions,
+)
 
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
 
@@ -49,6 +61,7 @@ async def _asset(request: PageRequest) -> Response:
 _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/": WebRoute("explorateur", explorer.explorer),
     "/chiffres": WebRoute("chiffres", explorer.figures),
+    "/propositions": WebRoute("propositions", suggestions.suggestions),
     "/tarifs": WebRoute("tarifs", prices.prices, prices.buy, guarded=False),
     "/inscription": WebRoute("inscription", entry.sign_up_form, entry.sign_up, remembers=True),
     "/connexion": WebRoute("connexion", entry.log_in_form, entry.log_in, remembers=True),
@@ -61,6 +74,10 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
         "adresse-revocation", post=account.revoke_address, personal=True
     ),
     "/compte/mot-de-passe": WebRoute("mot-de-passe", post=account.change_password, personal=True),
+    "/compte/membres": WebRoute("membres", members.show, members.change, personal=True),
+    "/mot-de-passe": WebRoute(
+        "mot-de-passe-perdu", one_time_links.lost_form, one_time_links.lost, remembers=True
+    ),
     "/rapprochement": WebRoute(
         "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
     ),
@@ -69,6 +86,16 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
 }
 _RECORD: Final = WebRoute("fiche", record.record, record.full_record)
 _ASSET: Final = WebRoute("asset", _asset)
+# Followed by a token.
+_LINKS: Final[Mapping[str, WebRoute]] = {
+    "invitation": WebRoute(
+        "invitation", one_time_links.show_invitation, one_time_links.accept, remembers=True
+    ),
+    "mot-de-passe": WebRoute(
+        "lien-mot-de-passe", one_time_links.show_password, one_time_links.set_password,
+        remembers=True,
+    ),
+}  # fmt: skip
 
 
 def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
@@ -88,4 +115,6 @@ def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
         return _RECORD, decoded
     if len(parts) == 2 and parts[0] == assets.PREFIX and parts[1] in assets.by_path():
         return _ASSET, (parts[1],)
+    if len(parts) == 2 and parts[0] in _LINKS:
+        return _LINKS[parts[0]], (parts[1],)
     return None
