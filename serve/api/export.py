@@ -2,8 +2,8 @@
 
 The export is reserved before the work begins, and counted when the file is complete. A failure in
 between releases the reservation, and so does a search that finds nothing; if the process is killed,
-the reservation expires. Bytes are sent only after that: anyone who has paid for a file can have all
-of it.
+the next one releases it or, where there is none, it expires. Bytes are sent only after that: anyone
+who has paid for a file can have all of it.
 """
 
 import logging
@@ -64,8 +64,10 @@ async def export(
         # The release is submitted before it is awaited: it is done even if this task is being
         # cancelled. If it cannot be done, the reservation expires.
         with suppress(StoreUnavailable):
-            await counting.store.release(reservation, exporter.now())
+            await counting.store.release(reservation.account, reservation.id)
+            exporter.makers.forget(reservation.account, reservation.id)
         raise
+    exporter.makers.forget(reservation.account, reservation.id)
     headers = {
         "Content-Type": wanted.file.media_type,
         "Content-Length": str(file.size),
@@ -93,6 +95,7 @@ async def _reserved(exporter: Exporter, caller: Caller, counting: Counting) -> R
         counting.account.id, limit, exporter.at_once, HELD, counting.now
     )
     if not isinstance(answer, Refusal):
+        exporter.makers.note(answer.account, answer.id)
         return answer
     if answer.reason == "quota":
         raise _quota_export(answer.meter, caller, counting)
@@ -126,7 +129,7 @@ async def _counted(
     """Count the export, unless it found nothing (F5); return the exports of the month after it."""
     store, now = counting.store, exporter.now()
     if not made.total:
-        await store.release(reservation, now)
+        await store.release(reservation.account, reservation.id)
         return (await store.usage(counting.account.id, caller.plan, now)).exports
     meter = await store.commit(reservation, now)
     if not meter.granted:  # the reservation had expired, and others have used up the quota
