@@ -17,6 +17,8 @@ ACCOUNT: Final = b"a/"  # a/<account> -> JSON of an Account
 KEY: Final = b"k/"  # k/<SHA-256, 32 bytes> -> JSON of a Key
 KEY_ID: Final = b"i/"  # i/<key id> -> SHA-256
 KEY_OF: Final = b"o/"  # o/<account>/<key id> -> SHA-256
+ADDRESS: Final = b"v/"  # v/<SHA-256, 32 bytes> -> JSON of a Key: a reconciliation address
+ADDRESS_OF: Final = b"x/"  # x/<account>/<address id> -> SHA-256; i/<address id> is as of a key
 PACKS: Final = b"p/"  # p/<account> -> credits of packs: bought, spent
 RESERVED: Final = b"r/"  # r/<account>/<reservation> -> expiry (ms since 1970), month ("2026-11")
 CALLS: Final = b"d/"  # d/<day>/<account> -> calls
@@ -29,6 +31,8 @@ PERSON: Final = b"u/"  # u/<person> -> JSON of a Person
 EMAIL: Final = b"w/"  # w/<SHA-256 of the address, 32 bytes> -> person
 SESSION: Final = b"s/"  # s/<person>/<SHA-256 of the token, hex> -> expiry (s since 1970)
 LAST: Final = b"l/"  # l/<key id> -> day of its last use ("2026-11-21")
+TICKET: Final = b"j/"  # j/<ticket> -> JSON of a Ticket: an invitation, or another password
+TOKEN: Final = b"h/"  # h/<SHA-256 of a token, 32 bytes> -> ticket
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
 # c/<month>/<account>/<module>/<subject> -> the same, of an analysis
 TRIALS: Final = b"t/"  # t/<month>/<account> -> analyses that were tried

@@ -6,28 +6,20 @@ clock's moment in the form in which it is stored.
 """
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
-from typing import Protocol, TypeVar
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import calls, people, registry
+from quota.ledger import addresses, calls, people, registry
 from quota.ledger.people import Person
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.transaction import ReadTransaction
 from quota.periods import iso
 from quota.plans import Plan
 from quota.store.future import StoreFuture, StoreResult
-
-T = TypeVar("T")
-
-
-class Transactions(Protocol):
-    """Runs functions of the ledger, each in a transaction."""
-
-    def read(self, operation: Callable[[ReadTransaction], T], /) -> StoreResult[T]: ...
-
-    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]: ...
+from quota.store.ticket_book import TicketBook
+from quota.store.transactions import Transactions
 
 
 class AccountBook:
@@ -38,6 +30,11 @@ class AccountBook:
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
+
+    @property
+    def tickets(self) -> TicketBook:
+        """The invitations of the store, and its mails."""
+        return TicketBook(self._transactions)
 
     # -- accounts ------------------------------------------------------------------
 
@@ -104,6 +101,35 @@ class AccountBook:
         moment = iso(now)
         return self._transactions.submit(lambda txn: registry.revoke_key(txn, key_id, moment))
 
+    def create_address(
+        self, account: str, plans: Mapping[str, Plan], now: datetime, *, label: str = ""
+    ) -> StoreFuture[tuple[Key, str]]:
+        """Create a reconciliation address; returns it and its token, which is not stored.
+
+        The future raises NotAllowedError if the account has as many as its plan allows keys.
+        """
+        text = keys.make(secrets.randbelow, keys.ADDRESS_PREFIX)
+        name = keys.make_id(keys.ADDRESS_ID, secrets.randbelow)
+        address = Key(name, account, keys.last4(text), label, iso(now), None)
+        digest = keys.digest(text)
+        return self._transactions.submit(
+            lambda txn: (addresses.create(txn, address, digest, plans), text)
+        )
+
+    def addresses_of(self, account: str) -> StoreResult[Sequence[Key]]:
+        """The reconciliation addresses of an account, revoked ones included, the oldest first."""
+        return self._transactions.read(lambda txn: addresses.of_account(txn, account))
+
+    def by_address(self, token: str) -> StoreResult[Account | None]:
+        """The account of a reconciliation address; None for any text that is none in force."""
+        digest = keys.digest(token)
+        return self._transactions.read(lambda txn: addresses.account_by(txn, digest))
+
+    def revoke_address(self, address_id: str, now: datetime) -> StoreFuture[Key]:
+        """End a reconciliation address; the next request at it is refused."""
+        moment = iso(now)
+        return self._transactions.submit(lambda txn: addresses.revoke(txn, address_id, moment))
+
     def note_key_use(self, key: str, day: date) -> StoreFuture[None]:
         """Note that the key of this text was used on `day`."""
         digest, written = keys.digest(key), day.isoformat()
@@ -141,15 +167,28 @@ class AccountBook:
         return self._transactions.submit(lambda txn: people.sign_up(txn, account, person, plans))
 
     def add_person(
-        self, account: str, email: str, password: str, now: datetime
+        self,
+        account: str,
+        email: str,
+        password: str,
+        now: datetime,
+        role: str = people.ADMINISTRATOR,
     ) -> StoreFuture[Person]:
         """Add a person to an account; the future raises NotAllowedError if the address is in use."""
-        person = _person(account, email, password, now)
+        person = replace(_person(account, email, password, now), role=role)
         return self._transactions.submit(lambda txn: people.add_person(txn, person))
 
     def set_password(self, person: str, password: str) -> StoreFuture[Person]:
         """Replace a password and end all sessions of the person."""
         return self._transactions.submit(lambda txn: people.set_password(txn, person, password))
+
+    def set_role(self, account: str, person: str, role: str) -> StoreFuture[Person]:
+        """Give a person of an account another role; the last administrator keeps theirs."""
+        return self._transactions.submit(lambda txn: people.set_role(txn, account, person, role))
+
+    def remove_person(self, account: str, person: str) -> StoreFuture[Person]:
+        """Remove a person from an account; the last administrator stays."""
+        return self._transactions.submit(lambda txn: people.remove_person(txn, account, person))
 
     # -- sessions ------------------------------------------------------------------
 

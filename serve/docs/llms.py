@@ -30,7 +30,7 @@ _SUMMARY: Final = """\
 > A read-only API over the companies of 25 European countries as their business registers publish
 > them: search by country, sector, activity, town, legal form, state, age, name, turnover, assets and
 > headcount, with an exact total for every search. Over HTTP (JSON), as tools for language models
-> (MCP), and as Excel workbooks.
+> (MCP), and as files of whole searches (`/api/v1/export`: xlsx, csv, ndjson, parquet).
 
 Names of fields, labels and messages are French: `pays` country, `secteur` sector, `societe`
 company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements, `etat`

@@ -6,6 +6,7 @@ token of a form 403 → log-in for personal pages. The pages themselves are in s
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -13,13 +14,14 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from aiohttp import web
 
 from quota.accounts import subscribed_plan
+from quota.errors import StoreUnavailable
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.result import Response, of_error
 from serve.access.rights import VISITOR
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.http.body_reader import body
+from serve.http.body_reader import body, form_parts
 from serve.http.http_request import HttpRequest
 from serve.request import params
 from serve.website import (
@@ -36,6 +38,7 @@ from serve.website.page_request import PageRequest, Session
 from serve.website.routes import WebRoute
 
 _FORM: Final = "application/x-www-form-urlencoded"
+_FORM_WITH_FILE: Final = "multipart/form-data"
 _FIELDS: Final = 32
 _LOG_IN: Final = "/connexion"
 
@@ -49,7 +52,7 @@ async def respond(request: HttpRequest) -> Response:
         ApiError: 404, 405, 400, 413, 415, 403, and those of the page.
         StoreUnavailable: a session cannot be looked up, or nothing was counted.
     """
-    message, target, trace, context, pages = request
+    message, target, trace = request.message, request.target, request.trace
     found = routes.resolve(target.path)
     if found is None:
         raise errors.route_inconnue()
@@ -58,14 +61,12 @@ async def respond(request: HttpRequest) -> Response:
     if message.method not in route.methods:
         raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
     trace.pairs = params.pairs(target.query)
-    form = await _form(message) if message.method == "POST" else _NO_FORM
-    cookie = cookies.read(message.headers.get("Cookie")).get(
-        cookies.name(cookies.SESSION, secure=pages.secure)
-    )
-    session = await sessions.current(pages, cookie, context.now()) if cookie else None
+    form, file = await _form(message, route) if message.method == "POST" else (_NO_FORM, b"")
+    session = await _session(request)
     page = _page_request(
         request, segments=segments, form=form, session=session, remembers=route.remembers
     )
+    page = replace(page, file=file)
     if message.method == "POST" and not _is_allowed(request, route, page):
         raise page_errors.formulaire_refuse()
     if route.personal and session is None:
@@ -76,12 +77,35 @@ async def respond(request: HttpRequest) -> Response:
     return await handler(page)
 
 
-def error_response(request: HttpRequest, error: ApiError) -> Response:
+async def error_for_person(request: HttpRequest, error: ApiError) -> Response:
+    """`error_response`, whose page shows a person who is logged in as such."""
+    session = None
+    with suppress(ApiError, StoreUnavailable):  # the error may be that there is no store
+        session = await _session(request)
+    return error_response(request, error, session)
+
+
+def error_response(
+    request: HttpRequest, error: ApiError, session: Session | None = None
+) -> Response:
     """An error as a page, or as JSON for a client that does not prefer HTML."""
     with suppress(ApiError):  # the query string itself may be the error
         request.trace.pairs = params.pairs(request.target.query)
-    page = _page_request(request)
+    page = _page_request(request, session=session)
     return error_pages.refused(page, error) if page.html else of_error(error, request.lang)
+
+
+async def _session(request: HttpRequest) -> Session | None:
+    """The session of the request's cookie.
+
+    Raises:
+        ApiError: 503: this server has no accounts.
+        StoreUnavailable
+    """
+    pages = request.pages
+    kept = cookies.read(request.message.headers.get("Cookie"))
+    cookie = kept.get(cookies.name(cookies.SESSION, secure=pages.secure))
+    return await sessions.current(pages, cookie, request.context.now()) if cookie else None
 
 
 def _page_request(
@@ -153,13 +177,15 @@ def _is_same_origin(request: HttpRequest, page: PageRequest) -> bool:
     return urlsplit(origin).netloc == headers.get("Host")
 
 
-async def _form(message: web.BaseRequest) -> dict[str, str]:
-    """The fields of a form; of two fields with one name the last counts.
+async def _form(message: web.BaseRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:
+    """The fields of a form and its file; of two fields with one name the last counts.
 
     Raises:
         ApiError: 400, 413, 415.
     """
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if route.file and kind == _FORM_WITH_FILE:
+        return await _form_with_file(message, route.file)
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
     raw = await body(message)
@@ -168,7 +194,20 @@ async def _form(message: web.BaseRequest) -> dict[str, str]:
             raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS
         )
     except ValueError as error:
-        raise errors.corps_invalide(
-            ("ce n'est pas un formulaire en UTF-8", "it is not a form in UTF-8")
-        ) from error
-    return dict(pairs)
+        raise _no_form() from error
+    return dict(pairs), b""
+
+
+async def _form_with_file(message: web.BaseRequest, largest: int) -> tuple[dict[str, str], bytes]:
+    parts = await form_parts(message, largest, _FIELDS)
+    try:
+        fields = {part.name: part.content.decode() for part in parts if part.filename is None}
+    except ValueError as error:
+        raise _no_form() from error
+    return fields, b"".join(part.content for part in parts if part.filename is not None)
+
+
+def _no_form() -> ApiError:
+    return errors.corps_invalide(
+        ("ce n'est pas un formulaire en UTF-8", "it is not a form in UTF-8")
+    )

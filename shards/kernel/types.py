@@ -133,6 +133,9 @@ FURTHER: Final = 255
 CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
 FREQUENT_GROUPS: Final = 3  # frequent words of a line whose common rows are candidates, two by two
 NEAR_SCANNED: Final = 20000  # words of a range that are compared with a misspelt one
+NEAR_ENDINGS: Final = 4096  # words with the same end that are compared with a misspelt one
+NEAREST_HALF: Final = 1  # letters before that end, at least
+WORD_END: Final = 10  # FORMAT.md §8: END
 POOLED: Final = 30000  # rows that are weighed for a line in a shard
 WIDESPREAD: Final = 256  # a word is widespread that more than one name in so many has
 

@@ -15,7 +15,7 @@ from shards.codec.codes import amount_bound
 from shards.codec.folding import fold_id
 from shards.codec.record import NO_CONTACTS
 from shards.codec.sparse_index import bounds
-from shards.codec.strings import pair_key
+from shards.codec.strings import END, pair_key
 from shards.errors import CorruptError
 from shards.kernel import memory, types
 from shards.kernel.memory import Memory, address_of, view
@@ -177,6 +177,7 @@ class SearchWorker:
         if self._width < 0:
             self._make_scratch(0)
         text = self._write(asked, query, 0, 0, False, np.inf)[0]
+        text += END
         found = near(self._table.address, self._question.address, self._scratch, text, distance)
         arrays = (self._found_shard, self._found_row, self._found_tie)
         numbers = zip(*(array[:found].tolist() for array in arrays), strict=True)

@@ -74,6 +74,9 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "sectors": ("Par secteur", "By sector"),
     "list": ("Liste", "List"),
     "contacts": ("Contacts", "Contacts"),
+    "key_figures": ("Chiffres clés", "Key figures"),
+    "lines": ("Comptes (lignes)", "Statements (lines)"),
+    "index": ("Index des comptes", "Index of statements"),
     "method": ("Méthodologie", "Methodology"),
     "log": ("Journal", "Log"),
     # Intro.
@@ -129,6 +132,18 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Site web, domaine, email, téléphone",
         "Website, domain, e-mail, telephone",
     ),
+    "about_key_figures": (
+        "Une ligne par société dont les comptes sont dans ce classeur : cinq exercices en euros, ratios",
+        "One row a company whose statements are in this workbook: five years in euros, ratios",
+    ),
+    "about_lines": (
+        "Une ligne par société, exercice et poste, pour les tableaux croisés",
+        "One row a company, year and line, for pivot tables",
+    ),
+    "about_index": (
+        "Les feuilles d'états financiers, avec un lien vers chacune",
+        "The sheets of financial statements, with a link to each",
+    ),
     "about_compte": (
         "1 feuille d'états financiers : {first}",
         "1 sheet of financial statements: {first}",
@@ -154,6 +169,11 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "legend_empty_is": (
         "Information que le registre ne publie pas ; jamais un zéro",
         "What the register does not publish; never a zero",
+    ),
+    "legend_formula": ("Calculs", "Calculations"),
+    "legend_formula_is": (
+        "Variations, montants en euros des comptes et ratios sont des formules, que l'on peut suivre et modifier",
+        "Changes, amounts in euros of the statements and ratios are formulas, which can be followed and changed",
     ),
     "legend_money": ("Montants", "Amounts"),
     "legend_money_is": (
@@ -232,9 +252,58 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Les coordonnées sont incluses à partir de l'offre Données : /tarifs",
         "Contact details are included from the plan Data upward: /tarifs",
     ),
+    # Columns of the list that are no field of the API.
+    "col_feuille": ("Feuille de comptes", "Statements sheet"),
+    "def_feuille": (
+        "Ce classeur a une feuille avec les comptes de la société",
+        "This workbook has a sheet with the statements of the company",
+    ),
+    "col_total_actif_eur": ("Total de l'actif (EUR)", "Total assets (EUR)"),
+    "def_total_actif_eur": (
+        "Total de l'actif du dernier exercice, à l'unité, en euros au cours annuel moyen",
+        "Total assets of the last fiscal year, in units, in euros at the annual average rate",
+    ),
+    "col_ca_publie": ("Chiffre d'affaires (devise)", "Turnover (own currency)"),
+    "def_ca_publie": (
+        "Chiffre d'affaires publié, à l'unité, dans sa devise",
+        "Turnover as published, in units, in its currency",
+    ),
+    "col_total_actif": ("Total de l'actif (devise)", "Total assets (own currency)"),
+    "def_total_actif": (
+        "Total de l'actif publié, à l'unité, dans sa devise",
+        "Total assets as published, in units, in their currency",
+    ),
+    "col_forme_libelle": ("Forme juridique en français", "Legal form in English"),
+    "def_forme_libelle": (
+        "Forme juridique, traduite ; vide si la table n'a pas la forme",
+        "Legal form, translated; empty if the table lacks the form",
+    ),
+    "col_tranche_libelle": ("Tranche d'effectif (salariés)", "Headcount band (employees)"),
+    "def_tranche_libelle": ("Tranche d'effectif en clair", "Headcount band in words"),
     # Statements.
     "back": ("← Retour à la liste", "← Back to the list"),
     "line": ("Poste", "Line"),
+    "year": ("Exercice", "Year"),
+    "first_year": ("Premier exercice", "First year"),
+    "last_year": ("Dernier exercice (N)", "Last year (N)"),
+    "sheet": ("Feuille", "Sheet"),
+    "section": ("État", "Statement"),
+    "order": ("Ordre", "Order"),
+    "value": ("Valeur (devise)", "Value (own currency)"),
+    "value_eur": ("Valeur (EUR)", "Value (EUR)"),
+    "trend": ("{figure}, tendance", "{figure}, trend"),
+    "turnover_before": (
+        "Chiffre d'affaires N-1 au taux de N (EUR)",
+        "Turnover N-1 at the rate of N (EUR)",
+    ),
+    "change": ("Variation {span}", "Change {span}"),
+    "change_percent": ("Variation en %", "Change in %"),
+    "in_euros": ("En euros, au cours annuel moyen", "In euros, at the annual average rate"),
+    "rate_of_year": (
+        "Euros pour une unité de la devise",
+        "Euros per unit of the currency",
+    ),
+    "ratios": ("Ratios", "Ratios"),
     "bilan_actif": ("Bilan : actif", "Balance sheet: assets"),
     "bilan_passif": ("Bilan : passif", "Balance sheet: liabilities"),
     "compte_resultat": ("Compte de résultat", "Income statement"),
@@ -295,8 +364,10 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "of the list that have some, at most {cap} by plan.",
     ),
     "limit_columns": (
-        "Une colonne de la liste qu'aucune société ne remplit n'est pas montrée.",
-        "A column of the list that no company fills is not shown.",
+        "Les colonnes sont toujours les mêmes, quelles que soient l'offre et les données ; les valeurs "
+        "brutes dont d'autres colonnes sont tirées sont groupées et repliées à droite de la liste.",
+        "The columns are always the same, whatever the plan and the data; the raw values of which other "
+        "columns are made are grouped and closed at the right of the list.",
     ),
     "limit_text": (
         "Les identifiants et les codes sont du texte : leurs zéros de tête sont significatifs.",

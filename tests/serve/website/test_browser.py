@@ -9,14 +9,15 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
+from serve.website import facet_counts
 from tests.serve import world
-from tests.serve.client import Served, serving
+from tests.serve.client import PLANS, Served, serving
 from tests.serve.website import browser as browsers
 from tests.serve.website.browser import DESK, PHONE, window
 from tests.serve.website.visitor import PASSWORD, address
 
 OPEN = ["/", "/?q=a&pays=DE", "/?q=rien+du+tout", "/?ca_min=x", "/societes/FR/552100554",
-        "/tarifs", "/inscription", "/connexion", "/statut", "/chiffres?q=a", "/rien"]  # fmt: skip
+        "/tarifs", "/inscription", "/connexion", "/statut", "/chiffres?q=a", "/rapprochement", "/rien"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def sign_up(opened: Any) -> str:
 
 def test_a_search_in_place_keeps_its_address(shop: Served, chromium: Browser) -> None:
     with window(chromium, base(shop), viewport=DESK) as opened:
-        page = opened.open("/")
+        page = opened.open("/?tri=ca_desc")
         page.evaluate("window.same = true")
 
         page.get_by_placeholder("Nom ou identifiant").fill("bäckerei")
@@ -80,7 +81,7 @@ def test_sub_sectors_follow_the_sectors_and_counts_the_countries(
     shop: Served, chromium: Browser
 ) -> None:
     with window(chromium, base(shop), viewport=DESK) as opened:
-        page = opened.open("/")
+        page = opened.open("/?tri=ca_desc")
         sector = "programmation-conseil-et-autres-activites-informatiques"
 
         page.get_by_label("Trouver : Secteur").fill("PROGRAMMATION, conseil")
@@ -99,7 +100,10 @@ def test_sub_sectors_follow_the_sectors_and_counts_the_countries(
         assert opened.is_calm()
 
 
-def test_figures_come_after_the_rows_without_moving_them(shop: Served, chromium: Browser) -> None:
+def test_figures_come_after_the_rows_without_moving_them(
+    shop: Served, chromium: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facet_counts, "BUDGET", 0.0)  # as if the world were large
     with window(chromium, base(shop), viewport=DESK) as opened:
         page = opened.page
         page.add_init_script(
@@ -162,10 +166,42 @@ def test_a_record_says_its_price_and_is_paid_for_by_a_button(
         assert opened.is_calm()
 
 
-def test_without_javascript_everything_is_there(shop: Served, chromium: Browser) -> None:
+def test_a_long_list_is_matched_in_pieces_and_downloaded_whole(
+    shop: Served, chromium: Browser
+) -> None:
+    text = "Firma;Land\n" + "Mueller Maschinenbau;DE\nŻabka nirgends;\n" * 600
+    file = {"name": "liste.csv", "mimeType": "text/csv", "buffer": text.encode("utf-16")}
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page, key = opened.page, sign_up(opened)
+        account = shop.store.identify(key).result()
+        assert account
+        shop.store.accounts.set_plan(account.id, "data", PLANS).result(10)
+        opened.open("/rapprochement")
+
+        page.get_by_label("ou choisissez un fichier CSV").set_input_files(files=[file])
+        page.get_by_role("button", name="Rapprocher").click()
+        expect(page.locator("#compris")).to_contain_text("UTF-16")
+        expect(page.locator("#avancement")).to_contain_text("1 200 / 1 200", timeout=60_000)
+        expect(page.locator("#verdicts tbody tr")).to_have_count(1_200)
+        expect(page.locator("#bilan [data-verdict=aucun]")).to_contain_text("600")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Télécharger en CSV").click()
+        rows = download.value.path().read_text("utf-8-sig").splitlines()
+        opened.open("/compte")
+        expect(page.locator(".meter").first).to_contain_text("120 /")
+
+        assert rows[0].startswith("Firma;Land;verdict;note;")
+        assert [row.count("F1103R_HRB218916") for row in rows[1:]] == [1, 0] * 600
+        assert opened.is_calm()
+
+
+def test_without_javascript_everything_is_there(
+    shop: Served, chromium: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facet_counts, "BUDGET", 0.0)
     with window(chromium, base(shop), viewport=DESK, java_script_enabled=False) as opened:
         page = opened.page
-        opened.open("/")
+        opened.open("/?tri=nom")
         page.get_by_placeholder("Nom ou identifiant").fill("o")
         page.locator("input[name=ca_min]").fill("7")  # what no other test has counted
         page.get_by_role("button", name="Chercher").click()
@@ -178,6 +214,13 @@ def test_without_javascript_everything_is_there(shop: Served, chromium: Browser)
         page.get_by_role("button", name="Révoquer").click()
         expect(page.locator("#cles tbody")).to_contain_text("révoquée le")
         expect(page.locator(".copy:visible")).to_have_count(0)
+        opened.open("/rapprochement")
+        page.get_by_label("Collez la liste").fill("Mueller Maschinenbau GmbH")
+        page.get_by_role("button", name="Rapprocher", exact=True).click()
+        expect(page.locator("#verdicts tbody")).to_contain_text("Müller Maschinenbau GmbH")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Télécharger en CSV").click()
+        assert "F1103R_HRB218916" in download.value.path().read_text("utf-8-sig")
 
     with window(chromium, base(shop), viewport=PHONE, java_script_enabled=False) as opened:
         page = opened.open("/?q=a")
@@ -188,7 +231,7 @@ def test_without_javascript_everything_is_there(shop: Served, chromium: Browser)
 
 def test_the_keyboard_is_enough(shop: Served, chromium: Browser) -> None:
     with window(chromium, base(shop), viewport=DESK) as opened:
-        page = opened.open("/")
+        page = opened.open("/?tri=nom")
 
         page.keyboard.press("Tab")
         expect(page.get_by_role("link", name="Aller au contenu")).to_be_focused()
@@ -201,6 +244,54 @@ def test_the_keyboard_is_enough(shop: Served, chromium: Browser) -> None:
 
         expect(page.locator("#total")).to_contain_text("2")
         expect(page.locator("#total")).to_be_focused()
+        assert opened.is_calm()
+
+
+def test_the_first_company_is_above_the_fold_and_few_keys_away(
+    shop: Served, chromium: Browser
+) -> None:
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.open("/?q=a&pays=DE,FR")
+        first = page.locator("tbody th a").first
+
+        for key in ("Tab", "Tab", "Enter", "Tab"):
+            page.keyboard.press(key)
+
+        expect(first).to_be_focused()
+        page.evaluate("scrollTo(0, 0)")
+        box = first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < 450
+
+    with window(chromium, base(shop), viewport=PHONE) as opened:
+        box = opened.open("/?q=a").locator("tbody th a").first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < PHONE["height"]
+
+
+def test_proposals_are_chosen_by_keyboard(shop: Served, chromium: Browser) -> None:
+    """X4; the combobox of the ARIA practices"""
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.open("/")
+        field = page.get_by_role("combobox")
+
+        field.press_sequentially("tarkv")
+        expect(page.get_by_role("option").first).to_contain_text("Eesti Tarkvara OÜ")
+        serious = [
+            found["id"]
+            for found in Axe().run(page).response["violations"]
+            if found["impact"] in ("serious", "critical")
+        ]
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("option")).to_have_count(0)
+        field.press_sequentially("a")
+        expect(page.get_by_role("option").first).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        expect(page.get_by_role("option", selected=True)).to_contain_text("Eesti Tarkvara OÜ")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Eesti Tarkvara OÜ")
+
+        assert not serious
         assert opened.is_calm()
 
 

@@ -14,7 +14,7 @@ from tests.serve.website.visitor import PASSWORD, Visitor, address, member
 from tests.serve.world import COMPANIES
 
 PAGES = ["/", "/?q=lab", "/chiffres?q=lab", "/societes/FR/552100554", "/tarifs", "/inscription",
-         "/connexion", "/statut", "/sources", "/rien"]  # fmt: skip
+         "/connexion", "/statut", "/sources", "/rapprochement", "/rien"]  # fmt: skip
 # What the policy would stop anyway: styles and scripts within a page, assets of other hosts.
 FORBIDDEN = re.compile(r"style=|<script>|<style| on[a-z]+=|https?://[^\"'<]*\.(js|css)")
 
@@ -123,6 +123,15 @@ def test_an_error_is_a_page_for_who_would_rather_read_one(
     assert (seen.status, seen.headers["Content-Type"].partition(";")[0]) == (404, kind)
 
 
+def test_an_error_page_shows_who_is_logged_in(served: Served) -> None:
+    inside, _ = member(served)
+
+    seen = [inside.get(path) for path in ("/rien", "/societes/FR/absente")]
+
+    assert all("Mon compte" in one.text and "Créer un compte" not in one.text for one in seen)
+    assert "Créer un compte" in Visitor(served).get("/rien").text
+
+
 def test_under_the_api_an_error_is_always_json(served: Served) -> None:
     for path in ("/api/v1/rien", "/api/v1/societes?x=1", "/api", "/healthz/x"):
         seen = Visitor(served).get(path)
@@ -195,7 +204,7 @@ def test_every_page_is_small_whole_and_of_one_language(served: Served) -> None:
 
 
 def test_an_asset_is_kept_for_ever_under_the_digest_of_its_bytes(served: Served) -> None:
-    html = Visitor(served).get("/").html
+    html = Visitor(served).get("/").html + Visitor(served).get("/rapprochement").html
 
     for name, path in assets.names().items():
         assert path in html
