@@ -11,6 +11,8 @@ from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final
 
+from markupsafe import Markup, escape
+
 NONE: Final = "–"
 
 _THIN: Final = "\u202f"  # narrow no-break space
@@ -29,6 +31,8 @@ _MONTHS: Final = {
     "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 }  # fmt: skip
 _SYMBOLS: Final = {"EUR": "€"}
+_CODE: Final = re.compile(r"`([^`]+)`")
+_LINK: Final = re.compile(r"\[([^\]]+)\]\((/[^)\s]*)\)")
 _SOURCE: Final = re.compile(r"^Source ?: ")
 _HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[^\s<>\"']*)?")
 # The headcount bands of INSEE: minimum and maximum of each.
@@ -204,3 +208,13 @@ def web(url: str | None) -> str | None:
     if text.lower().startswith(("http://", "https://")):
         return text
     return f"https://{text}" if _HOST.fullmatch(text) else None
+
+
+def coded(text: str) -> Markup:
+    """A sentence whose `words` in backticks are code, and whose [words](/path) are links.
+
+    >>> coded("`q` & [more](/docs)")
+    Markup('<code>q</code> &amp; <a href="/docs">more</a>')
+    """
+    linked = _LINK.sub(r'<a href="\2">\1</a>', str(escape(text)))
+    return Markup(_CODE.sub(r"<code>\1</code>", linked))

@@ -126,5 +126,6 @@ def _environment() -> Environment:
     environment.globals["label"] = seed_tables.label
     environment.filters |= {
         "plain": formatting.plain, "web": formatting.web, "credit": formatting.credit,
+        "coded": formatting.coded,
     }  # fmt: skip
     return environment

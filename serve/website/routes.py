@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from serve.access.result import Response
 from serve.website import assets
 from serve.website.page_request import PageRequest
-from serve.website.pages import account, entry, explorer, prices, record, sources, status
+from serve.website.pages import account, entry, explorer, manual, prices, record, sources, status
 
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
 
@@ -56,6 +56,13 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/compte/mot-de-passe": WebRoute("mot-de-passe", post=account.change_password, personal=True),
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),
+    "/docs": WebRoute("docs", manual.contents),
+}
+# By the second part of the path; the third is variable.
+_MANUAL: Final[Mapping[str, WebRoute]] = {
+    "guides": WebRoute("docs-guide", manual.guide),
+    "routes": WebRoute("docs-route", manual.operation),
+    "objets": WebRoute("docs-objet", manual.described_object),
 }
 _RECORD: Final = WebRoute("fiche", record.record, record.full_record)
 _ASSET: Final = WebRoute("asset", _asset)
@@ -76,6 +83,8 @@ def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
         # As in serve/api/routes.py, bytes that are not UTF-8 become U+FFFD, which no company has.
         decoded = tuple(unquote(part.encode("utf-8", "surrogateescape")) for part in parts[1:])
         return _RECORD, decoded
+    if len(parts) == 3 and parts[0] == "docs" and parts[1] in _MANUAL:
+        return _MANUAL[parts[1]], (parts[2],)
     if len(parts) == 2 and parts[0] == assets.PREFIX and parts[1] in assets.by_path():
         return _ASSET, (parts[1],)
     return None
