@@ -150,7 +150,7 @@ lock: $(READY) ## write the Python lock files again from pyproject.toml
 	  --no-header --output-file requirements-compiler.lock
 	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-bench.lock
-	$(BIN)/uv pip compile pyproject.toml --quiet --extra redis --extra s3 --extra sign --constraint requirements.lock \
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra redis --extra s3 --extra sign --extra mail --extra payment --constraint requirements.lock \
 	  --generate-hashes --no-header --output-file requirements-serve.lock
 	$(BIN)/uv pip compile --quiet --group release --generate-hashes --no-header --output-file requirements-release.lock
 	$(BIN)/uv pip compile --quiet --group judges --constraint requirements.lock --generate-hashes \

@@ -22,7 +22,7 @@ from quota.accounts import INCLUDED, check_plan
 from quota.commands import Plans, Result
 from quota.errors import QuotaError
 from quota.ledger.calls import PACK_MOST
-from quota.ledger.people import is_email
+from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.open_store import open_ledger
 from quota.plans import SLUGS, PlansError, load
 from quota.store.ledger_store import LedgerStore
@@ -172,6 +172,21 @@ _API_TOOL: Final = _argument(
     help="the API tool, where it is an option; without it keys are served as free",
 )
 
+_EMAIL: Final = _argument("email", type=_email, metavar="EMAIL")
+_BY_MAIL: Final = (
+    _argument("--mail", action="store_true", help="let a server send the link, print none"),
+    _argument(
+        "--lang", choices=("fr", "en"), default="fr", help="language of the mail (%(default)s)"
+    ),
+)
+
+
+def _role(default: str) -> _Argument:
+    return _argument(
+        "--role", choices=ROLES, default=default, help="%(choices)s (default %(default)s)"
+    )
+
+
 # The groups of the commands of two words.
 _NOUNS: Final = {
     "account": "organisations: plan, API tool, modules",
@@ -207,7 +222,27 @@ _VERBS: Final = (
     _Verb(
         "person add", commands.add_person, "one more person, whose password is shown this once",
         "a_0000000000aA zoe@exemple.fr",
-        [_ACCOUNT, _argument("email", type=_email, metavar="EMAIL")],
+        [_ACCOUNT, _EMAIL, _role(ADMINISTRATOR)],
+    ),
+    _Verb(
+        "person invite", commands.invite, "a link by which somebody joins, shown this once",
+        "a_0000000000aA zoe@exemple.fr --role membre", [_ACCOUNT, _EMAIL, _role(MEMBER), *_BY_MAIL],
+    ),
+    _Verb(
+        "person invitations", commands.invitations, "the links of an organisation that can be used",
+        "a_0000000000aA", [_ACCOUNT],
+    ),
+    _Verb(
+        "person reset", commands.reset, "a link by which a person chooses another password",
+        "zoe@exemple.fr", [_EMAIL, *_BY_MAIL],
+    ),
+    _Verb(
+        "person role", commands.set_role, "give a person another role", "zoe@exemple.fr membre",
+        [_EMAIL, _argument("role", choices=ROLES, metavar="ROLE", help="%(choices)s")],
+    ),
+    _Verb(
+        "person remove", commands.remove_person, "remove a person from the organisation",
+        "zoe@exemple.fr", [_EMAIL],
     ),
     _Verb(
         "person list", commands.list_people, "the people of an organisation", "a_0000000000aA",

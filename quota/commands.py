@@ -7,13 +7,14 @@ output of a command can be compared with the response that a client got.
 import secrets
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from quota.accounts import Account, Key, effective, has_tool
 from quota.errors import UnknownError
 from quota.ledger import passwords
 from quota.ledger.people import Person
+from quota.ledger.tickets import Ticket
 from quota.periods import months_before
 from quota.plans import Plan
 from quota.results import Credits, Meter, Usage
@@ -98,15 +99,17 @@ async def usage(store: LedgerStore, options: Namespace, plans: Plans, now: datet
 
 # -- people ------------------------------------------------------------------------
 #
-# No mail is sent, so a lost password is replaced here. The new one is random and printed once, and
-# its owner can change it under /compte. All sessions of the person end.
+# A link is printed once, as a path of the servers, to be handed over; with --mail a server that has
+# the section [courriel] sends it instead. A password that is made here is random and printed once.
 
 
 async def add_person(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Add a person to an organisation, with a password that is printed once."""
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     hashed = passwords.hashed(password)
-    person = await store.accounts.add_person(options.account, options.email, hashed, now)
+    person = await store.accounts.add_person(
+        options.account, options.email, hashed, now, options.role
+    )
     return {**person_members(person), "password": password}
 
 
@@ -114,11 +117,7 @@ async def new_password(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """Replace the password of a person by one that is printed once."""
-    person = await store.accounts.person_by_email(options.email)
-    if person is None:
-        raise UnknownError(
-            f"nobody has the address {options.email!r}; `person list ACCOUNT` shows those there are"
-        )
+    person = await _person(store, options.email)
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     await store.accounts.set_password(person.id, passwords.hashed(password))
     return {**person_members(person), "password": password}
@@ -130,6 +129,58 @@ async def list_people(
     """List the people of an organisation."""
     account = await store.accounts.get(options.account)
     return [person_members(person) for person in await store.accounts.people_of(account.id)]
+
+
+async def invite(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Invite somebody into an organisation by a link, or by mail."""
+    ticket, token = await store.accounts.tickets.invite(
+        options.account, options.email, options.role, now, mail=options.mail, lang=options.lang
+    )
+    return ticket_members(ticket) | _link("invitation", token)
+
+
+async def invitations(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """List the links of an organisation that can still be used, with the state of their mails."""
+    account = await store.accounts.get(options.account)
+    return [ticket_members(one) for one in await store.accounts.tickets.of(account.id, now)]
+
+
+async def reset(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Let a person choose another password by a link, or by mail."""
+    person = await _person(store, options.email)
+    ticket, token = await store.accounts.tickets.ask_for_password(
+        person.email, now, mail=options.mail, lang=options.lang
+    )
+    return ticket_members(ticket) | _link("mot-de-passe", token)
+
+
+async def set_role(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Give a person another role."""
+    person = await _person(store, options.email)
+    return person_members(await store.accounts.set_role(person.account, person.id, options.role))
+
+
+async def remove_person(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """Remove a person from the organisation; all sessions of the person end."""
+    person = await _person(store, options.email)
+    return person_members(await store.accounts.remove_person(person.account, person.id))
+
+
+async def _person(store: LedgerStore, email: str) -> Person:
+    person = await store.accounts.person_by_email(email)
+    if person is None:
+        raise UnknownError(
+            f"nobody has the address {email!r}; `person list ACCOUNT` shows those there are"
+        )
+    return person
+
+
+def _link(path: str, token: str) -> dict[str, Any]:
+    return {"lien": f"/{path}/{token}"} if token else {}
 
 
 # -- upkeep ------------------------------------------------------------------------
@@ -200,6 +251,23 @@ def person_members(person: Person) -> dict[str, Any]:
         "person": person.id,
         "email": person.email,
         "created": person.created,
+        "role": person.role,
+    }
+
+
+def ticket_members(ticket: Ticket) -> dict[str, Any]:
+    """An invitation, or the right to choose another password; `courriel` is the state of its mail."""
+    expires = datetime.fromtimestamp(ticket.expires, UTC)
+    return {
+        "account": ticket.account,
+        "ticket": ticket.id,
+        "nature": ticket.kind,
+        "email": ticket.email,
+        "role": ticket.role,
+        "expires": _moment(expires),
+        "courriel": ticket.mail,
+        "essais": ticket.attempts,
+        "erreur": ticket.error,
     }
 
 

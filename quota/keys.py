@@ -22,6 +22,7 @@ SHOWN: Final = 4
 KEY_ID: Final = "k_"
 ACCOUNT_ID: Final = "a_"
 PERSON_ID: Final = "p_"
+TICKET_ID: Final = "t_"
 _ID: Final = 12
 
 _SHAPE: Final = re.compile(rf"{PREFIX}([0-9A-Za-z]{{{SECRET}}})([0-9A-Za-z]{{{CHECK}}})")
@@ -41,7 +42,7 @@ def make(random: Random) -> str:
 
 
 def make_id(kind: str, random: Random) -> str:
-    """A public identifier: a prefix (KEY_ID, ACCOUNT_ID, PERSON_ID) and 12 random characters."""
+    """A public identifier: a prefix (KEY_ID, ACCOUNT_ID, PERSON_ID, TICKET_ID) and 12 random characters."""
     return kind + _draw(random, _ID)
 
 

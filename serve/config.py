@@ -11,15 +11,18 @@ must not leave the service without one.
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 from quota import open_store
+from serve.services.settings import MailSettings
 
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"
+# The sections of the file that may be left out.
+_SERVICES: Final = {"courriel": MailSettings}
 _ORIGIN: Final = re.compile(r"https?://[a-z0-9.:\[\]-]+")
 
 Network = IPv4Network | IPv6Network
@@ -256,6 +259,7 @@ class Config:
         ),
     )
     debit: BurstLimits = field(default_factory=BurstLimits)
+    courriel: MailSettings | None = None
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {
@@ -288,11 +292,18 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
         _checked(given, "the command line"),
     ]
     values: dict[str, Any] = {}
-    limits: dict[str, int] = {}
+    sections: dict[str, dict[str, Any]] = {}
     for layer in layers:
-        limits |= layer.pop(_DEBIT, {})
+        for name in (_DEBIT, *_SERVICES):
+            if name in layer:
+                sections.setdefault(name, {}).update(layer.pop(name))
         values |= layer
-    config = Config(**values, debit=BurstLimits(**limits))
+    made: dict[str, Any] = {
+        name: _made(name, _SERVICES[name], it) for name, it in sections.items() if name != _DEBIT
+    }
+    config = Config(**values, debit=BurstLimits(**sections.get(_DEBIT, {})), **made)
+    if config.courriel and not config.base_url:
+        raise ConfigError("[courriel] needs base_url, the beginning of the links in its mails")
     if config.quota == open_store.LMDB and (config.lease or config.quota_strict):
         name = "lease" if config.lease else "quota_strict"
         raise ConfigError(f"{name} = true is for several hosts; give quota = redis://… with it")
@@ -302,26 +313,29 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
 def to_toml(config: Config) -> str:
     """`config` as a TOML file that `read` accepts (`--print-config`); a password is masked."""
     known = asdict(config) | {"quota": open_store.masked(config.quota)}
-    limits = known.pop(_DEBIT)
+    sections = {name: known.pop(name) for name in (_DEBIT, *_SERVICES)}
     lines = [f"{name} = {_toml(value)}" for name, value in known.items() if value is not None]
     lines += [f"# {name} is not set" for name, value in known.items() if value is None]
-    lines += ["", f"[{_DEBIT}]"]
-    lines += [f"{name} = {value}" for name, value in limits.items()]
+    for section, settings in sections.items():
+        if settings is not None:
+            lines += ["", f"[{section}]"]
+            lines += [f"{name} = {_toml(it)}" for name, it in settings.items() if it is not None]
     return "\n".join(lines)
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """SOCIETES_PORT is `port`, SOCIETES_DEBIT_FREE is `free` of the section `debit`."""
     values: dict[str, Any] = {}
-    limits: dict[str, Any] = {}
+    sections: dict[str, dict[str, Any]] = {}
     for variable, value in environment.items():
         if variable.startswith(PREFIX):
             name = variable.removeprefix(PREFIX).lower()
-            if name.startswith(f"{_DEBIT}_"):
-                limits[name.removeprefix(f"{_DEBIT}_")] = value
+            section, _, inner = name.partition("_")
+            if inner and section in (_DEBIT, *_SERVICES):
+                sections.setdefault(section, {})[inner] = value
             else:
                 values[name] = value
-    return ({_DEBIT: limits} if limits else {}) | values  # SOCIETES_DEBIT itself is refused
+    return sections | values  # SOCIETES_DEBIT itself is refused
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -338,8 +352,10 @@ def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Read every value of one layer; an unknown name is an error."""
     known: dict[str, Any] = {}
     for name, value in values.items():
-        if name == _DEBIT and isinstance(value, Mapping):
-            known[name] = _limits(value, where)
+        if name in (_DEBIT, *_SERVICES) and isinstance(value, Mapping):
+            known[name] = _section(name, value, where)
+        elif name in _SERVICES:
+            raise ConfigError(f"{name} = {value!r} in {where}: it is a section, [{name}]")
         elif name == _DEBIT:
             raise ConfigError(
                 f"{name} = {value!r} in {where}: it is a section; write a limit in it, such as "
@@ -347,20 +363,40 @@ def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
             )
         elif name not in SETTINGS:
             raise ConfigError(
-                f"unknown setting {name!r} in {where}; known: {', '.join([*SETTINGS, _DEBIT])}"
+                f"unknown setting {name!r} in {where}; known: "
+                f"{', '.join([*SETTINGS, _DEBIT, *_SERVICES])}"
             )
         else:
             known[name] = _value(name, value, where, SETTINGS[name].reader)
     return known
 
 
-def _limits(values: Mapping[str, Any], where: str) -> dict[str, int]:
-    allowed = [limit.name for limit in fields(BurstLimits)]
-    if unknown := [name for name in values if name not in allowed]:
+def _section(section: str, values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Read the values of one section in one layer."""
+    readers = _readers(BurstLimits if section == _DEBIT else _SERVICES[section])
+    if unknown := [name for name in values if name not in readers]:
+        kind = "limit" if section == _DEBIT else "setting"
         raise ConfigError(
-            f"unknown limit {unknown[0]!r} in [{_DEBIT}] of {where}; known: {', '.join(allowed)}"
+            f"unknown {kind} {unknown[0]!r} in [{section}] of {where}; known: {', '.join(readers)}"
         )
-    return {name: _value(name, value, where, _positive) for name, value in values.items()}
+    return {name: _value(name, value, where, readers[name]) for name, value in values.items()}
+
+
+def _readers(section: type) -> dict[str, Callable[[object], Any]]:
+    """The reader of each setting of a section, by its type."""
+    by_type = {str: _text, int: _positive, Path | None: _path}
+    return {name: by_type[kind] for name, kind in get_type_hints(section).items()}
+
+
+def _made(name: str, section: type[T], values: Mapping[str, Any]) -> T:
+    """A section of all layers together."""
+    try:
+        return section(**values)
+    except ValueError as error:
+        raise ConfigError(f"[{name}]: {error}") from error
+    except TypeError as error:  # a setting without a default was not given
+        needed = [one.name for one in fields(section) if one.default is MISSING]  # type: ignore[arg-type]
+        raise ConfigError(f"[{name}] needs {' and '.join(needed)}") from error
 
 
 def _value(name: str, value: object, where: str, reader: Callable[[object], T]) -> T:

@@ -25,6 +25,11 @@ from quota.ledger.registry import account_of, create_account
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.plans import Plan
 
+# The roles (extension X10). An administrator also decides about people, the plan and payments.
+ADMINISTRATOR: Final = "administrateur"
+MEMBER: Final = "membre"
+ROLES: Final = (ADMINISTRATOR, MEMBER)
+
 _LONGEST_EMAIL: Final = 254  # RFC 5321 §4.5.3.1.3, without the brackets
 _EMAIL: Final = re.compile(
     r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]+\.[^@\s\x00-\x1f\x7f.]{2,}"
@@ -38,6 +43,7 @@ class Person:
     Attributes:
         password: the argon2id hash.
         created: ISO 8601, UTC.
+        role: one of ROLES; rows of older versions have none, and were all of administrators.
     """
 
     id: str
@@ -45,6 +51,7 @@ class Person:
     account: str
     password: str
     created: str
+    role: str = ADMINISTRATOR
 
 
 def is_email(text: str) -> bool:
@@ -133,9 +140,64 @@ def set_password(txn: WriteTransaction, person: str, password: str) -> Person:
         UnknownError: there is no such person.
     """
     changed = replace(person_of(txn, person), password=password)
+    _end_sessions(txn, person)
+    return _put(txn, changed)
+
+
+def set_role(txn: WriteTransaction, account: str, person: str, role: str) -> Person:
+    """Give a person of an account another role.
+
+    Raises:
+        UnknownError: the account has no such person.
+        NotAllowedError: `role` is unknown, or the account would be left without an administrator.
+    """
+    if role not in ROLES:
+        raise NotAllowedError(f"{role!r} is no role; use one of {', '.join(ROLES)}")
+    known = member_of(txn, account, person)
+    if role != ADMINISTRATOR:
+        _keep_an_administrator(txn, known)
+    return _put(txn, replace(known, role=role))
+
+
+def remove_person(txn: WriteTransaction, account: str, person: str) -> Person:
+    """Remove a person from an account, with every session; the address is free again.
+
+    Raises:
+        UnknownError: the account has no such person.
+        NotAllowedError: the person is its last administrator.
+    """
+    known = member_of(txn, account, person)
+    _keep_an_administrator(txn, known)
+    _end_sessions(txn, person)
+    txn.delete(row_format.join(row_format.PERSON, person))
+    txn.delete(_email_key(known.email))
+    return known
+
+
+def member_of(txn: ReadTransaction, account: str, person: str) -> Person:
+    """The person of this id, if of this account.
+
+    Raises:
+        UnknownError: the account has no such person.
+    """
+    known = person_of(txn, person)
+    if known.account != account:
+        raise UnknownError(f"{account} has no person {person!r}; `person list {account}` shows all")
+    return known
+
+
+def _keep_an_administrator(txn: ReadTransaction, leaving: Person) -> None:
+    others = (other for other in people_of(txn, leaving.account) if other.id != leaving.id)
+    if leaving.role == ADMINISTRATOR and all(other.role != ADMINISTRATOR for other in others):
+        raise NotAllowedError(
+            f"{leaving.email} is the last administrator of {leaving.account}; give somebody else "
+            "that role first"
+        )
+
+
+def _end_sessions(txn: WriteTransaction, person: str) -> None:
     for key, _ in list(txn.scan(row_format.join(row_format.SESSION, person, ""))):
         txn.delete(key)
-    return _put(txn, changed)
 
 
 def _put(txn: WriteTransaction, person: Person) -> Person:

@@ -29,6 +29,8 @@ PERSON: Final = b"u/"  # u/<person> -> JSON of a Person
 EMAIL: Final = b"w/"  # w/<SHA-256 of the address, 32 bytes> -> person
 SESSION: Final = b"s/"  # s/<person>/<SHA-256 of the token, hex> -> expiry (s since 1970)
 LAST: Final = b"l/"  # l/<key id> -> day of its last use ("2026-11-21")
+TICKET: Final = b"j/"  # j/<ticket> -> JSON of a Ticket: an invitation, or another password
+TOKEN: Final = b"h/"  # h/<SHA-256 of a token, 32 bytes> -> ticket
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
 # c/<month>/<account>/<module>/<subject> -> the same, of an analysis
 TRIALS: Final = b"t/"  # t/<month>/<account> -> analyses that were tried

@@ -6,28 +6,20 @@ clock's moment in the form in which it is stored.
 """
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
-from typing import Protocol, TypeVar
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
 from quota.ledger import calls, people, registry
 from quota.ledger.people import Person
-from quota.ledger.transaction import ReadTransaction, WriteTransaction
+from quota.ledger.transaction import ReadTransaction
 from quota.periods import iso
 from quota.plans import Plan
 from quota.store.future import StoreFuture, StoreResult
-
-T = TypeVar("T")
-
-
-class Transactions(Protocol):
-    """Runs functions of the ledger, each in a transaction."""
-
-    def read(self, operation: Callable[[ReadTransaction], T], /) -> StoreResult[T]: ...
-
-    def submit(self, operation: Callable[[WriteTransaction], T], /) -> StoreFuture[T]: ...
+from quota.store.ticket_book import TicketBook
+from quota.store.transactions import Transactions
 
 
 class AccountBook:
@@ -38,6 +30,11 @@ class AccountBook:
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
+
+    @property
+    def tickets(self) -> TicketBook:
+        """The invitations of the store, and its mails."""
+        return TicketBook(self._transactions)
 
     # -- accounts ------------------------------------------------------------------
 
@@ -141,15 +138,28 @@ class AccountBook:
         return self._transactions.submit(lambda txn: people.sign_up(txn, account, person, plans))
 
     def add_person(
-        self, account: str, email: str, password: str, now: datetime
+        self,
+        account: str,
+        email: str,
+        password: str,
+        now: datetime,
+        role: str = people.ADMINISTRATOR,
     ) -> StoreFuture[Person]:
         """Add a person to an account; the future raises NotAllowedError if the address is in use."""
-        person = _person(account, email, password, now)
+        person = replace(_person(account, email, password, now), role=role)
         return self._transactions.submit(lambda txn: people.add_person(txn, person))
 
     def set_password(self, person: str, password: str) -> StoreFuture[Person]:
         """Replace a password and end all sessions of the person."""
         return self._transactions.submit(lambda txn: people.set_password(txn, person, password))
+
+    def set_role(self, account: str, person: str, role: str) -> StoreFuture[Person]:
+        """Give a person of an account another role; the last administrator keeps theirs."""
+        return self._transactions.submit(lambda txn: people.set_role(txn, account, person, role))
+
+    def remove_person(self, account: str, person: str) -> StoreFuture[Person]:
+        """Remove a person from an account; the last administrator stays."""
+        return self._transactions.submit(lambda txn: people.remove_person(txn, account, person))
 
     # -- sessions ------------------------------------------------------------------
 

@@ -23,13 +23,13 @@ from serve.config import Config
 from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import WorkerPool
 from serve.http.app import make_handler
-from serve.http.connection import Server, make_server
+from serve.http.connection import make_server
 from serve.observe.log import stderr
 from serve.process.handover import HandoverError
 from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
 from serve.process.read_ahead import ReadAhead
 from serve.website import signing
-from serve.website.page_request import make_page_context
+from serve.website.page_request import PageContext, make_page_context
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 
@@ -86,7 +86,8 @@ async def _serve(
     makers.start()
     stop = asyncio.Event()
     _listen_to_signals(stop, current, parent)
-    server = _server(config, current, store, limiter, makers)
+    pages = _pages(config, current, store, limiter, makers)
+    server = make_server(make_handler(pages), pages.server.metrics)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     await runner.setup()
     sites = [web.SockSite(runner, listener, backlog=_BACKLOG) for listener in listeners]
@@ -94,6 +95,7 @@ async def _serve(
         await site.start()
     opener = asyncio.create_task(store.keep_open())
     follower = asyncio.create_task(current.follow())
+    mailer = asyncio.create_task(pages.outbox.run()) if pages.outbox else None
     # It never ends by itself: if it does, no further generation would be noticed.
     follower.add_done_callback(lambda _: stop.set())
     ready()
@@ -106,9 +108,10 @@ async def _serve(
     finally:
         for read_ahead in reading:
             read_ahead.stop()
-        opener.cancel()
-        follower.cancel()
-        await asyncio.wait([follower, opener])
+        tasks = [follower, opener, *([mailer] if mailer else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
         for site in sites:
             await site.stop()
         await server.drain(LINGER_SECONDS)
@@ -133,18 +136,17 @@ def _tune_collector() -> None:
     gc.set_threshold(_COLLECTION_THRESHOLD)
 
 
-def _server(
+def _pages(
     config: Config,
     current: CurrentGeneration,
     store: StoreHolder,
     limiter: BurstLimiter,
     makers: WorkerPool,
-) -> Server:
+) -> PageContext:
     assert config.state
     context = make_context(config, current, store, limiter, makers)
     stderr.on_loss = context.metrics.log_line_lost
-    pages = make_page_context(context, signing.load(config.state), limiter)
-    return make_server(make_handler(pages), context.metrics)
+    return make_page_context(context, signing.load(config.state), limiter)
 
 
 def _read_ahead(current: CurrentGeneration, running: list[ReadAhead], opened: Generation) -> None:

@@ -32,6 +32,8 @@ WAITING: Final = 16
 ACCOUNT_TIMES: Final = 10
 NETWORK_TIMES: Final = 2
 HOST_TIMES: Final = 50
+# Times the sign-ups of an address: invitations and links of an organisation per day.
+INVITATION_TIMES: Final = 5
 
 
 class LoginThrottle:
@@ -68,6 +70,13 @@ class LoginThrottle:
             wait = self._limiter.day(who, limit, now.timestamp()).seconds
             if wait:
                 raise _refused(limit, "jour", wait, now)
+
+    def invite(self, account: str, now: datetime) -> None:
+        """Count an invitation, or a link for another password, of an account. Raises ApiError 429."""
+        limit = INVITATION_TIMES * self._debit.inscriptions_jour
+        wait = self._limiter.day(f"invitation {account}", limit, now.timestamp()).seconds
+        if wait:
+            raise _refused(limit, "jour", wait, now)
 
     async def hashed(self, password: str) -> str:
         """The hash of a new password. Raises ApiError 503."""

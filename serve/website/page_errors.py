@@ -39,6 +39,42 @@ def cle_introuvable() -> ApiError:
     return PageError(404, "cle_introuvable", texts)
 
 
+def administrateurs_seulement() -> ApiError:
+    """A form that only administrators of an organisation may send."""
+    texts = (
+        "Seul un administrateur de votre organisation peut le faire : /compte/membres les nomme",
+        "Only an administrator of your organisation may do this: /compte/membres names them",
+    )
+    return PageError(403, "administrateurs_seulement", texts)
+
+
+def geste_inconnu(act: str) -> ApiError:
+    """A form with an act that its page does not have."""
+    texts = (
+        f"Geste inconnu : {act[:40]!r} ; rechargez la page",
+        f"Unknown act: {act[:40]!r}; reload the page",
+    )
+    return PageError(400, "geste_inconnu", texts)
+
+
+def personne_introuvable() -> ApiError:
+    """A person who does not exist, or belongs to another organisation: the error is the same."""
+    texts = (
+        "Votre organisation n'a pas cette personne : /compte/membres",
+        "Your organisation has no such person: /compte/membres",
+    )
+    return PageError(404, "personne_introuvable", texts)
+
+
+def lien_perime() -> ApiError:
+    """A link that was used, has expired, was withdrawn, or never existed."""
+    texts = (
+        "Ce lien ne sert plus : il a déjà servi, ou il a expiré. Demandez-en un autre",
+        "This link no longer works: it was used, or it has expired. Ask for another one",
+    )
+    return PageError(404, "lien_perime", texts)
+
+
 def paiement_ferme() -> ApiError:
     """503 `config` (§7): no payment provider can be configured yet."""
     return _config(

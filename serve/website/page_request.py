@@ -19,6 +19,7 @@ from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
+from serve.services.outbox import Outbox
 from serve.website import cookies, page_errors
 from serve.website.facet_counts import FacetCounter
 from serve.website.login_throttle import LoginThrottle
@@ -36,6 +37,7 @@ class PageContext:
     Attributes:
         started: when this process started, for /statut.
         facets: the counts of recent searches.
+        outbox: sends mail; None where no mail server is set.
     """
 
     server: ServerContext
@@ -43,11 +45,22 @@ class PageContext:
     throttle: LoginThrottle
     started: datetime
     facets: FacetCounter = field(default_factory=FacetCounter)
+    outbox: Outbox | None = None
 
     @property
     def secure(self) -> bool:
         """Do visitors use https? Then no cookie goes over anything else."""
         return self.server.config.base_url.startswith("https://")
+
+    @property
+    def mails(self) -> bool:
+        """Does this server send mail?"""
+        return self.outbox is not None
+
+    def outbox_wakes(self) -> None:
+        """Send the mail that was just entered in the outbox, without waiting for the next look."""
+        if self.outbox:
+            self.outbox.wake()
 
     @property
     def store(self) -> Store:
@@ -69,8 +82,17 @@ class PageContext:
 
 
 def make_page_context(server: ServerContext, signer: Signer, limiter: Limiter) -> PageContext:
-    """The page context of a process."""
-    return PageContext(server, signer, LoginThrottle(limiter, server.config.debit), server.now())
+    """The page context of a process.
+
+    Raises:
+        NotAllowedError, OSError: the mail server of the settings cannot be used (serve/services/smtp.py).
+    """
+    config, holder = server.config, server.holder
+    outbox = None
+    if config.courriel:
+        outbox = Outbox(config.courriel, lambda: holder.store.accounts, config.base_url, server.now)
+    throttle = LoginThrottle(limiter, config.debit)
+    return PageContext(server, signer, throttle, server.now(), outbox=outbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +112,7 @@ class PageRequest:
         segments: the variable parts of the path, decoded.
         pairs: the query string without `lang`.
         form: the fields of a form that was sent; of two with one name the last.
+        file: the file of that form; empty where there is none.
         caller: the rights and meters that apply to the page (decision 044).
         origin: the address of this server as the visitor calls it: `https://host`.
         nonce: binds the forms of a visitor who is not logged in to the browser.
@@ -115,6 +138,7 @@ class PageRequest:
     head: bool
     trace: RequestTrace
     now: datetime
+    file: bytes = b""
 
     @property
     def server(self) -> ServerContext:
@@ -128,6 +152,11 @@ class PageRequest:
     def accounts(self) -> AccountBook:
         """As `PageContext.accounts`, with its errors."""
         return self.context.accounts
+
+    @property
+    def mails(self) -> bool:
+        """Whether this server sends mail; otherwise it shows links to hand over."""
+        return self.context.mails
 
     @property
     def bound(self) -> str:

@@ -6,9 +6,22 @@ from typing import Final
 from urllib.parse import unquote
 
 from serve.access.result import Response
+from serve.request.lists import list_file
 from serve.website import assets
 from serve.website.page_request import PageRequest
-from serve.website.pages import account, entry, explorer, manual, prices, record, sources, status
+from serve.website.pages import (
+    account,
+    entry,
+    explorer,
+    manual,
+    matching,
+    members,
+    one_time_links,
+    prices,
+    record,
+    sources,
+    status,
+)
 
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
 
@@ -22,6 +35,7 @@ class WebRoute:
         post: processes a form.
         personal: only for people who are logged in; others are redirected to the log-in.
         remembers: has a form for visitors, whose browser must be recognized when it is sent.
+        file: the largest form with a file, in bytes; 0 where no form has one.
         guarded: a form must come from a page of this server (all but those that do nothing).
     """
 
@@ -30,6 +44,7 @@ class WebRoute:
     post: PageHandler | None = None
     personal: bool = False
     remembers: bool = False
+    file: int = 0
     guarded: bool = True
 
     @property
@@ -54,6 +69,13 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/compte/cles": WebRoute("cle", post=account.create_key, personal=True),
     "/compte/cles/revocation": WebRoute("revocation", post=account.revoke_key, personal=True),
     "/compte/mot-de-passe": WebRoute("mot-de-passe", post=account.change_password, personal=True),
+    "/compte/membres": WebRoute("membres", members.show, members.change, personal=True),
+    "/mot-de-passe": WebRoute(
+        "mot-de-passe-perdu", one_time_links.lost_form, one_time_links.lost, remembers=True
+    ),
+    "/rapprochement": WebRoute(
+        "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
+    ),
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),
     "/docs": WebRoute("docs", manual.contents),
@@ -66,6 +88,16 @@ _MANUAL: Final[Mapping[str, WebRoute]] = {
 }
 _RECORD: Final = WebRoute("fiche", record.record, record.full_record)
 _ASSET: Final = WebRoute("asset", _asset)
+# Followed by a token.
+_LINKS: Final[Mapping[str, WebRoute]] = {
+    "invitation": WebRoute(
+        "invitation", one_time_links.show_invitation, one_time_links.accept, remembers=True
+    ),
+    "mot-de-passe": WebRoute(
+        "lien-mot-de-passe", one_time_links.show_password, one_time_links.set_password,
+        remembers=True,
+    ),
+}  # fmt: skip
 
 
 def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
@@ -87,4 +119,6 @@ def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
         return _MANUAL[parts[1]], (parts[2],)
     if len(parts) == 2 and parts[0] == assets.PREFIX and parts[1] in assets.by_path():
         return _ASSET, (parts[1],)
+    if len(parts) == 2 and parts[0] in _LINKS:
+        return _LINKS[parts[0]], (parts[1],)
     return None

@@ -7,7 +7,7 @@ steps back, in any time zone. Tests run it over a dict, over LMDB, and over Redi
 from datetime import datetime, timedelta, timezone
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from quota.errors import NotAllowedError
 from quota.ledger import row_format
@@ -17,6 +17,7 @@ from quota.redis.store import RedisStore
 from quota.results import Refusal, Reservation
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.model import PACK, PACKS, Model
+from tests.quota.people_machine import PeopleAgainstModel
 from tests.quota.small import MOMENTS, SMALL
 
 COMPANIES = ["EE/10000018", "UK/00944111", "FR/Société Générale", "PL/Żabka"]
@@ -26,7 +27,7 @@ who = st.integers(0, 2)
 slugs = st.sampled_from(SLUGS)
 
 
-class StoreAgainstModel(RuleBasedStateMachine):
+class StoreAgainstModel(PeopleAgainstModel):
     """Subclasses open `self.store` and list its rows."""
 
     store: LmdbStore | RedisStore

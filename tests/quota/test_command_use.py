@@ -131,7 +131,8 @@ def test_without_a_state_folder_nothing_is_done(
 
 COMMANDS = [
     [], ["account"], ["key"], ["credits"], ["person"], ["person", "add"], ["person", "list"],
-    ["person", "password"], ["account", "create"], ["account", "show"], ["account", "list"],
+    ["person", "password"], ["person", "invite"], ["person", "invitations"], ["person", "reset"],
+    ["person", "role"], ["person", "remove"], ["account", "create"], ["account", "show"], ["account", "list"],
     ["account", "set-plan"],
     ["key", "create"], ["key", "list"], ["key", "revoke"], ["credits", "add"], ["usage"],
     ["compact"], ["backup"],

@@ -17,6 +17,8 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
         for example, real in ids.items():
             line = line.replace(example, real)
         words = shlex.split(line, comments=True)
+        if words[:2] == ["person", "role"]:  # of somebody who has joined
+            quota.json("person", "add", ids["a_kwQwnnTrk7Fi"], words[2], "--role", "membre")
         if words[0] == "backup":
             words[1] = str(tmp_path / words[1])
 
@@ -27,7 +29,7 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
         if words[:2] == ["key", "create"]:
             ids["k_OZODlAYFNuEI"] = printed["key_id"]
 
-    assert len(lines) == 14
+    assert len(lines) == 18
 
 
 def test_the_manual_has_every_kind_of_row() -> None:

@@ -33,6 +33,7 @@ from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import WorkerPool
 from serve.http.app import make_handler
 from serve.http.connection import make_server
+from serve.services.settings import MailSettings
 from serve.website import signing
 from serve.website.page_request import PageContext, make_page_context
 from serve.website.signing import Signer
@@ -173,6 +174,7 @@ def serving(
     now: Clock = utc_now,
     opener: Callable[[Path], Store] = LmdbStore,
     makers: int = 2,
+    courriel: MailSettings | None = None,
 ) -> Iterator[Served]:
     """Serve what is published in `data` until the block ends.
 
@@ -189,7 +191,9 @@ def serving(
     thread.start()
     try:
         limiter = Limiter(folder, memory=folder)
-        config = Config(debit=debit, base_url=base_url, trusted_proxies=tuple(trusted))
+        config = Config(
+            debit=debit, base_url=base_url, trusted_proxies=tuple(trusted), courriel=courriel
+        )
         pool = WorkerPool(folder / "exports", makers)
         context = make_context(config, published, counters, limiter, pool, now)
         pages = make_page_context(context, signing.load(folder), limiter)
@@ -235,4 +239,6 @@ async def _start(pages: PageContext, write: Callable[[bytes], None]) -> _Server:
         asyncio.create_task(context.published.follow()),
         asyncio.create_task(context.holder.keep_open()),
     ]
+    if pages.outbox:
+        tasks.append(asyncio.create_task(pages.outbox.run()))
     return _Server(context, runner, tasks, port)

@@ -179,8 +179,9 @@ def _answer(status: int, one: Mapping[str, Any]) -> AnswerRow:
 
 def _recorded(answer: Mapping[str, Any], components: Mapping[str, Any]) -> Iterator[RecordedAnswer]:
     for one in answer.get("content", {}).get(_JSON, {}).get("examples", {}).values():
-        example = _target(one, components)
-        yield RecordedAnswer(example["summary"], example["value"])
+        # A new one is recorded by a server that must start without it (`make golden`).
+        if example := components["examples"].get(_name(one)):
+            yield RecordedAnswer(example["summary"], example["value"])
 
 
 # -- objects ------------------------------------------------------------------------------

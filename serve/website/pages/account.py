@@ -10,6 +10,7 @@ from typing import Final
 from quota.accounts import Key, effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger import passwords
+from quota.ledger.tickets import SENT
 from serve.access import reconciliation_address
 from serve.access.result import Response
 from serve.website import page_errors, sessions
@@ -133,6 +134,11 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
             if key.revoked is None
         },
         last_used=await request.accounts.last_used([key.id for key in keys]),
+        people=len(await request.accounts.people_of(account.id)),
+        unsent=sum(
+            bool(ticket.error) and ticket.mail != SENT
+            for ticket in await request.accounts.tickets.of(account.id, request.now)
+        ),
         news=notice.news,
         made=notice.made,
         text=notice.text,

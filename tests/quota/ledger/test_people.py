@@ -166,7 +166,7 @@ def test_the_operator_adds_people_and_replaces_a_lost_password(
     replaced = quota.json("person", "password", "ZOÉ@exemple.fr")
     listed = quota.json("person", "list", account)
 
-    assert list(replaced) == ["account", "person", "email", "created", "password"]
+    assert list(replaced) == ["account", "person", "email", "created", "role", "password"]
     assert [one["person"] for one in listed] == [added["person"]]
     assert "password" not in listed[0]
     store = LmdbStore(quota.state)

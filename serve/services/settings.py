@@ -1,0 +1,51 @@
+"""The sections of the settings that name services of others. Secrets are in files, never in settings.
+
+A value is checked when its section is made; serve/config.py adds where it was read.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+STARTTLS: Final = "starttls"
+TLS: Final = "tls"
+PLAIN: Final = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class MailSettings:
+    """`[courriel]`: the mail server that sends invitations and links for passwords.
+
+    Attributes:
+        tls: `starttls`, `tls` from the first byte, or `none`, for a server on this host.
+        password_file: holds the password of `user`, read for each mail.
+        sender: the address in From.
+        timeout: seconds for one mail.
+    """
+
+    host: str
+    sender: str
+    port: int = 587
+    tls: str = STARTTLS
+    user: str = ""
+    password_file: Path | None = None
+    timeout: int = 20
+
+    def __post_init__(self) -> None:
+        if self.tls not in (STARTTLS, TLS, PLAIN):
+            raise ValueError(f"tls = {self.tls!r}: it must be {STARTTLS}, {TLS} or {PLAIN}")
+        if "@" not in self.sender:
+            raise ValueError(f"sender = {self.sender!r}: it must be an e-mail address")
+        if bool(self.user) != bool(self.password_file):
+            raise ValueError("user and password_file belong together: give both or neither")
+        if self.user and self.tls == PLAIN:
+            raise ValueError(f"a password is not sent without TLS: give tls = {STARTTLS}")
+
+
+def secret(path: Path) -> str:
+    """The secret in a file, without the line end.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return path.read_text(encoding="utf-8").strip()

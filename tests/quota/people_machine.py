@@ -1,0 +1,147 @@
+"""People, roles and one-time links in any order, against a model; rules of `machine.py`."""
+
+from datetime import datetime, timedelta
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from quota.errors import NotAllowedError, QuotaError
+from quota.ledger import tickets
+from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES
+from quota.redis.store import RedisStore
+from quota.store.lmdb_store import LmdbStore
+
+ADDRESSES = ["zoé@exemple.fr", "bob@exemple.fr", "Ψυχή@exemple.gr"]
+_DAYS = {tickets.INVITATION: 7, tickets.PASSWORD: 1}
+
+who = st.integers(0, 2)
+addresses = st.sampled_from(ADDRESSES)
+
+
+class PeopleAgainstModel(RuleBasedStateMachine):
+    """A person is (account, role, password) by address; a link is one use until a moment."""
+
+    store: LmdbStore | RedisStore
+    now: datetime
+    names: list[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.people: dict[str, tuple[str, str, str]] = {}
+        # token -> kind, account, address, role, end; a link replaces that of the same three
+        self.links: dict[str, tuple[str, str, str, str, datetime]] = {}
+        self.drawn: list[tuple[str, str]] = []
+
+    @rule(index=who, email=addresses, role=st.sampled_from(ROLES))
+    def invite(self, index: int, email: str, role: str) -> None:
+        account = self.names[index]
+        member = self.people.get(email, ("",))[0] == account
+
+        made = self.store.accounts.tickets.invite(
+            account, email.upper(), role, self.now, mail=False
+        )
+
+        if member:
+            assert isinstance(made.exception(), NotAllowedError)
+        else:
+            self._enter(tickets.INVITATION, account, email, role, made.result()[1])
+
+    @rule(email=addresses)
+    def ask_for_a_password(self, email: str) -> None:
+        book = self.store.accounts.tickets
+        _, token = book.ask_for_password(email, self.now, mail=False).result()
+
+        account = self.people[email][0] if email in self.people else ""
+        self._enter(tickets.PASSWORD, account, email, "", token)
+
+    @precondition(lambda self: self.drawn)
+    @rule(index=st.integers(0, 99), text=st.sampled_from("αβγ"))
+    def use_a_link(self, index: int, text: str) -> None:
+        kind, token = self.drawn[index % len(self.drawn)]
+        link = self.links.get(token)
+        usable = link is not None and int(self.now.timestamp()) < int(link[4].timestamp())
+        book = self.store.accounts.tickets
+        use = book.accept if kind == tickets.INVITATION else book.set_password
+
+        used = use(token, text, self.now)
+
+        if not usable or link is None:
+            assert used.result() is None
+            return
+        _, account, email, role, _ = link
+        if kind == tickets.INVITATION and email in self.people:
+            assert isinstance(used.exception(), NotAllowedError)
+            return
+        del self.links[token]
+        if kind == tickets.INVITATION:
+            self.people[email] = account, role, text
+            assert used.result()
+        elif self.people.get(email, ("", "", ""))[0] == account != "":
+            self.people[email] = (*self.people[email][:2], text)
+            assert used.result()
+
+    @rule(email=addresses, role=st.sampled_from(ROLES))
+    def set_role(self, email: str, role: str) -> None:
+        if person := self.store.accounts.person_by_email(email).result():
+            account, _, password = self.people[email]
+            changed = self.store.accounts.set_role(account, person.id, role)
+            if role == MEMBER and self._is_last(email):
+                assert isinstance(changed.exception(), NotAllowedError)
+            else:
+                assert changed.result().role == role
+                self.people[email] = account, role, password
+
+    @rule(email=addresses)
+    def remove_person(self, email: str) -> None:
+        if person := self.store.accounts.person_by_email(email).result():
+            account = self.people[email][0]
+            removed = self.store.accounts.remove_person(account, person.id)
+            if self._is_last(email):
+                assert isinstance(removed.exception(), NotAllowedError)
+            else:
+                removed.result()
+                del self.people[email]
+                # A link for another password names a person, who is gone.
+                self.links = {
+                    token: link
+                    for token, link in self.links.items()
+                    if link[:1] + link[2:3] != (tickets.PASSWORD, email)
+                }
+
+    @rule(index=who)
+    def nobody_of_another_organisation_is_removed(self, index: int) -> None:
+        for email, (account, _, _) in self.people.items():
+            if account != self.names[index]:
+                person = self.store.accounts.person_by_email(email).result()
+                assert person
+                removed = self.store.accounts.remove_person(self.names[index], person.id)
+                assert isinstance(removed.exception(), QuotaError)
+
+    @rule(index=who)
+    def people_are_those_of_the_model(self, index: int) -> None:
+        account = self.names[index]
+        found = {
+            person.email.casefold(): (person.account, person.role, person.password)
+            for person in self.store.accounts.people_of(account).result()
+        }
+
+        assert found == {
+            email.casefold(): known for email, known in self.people.items() if known[0] == account
+        }
+
+    def _is_last(self, email: str) -> bool:
+        account, role, _ = self.people[email]
+        others = [known for other, known in self.people.items() if other != email]
+        return role == ADMINISTRATOR and (account, ADMINISTRATOR) not in [one[:2] for one in others]
+
+    def _enter(self, kind: str, account: str, email: str, role: str, token: str) -> None:
+        # Links that have expired at this moment are dropped, and a clock may step back.
+        moment = int(self.now.timestamp())
+        self.links = {
+            known: link
+            for known, link in self.links.items()
+            if int(link[4].timestamp()) > moment and link[:3] != (kind, account, email)
+        }
+        end = self.now + timedelta(days=_DAYS[kind])
+        self.links[token] = kind, account, email, role, end
+        self.drawn.append((kind, token))

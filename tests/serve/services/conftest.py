@@ -1,0 +1,96 @@
+"""One server with mail and payment, and the mail server beside it."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from email.message import Message
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.handlers import Message as MessageHandler
+from aiosmtpd.smtp import SMTP, Envelope
+from aiosmtpd.smtp import Session as SmtpSession
+
+from serve.services.settings import PLAIN, MailSettings
+from tests.quota.servers import free_port
+from tests.serve import world
+from tests.serve.client import Served, serving
+
+BASE_URL = "http://societes.exemple.fr"
+
+
+@dataclass
+class MailServer:
+    """A real mail server on a port of its own, which can be stopped and started again."""
+
+    port: int = field(default_factory=free_port)
+    mails: list[Message] = field(default_factory=list)
+    # Replies to RCPT TO that are not 250, by the beginning of the address.
+    refusals: dict[str, str] = field(default_factory=dict)
+    controller: Controller | None = None
+
+    def start(self) -> None:
+        self.controller = Controller(_Kept(self), hostname="127.0.0.1", port=self.port)
+        self.controller.start()
+
+    def stop(self) -> None:
+        if self.controller:
+            self.controller.stop()
+            self.controller = None
+
+    def to(self, email: str) -> list[Message]:
+        """The mails to an address, once there is one."""
+        awaited(lambda: any(mail["X-RcptTo"] == email for mail in self.mails))
+        return [mail for mail in self.mails if mail["X-RcptTo"] == email]
+
+
+class _Kept(MessageHandler):
+    def __init__(self, server: MailServer) -> None:
+        super().__init__()
+        self._server = server
+
+    def handle_message(self, message: Message) -> None:
+        self._server.mails.append(message)
+
+    async def handle_RCPT(  # noqa: N802 - the name that aiosmtpd calls
+        self,
+        _server: SMTP,
+        _session: SmtpSession,
+        envelope: Envelope,
+        address: str,
+        _options: list[str],
+    ) -> str:
+        for beginning, reply in self._server.refusals.items():
+            if address.startswith(beginning):
+                return reply
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+
+def awaited(condition: Callable[[], bool]) -> None:
+    """Wait until the condition is true, for ten seconds at most."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="session")
+def mail_server() -> Iterator[MailServer]:
+    server = MailServer()
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def equipped(tmp_path_factory: pytest.TempPathFactory, mail_server: MailServer) -> Iterator[Served]:
+    """A server that sends mail."""
+    data = tmp_path_factory.mktemp("equipped") / "data"
+    data.mkdir()
+    world.publish(data)
+    mail = MailSettings(
+        "127.0.0.1", "ne-pas-repondre@exemple.fr", mail_server.port, PLAIN, timeout=2
+    )
+    with serving(data, BASE_URL, courriel=mail) as server:
+        yield server
