@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 from quota import open_store
-from serve.services.settings import MailSettings
+from serve.services.settings import EditorSettings, MailSettings
 
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"
 # The sections of the file that may be left out.
-_SERVICES: Final = {"courriel": MailSettings}
+_SERVICES: Final = {"courriel": MailSettings, "editeur": EditorSettings}
 _ORIGIN: Final = re.compile(r"https?://[a-z0-9.:\[\]-]+")
 
 Network = IPv4Network | IPv6Network
@@ -260,6 +260,7 @@ class Config:
     )
     debit: BurstLimits = field(default_factory=BurstLimits)
     courriel: MailSettings | None = None
+    editeur: EditorSettings | None = None
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {
@@ -319,7 +320,9 @@ def to_toml(config: Config) -> str:
     for section, settings in sections.items():
         if settings is not None:
             lines += ["", f"[{section}]"]
-            lines += [f"{name} = {_toml(it)}" for name, it in settings.items() if it is not None]
+            lines += [
+                f"{name} = {_toml(it)}" for name, it in settings.items() if it not in (None, "")
+            ]
     return "\n".join(lines)
 
 
@@ -414,5 +417,5 @@ def _toml(value: object) -> str:
         return str(value)
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(str(part)) for part in value)}]"
-    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{text}"'

@@ -55,6 +55,9 @@ RECONCILIATION: Final = tuple(
 )
 SELF_DESCRIBED: Final = (MCP, *RECONCILIATION)
 
+# What stands beside the pages of the documentation, which are those of the website.
+DOCS_FILE: Final = Route("docs-file", ("docs", ""))
+
 ROUTES: Final = (
     Route("pays", ("api", "v1", "pays")),
     Route("secteurs", ("api", "v1", "secteurs")),
@@ -75,11 +78,10 @@ ROUTES: Final = (
     MCP,
     *RECONCILIATION,
     Route("openapi", ("openapi.json",)),
-    Route("docs", ("docs",)),
     Route("docs-markdown", ("docs.md",)),
     Route("llms", ("llms.txt",)),
     Route("llms-full", ("llms-full.txt",)),
-    Route("docs-file", ("docs", "")),
+    DOCS_FILE,
     Route("healthz", ("healthz",)),
     Route("readyz", ("readyz",)),
     Route("metrics", ("metrics",)),
@@ -150,6 +152,8 @@ def _match(segments: list[str]) -> tuple[Route, tuple[str, ...]] | None:
     decoded = [unquote(segment.encode("utf-8", "surrogateescape")) for segment in segments]
     for route in _BY_LENGTH.get(len(segments), ()):
         pairs = list(zip(route.segments, decoded, strict=True))
+        if route is DOCS_FILE and not decoded[-1]:
+            continue  # `/docs/` is the page `/docs`
         if all(fixed in ("", part) for fixed, part in pairs):
             return route, tuple(part for fixed, part in pairs if not fixed)
     return None

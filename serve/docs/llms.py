@@ -68,7 +68,7 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 
 ## Optional
 
-- [To be read and tried]({base}/docs): the description in a browser
+- [For people]({base}/docs): guides, routes, objects
 - [Is it ready?]({base}/readyz): the state of the service and the name of its data
 """
 

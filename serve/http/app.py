@@ -24,6 +24,7 @@ from serve.api import routes
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.docs.documents import documents
+from serve.docs.manual.manual import manual
 from serve.http import body_reader, compression, headers, website_adapter
 from serve.http.handlers import HANDLERS
 from serve.http.http_request import HttpRequest
@@ -43,8 +44,9 @@ _log: Final = logging.getLogger("serve.http.app")
 def make_handler(pages: PageContext) -> Handler:
     """The handler of every request that could be parsed."""
     context = pages.server
-    # Both take a while, and no client should wait for them.
+    # All take a while, and no client should wait for them.
     documents(context.config.base_url, context.config.debit)
+    manual()
     render.prepare()
 
     async def handle(message: web.BaseRequest) -> web.StreamResponse:

@@ -128,9 +128,6 @@ async def _static_page(request: HttpRequest) -> Response:
     assert target.route
     path = "/".join(part or target.segments[0] for part in target.route.segments)
     pages = documents(config.base_url, config.debit)
-    accept = request.message.headers.get("Accept", "")
-    if static_pages.wants_markdown(accept) and f"{path}.md" in pages:
-        path = f"{path}.md"
     pairs = params.pairs(target.query)
     return static_pages.response(pages, path, pairs, request.if_none_match)
 
@@ -171,7 +168,6 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "compte": _account,
     "mcp": mcp_adapter.respond,
     "openapi": _static_page,
-    "docs": _static_page,
     "docs-markdown": _static_page,
     "llms": _static_page,
     "llms-full": _static_page,

@@ -19,6 +19,7 @@ from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.result import Response, of_error
 from serve.access.rights import VISITOR
+from serve.api import static_pages
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.http.body_reader import body, form_parts
@@ -140,6 +141,7 @@ def _page_request(
         nonce=nonce,
         keep=f"{lang}.{nonce}" if is_new else None,
         html=languages.prefers_html(headers.get("Accept")),
+        markdown=static_pages.wants_markdown(headers.get("Accept", "")),
         head=message.method == "HEAD",
         trace=trace,
         now=context.now(),

@@ -49,3 +49,27 @@ def secret(path: Path) -> str:
         OSError: it cannot be read.
     """
     return path.read_text(encoding="utf-8").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class EditorSettings:
+    """`[editeur]`: who operates the service, as /mentions-legales names it.
+
+    Attributes:
+        courriel: where people write to.
+        hebergeur: name, address and telephone of the host of the service.
+        directeur, immatriculation: who answers for what is published; the number in a register.
+        confidentialite: what is done with personal data; blank lines part its paragraphs.
+    """
+
+    nom: str
+    adresse: str
+    courriel: str
+    hebergeur: str
+    directeur: str = ""
+    immatriculation: str = ""
+    confidentialite: str = ""
+
+    def __post_init__(self) -> None:
+        if "@" not in self.courriel:
+            raise ValueError(f"courriel = {self.courriel!r}: it must be an e-mail address")

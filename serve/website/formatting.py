@@ -13,6 +13,8 @@ from functools import cache
 from typing import Final
 from urllib.parse import quote
 
+from markupsafe import Markup, escape
+
 from serve.contract import headcount_bands
 
 NONE: Final = "–"
@@ -33,6 +35,8 @@ _MONTHS: Final = {
     "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 }  # fmt: skip
 _SYMBOLS: Final = {"EUR": "€"}
+_CODE: Final = re.compile(r"`([^`]+)`")
+_LINK: Final = re.compile(r"\[([^\]]+)\]\((/[^)\s]*)\)")
 _SOURCE: Final = re.compile(r"^Source ?: ")
 _HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[^\s<>\"']*)?")
 
@@ -245,3 +249,13 @@ def web(url: str | None) -> str | None:
     if text.lower().startswith(("http://", "https://")):
         return text
     return f"https://{text}" if _HOST.fullmatch(text) else None
+
+
+def coded(text: str) -> Markup:
+    """A sentence whose `words` in backticks are code, and whose [words](/path) are links.
+
+    >>> coded("`q` & [more](/docs)")
+    Markup('<code>q</code> &amp; <a href="/docs">more</a>')
+    """
+    linked = _LINK.sub(r'<a href="\2">\1</a>', str(escape(text)))
+    return Markup(_CODE.sub(r"<code>\1</code>", linked))

@@ -127,6 +127,7 @@ class PageRequest:
         nonce: binds the forms of a visitor who is not logged in to the browser.
         keep: the new value of the cookie `visite`, or None.
         html: the client prefers a page to JSON.
+        markdown: the client prefers Markdown to a page.
         head: only the headers are wanted.
     """
 
@@ -142,6 +143,7 @@ class PageRequest:
     nonce: str
     keep: str | None
     html: bool
+    markdown: bool
     head: bool
     trace: RequestTrace
     now: datetime

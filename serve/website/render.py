@@ -132,5 +132,6 @@ def _environment() -> Environment:
     }
     environment.filters |= {
         "plain": formatting.plain, "web": formatting.web, "credit": formatting.credit,
+        "coded": formatting.coded,
     }  # fmt: skip
     return environment

@@ -24,6 +24,7 @@ from serve.website.pages import (
     status,
     suggestions,
 )
+from serve.website.pages.documents import legal, manual
 
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
 
@@ -88,6 +89,14 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/sitemap.xml": WebRoute("plan-du-site", crawlers.index),
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),
+    "/docs": WebRoute("docs", manual.contents),
+    "/mentions-legales": WebRoute("mentions-legales", legal.legal),
+}
+# By the second part of the path; the third is variable.
+_MANUAL: Final[Mapping[str, WebRoute]] = {
+    "guides": WebRoute("docs-guide", manual.guide),
+    "routes": WebRoute("docs-route", manual.operation),
+    "objets": WebRoute("docs-objet", manual.described_object),
 }
 _RECORD: Final = WebRoute("fiche", record.record, record.full_record)
 _ANALYSIS: Final = WebRoute("analyse", analysis.record_of, analysis.analysis, personal=True)
@@ -123,6 +132,8 @@ def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
         return _ANALYSIS if is_analysis else _RECORD, decoded
     if len(parts) == 2 and parts[0] == "sitemap" and parts[1].endswith(".xml"):
         return _SITEMAP, (parts[1].removesuffix(".xml"),)
+    if len(parts) == 3 and parts[0] == "docs" and parts[1] in _MANUAL:
+        return _MANUAL[parts[1]], (parts[2],)
     if len(parts) == 2 and parts[0] == assets.PREFIX and parts[1] in assets.by_path():
         return _ASSET, (parts[1],)
     if len(parts) == 2 and parts[0] in _LINKS:

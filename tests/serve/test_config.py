@@ -9,6 +9,7 @@ import pytest
 
 from serve import config as configs
 from serve.config import SETTINGS, BurstLimits, Config, ConfigError, read, to_toml
+from serve.services.settings import EditorSettings
 
 
 def written(tmp_path: Path, text: str) -> dict[str, str]:
@@ -87,6 +88,7 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ("workers = 0", "workers = 0"),
         ("makers = 0", "makers = 0"),
         ("spool = 1", "spool = 1"),
+        ("[editeur]\nname = 'x'", "'name'"),
         ("[debit]\nexports = 0", "at least 1"),
         ("host = 1", "host = 1"),
         ('quota = "http://h"', "redis://HOST"),
@@ -137,6 +139,21 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read({"config": str(tmp_path / "absent.toml")}, {})
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("nom = 'x'", r"\[editeur\] needs nom and adresse and courriel and hebergeur"),
+        (
+            "nom='x'\nadresse='x'\ncourriel='x'\nhebergeur='x'",
+            "courriel = 'x': it must be an e-mail",
+        ),
+    ],
+)
+def test_a_publisher_is_named_whole(tmp_path: Path, text: str, named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        read(written(tmp_path, f"[editeur]\n{text}\n"), {})
+
+
 def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
     config = Config(
         data=Path('a "b\\c'),
@@ -145,6 +162,7 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
         warm=False,
         spool=Path("a b"),
         debit=BurstLimits(free=9),
+        editeur=EditorSettings("Żabka", "1 rue X", "a@b.fr", "Y", confidentialite='Un "a"\n\nDeux'),
     )
 
     printed = to_toml(config)

@@ -11,7 +11,7 @@ from serve.contract.parameters import Parameter, SeedWords
 from serve.docs.openapi import answers, headers, prose
 from serve.docs.openapi.answers import answer, export_file, linked, not_modified, refusals
 from serve.docs.openapi.schema import Schema, ref
-from serve.docs.viewer import FILES
+from serve.docs.viewer import FILES, TRIAL
 
 # With or without a key; only with a key; only without.
 _EITHER: Final[list[Schema]] = [{}, {"cle": []}]
@@ -31,7 +31,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "comparables": _comparables,
         "rapprochement": _rapprochement, "repartition": _repartition,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
-        "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
+        "llms-full": _llms_full, "openapi": _openapi, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
     }  # fmt: skip
     return {name: make() for name, make in made.items()}
@@ -432,11 +432,6 @@ def _openapi() -> Mapping[str, Operation]:
     return _document("readDescription", prose.OPENAPI, {answers.JSON: {"type": "object"}})
 
 
-def _docs() -> Mapping[str, Operation]:
-    kinds: dict[str, Schema] = {"text/html": _TEXT, "text/markdown": _TEXT}
-    return _document("readDocumentation", prose.DOCS, kinds)
-
-
 def _docs_markdown() -> Mapping[str, Operation]:
     kinds: dict[str, Schema] = {"text/markdown": _TEXT}
     return _document("readDocumentationText", prose.DOCS_MARKDOWN, kinds)
@@ -456,9 +451,10 @@ def _docs_file() -> Mapping[str, Operation]:
         "in": "path",
         "required": True,
         "description": "Name of the file.",
-        "schema": {"type": "string", "enum": list(FILES)},
+        "schema": {"type": "string", "enum": [TRIAL, *FILES]},
     }
     kinds: dict[str, Schema] = {kind: {"type": "string"} for _, kind in FILES.values()}
+    kinds["text/html"] = _TEXT
     kinds["image/png"] = {"type": "string", "format": "binary"}
     return _document("readDocumentationFile", prose.DOCS_FILE, kinds, file)
 

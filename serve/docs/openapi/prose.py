@@ -166,14 +166,16 @@ COMPTE: Final[OperationText] = (
     "Plan, limits, counters, credits and keys of the organisation. Free and not metered.",
 )
 OPENAPI: Final[OperationText] = ("This description", "OpenAPI 3.1 of the whole service.")
-DOCS: Final[OperationText] = ("This description, to be read and tried", "A page for people.")
 DOCS_MARKDOWN: Final[OperationText] = (
     "This description in Markdown",
     "Plans, errors, parameters, operations and tools; `/docs` too, with `Accept: text/markdown`.",
 )
 LLMS: Final[OperationText] = ("The service in plain words", "For programs that read: llmstxt.org.")
 LLMS_FULL: Final[OperationText] = ("All of it in plain words", "The text of `/docs.md`.")
-DOCS_FILE: Final[OperationText] = ("A file of the page", "Scripts, styles and pictures of `/docs`.")
+DOCS_FILE: Final[OperationText] = (
+    "A file of the documentation",
+    "The page that tries calls (`essai`), its scripts and styles.",
+)
 HEALTHZ: Final[OperationText] = ("Is the process alive?", "For whoever supervises the process.")
 READYZ: Final[OperationText] = (
     "Can the process answer?", "503 while no data are loaded. For load balancers."

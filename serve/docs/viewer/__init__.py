@@ -1,4 +1,4 @@
-"""The page /docs: the description of the API in swagger-ui, to be read and tried.
+"""The page /docs/essai: the description of the API in swagger-ui, whose calls can be tried.
 
 `vendor/` has the viewer as it was published, with its licence, so that the page loads nothing from
 other hosts. `make viewer` downloads it again, and `vendor/SHA256SUMS` has the digests. The names of
@@ -15,6 +15,8 @@ from serve.api.static_pages import FOREVER, SHORT, StaticPage
 _FOLDER: Final = Path(__file__).parent
 VENDORED: Final = _FOLDER / "vendor"
 VERSION: Final = "5.35.0"  # of swagger-ui-dist; the Makefile reads it here
+
+TRIAL: Final = "essai"  # the name of the page below /docs
 
 # Name in the URL -> file, media type.
 FILES: Final[Mapping[str, tuple[Path, str]]] = {
@@ -38,7 +40,7 @@ def viewer(base_url: str) -> Mapping[str, StaticPage]:
         "form-action 'none'; frame-ancestors 'none'"
     ).replace(" ;", ";")
     head = static_pages.page(
-        html.encode(), "text/html; charset=utf-8", Content_Security_Policy=policy, Vary="Accept"
+        html.encode(), "text/html; charset=utf-8", Content_Security_Policy=policy
     )
     files = {
         f"docs/{name}": static_pages.page(
@@ -46,7 +48,7 @@ def viewer(base_url: str) -> Mapping[str, StaticPage]:
         )
         for name, (path, kind) in FILES.items()
     }
-    return {"docs": head, **files}
+    return {f"docs/{TRIAL}": head, **files}
 
 
 def _kind(kind: str) -> str:

@@ -1,4 +1,4 @@
-"""/docs in a real browser: it renders, it can be tried, and it contacts only this server."""
+"""/docs/essai in a real browser: it renders, it can be tried, and it contacts only this server."""
 
 import shutil
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def docs(live: Live) -> Iterator[WatchedPage]:
             "console", lambda message: watched.messages.append(f"{message.type}: {message.text}")
         )
         watched.page.on("pageerror", lambda error: watched.messages.append(str(error)))
-        watched.page.goto(f"{live.address}/docs")
+        watched.page.goto(f"{live.address}/docs/essai")
         watched.page.wait_for_selector(".opblock")
         yield watched
         browser.close()

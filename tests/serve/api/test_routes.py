@@ -27,7 +27,7 @@ from serve.api.routes import open_to_all, resolve
         ("/api/v1/export/", "export", ()),
         ("/metrics", "metrics", ()),
         ("/openapi.json", "openapi", ()),
-        ("/docs/", "docs", ()),
+        ("/docs/essai", "docs-file", ("essai",)),
         ("/docs/start.js", "docs-file", ("start.js",)),
     ],
 )

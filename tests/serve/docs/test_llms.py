@@ -116,8 +116,8 @@ def test_the_documentation_is_markdown_for_who_asks_for_it(served: Served) -> No
     assert plain.headers["Content-Type"].startswith("text/html")
     assert text.headers["Content-Type"] == "text/markdown; charset=utf-8"
     assert text.body == served.ask("/docs.md").body
-    assert plain.headers["Vary"] == text.headers["Vary"] == "Accept, Accept-Encoding"
-    assert plain.headers["ETag"] != text.headers["ETag"]
+    for reply in (plain, text):
+        assert "Accept" in reply.headers["Vary"].split(", ")
 
 
 @pytest.mark.parametrize(

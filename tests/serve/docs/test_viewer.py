@@ -1,4 +1,4 @@
-"""The page /docs: its policy, and the files of the viewer (§4.8)."""
+"""The page /docs/essai: its policy, and the files of the viewer (§4.8)."""
 
 import re
 from hashlib import sha256
@@ -13,7 +13,7 @@ FILE = f"/docs/swagger-ui-{VERSION}.js"
 
 
 def test_the_page_may_run_only_what_this_server_sends(served: Served) -> None:
-    reply = served.ask("/docs")
+    reply = served.ask("/docs/essai")
     policy = reply.headers["Content-Security-Policy"].split("; ")
 
     assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -23,13 +23,13 @@ def test_the_page_may_run_only_what_this_server_sends(served: Served) -> None:
 
 
 def test_what_is_tried_may_be_sent_to_the_base_url_as_well() -> None:
-    policy = viewer("https://api.exemple.eu")["docs"].headers["Content-Security-Policy"]
+    policy = viewer("https://api.exemple.eu")["docs/essai"].headers["Content-Security-Policy"]
 
     assert "connect-src 'self' https://api.exemple.eu;" in policy
 
 
 def test_every_file_that_the_page_names_is_served(served: Served) -> None:
-    named = re.findall(rb'(?:href|src)="(/docs/[^"]+)"', served.ask("/docs").body)
+    named = re.findall(rb'(?:href|src)="(/docs/[^"]+)"', served.ask("/docs/essai").body)
 
     assert len(named) == len(FILES)
     assert {served.ask(path.decode()).status for path in named} == {200}
@@ -48,7 +48,7 @@ def test_a_file_is_sent_as_it_is_on_disk(served: Served, name: str) -> None:
 
 def test_a_file_is_sent_once(served: Served) -> None:
     """A 304 keeps the headers of the answer that it stands for (RFC 9111 §4.3.4)."""
-    for path in (FILE, "/docs"):
+    for path in (FILE, "/docs/essai"):
         first = served.ask(path)
         again = served.ask(path, headers={"If-None-Match": first.headers["ETag"]})
 
@@ -65,7 +65,7 @@ def test_no_other_file_is_served(served: Served, name: str) -> None:
 
 
 def test_a_page_has_no_parameter(served: Served) -> None:
-    assert served.refused("/docs", v="1")["erreur"]["code"] == "parametre_inconnu"
+    assert served.refused("/docs/essai", v="1")["erreur"]["code"] == "parametre_inconnu"
 
 
 def test_the_viewer_is_the_one_that_its_makers_publish() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from quota.ledger import passwords
+from serve.services.settings import EditorSettings
 from serve.website import assets
 from tests.serve.access.test_unavailable import Faulty
 from tests.serve.client import PLANS, Served, serving
@@ -100,6 +101,14 @@ def test_every_page_credits_its_sources(served: Served, path: str, lang: str, wo
     assert '<a href="/sources">' in footer
 
 
+def test_without_settings_the_legal_notice_names_those_that_are_missing(served: Served) -> None:
+    missing = Visitor(served).get("/mentions-legales")
+
+    assert missing.status == 200
+    assert "section [editeur]" in missing.text
+    assert "<code>hebergeur</code>" in missing.html
+
+
 def test_a_search_over_a_country_without_data_says_so(served: Served) -> None:
     """X9"""
     seen = Visitor(served).get("/?pays=AT&pays=FR")
@@ -165,12 +174,20 @@ def test_without_data_there_is_a_page_that_says_so(tmp_path: Path) -> None:
     """G9"""
     data = tmp_path / "data"
     data.mkdir()
-    with serving(data) as served:
+    editor = EditorSettings(
+        "Żabka & Cie", "1 rue X", "zoé@b.fr", "Hôte", confidentialite="Un\n\nDeux"
+    )
+    with serving(data, editeur=editor) as served:
         for path in ("/", "/?q=a", "/chiffres?q=a", "/societes/FR/1", "/statut"):
             seen = Visitor(served).get(path)
             assert (seen.status, seen.headers["Retry-After"]) == (503, "5")
             assert "Momentanément indisponible" in seen.text
         assert Visitor(served).get("/tarifs").status == 200
+        legal = Visitor(served).get("/mentions-legales")
+        assert "Żabka & Cie" in legal.text
+        assert '<a href="mailto:zoé@b.fr">' in legal.html
+        assert "<p>Un</p><p>Deux</p>" in legal.html
+        assert "[editeur]" not in legal.text
 
 
 @pytest.fixture
