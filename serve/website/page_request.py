@@ -5,7 +5,7 @@
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -119,6 +119,7 @@ class PageRequest:
         keep: the new value of the cookie `visite`, or None.
         html: the client prefers a page to JSON.
         head: only the headers are wanted.
+        is_gone: whether the visitor has left, so that nobody waits for a file any more.
     """
 
     context: PageContext
@@ -137,6 +138,7 @@ class PageRequest:
     trace: RequestTrace
     now: datetime
     file: bytes = b""
+    is_gone: Callable[[], bool] = lambda: False
 
     @property
     def server(self) -> ServerContext:

@@ -13,6 +13,7 @@ from serve.website.pages import (
     account,
     entry,
     explorer,
+    export_form,
     matching,
     members,
     one_time_links,
@@ -75,6 +76,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/rapprochement": WebRoute(
         "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
     ),
+    "/export": WebRoute("export-page", post=export_form.download, personal=True),
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),
 }

@@ -22,6 +22,7 @@ from serve.website import error_pages, facet_bars, filter_options, result_table,
 from serve.website.facet_bars import Bars
 from serve.website.formatting import Formatting
 from serve.website.page_request import PageRequest, without
+from serve.website.pages import export_form
 from serve.website.render import page
 from serve.website.result_table import ORDER_NAMES
 from serve.website.search_form import LISTS, SearchForm
@@ -93,6 +94,7 @@ async def _results(
     return {
         "near": near,
         "outcome": result.outcome,
+        "exports": await export_form.meter(request),
         "found": found,
         "societes": found.companies(),
         "offre": next_plan.offer(request.caller.plan, request.server.plans),

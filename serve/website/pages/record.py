@@ -18,6 +18,7 @@ from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
 from serve.website import chart, facet_bars
 from serve.website.page_request import PageRequest
+from serve.website.pages import export_form
 from serve.website.render import page
 
 
@@ -55,6 +56,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             cost=billing.RECORD_CREDITS,
             call=path_of(company),
             credits=result.headers.get("X-Credits-Restants"),
+            exports=await export_form.meter(request),
             debited=result.headers.get("X-Credits-Debites"),
             **_shown(request, generation, result),
         )  # fmt: skip
