@@ -12,7 +12,7 @@ from datetime import date, datetime
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import calls, people, registry
+from quota.ledger import addresses, calls, people, registry
 from quota.ledger.people import Person
 from quota.ledger.transaction import ReadTransaction
 from quota.periods import iso
@@ -100,6 +100,35 @@ class AccountBook:
         """End a key; the next call with it is refused."""
         moment = iso(now)
         return self._transactions.submit(lambda txn: registry.revoke_key(txn, key_id, moment))
+
+    def create_address(
+        self, account: str, plans: Mapping[str, Plan], now: datetime, *, label: str = ""
+    ) -> StoreFuture[tuple[Key, str]]:
+        """Create a reconciliation address; returns it and its token, which is not stored.
+
+        The future raises NotAllowedError if the account has as many as its plan allows keys.
+        """
+        text = keys.make(secrets.randbelow, keys.ADDRESS_PREFIX)
+        name = keys.make_id(keys.ADDRESS_ID, secrets.randbelow)
+        address = Key(name, account, keys.last4(text), label, iso(now), None)
+        digest = keys.digest(text)
+        return self._transactions.submit(
+            lambda txn: (addresses.create(txn, address, digest, plans), text)
+        )
+
+    def addresses_of(self, account: str) -> StoreResult[Sequence[Key]]:
+        """The reconciliation addresses of an account, revoked ones included, the oldest first."""
+        return self._transactions.read(lambda txn: addresses.of_account(txn, account))
+
+    def by_address(self, token: str) -> StoreResult[Account | None]:
+        """The account of a reconciliation address; None for any text that is none in force."""
+        digest = keys.digest(token)
+        return self._transactions.read(lambda txn: addresses.account_by(txn, digest))
+
+    def revoke_address(self, address_id: str, now: datetime) -> StoreFuture[Key]:
+        """End a reconciliation address; the next request at it is refused."""
+        moment = iso(now)
+        return self._transactions.submit(lambda txn: addresses.revoke(txn, address_id, moment))
 
     def note_key_use(self, key: str, day: date) -> StoreFuture[None]:
         """Note that the key of this text was used on `day`."""

@@ -74,14 +74,14 @@ async def _respond(request: HttpRequest) -> Response:
         return response
     except ApiError as error:
         trace.quota = error.code if error.code in REFUSALS else ""
-        return _refused(request, error)
+        return await _told(request, error)
     except MissingCountryError as error:
-        return _refused(request, errors.pays_endommage(error.iso2))
+        return await _told(request, errors.pays_endommage(error.iso2))
     except StoreUnavailable as error:
         response = admission.unavailable(request.context, error, trace, request.lang)
         if request.target.route:
             return response
-        return _refused(request, errors.indisponible(errors.NO_COUNTERS))
+        return await _told(request, errors.indisponible(errors.NO_COUNTERS))
 
 
 async def _dispatch(request: HttpRequest) -> Response:
@@ -102,6 +102,13 @@ async def _dispatch(request: HttpRequest) -> Response:
     if message.method not in route.methods:
         raise errors.methode_non_autorisee(message.method, route.allow)
     return await HANDLERS[route.name](request)
+
+
+async def _told(request: HttpRequest, error: ApiError) -> Response:
+    """`_refused`, as a page for the person who is logged in."""
+    if request.target.route or request.target.opened:
+        return _refused(request, error)
+    return await website_adapter.error_for_person(request, error)
 
 
 def _refused(request: HttpRequest, error: ApiError) -> Response:

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from aiohttp import web
 
 from quota.accounts import subscribed_plan
+from quota.errors import StoreUnavailable
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.result import Response, of_error
@@ -51,7 +52,7 @@ async def respond(request: HttpRequest) -> Response:
         ApiError: 404, 405, 400, 413, 415, 403, and those of the page.
         StoreUnavailable: a session cannot be looked up, or nothing was counted.
     """
-    message, target, trace, context, pages = request
+    message, target, trace = request.message, request.target, request.trace
     found = routes.resolve(target.path)
     if found is None:
         raise errors.route_inconnue()
@@ -61,10 +62,7 @@ async def respond(request: HttpRequest) -> Response:
         raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
     trace.pairs = params.pairs(target.query)
     form, file = await _form(message, route) if message.method == "POST" else (_NO_FORM, b"")
-    cookie = cookies.read(message.headers.get("Cookie")).get(
-        cookies.name(cookies.SESSION, secure=pages.secure)
-    )
-    session = await sessions.current(pages, cookie, context.now()) if cookie else None
+    session = await _session(request)
     page = _page_request(
         request, segments=segments, form=form, session=session, remembers=route.remembers
     )
@@ -79,12 +77,35 @@ async def respond(request: HttpRequest) -> Response:
     return await handler(page)
 
 
-def error_response(request: HttpRequest, error: ApiError) -> Response:
+async def error_for_person(request: HttpRequest, error: ApiError) -> Response:
+    """`error_response`, whose page shows a person who is logged in as such."""
+    session = None
+    with suppress(ApiError, StoreUnavailable):  # the error may be that there is no store
+        session = await _session(request)
+    return error_response(request, error, session)
+
+
+def error_response(
+    request: HttpRequest, error: ApiError, session: Session | None = None
+) -> Response:
     """An error as a page, or as JSON for a client that does not prefer HTML."""
     with suppress(ApiError):  # the query string itself may be the error
         request.trace.pairs = params.pairs(request.target.query)
-    page = _page_request(request)
+    page = _page_request(request, session=session)
     return error_pages.refused(page, error) if page.html else of_error(error, request.lang)
+
+
+async def _session(request: HttpRequest) -> Session | None:
+    """The session of the request's cookie.
+
+    Raises:
+        ApiError: 503: this server has no accounts.
+        StoreUnavailable
+    """
+    pages = request.pages
+    kept = cookies.read(request.message.headers.get("Cookie"))
+    cookie = kept.get(cookies.name(cookies.SESSION, secure=pages.secure))
+    return await sessions.current(pages, cookie, request.context.now()) if cookie else None
 
 
 def _page_request(

@@ -28,8 +28,10 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
             ids["a_kwQwnnTrk7Fi"] = printed["account"]
         if words[:2] == ["key", "create"]:
             ids["k_OZODlAYFNuEI"] = printed["key_id"]
+        if words[:2] == ["address", "create"]:
+            ids["r_3nRb2sUyvQ7d"] = printed["address_id"]
 
-    assert len(lines) == 18
+    assert len(lines) == 21
 
 
 def test_the_manual_has_every_kind_of_row() -> None:

@@ -1,7 +1,7 @@
 """/compte: the plan of an organisation, its usage, its keys, and the password of the person.
 
-A key is shown in the response that made it, and never again (A11). Reloading that page makes no second
-key: the form contains the number of keys at the time it was drawn.
+A key, or a reconciliation address, is shown in the response that made it, and never again (A11). Reloading
+that page makes no second one: the form contains their number at the time it was drawn.
 """
 
 from dataclasses import dataclass, replace
@@ -11,8 +11,8 @@ from quota.accounts import Key, effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger import passwords
 from quota.ledger.tickets import SENT
-from serve.access import reconciliation_address
 from serve.access.result import Response
+from serve.api.routes import RECONCILIATION_PATH
 from serve.website import page_errors, sessions
 from serve.website.page_request import PageRequest, Session
 from serve.website.render import page, see_other
@@ -26,7 +26,7 @@ class _Notice:
 
     Attributes:
         news: its name in the template.
-        made: the key that was made, and `text`, its full text.
+        made: the key or address that was made, and `text`, its full text.
         cookie: a Set-Cookie header.
     """
 
@@ -81,6 +81,38 @@ async def revoke_key(request: PageRequest) -> Response:
     return see_other("/compte#cles")
 
 
+async def create_address(request: PageRequest) -> Response:
+    """Make one more reconciliation address, for a client that sends no header (extensions X5)."""
+    session = _session(request)
+    known = await request.accounts.addresses_of(session.account.id)
+    if request.form.get("connues") != str(len(known)):
+        return await _page(request, session, _Notice("address_already", 409))
+    label = request.form.get("libelle", "").strip()[:_LONGEST_LABEL]
+    try:
+        made, token = await request.accounts.create_address(
+            session.account.id, request.server.plans, request.now, label=label
+        )
+    except NotAllowedError:
+        return await _page(request, session, _Notice("too_many_addresses", 409))
+    text = f"{request.origin}{RECONCILIATION_PATH}/{token}"
+    return await _page(request, session, _Notice("address", made=made, text=text))
+
+
+async def revoke_address(request: PageRequest) -> Response:
+    """Revoke a reconciliation address of this organisation.
+
+    Raises:
+        ApiError: 404: it does not exist, or belongs to another organisation.
+    """
+    session = _session(request)
+    wanted = request.form.get("adresse", "")
+    known = await request.accounts.addresses_of(session.account.id)
+    if wanted not in {one.id for one in known}:
+        raise page_errors.cle_introuvable()
+    await request.accounts.revoke_address(wanted, request.now)
+    return see_other("/compte#adresses")
+
+
 async def change_password(request: PageRequest) -> Response:
     """Change the password: all sessions end, and a new one begins here.
 
@@ -128,11 +160,7 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
         usage=await request.store.usage(account.id, plan, request.now),
         keys=keys,
         active=sum(key.revoked is None for key in keys),
-        addresses={
-            key.id: reconciliation_address.token(request.context.signer, key)
-            for key in keys
-            if key.revoked is None
-        },
+        addresses=await request.accounts.addresses_of(account.id),
         last_used=await request.accounts.last_used([key.id for key in keys]),
         people=len(await request.accounts.people_of(account.id)),
         unsent=sum(
