@@ -7,26 +7,32 @@ who has paid for a file can have all of it.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
 from quota.results import Meter, Refusal, Reservation
-from serve.access import counter_headers
+from serve.access import admission, counter_headers
+from serve.access.admission import Admitted
 from serve.access.billing import Counting
 from serve.access.caller import Caller
+from serve.access.context import ServerContext
 from serve.access.counter_headers import Headers
 from serve.access.next_plan import remedy
 from serve.access.result import Response
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.data import company_ids
 from serve.export import worker_pool
 from serve.export.file_name import attachment, file_name
 from serve.export.workbook.export_request import ExportRequest, ExportResult
 from serve.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
+from serve.observe.request_trace import RequestTrace
+from serve.request import params
+from serve.request.params import Pairs
 
 # Longer than any export can take, so that a reservation expires only if its process is gone.
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
@@ -34,6 +40,59 @@ HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
 _RETRY_AFTER: Final = 10
 
 _log: Final = logging.getLogger("serve.api.export")
+
+
+class ExportCall(NamedTuple):
+    """An export whose parameters are not read yet.
+
+    Attributes:
+        read: reads the parameters when it is their turn; raises ApiError 400, 413, 415.
+        accepted: the header Accept, which decides where no format is named.
+        is_gone: whether the client has left, so that nobody waits for the file any more.
+    """
+
+    read: Callable[[], Awaitable[Pairs]]
+    accepted: str | None
+    is_gone: Callable[[], bool]
+
+
+async def requested(
+    context: ServerContext, admitted: Admitted, call: ExportCall, trace: RequestTrace
+) -> Response:
+    """The file that a call to the API or a form of a page asks for, counted.
+
+    Raises:
+        ApiError: 401 `compte_requis`; 400; 409; 503; those of `export`.
+        StoreUnavailable: nothing was counted.
+    """
+    counting = admission.require_account(admitted)
+    if context.exporter is None:
+        raise errors.config(("les exports", "exports"))
+    plan, published = admitted.caller.plan, context.published
+    # The lease lasts until the file is made: the generation is not removed meanwhile.
+    with published.lease() as generation:
+        trace.generation = generation.id
+        trace.pairs = await call.read()
+        found = params.export(trace.pairs, generation.names, call.accepted)
+        generation.shards.require(found.query.pays)
+        query, unknown = await company_ids.looked_up(generation.shards, found)
+        cap = plan.lignes_par_export
+        assert published.standing.since  # something is published, for it is leased
+        wanted = ExportRequest(
+            folder=published.data / generation.id,
+            published=published.standing.since,
+            query=query,
+            ids_inconnus=None if unknown is None else tuple(unknown),
+            limit=min(found.limit or cap, cap),
+            lang=found.lang,
+            plan=plan,
+            given=tuple(trace.pairs),
+            request_id=trace.request_id,
+            now=counting.now,
+            missing=generation.shards.missing,
+            file=found.file,
+        )
+        return await export(context.exporter, wanted, admitted.caller, counting, call.is_gone)
 
 
 async def export(

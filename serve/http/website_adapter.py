@@ -67,7 +67,7 @@ async def respond(request: HttpRequest) -> Response:
     page = _page_request(
         request, segments=segments, form=form, session=session, remembers=route.remembers
     )
-    page = replace(page, file=file)
+    page = replace(page, file=file, is_gone=request.is_gone)
     if message.method == "POST" and not _is_allowed(request, route, page):
         raise page_errors.formulaire_refuse()
     if route.personal and session is None:

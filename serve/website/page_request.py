@@ -5,7 +5,7 @@
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -129,6 +129,7 @@ class PageRequest:
         html: the client prefers a page to JSON.
         markdown: the client prefers Markdown to a page.
         head: only the headers are wanted.
+        is_gone: whether the visitor has left, so that nobody waits for a file any more.
     """
 
     context: PageContext
@@ -148,6 +149,7 @@ class PageRequest:
     trace: RequestTrace
     now: datetime
     file: bytes = b""
+    is_gone: Callable[[], bool] = lambda: False
 
     @property
     def server(self) -> ServerContext:

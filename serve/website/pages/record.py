@@ -24,6 +24,7 @@ from serve.data.statement_table import arranged, currencies_of
 from serve.website import formatting
 from serve.website.charts import histogram, history, sparkline
 from serve.website.page_request import PageRequest
+from serve.website.pages import export_form
 from serve.website.record import key_figures, linked_data, peer_ranks
 from serve.website.record.key_figures import KeyFigures
 from serve.website.render import page
@@ -71,6 +72,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             credits=result.headers.get("X-Credits-Restants"),
             debited="0" if known else result.headers.get("X-Credits-Debites"),
             analysis=_analysis_terms(request),
+            exports=await export_form.meter(request),
             **_shown(request, generation, result),
             **await _beside(request, generation, call),
         )  # fmt: skip
