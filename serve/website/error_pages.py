@@ -30,6 +30,7 @@ _TITLES: Final[Mapping[int, tuple[str, str]]] = {
     405: ("Méthode non autorisée", "Method not allowed"),
     413: ("Formulaire trop long", "Form too long"),
     415: ("Type non supporté", "Type not supported"),
+    417: ("Attente refusée", "Expectation failed"),
     429: ("Limite atteinte", "Limit reached"),
     500: ("Erreur interne", "Internal error"),
     503: ("Momentanément indisponible", "Temporarily unavailable"),
