@@ -7,12 +7,11 @@ from urllib.parse import unquote
 
 from serve.access.result import Response
 from serve.request.lists import list_file
-from serve.website import assets
+from serve.website import assets, crawlers
 from serve.website.page_request import PageRequest
 from serve.website.pages import (
     account,
     analysis,
-    crawlers,
     entry,
     explorer,
     export_form,

@@ -11,7 +11,7 @@ _GAP: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class HistogramColumn:
     """A band: its lower bound, None for the one below 0; its companies and its place."""
 
     least: int | None
@@ -27,7 +27,7 @@ class Column:
         return round(self.x + self.width / 2, 1)
 
 
-def columns(bands: Sequence[tuple[int | None, int]], marked: int) -> Sequence[Column]:
+def columns(bands: Sequence[tuple[int | None, int]], marked: int) -> Sequence[HistogramColumn]:
     """The columns of these bands; number `marked` has the company.
 
     >>> [(one.y, one.height) for one in columns([(0, 4), (10, 1), (100, 0)], 1)]
@@ -40,7 +40,7 @@ def columns(bands: Sequence[tuple[int | None, int]], marked: int) -> Sequence[Co
         height = round((_BOTTOM - _TOP) * number / most, 1)
         height = max(height, 1.5) if number else 0.0
         found.append(
-            Column(least, number, place == marked, round(place * width + _GAP / 2, 1),
+            HistogramColumn(least, number, place == marked, round(place * width + _GAP / 2, 1),
                    round(_BOTTOM - height, 1), round(width - _GAP, 1), height)
         )  # fmt: skip
     return found

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.website.charts import histogram
-from serve.website.charts.histogram import Column
+from serve.website.charts.histogram import HistogramColumn
 from shards.codec import bands
 from shards.query import Query
 from shards.search.counts.distribution import distributions
@@ -30,7 +30,7 @@ class PeerRanks(NamedTuple):
     """The ranks in the country and everywhere, and the companies of the country by band of turnover."""
 
     ranks: Sequence[PeerRank]
-    columns: Sequence[Column]
+    columns: Sequence[HistogramColumn]
 
 
 async def of_company(
