@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from aiohttp import web
 
 from quota.accounts import subscribed_plan
+from quota.errors import StoreUnavailable
 from serve.access.caller import Caller
 from serve.access.context import ServerContext
 from serve.access.result import Response, of_error
@@ -49,7 +50,7 @@ async def respond(request: HttpRequest) -> Response:
         ApiError: 404, 405, 400, 413, 415, 403, and those of the page.
         StoreUnavailable: a session cannot be looked up, or nothing was counted.
     """
-    message, target, trace, context, pages = request
+    message, target, trace, _, _ = request
     found = routes.resolve(target.path)
     if found is None:
         raise errors.route_inconnue()
@@ -59,10 +60,7 @@ async def respond(request: HttpRequest) -> Response:
         raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
     trace.pairs = params.pairs(target.query)
     form = await _form(message) if message.method == "POST" else _NO_FORM
-    cookie = cookies.read(message.headers.get("Cookie")).get(
-        cookies.name(cookies.SESSION, secure=pages.secure)
-    )
-    session = await sessions.current(pages, cookie, context.now()) if cookie else None
+    session = await _session(request)
     page = _page_request(
         request, segments=segments, form=form, session=session, remembers=route.remembers
     )
@@ -76,12 +74,27 @@ async def respond(request: HttpRequest) -> Response:
     return await handler(page)
 
 
-def error_response(request: HttpRequest, error: ApiError) -> Response:
-    """An error as a page, or as JSON for a client that does not prefer HTML."""
+async def error_response(request: HttpRequest, error: ApiError) -> Response:
+    """An error as a page, or as JSON for a client that does not prefer HTML.
+
+    A person who is logged in is shown as one, unless the store cannot be asked.
+    """
+    session = None
+    with suppress(ApiError, StoreUnavailable):
+        session = await _session(request)
     with suppress(ApiError):  # the query string itself may be the error
         request.trace.pairs = params.pairs(request.target.query)
-    page = _page_request(request)
+    page = _page_request(request, session=session)
     return error_pages.refused(page, error) if page.html else of_error(error, request.lang)
+
+
+async def _session(request: HttpRequest) -> Session | None:
+    """The session of the cookie. Raises ApiError 503 at an edge, and StoreUnavailable."""
+    pages = request.pages
+    cookie = cookies.read(request.message.headers.get("Cookie")).get(
+        cookies.name(cookies.SESSION, secure=pages.secure)
+    )
+    return await sessions.current(pages, cookie, request.context.now()) if cookie else None
 
 
 def _page_request(

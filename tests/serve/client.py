@@ -238,6 +238,7 @@ async def _start(pages: PageContext, write: Callable[[bytes], None]) -> _Server:
     tasks = [
         asyncio.create_task(context.published.follow()),
         asyncio.create_task(context.holder.keep_open()),
+        asyncio.create_task(context.key_usage.run(context.holder)),
     ]
     if pages.outbox:
         tasks.append(asyncio.create_task(pages.outbox.run()))

@@ -249,13 +249,15 @@ def test_cookies_are_for_us_alone(data_of_its_own: Path) -> None:
     with serving(data_of_its_own, "https://societes.example") as served:
         email, visitor = address(), Visitor(served, {"Origin": "https://societes.example"})
         visitor.sign_up(email)
+        welcome = visitor.log_in(email)
+        visitor.send("/deconnexion")
         seen = visitor.log_in(email)
 
     cookie = seen.headers["Set-Cookie"]
     assert cookie.startswith("__Host-session=p_")
     assert cookie.endswith("; HttpOnly; SameSite=Lax; Secure")
     assert set(visitor.cookies) == {"__Host-session", "__Host-visite"}
-    assert "https://societes.example/api/v1/societes" in seen.html
+    assert "https://societes.example/api/v1/societes" in welcome.html
 
 
 def test_a_visitor_without_a_form_gets_no_cookie(served: Served) -> None:
