@@ -5,6 +5,7 @@ fast code except the query (`shards.query.Query`). A company is a dict of the fi
 `capital_eur`, `actif_eur` (total assets) and `a_comptes` (whether it has statements).
 """
 
+import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -330,3 +331,79 @@ def damerau_levenshtein(one: str, other: str) -> int:
             if i > 1 and j > 1 and one[i - 2 : i] == other[j - 1] + other[j - 2]:
                 rows[i][j] = min(rows[i][j], rows[i - 2][j - 2] + 1)
     return rows[-1][-1]
+
+
+def comparables(companies: Sequence[C], subject: C, n: int) -> list[tuple[C, float]]:
+    """X11: the companies of the same sub-sector nearest to one, with their distances; its country first."""
+    if subject["division"] is None:
+        return []
+    found = [
+        (other, distance(subject, other))
+        for other in companies
+        if (other["division"], other["groupe"]) == (subject["division"], subject["groupe"])
+        and (other["iso2"], other["id"]) != (subject["iso2"], subject["id"])
+        and other["etat"] != "cessee"
+    ]
+    found.sort(
+        key=lambda one: (
+            one[0]["iso2"] != subject["iso2"],
+            round(one[1], 9),
+            one[0]["iso2"],
+            one[0]["ca_eur"] is None,
+            -(one[0]["ca_eur"] or 0),
+            one[0]["id"],
+        )
+    )
+    return found[:n]
+
+
+def distance(one: Company, other: Company) -> float:
+    """X11: the gaps of turnover, headcount and place."""
+    gaps = []
+    for field in ("ca_eur", "effectif"):
+        figures = [company[field] for company in (one, other)]
+        if None in figures:
+            gaps.append(0.0 if figures == [None, None] else 3.0)
+        else:
+            logs = [math.copysign(math.log1p(abs(figure)), figure) for figure in figures]
+            gaps.append(abs(logs[0] - logs[1]))
+    return sum(gaps) + place_gap(one, other)
+
+
+def place_gap(one: Company, other: Company) -> float:
+    """X11: none in a town, a quarter in an area of the same two characters of the postcode, else a half."""
+    if one["iso2"] != other["iso2"]:
+        return 0.5
+    towns = [folded(company["ville"] or "") for company in (one, other)]
+    if towns[0] and towns[0] == towns[1]:
+        return 0.0
+    areas = [
+        "".join((company["code_postal"] or "").upper().split())[:2] for company in (one, other)
+    ]
+    return 0.25 if areas[0] and areas[0] == areas[1] else 0.5
+
+
+def quantile(figures: Sequence[float], share: float) -> float | None:
+    """X11: between the two figures beside the place, which counts from 0 to n - 1; None of none."""
+    ranked = sorted(figures)
+    if not ranked:
+        return None
+    place = (len(ranked) - 1) * share
+    low = math.floor(place)
+    high = min(low + 1, len(ranked) - 1)
+    return ranked[low] + (place - low) * (ranked[high] - ranked[low])
+
+
+def concentration(figures: Sequence[float]) -> dict[str, float] | None:
+    """X11: of the positive figures; Gini as half the mean difference of all pairs over the mean."""
+    positive = sorted((figure for figure in figures if figure > 0), reverse=True)
+    whole = math.fsum(positive)
+    if not positive:
+        return None
+    pairs = math.fsum(abs(one - other) for one in positive for other in positive)
+    return {
+        "hhi": math.fsum((100 * figure / whole) ** 2 for figure in positive),
+        "cr4": math.fsum(positive[:4]) / whole,
+        "cr10": math.fsum(positive[:10]) / whole,
+        "gini": pairs / (2 * len(positive) * whole),
+    }

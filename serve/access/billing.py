@@ -10,6 +10,7 @@ and costs no credits (G1).
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from quota.accounts import Account
@@ -171,6 +172,8 @@ async def _record(prepared: PreparedCall[T], request: Request, counting: Countin
     """A full record: a call, and credits if the company was not paid for this month."""
     plan = request.caller.plan
     result = await _made(prepared)
+    if result.free:
+        return await _call(prepared._replace(run=partial(_known, result)), request, counting)
     assert prepared.company
     try:
         meter, charge = await counting.store.take_and_charge(
@@ -206,7 +209,9 @@ def _refused(prepared: PreparedCall[T], charge: Charge, headers: Headers) -> Cal
     reset = counter_headers.iso(charge.reset)
     error = errors.credits_epuises(prepared.cost, charge.left, reset)
     if prepared.preview is None:
-        located = {"Content-Location": prepared.headers["Content-Location"]}
+        located = {
+            name: text for name, text in prepared.headers.items() if name == "Content-Location"
+        }
         return CallResult(error.status, None, {**NO_STORE, **located, **headers}, error.code, error)
     return _preview(prepared, error, headers)
 
@@ -237,6 +242,10 @@ def _preview(prepared: PreparedCall[T], error: ApiError, headers: Headers) -> Ca
         error.code,
         error,
     )
+
+
+async def _known(result: CallResult[T]) -> CallResult[T]:
+    return result
 
 
 async def _made(prepared: PreparedCall[T]) -> CallResult[T]:

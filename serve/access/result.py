@@ -90,6 +90,7 @@ class CallResult(NamedTuple, Generic[T_co]):
         content: None for a 304, and for an error that shows nothing else.
         outcome: as in `Response`.
         error: the refusal; content beside it is what the caller may see all the same (A1, D10).
+        free: it has nothing to pay for, so it costs a call and no more.
     """
 
     status: int
@@ -97,6 +98,7 @@ class CallResult(NamedTuple, Generic[T_co]):
     headers: Mapping[str, str] = _NO_HEADERS
     outcome: str = ""
     error: ApiError | None = None
+    free: bool = False
 
     def response(self, lang: str) -> Response:
         """The result as JSON; an error speaks `lang`."""
@@ -170,4 +172,5 @@ def not_modified(headers: Mapping[str, str]) -> CallResult[T_co]:
 async def _run_encoded(run: Callable[[], Awaitable[CallResult[Content]]]) -> CallResult[Content]:
     result = await run()
     assert result.content is not None  # a call that has nothing to show raises ApiError
-    return CallResult(result.status, EncodedContent(result.content.json()), result.headers)
+    encoded = EncodedContent(result.content.json())
+    return CallResult(result.status, encoded, result.headers, free=result.free)

@@ -66,6 +66,8 @@ ROUTES: Final = (
     Route("modifications", ("api", "v1", "modifications"), CHANGES_METHODS),
     Route("societe", ("api", "v1", "societes", "", "")),
     Route("analyse-entreprise", ("api", "v1", "societes", "", "", "analyses", "entreprise")),
+    Route("comparables", ("api", "v1", "societes", "", "", "comparables")),
+    Route("analyse-marche", ("api", "v1", "analyses", "marche")),
     Route("rapprochement", ("api", "v1", "rapprochement"), MATCH_METHODS),
     Route("identifiants", ("api", "v1", "identifiants", "")),
     Route("export", ("api", "v1", "export"), EXPORT_METHODS),

@@ -95,6 +95,11 @@ def _prepared(
 def find(request: Request, generation: OpenGeneration) -> tuple[Shard, int | None]:
     """The shard of the country, and the row of the company in it if there is one."""
     params.nothing(request.pairs)
+    return locate(request, generation)
+
+
+def locate(request: Request, generation: OpenGeneration) -> tuple[Shard, int | None]:
+    """`find` for a route that has parameters of its own."""
     word, identifier = request.segments
     shard = generation.shards[_country(word, generation.names)]
     return shard, identifiers.row(shard, checked(identifier))

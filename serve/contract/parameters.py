@@ -380,6 +380,16 @@ LIMITE: Final = Parameter(
     maximum=200,
 )
 
+N: Final = Parameter(
+    "n",
+    "Comparable companies wanted. Clamped without an error to this maximum and to what the plan shows.",
+    10,
+    "integer",
+    default=10,
+    minimum=1,
+    maximum=50,
+)
+
 # What a company must be to be found (§4.4), and the filters of extensions X2. Every route that searches takes them all.
 SCOPE: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q)
 FURTHER: Final = (
@@ -397,6 +407,8 @@ SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
 SOURCES: Final = (PAYS, VERSION)
 SUGGESTIONS: Final = (Q_REQUIS, PAYS, VERSION)
 RECORD: Final = (ISO, ID)
+COMPARABLES: Final = (N,)
+MARCHE: Final = (*SCOPE, *FILTERS, VERSION)
 IDENTIFIANTS: Final = (VERSION,)
 MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR)
 # The body of POST /modifications has these, and `ids` or a `recherche` with every filter of a search (X8).

@@ -162,6 +162,23 @@ def nace_labels() -> Mapping[str, tuple[str, str]]:
 
 
 @cache
+def sections_in_english() -> Mapping[str, str]:
+    """The English name of each section of NACE by its French one (`grand_secteur`)."""
+    return {row["grand_secteur"]: row["grand_secteur_en"] for row in rows("secteurs.csv")}
+
+
+@cache
+def line_labels() -> Mapping[str, tuple[str, str]]:
+    """The French and English labels of the lines of the chart of accounts, those of groups included."""
+    found = {row["code"]: (row["libelle_fr"], row["libelle_en"]) for row in rows("postes.csv")}
+    groups = {
+        f"{code}Consolidated": (f"{french} (groupe)", f"{english} (group)")
+        for code, (french, english) in found.items()
+    }
+    return {**groups, **found}
+
+
+@cache
 def nace_codes() -> frozenset[str]:
     """The codes of `nace_labels`."""
     return frozenset(nace_labels())

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from serve.data import identifiers
 from serve.request.filters import AskedCompany
-from serve.request.params import Breakdown, Export, Search
+from serve.request.params import Breakdown, Export, Market, Search
 from shards.query import Query
 from shards.search.search import Base
 
@@ -45,7 +45,7 @@ async def find(base: Base, companies: Sequence[AskedCompany]) -> LookedUp:
 
 
 async def looked_up(
-    base: Base, asked: Search | Export | Breakdown
+    base: Base, asked: Search | Export | Breakdown | Market
 ) -> tuple[Query, Sequence[str] | None]:
     """The query with the companies that exist, and the items of `ids` that name none, as they were written.
 

@@ -26,6 +26,7 @@ from shards.changes.change_steps import ChangeStep
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
+from shards.query import Query
 from shards.search.search import Base
 
 T = TypeVar("T")
@@ -52,6 +53,7 @@ class OpenGeneration:
         sources: where the companies of each country come from.
         steps: the known changes from one generation to another (`/modifications`), by the first.
         peers: quantiles of ratios by country, sector and ratio, as far as they were asked for.
+        markets: analyses of markets without other filters than countries and sectors, of late.
     """
 
     generation: Generation
@@ -60,6 +62,7 @@ class OpenGeneration:
     _read: Callable[[tuple[tuple[str, str], ...]], Search]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     peers: Memo = field(default_factory=dict)
+    markets: dict[Query, dict[str, Any]] = field(default_factory=dict)
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)

@@ -59,6 +59,8 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 - [Suggestions]({base}/api/v1/suggestions?q=royal%20to): companies, words, sectors that complete a text
 - [A search]({base}/api/v1/societes?pays=EE,UK&q=steel): companies with `steel` in their name
 - [Counts]({base}/api/v1/repartition?par=secteur,etat&pays=EE): a search by sector, state, town, …
+- [Comparable companies]({base}/api/v1/societes/UK/09418436/comparables): of the same sub-sector, size and place
+- [A market]({base}/api/v1/analyses/marche?secteur=restauration&pays=EE): size, concentration, ratios (module `marche`)
 - [More filters]({base}/api/v1/societes?nace=56.1&etat=active&cree_min=2020): active restaurants since 2020
 
 ## Documentation

@@ -1,15 +1,21 @@
 """The body of a request, bounded in size and time."""
 
 import asyncio
-from typing import Final
+from typing import Final, NamedTuple
 
-from aiohttp import web
+from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from serve.contract import errors
+from serve.contract.errors import ApiError
 from serve.request.json_body import LARGEST, check_kind
 
 # A body is 64 KiB, or 1 MiB of lines, at most: a client that takes longer is not really sending it.
 BODY_SECONDS: Final = 10.0
+# A file of a form may be 4 MiB, from a line of 1 Mbit/s.
+FILE_SECONDS: Final = 40.0
+# The errors of aiohttp's parser besides its own: it asserts that a part ends with a boundary.
+_NO_PARTS: Final = (ValueError, RuntimeError, AssertionError)
 
 
 async def json_body(message: web.BaseRequest, query: str, largest: int = LARGEST) -> bytes:
@@ -28,16 +34,50 @@ async def json_body(message: web.BaseRequest, query: str, largest: int = LARGEST
     return await body(message, largest)
 
 
+class FormPart(NamedTuple):
+    """A part of a multipart form (RFC 7578); a file has a name, which may be empty."""
+
+    name: str
+    filename: str | None
+    content: bytes
+
+
+async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[FormPart]:
+    """The parts of a multipart form: at most `most`, of at most `largest` bytes in all.
+
+    Raises:
+        ApiError: 413: it is too large; 400: it does not arrive, or is no such form.
+    """
+    await _continue(message, largest)
+    found: list[FormPart] = []
+    left = largest
+    try:
+        async with asyncio.timeout(FILE_SECONDS):
+            async for part in await message.multipart():
+                if not isinstance(part, BodyPartReader) or len(found) == most or not part.name:
+                    raise ValueError("a part of another kind, or too many")
+                content = bytearray()
+                while chunk := await part.read_chunk():
+                    content += chunk
+                    if len(content) > left:
+                        raise errors.corps_trop_grand(largest)
+                left -= len(content)
+                found.append(FormPart(part.name, part.filename, bytes(content)))
+    except TimeoutError:
+        raise _late(FILE_SECONDS) from None
+    except (*_NO_PARTS, HttpProcessingError, web.RequestPayloadError) as error:
+        why = ("ce n'est pas un formulaire multipart", "it is not a multipart form")
+        raise errors.corps_invalide(why) from error
+    return found
+
+
 async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
     """The whole body, of at most `largest` bytes.
 
     Raises:
         ApiError: 413: it is too large; 400: it does not arrive, or cannot be read.
     """
-    if (message.content_length or 0) > largest:
-        raise errors.corps_trop_grand(largest)
-    if message.headers.get("Expect", "").lower() == "100-continue":  # RFC 9110 §10.1.1
-        await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    await _continue(message, largest)
     raw = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -46,9 +86,22 @@ async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
                 if len(raw) > largest:
                     raise errors.corps_trop_grand(largest)
     except TimeoutError:
-        seconds = f"{BODY_SECONDS:g} s"
-        why = (f"il n'est pas arrivé en {seconds}", f"it did not come within {seconds}")
-        raise errors.corps_invalide(why) from None
+        raise _late(BODY_SECONDS) from None
     except web.RequestPayloadError as error:
         raise errors.corps_invalide(("il ne peut être lu", "it cannot be read")) from error
     return bytes(raw)
+
+
+async def _continue(message: web.BaseRequest, largest: int) -> None:
+    """Let the client send its body, unless it says that this is too large."""
+    if (message.content_length or 0) > largest:
+        raise errors.corps_trop_grand(largest)
+    if message.headers.get("Expect", "").lower() == "100-continue":  # RFC 9110 §10.1.1
+        await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def _late(seconds: float) -> ApiError:
+    shown = f"{seconds:g} s"
+    return errors.corps_invalide(
+        (f"il n'est pas arrivé en {shown}", f"it did not come within {shown}")
+    )

@@ -5,8 +5,9 @@ list, a keyed call, a static page, a check. Each encodes a result as JSON.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
+from quota.plans import Plan
 from serve.access import admission
 from serve.access.result import (
     NO_STORE,
@@ -19,7 +20,9 @@ from serve.access.result import (
     Response,
 )
 from serve.api import health, lists, static_pages
+from serve.api.analyses.comparables import comparables
 from serve.api.analyses.entreprise import entreprise
+from serve.api.analyses.marche import marche
 from serve.api.analyses.repartition import repartition
 from serve.api.changes.modifications import modifications
 from serve.api.changes.watching import watching
@@ -43,6 +46,8 @@ from serve.observe.metrics import CONTENT_TYPE
 from serve.request import params
 
 RouteHandler = Callable[[HttpRequest], Awaitable[Response]]
+# Whether a plan has the module of an analysis depends on the grid.
+PrepareAnalysis = Callable[[Request, OpenGeneration, Mapping[str, Plan]], PreparedCall[Any]]
 
 
 def _public_list(route: PublicList[Content]) -> RouteHandler:
@@ -84,17 +89,21 @@ async def _changes(request: HttpRequest) -> Response:
     return (await admission.perform(context, admitted, prepare, call, trace)).response(request.lang)
 
 
-async def _company_analysis(request: HttpRequest) -> Response:
+def _analysis(analyse: PrepareAnalysis) -> RouteHandler:
     """An analysis, which only accounts can have."""
-    context, trace = request.context, request.trace
-    admitted = await admission.admit(context, request.authorization, trace)
-    admission.require_account(admitted)
 
-    def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
-        return entreprise(asked, generation, context.plans).encoded()
+    async def handle(request: HttpRequest) -> Response:
+        context, trace = request.context, request.trace
+        admitted = await admission.admit(context, request.authorization, trace)
+        admission.require_account(admitted)
 
-    result = await admission.perform(context, admitted, prepare, request.call(), trace)
-    return result.response(request.lang)
+        def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
+            return analyse(asked, generation, context.plans).encoded()
+
+        result = await admission.perform(context, admitted, prepare, request.call(), trace)
+        return result.response(request.lang)
+
+    return handle
 
 
 async def _suggestions(request: HttpRequest) -> Response:
@@ -153,7 +162,9 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "modifications": _changes,
     "identifiants": _keyed(identifiants),
     "societe": _keyed(societe),
-    "analyse-entreprise": _company_analysis,
+    "analyse-entreprise": _analysis(entreprise),
+    "comparables": _keyed(comparables),
+    "analyse-marche": _analysis(marche),
     "rapprochement": match_adapter.respond,
     "reconciliation": reconciliation_adapter.respond,
     "export": export_adapter.respond,

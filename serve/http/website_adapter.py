@@ -6,6 +6,7 @@ token of a form 403 → log-in for personal pages. The pages themselves are in s
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -20,7 +21,7 @@ from serve.access.result import Response, of_error
 from serve.access.rights import VISITOR
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.http.body_reader import body
+from serve.http.body_reader import body, form_parts
 from serve.http.http_request import HttpRequest
 from serve.request import params
 from serve.website import (
@@ -37,6 +38,7 @@ from serve.website.page_request import PageRequest, Session
 from serve.website.routes import WebRoute
 
 _FORM: Final = "application/x-www-form-urlencoded"
+_FORM_WITH_FILE: Final = "multipart/form-data"
 _FIELDS: Final = 32
 _LOG_IN: Final = "/connexion"
 
@@ -59,11 +61,12 @@ async def respond(request: HttpRequest) -> Response:
     if message.method not in route.methods:
         raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
     trace.pairs = params.pairs(target.query)
-    form = await _form(message) if message.method == "POST" else _NO_FORM
+    form, file = await _form(message, route) if message.method == "POST" else (_NO_FORM, b"")
     session = await _session(request)
     page = _page_request(
         request, segments=segments, form=form, session=session, remembers=route.remembers
     )
+    page = replace(page, file=file)
     if message.method == "POST" and not _is_allowed(request, route, page):
         raise page_errors.formulaire_refuse()
     if route.personal and session is None:
@@ -166,13 +169,15 @@ def _is_same_origin(request: HttpRequest, page: PageRequest) -> bool:
     return urlsplit(origin).netloc == headers.get("Host")
 
 
-async def _form(message: web.BaseRequest) -> dict[str, str]:
-    """The fields of a form; of two fields with one name the last counts.
+async def _form(message: web.BaseRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:
+    """The fields of a form and its file; of two fields with one name the last counts.
 
     Raises:
         ApiError: 400, 413, 415.
     """
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if route.file and kind == _FORM_WITH_FILE:
+        return await _form_with_file(message, route.file)
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
     raw = await body(message)
@@ -181,7 +186,20 @@ async def _form(message: web.BaseRequest) -> dict[str, str]:
             raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS
         )
     except ValueError as error:
-        raise errors.corps_invalide(
-            ("ce n'est pas un formulaire en UTF-8", "it is not a form in UTF-8")
-        ) from error
-    return dict(pairs)
+        raise _no_form() from error
+    return dict(pairs), b""
+
+
+async def _form_with_file(message: web.BaseRequest, largest: int) -> tuple[dict[str, str], bytes]:
+    parts = await form_parts(message, largest, _FIELDS)
+    try:
+        fields = {part.name: part.content.decode() for part in parts if part.filename is None}
+    except ValueError as error:
+        raise _no_form() from error
+    return fields, b"".join(part.content for part in parts if part.filename is not None)
+
+
+def _no_form() -> ApiError:
+    return errors.corps_invalide(
+        ("ce n'est pas un formulaire en UTF-8", "it is not a form in UTF-8")
+    )

@@ -39,6 +39,7 @@ from serve.contract.parameters import (
     SOUS_SECTEUR,
     TRI,
     VERSION,
+    N,
     Q,
 )
 from serve.request import filters
@@ -72,6 +73,8 @@ IDENTIFIANTS: Final = parameters.names(parameters.IDENTIFIANTS)
 WALK: Final = parameters.names(parameters.WATCH)
 WATCHED: Final = parameters.names(parameters.WATCHED)
 SUGGESTIONS: Final = parameters.names(parameters.SUGGESTIONS)
+COMPARABLES: Final = parameters.names(parameters.COMPARABLES)
+MARCHE: Final = parameters.names(parameters.MARCHE)
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -116,6 +119,15 @@ class Breakdown:
     query: Query
     par: tuple[str, ...]
     limite: int
+    version: str | None
+    companies: tuple[AskedCompany, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """The parameters of `/analyses/marche`; all are as in `Search`."""
+
+    query: Query
     version: str | None
     companies: tuple[AskedCompany, ...] | None = None
 
@@ -225,6 +237,19 @@ def breakdown(given: Pairs, names: PlaceNames) -> Breakdown:
     limite = min(integer(values, LIMITE) or int(LIMITE.default or 0), LIMITE.maximum or 0)
     query, companies, _, _ = _query(values, names)
     return Breakdown(query, par, limite, matching(values, VERSION), companies)
+
+
+def market(given: Pairs, names: PlaceNames) -> Market:
+    """Read the parameters of `/analyses/marche` (X11). Raises ApiError 400."""
+    values = _known(given, MARCHE)
+    query, companies, _, _ = _query(values, names)
+    return Market(query, matching(values, VERSION), companies)
+
+
+def comparables(given: Pairs) -> int:
+    """Read how many companies `/comparables` shall have (X11). Raises ApiError 400."""
+    n = integer(_known(given, COMPARABLES), N)
+    return min(n or int(N.default or 0), N.maximum or 0)
 
 
 def sectors(given: Pairs, names: PlaceNames) -> SearchScope:

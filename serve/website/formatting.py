@@ -11,6 +11,8 @@ from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final
 
+from serve.contract import headcount_bands
+
 NONE: Final = "–"
 
 _THIN: Final = "\u202f"  # narrow no-break space
@@ -31,12 +33,6 @@ _MONTHS: Final = {
 _SYMBOLS: Final = {"EUR": "€"}
 _SOURCE: Final = re.compile(r"^Source ?: ")
 _HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[^\s<>\"']*)?")
-# The headcount bands of INSEE: minimum and maximum of each.
-_BANDS: Final = {
-    "00": (0, 0), "01": (1, 2), "02": (3, 5), "03": (6, 9), "11": (10, 19), "12": (20, 49),
-    "21": (50, 99), "22": (100, 199), "31": (200, 249), "32": (250, 499), "41": (500, 999),
-    "42": (1_000, 1_999), "51": (2_000, 4_999), "52": (5_000, 9_999), "53": (10_000, None),
-}  # fmt: skip
 
 
 class Formatting:
@@ -109,12 +105,7 @@ class Formatting:
         >>> Formatting("en").band("12"), Formatting("fr").band("53"), Formatting("fr").band("00")
         ('20–49', '10\u202f000 et plus', '0')
         """
-        if code not in _BANDS:
-            return code
-        least, most = _BANDS[code]
-        if most is None:
-            return f"{self.number(least)} {'et plus' if self._french else 'and more'}"
-        return self.number(least) if least == most else f"{self.number(least)}–{self.number(most)}"
+        return headcount_bands.band(code, "fr" if self._french else "en")
 
     def share(self, part: int, whole: int) -> str:
         """A part of a whole in percent.

@@ -112,6 +112,7 @@ class PageRequest:
         segments: the variable parts of the path, decoded.
         pairs: the query string without `lang`.
         form: the fields of a form that was sent; of two with one name the last.
+        file: the file of that form; empty where there is none.
         caller: the rights and meters that apply to the page (decision 044).
         origin: the address of this server as the visitor calls it: `https://host`.
         nonce: binds the forms of a visitor who is not logged in to the browser.
@@ -135,6 +136,7 @@ class PageRequest:
     head: bool
     trace: RequestTrace
     now: datetime
+    file: bytes = b""
 
     @property
     def server(self) -> ServerContext:

@@ -6,12 +6,14 @@ from typing import Final
 from urllib.parse import unquote
 
 from serve.access.result import Response
+from serve.request.lists import list_file
 from serve.website import assets
 from serve.website.page_request import PageRequest
 from serve.website.pages import (
     account,
     entry,
     explorer,
+    matching,
     members,
     one_time_links,
     prices,
@@ -32,6 +34,7 @@ class WebRoute:
         post: processes a form.
         personal: only for people who are logged in; others are redirected to the log-in.
         remembers: has a form for visitors, whose browser must be recognized when it is sent.
+        file: the largest form with a file, in bytes; 0 where no form has one.
         guarded: a form must come from a page of this server (all but those that do nothing).
     """
 
@@ -40,6 +43,7 @@ class WebRoute:
     post: PageHandler | None = None
     personal: bool = False
     remembers: bool = False
+    file: int = 0
     guarded: bool = True
 
     @property
@@ -67,6 +71,9 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/compte/membres": WebRoute("membres", members.show, members.change, personal=True),
     "/mot-de-passe": WebRoute(
         "mot-de-passe-perdu", one_time_links.lost_form, one_time_links.lost, remembers=True
+    ),
+    "/rapprochement": WebRoute(
+        "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
     ),
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),

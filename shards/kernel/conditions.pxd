@@ -16,7 +16,7 @@ from shards.kernel.rows cimport (
 )
 from shards.kernel.types cimport (
     ACTIF, BLOCK, BY_CELL, BY_TURNOVER, CELLS, CODES, COLUMNS,
-    EFFECTIF, ETAT, EVERYWHERE, FACTS, GIVEN, Int, KINDS, NACE, NAME, Question, SCOPE, SPANS, STATES, Scratch, ShardArrays, Source,
+    EFFECTIF, ETAT, EVERYWHERE, FACTS, GIVEN, Int, KINDS, LISTED, NACE, NAME, Question, SCOPE, SPANS, STATES, Scratch, ShardArrays, Source,
     TOO_DEAR, TURNOVER, Table, U4,
 )
 

@@ -24,6 +24,7 @@ if not cython.compiled:
         FACTS,
         GIVEN,
         KINDS,
+        LISTED,
         NACE,
         NAME,
         SCOPE,
@@ -259,9 +260,9 @@ def count_matches(
 
 
 def take_census(table: Table, question: Question, source: Source, scratch: Scratch) -> Int:
-    """Add the matches of a source to the counts of each kind that is asked for."""
+    """Add the matches of a source to the counts of each kind that is asked for, or leave them listed."""
     shard = table.shards[source.shard]
-    whole: Int = source.need & ~SCOPE == 0
+    whole: Int = source.need & ~SCOPE == 0 and not question.census & LISTED
     start: Int = scratch.used
     if not whole or source.need:
         scratch.spent += question.listed_cost * source.total
@@ -281,7 +282,7 @@ def take_census(table: Table, question: Question, source: Source, scratch: Scrat
             count_runs(shard, scratch, kind, 0, shard.run_count[kind])
         else:
             count_parts(table, source, scratch, kind)
-    if not question.limit and scratch.used > start:
+    if not question.limit and not question.census & LISTED and scratch.used > start:
         source.listed = 0
         scratch.used = start
     return 0

@@ -15,7 +15,7 @@ from shards.kernel.row_sets cimport (
     clear_marks,
 )
 from shards.kernel.types cimport (
-    Address, Int, Question, Scratch, Source, TOO_DEAR, Table,
+    Address, Int, LISTED, Question, Scratch, Source, TOO_DEAR, Table,
 )
 
 cdef Int search(Table table, Question question, Scratch scratch) except? -1 nogil

@@ -10,7 +10,7 @@ if not cython.compiled:
     from shards.kernel.head import head
     from shards.kernel.merge import merge
     from shards.kernel.row_sets import clear_marks
-    from shards.kernel.types import TOO_DEAR, Address, Int, Question, Scratch, Source, Table
+    from shards.kernel.types import LISTED, TOO_DEAR, Address, Int, Question, Scratch, Source, Table
 
 
 def search(table: Table, question: Question, scratch: Scratch) -> Int:
@@ -58,7 +58,13 @@ def search(table: Table, question: Question, scratch: Scratch) -> Int:
         elif merge(table, question, scratch, source_count, total, count) == TOO_DEAR:
             total = TOO_DEAR
     for i in range(source_count):
-        clear(table, scratch, scratch.sources[i])
+        source = scratch.sources[i]
+        if question.census & LISTED:
+            scratch.found_shard[i] = source.shard
+            scratch.found_row[i] = source.list_first
+            scratch.found_tie[i] = source.list_count
+            scratch.result[0] = source_count
+        clear(table, scratch, source)
     return total
 
 

@@ -51,6 +51,7 @@ cdef enum:
     STATES = 4
     BY_CELL = 15
     KINDS = 16
+    LISTED = 65536
     SPANS = 0
     BY_TURNOVER = 1
     BY_HEADCOUNT = 2
@@ -93,6 +94,9 @@ cdef enum:
     CHUNK_ROWS = 65536
     FREQUENT_GROUPS = 3
     NEAR_SCANNED = 20000
+    NEAR_ENDINGS = 4096
+    NEAREST_HALF = 1
+    WORD_END = 10
     POOLED = 30000
     WIDESPREAD = 256
 

@@ -70,6 +70,8 @@ STATES: Final = 4  # a code of `etat` is so much greater where there are stateme
 # Kinds of a census: a column of codes, COLUMNS + an order in bands of its values, or cells.
 BY_CELL: Final = 15
 KINDS: Final = 16
+# In `Question.census`, above the bits of the kinds: leave every match listed.
+LISTED: Final = 65536
 
 # Generators: the ways to enumerate the rows that may match.
 SPANS: Final = 0  # ranges of neighbouring rows
@@ -131,6 +133,9 @@ FURTHER: Final = 255
 CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
 FREQUENT_GROUPS: Final = 3  # frequent words of a line whose common rows are candidates, two by two
 NEAR_SCANNED: Final = 20000  # words of a range that are compared with a misspelt one
+NEAR_ENDINGS: Final = 4096  # words with the same end that are compared with a misspelt one
+NEAREST_HALF: Final = 1  # letters before that end, at least
+WORD_END: Final = 10  # FORMAT.md §8: END
 POOLED: Final = 30000  # rows that are weighed for a line in a shard
 WIDESPREAD: Final = 256  # a word is widespread that more than one name in so many has
 

@@ -201,9 +201,13 @@ class Shard:
 
     def actif_eur(self, row: int) -> float | None:
         """The total assets of a company in euros."""
+        return self.actifs_eur([row])[0]
+
+    def actifs_eur(self, rows: Sequence[int]) -> list[float | None]:
+        """The total assets of several companies in euros."""
         listed = self.code_array("actif.amounts", "<f8")
-        (euros,) = codes.amounts(self.codes("actif")[row : row + 1], listed).tolist()
-        return None if euros != euros else float(euros)
+        found: list[float] = codes.amounts(self.codes("actif")[np.array(rows)], listed).tolist()
+        return [None if euros != euros else euros for euros in found]
 
     def code_texts(self, name: str) -> Texts:
         """What the codes 1, 2, … of a column of texts stand for."""

@@ -10,11 +10,12 @@ import orjson
 from numpy.typing import NDArray
 
 from shards import format
+from shards.codec.arrays import Rows
 from shards.codec.codes import amount_bound
 from shards.codec.folding import fold_id
 from shards.codec.record import NO_CONTACTS
 from shards.codec.sparse_index import bounds
-from shards.codec.strings import pair_key
+from shards.codec.strings import END, pair_key
 from shards.errors import CorruptError
 from shards.kernel import memory, types
 from shards.kernel.memory import Memory, address_of, view
@@ -120,6 +121,24 @@ class SearchWorker:
         counts = {kind: self._counts[slots[kind]].copy() for kind in kinds}
         return Census(total, counts, merged_rows(self._table.isos, places))
 
+    def listed(self, query: Query) -> list[tuple[Shard, Rows]]:
+        """All matches by shard, in no order; shards without any are left out.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
+        asked = compile_query(query)
+        if asked is None or not self._table.shards:
+            return []
+        if not self._run(asked, query, 0, 0, np.inf, listed=True):
+            return []
+        lists = (self._found_shard, self._found_row, self._found_tie)
+        found = zip(*(one[: int(self._result[0])].tolist() for one in lists), strict=True)
+        return [
+            (self._table.shards[number], self._rows[first : first + count].copy())
+            for number, first, count in found
+        ]
+
     def best(self, query: Query, limit: int) -> Places:
         """The companies that complete `q` in the countries of `query`, the best first (X4).
 
@@ -158,6 +177,7 @@ class SearchWorker:
         if self._width < 0:
             self._make_scratch(0)
         text = self._write(asked, query, 0, 0, False, np.inf)[0]
+        text += END
         found = near(self._table.address, self._question.address, self._scratch, text, distance)
         arrays = (self._found_shard, self._found_row, self._found_tie)
         numbers = zip(*(array[:found].tolist() for array in arrays), strict=True)
@@ -208,13 +228,14 @@ class SearchWorker:
         budget: float,
         *,
         census: Collection[int] = (),
+        listed: bool = False,
     ) -> int:
         """The total; the rows are in the working memory."""
         if offset + limit > self._width:
             self._make_scratch(offset + limit)
         for kind in census:
             self._counts[self._table.kinds[kind]] = 0
-        asked_kinds = sum(1 << kind for kind in census)
+        asked_kinds = sum(1 << kind for kind in census) + types.LISTED * listed
         texts = self._write(asked, query, offset, limit, asked_kinds, budget)
         try:
             return run(self._table.address, self._question.address, self._scratch, *texts)
@@ -403,7 +424,8 @@ class SearchWorker:
         self._width = max(count, DEEPEST)
         made.width, made.found_size = self._width, len(shards) * self._width
         made.rows_size = 3 * rows + 1
-        made.rows = view(np.empty(made.rows_size, np.uint32))
+        self._rows = np.empty(made.rows_size, np.uint32)
+        made.rows = view(self._rows)
         made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
         cells = sum(shard.cell_count for shard in shards)
         made.cells = view(np.zeros(cells + 1, np.uint32))

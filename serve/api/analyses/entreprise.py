@@ -29,7 +29,7 @@ from shards.ratios.ratio_table import Ratio, ratios
 from shards.search.reader import Shard
 
 ENTREPRISE: Final = "entreprise"
-_QUANTILES: Final = ("p10", "p25", "mediane", "p75", "p90")
+QUANTILES: Final = ("p10", "p25", "mediane", "p75", "p90")
 # A sector of a large country that nobody asked for before.
 _MICROSECONDS: Final = 20_000.0
 
@@ -122,7 +122,7 @@ def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[
         peers = SectorPeers(shards, iso2, division, newest, generation.peers)
     return [
         {
-            **_described(ratio),
+            **described(ratio),
             "valeurs": [_value(year, of_year[code]) for year, of_year in company.values.items()],
             "secteur": _beside(company, code, peers, newest),
         }
@@ -131,7 +131,8 @@ def _ratios(company: _Company, generation: OpenGeneration, newest: int) -> list[
     ]
 
 
-def _described(ratio: Ratio) -> dict[str, Any]:
+def described(ratio: Ratio) -> dict[str, Any]:
+    """A ratio as the answers describe it."""
     return {
         "code": ratio.code,
         "libelle": ratio.libelle["fr"],
@@ -163,7 +164,7 @@ def _beside(
         "exercices": [newest - ratio_peers.YEARS + 1, newest],
         "exercice_compare": year,
     }
-    quantiles = dict(zip(_QUANTILES, found.quantiles.values, strict=True))
+    quantiles = dict(zip(QUANTILES, found.quantiles.values, strict=True))
     return {"perimetre": scope, "n": found.quantiles.n, **quantiles, "rang": found.rang}
 
 

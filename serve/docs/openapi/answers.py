@@ -23,6 +23,7 @@ _REFUSED: Final = {
     "suggestions": "SuggestionsRefusees",
     "rapprochement": "RapprochementRefuse",
     "repartition": "RepartitionRefusee",
+    "comparables": "ComparablesRefuses",
 }
 
 # The keys that may stand beside `erreur` (G6).

@@ -111,7 +111,7 @@ def _parameters(words: SeedWords) -> dict[str, Schema]:
     needed = {"required": True, "example": parameters.Q_REQUIS.example}
     some = {**name["schema"], "minLength": 1, "pattern": _NOT_BLANK}
     found["q-requis"] = {**name, **needed, "schema": some}
-    for one in (*parameters.MODIFICATIONS, *parameters.REPARTITION):
+    for one in (*parameters.MODIFICATIONS, *parameters.REPARTITION, *parameters.COMPARABLES):
         found.setdefault(one.name, _parameter(one, words))
     needed = {"required": True, "example": parameters.DEPUIS.example}
     found[parameters.DEPUIS.name] |= needed

@@ -27,7 +27,8 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "pays": _pays, "secteurs": _secteurs, "sous-secteurs": _sous_secteurs,
         "sources": _sources, "suggestions": _suggestions, "societes": _societes, "societe": _societe,
         "modifications": _modifications, "identifiants": _identifiants,
-        "analyse-entreprise": _company_analysis,
+        "analyse-entreprise": _company_analysis, "analyse-marche": _market_analysis,
+        "comparables": _comparables,
         "rapprochement": _rapprochement, "repartition": _repartition,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs": _docs, "docs-file": _docs_file,
@@ -41,6 +42,7 @@ def variables(name: str) -> tuple[str, ...]:
     return {
         "societe": parameters.names(parameters.RECORD),
         "analyse-entreprise": parameters.names(parameters.RECORD),
+        "comparables": parameters.names(parameters.RECORD),
         "identifiants": (parameters.VALEUR.name,),
         "docs-file": ("file",),
     }.get(name, ())
@@ -202,6 +204,35 @@ def _company_analysis() -> Mapping[str, Operation]:
     return _get(
         "analyseCompany", "Companies", prose.ANALYSE_ENTREPRISE, responses, *given, _IF_NONE_MATCH,
         security=_KEY,
+    )  # fmt: skip
+
+
+def _market_analysis() -> Mapping[str, Operation]:
+    names = (*headers.TAGGED, "Vary", *headers.CALLS, *headers.CREDITS)
+    responses = {
+        "200": answer("The analysis.", ref("AnalyseMarche"), names),
+        "304": not_modified("Vary", *headers.CALLS, *headers.CREDITS),
+        **refusals(400, 401, 402, 403, 409, 429, 503, route="analyse-marche"),
+    }
+    given = (*in_query(*parameters.MARCHE), _IF_NONE_MATCH)
+    return _get(
+        "analyseMarket", "Companies", prose.ANALYSE_MARCHE, responses, *given, security=_KEY
+    )
+
+
+def _comparables() -> Mapping[str, Operation]:
+    located = (*headers.TAGGED, "Content-Location", *headers.CALLS)
+    first = {name: f"$response.body#/comparables/0/societe/{of}" for name, of in _FIRST.items()}
+    found = answer("The companies.", ref("Comparables"), located, "comparables")
+    responses = {
+        "200": linked(found, company=("readCompany", first)),
+        "304": not_modified("Content-Location", *headers.CALLS),
+        **refusals(400, 401, 404, 429, 503, route="comparables"),
+    }
+    given = [ref(one.name, "parameters") for one in parameters.RECORD]
+    return _get(
+        "findComparables", "Companies", prose.COMPARABLES, responses, *given,
+        *in_query(*parameters.COMPARABLES), _IF_NONE_MATCH, security=_EITHER,
     )  # fmt: skip
 
 

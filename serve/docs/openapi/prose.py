@@ -71,6 +71,24 @@ ANALYSE_ENTREPRISE: Final[OperationText] = (
     "the reason. Module `entreprise`: 10 credits, once a calendar month for the same company; plans "
     "without modules may try some analyses a month. A company without statements costs a call alone.",
 )
+ANALYSE_MARCHE: Final[OperationText] = (
+    "Analyse a market",
+    "All companies of a search, exactly: sum and quantiles of turnover, concentration (HHI, CR4, CR10, Gini), "
+    "bands of turnover and headcount, births by year (deaths are null: no data have their dates), growth, the "
+    "quartiles of each ratio by country (each company by its own last year, if that is one of the last three), "
+    "the ten first companies. Takes every filter of a search. Module `marche`: 25 credits, once a calendar month "
+    "for the same filters; plans without modules may try some analyses a month. A search that finds nothing "
+    "costs a call alone.",
+)
+COMPARABLES: Final[OperationText] = (
+    "Find comparable companies",
+    "The companies of the same sector and sub-sector that are nearest in turnover, headcount and place. "
+    "`distance` is the sum of three gaps: the difference of ln(1 + euros), that of ln(1 + persons), and the "
+    "place (0 in the same town, 0.25 where the postcodes begin with the same two characters, else 0.5). A "
+    "gap is 3 where one of the two has no figure, 0 where neither has. Companies of the country come first; "
+    "those of other countries follow where there are too few. Equal distances: by country, greater turnover, "
+    "identifier. Ceased companies are left out. Costs a call of the day and no credits; rows as the plan shows.",
+)
 IDENTIFIANTS: Final[OperationText] = (
     "Look a number up",
     "The companies with a number: national identifier in any spelling (zeros lost, `GB` in front), "

@@ -86,7 +86,7 @@ def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
     sheet(labels("countries"), "scope", lambda s: scope_sheets.by_country(s, data, labels))
     sheet(labels("sectors"), "scope", lambda s: scope_sheets.by_sector(s, data, labels))
     sheet(
-        labels("list"), "list", lambda s: company_sheets.liste(s, data, labels, comptes), across=4
+        labels("list"), "list", lambda s: company_sheets.liste(s, data, labels, comptes), across=1
     )
     sheet(labels("contacts"), "list", lambda s: company_sheets.contacts(s, data, labels))
     for row, name in comptes.items():

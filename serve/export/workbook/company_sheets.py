@@ -1,113 +1,134 @@
 """The sheets Liste and Contacts: one row per company, in the order of the scope.
 
-They have nearly all cells of an export, so the way to write a cell is chosen once per column
-(list_columns.py).
+They have nearly all cells of an export, so the cells of a column are made many at once
+(column_cells.py). Each is an Excel table, which filters and pivots refer to by its name.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from xlsxwriter.utility import xl_rowcol_to_cell
 
 from serve.contract import seed_tables
-from serve.contract.seed_tables import Field
-from serve.export.workbook import list_columns
-from serve.export.workbook.export_data import AT, ExportData, Values
+from serve.export.workbook import column_cells, list_columns, styles
+from serve.export.workbook.export_data import ExportData
 from serve.export.workbook.labels import Labels
+from serve.export.workbook.list_columns import IDENTITY, ListColumn
 from serve.export.workbook.sheet import Sheet
 from shards.codec.record import CONTACTS
-
-# The columns that identify a company; they stay in view on both sheets.
-_IDENTITY: Final = ("iso2", "id", "nom")
 
 # The width of a column follows the longest value in the first rows, within these bounds.
 _SAMPLE: Final = 300
 _NARROWEST: Final = 8.0
 _WIDEST: Final = 44.0
 _WIDTHS: Final = {seed_tables.AMOUNT: 18.0, seed_tables.DATE: 11.0, seed_tables.LINK: 30.0}
+_BARS: Final = ("ca_eur", "total_actif_eur")
+# Rows whose cells are made at once.
+_BATCH: Final = 512
 
 
 def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
-    """Write Liste: every public field that some company has.
+    """Write Liste: every public field, and what is made of some of them (list_columns.py).
 
     The name of a company links to the sheet with its statements; `comptes` has their names by row.
     """
-    fields = [
-        field
-        for field in seed_tables.public_fields()
-        if field.champ in _IDENTITY or data.filled(field.champ)
-    ]
-    _rows(sheet, fields, data, labels, 0, comptes)
-    sheet.raw.repeat_columns(0, len(_IDENTITY) - 1)
+    columns = list_columns.columns(labels)
+    table = _Table("societes", columns, 0, comptes)
+    _rows(sheet, table, data)
+    _close_raw(sheet, columns)
+    last = len(data.rows)
+    for col, column in enumerate(columns):
+        if column.name in _BARS:
+            bar = {
+                "type": "data_bar",
+                "bar_color": styles.BAR,
+                "bar_solid": True,
+                "bar_negative_color_same": True,
+            }
+            sheet.raw.conditional_format(1, col, max(1, last), col, bar)
+    sheet.raw.print_area(0, 0, last, len(list_columns.PRINTED) - 1)
 
 
 def contacts(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     """Write Contacts: the contact fields, with empty columns if the plan lacks the right (§4.6)."""
-    wanted = (*_IDENTITY, "ville", *CONTACTS)
-    fields = [field for field in seed_tables.fields() if field.champ in wanted]
-    fields.sort(key=lambda field: wanted.index(field.champ))
+    columns = list_columns.fields((*IDENTITY, "ville", *CONTACTS), labels)
     top = 0
     if not data.request.plan.coordonnees:
-        sheet.text(0, 0, labels("no_contacts"), sheet.styles.notice)
-        for col in range(1, len(fields)):
-            sheet.raw.write_blank(0, col, None, sheet.styles.notice)
-        sheet.raw.set_row(0, 24)
+        sheet.widths(*(_width(column, data) for column in columns))
+        sheet.across(0, 0, len(columns) - 1, labels("no_contacts"), sheet.styles.notice)
         top = 1
-    _rows(sheet, fields, data, labels, top, {})
+    _rows(sheet, _Table("contacts", columns, top, {}), data)
 
 
-def _rows(
-    sheet: Sheet,
-    fields: Sequence[Field],
-    data: ExportData,
-    labels: Labels,
-    top: int,
-    comptes: Mapping[int, str],
-) -> None:
-    """Write a header in row `top`, the companies below it, and set filters and fixed columns."""
-    _heads(sheet, fields, data, labels, top)
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A list: the name of its Excel table, its columns, the row of its header, the links of names by row."""
+
+    name: str
+    columns: Sequence[ListColumn]
+    top: int
+    links: Mapping[int, str]
+
+
+def _rows(sheet: Sheet, table: _Table, data: ExportData) -> None:
+    """Write a header, the companies below it, and set filters and fixed columns."""
+    columns, top = table.columns, table.top
+    _heads(sheet, table, data)
     first = top + 1
-    columns = [
-        (
-            AT[field.champ],
-            list_columns.named(sheet, col, {first + row: name for row, name in comptes.items()})
-            if field.champ == "nom"
-            else list_columns.column(sheet, col, field.genre),
-        )
-        for col, field in enumerate(fields)
+    cells = [
+        column_cells.named(sheet, col, {first + row: name for row, name in table.links.items()})
+        if column.name == "nom"
+        else column_cells.column(sheet, col, column.genre)
+        for col, column in enumerate(columns)
     ]
-    for place, values in enumerate(data.rows):
-        row = first + place
-        cells = [cell(row, value) for at, cell in columns if (value := values[at]) is not None]
-        sheet.raw.add_row(row, cells)
+    count = len(data.rows)
+    for start in range(0, count, _BATCH):
+        rows = range(start, min(start + _BATCH, count))
+        numbers = [str(first + 1 + row) for row in rows]
+        made = [
+            make(numbers, column.values(data, rows))
+            for make, column in zip(cells, columns, strict=True)
+        ]
+        sheet.raw.add_rows(first + start, zip(*made, strict=True))
+    last = max(first, top + count)
+    sheet.raw.add_plain_table(table.name, (top, last), [column.title for column in columns])
     sheet.raw.hide_gridlines(1)  # on paper only
-    sheet.raw.freeze_panes(first, len(_IDENTITY))
-    sheet.raw.autofilter(top, 0, max(first, top + len(data.rows)), len(fields) - 1)
+    sheet.raw.freeze_panes(first, len(IDENTITY))
     sheet.raw.repeat_rows(top)
+    sheet.raw.repeat_columns(0, len(IDENTITY) - 1)
     # Excel marks digits stored as text as a mistake; identifiers and codes are meant as text.
-    corner = xl_rowcol_to_cell(first + len(data.rows), len(fields))
+    corner = xl_rowcol_to_cell(last, len(columns))
     sheet.raw.ignore_errors({"number_stored_as_text": f"A1:{corner}"})
 
 
-def _heads(
-    sheet: Sheet, fields: Sequence[Field], data: ExportData, labels: Labels, row: int
-) -> None:
+def _heads(sheet: Sheet, table: _Table, data: ExportData) -> None:
     look = sheet.styles
-    sheet.raw.set_row(row, 32)
-    for col, field in enumerate(fields):
-        right = field.genre in (seed_tables.WHOLE, seed_tables.AMOUNT, seed_tables.YEAR)
-        title = field.title[labels.lang]
-        sheet.text(row, col, title, look.header_right if right else look.header)
-        sheet.widths(_width(field, title, data.rows), first=col)
+    sheet.raw.set_row(table.top, 32)
+    for col, column in enumerate(table.columns):
+        sheet.text(
+            table.top, col, column.title, look.header_right if column.is_right else look.header
+        )
+        sheet.widths(_width(column, data), first=col)
 
 
-def _width(field: Field, title: str, rows: Sequence[Values]) -> float:
-    least = max(len(word) for word in title.split()) + 3  # the button of the filter
-    if field.genre in _WIDTHS:
-        return max(_WIDTHS[field.genre], least)
-    at = AT[field.champ]
-    found = [values[at] for values in rows[:_SAMPLE] if values[at] is not None]
-    if field.genre == seed_tables.TEXTS:
-        found = [list_columns.JOIN.join(texts) for texts in found]
-    longest = max((len(str(value)) for value in found), default=0)
+def _close_raw(sheet: Sheet, columns: Sequence[ListColumn]) -> None:
+    """Group the raw columns, which are the last ones, and close the group."""
+    for col, column in enumerate(columns):
+        if column.is_raw:
+            sheet.raw.set_column(col, col, _NARROWEST + 8, None, {"level": 1, "hidden": True})
+    sheet.raw.set_column(len(columns), len(columns), None, None, {"collapsed": True})
+
+
+def _width(column: ListColumn, data: ExportData) -> float:
+    least = max(len(word) for word in column.title.split()) + 3  # the button of the filter
+    if column.genre in _WIDTHS:
+        return max(_WIDTHS[column.genre], least)
+    found = column.values(data, range(min(_SAMPLE, len(data.rows))))
+    texts = [
+        column_cells.JOIN.join(one) if isinstance(one, list) else str(one)
+        for one in found
+        if one is not None
+    ]
+    longest = max(map(len, texts), default=0)
     return min(_WIDEST, max(_NARROWEST, least, longest + 2))

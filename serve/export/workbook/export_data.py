@@ -40,6 +40,8 @@ class ExportData:
         facets: the counts of the scope, and the rows of the file in its order.
         rows: the values of each company in the file.
         places: the country and sector of each row.
+        groups: the sub-sector of each row, a NACE group.
+        assets: the total assets of each row in euros, None if unknown.
         comptes: the statement lines as JSON, by row, of the rows that get a sheet.
         sources: where the companies come from, of each country of the scope that has some.
     """
@@ -49,6 +51,8 @@ class ExportData:
     facets: FacetCount
     rows: Sequence[Values]
     places: Sequence[FacetRow]
+    groups: Sequence[str | None]
+    assets: Sequence[float | None]
     comptes: Mapping[int, bytes]
     sources: Sequence[CountrySources]
 
@@ -62,11 +66,6 @@ class ExportData:
         wanted = (f"{self.rows[row][0]} {self.rows[row][1]}" for row in self.comptes)
         return dict(zip(self.comptes, sheet_names(wanted, taken), strict=True))
 
-    def filled(self, champ: str) -> bool:
-        """Does any row have a value of this field?"""
-        place = AT[champ]
-        return any(values[place] is not None for values in self.rows)
-
 
 def find(generation: Generation, request: ExportRequest) -> FacetCount:
     """Count the companies of the scope, and select the rows of the file."""
@@ -77,13 +76,16 @@ def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> 
     """Read the rows that `facets` selected, and their statements."""
     shards = generation.shards
     plan = request.plan
+    cells = [shards[iso2].cell_at(row) for iso2, row in facets.rows]
     with_comptes = _comptes(shards, facets.rows) if plan.etats_financiers else iter(())
     return ExportData(
         request,
         generation.reference,
         facets,
         list(_records(shards, facets.rows, coordonnees=plan.coordonnees)),
-        [_place(shards[iso2], row) for iso2, row in facets.rows],
+        [FacetRow(row.iso2, cell.secteur) for row, cell in zip(facets.rows, cells, strict=True)],
+        [cell.sous_secteur for cell in cells],
+        _assets(shards, facets.rows),
         dict(islice(with_comptes, plan.societes_avec_comptes_par_export)),
         _sources(generation, facets),
     )
@@ -106,9 +108,17 @@ def _records(
                 yield tuple(orjson.loads(known).values())
 
 
-def _place(shard: Shard, row: int) -> FacetRow:
-    cell = shard.cell_at(row)
-    return FacetRow(shard.iso2, cell.secteur)
+def _assets(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> list[float | None]:
+    """The total assets of `rows` in euros; one look into each shard."""
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(row.iso2, []).append(place)
+    found: list[float | None] = [None] * len(rows)
+    for iso2, own in places.items():
+        euros = shards[iso2].actifs_eur([rows[place].row for place in own])
+        for place, value in zip(own, euros, strict=True):
+            found[place] = value
+    return found
 
 
 def _comptes(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> Iterator[tuple[int, bytes]]:

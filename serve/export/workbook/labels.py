@@ -232,6 +232,34 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Les coordonnées sont incluses à partir de l'offre Données : /tarifs",
         "Contact details are included from the plan Data upward: /tarifs",
     ),
+    # Columns of the list that are no field of the API.
+    "col_feuille": ("Feuille de comptes", "Statements sheet"),
+    "def_feuille": (
+        "Ce classeur a une feuille avec les comptes de la société",
+        "This workbook has a sheet with the statements of the company",
+    ),
+    "col_total_actif_eur": ("Total de l'actif (EUR)", "Total assets (EUR)"),
+    "def_total_actif_eur": (
+        "Total de l'actif du dernier exercice, à l'unité, en euros au cours annuel moyen",
+        "Total assets of the last fiscal year, in units, in euros at the annual average rate",
+    ),
+    "col_ca_publie": ("Chiffre d'affaires (devise)", "Turnover (own currency)"),
+    "def_ca_publie": (
+        "Chiffre d'affaires publié, à l'unité, dans sa devise",
+        "Turnover as published, in units, in its currency",
+    ),
+    "col_total_actif": ("Total de l'actif (devise)", "Total assets (own currency)"),
+    "def_total_actif": (
+        "Total de l'actif publié, à l'unité, dans sa devise",
+        "Total assets as published, in units, in their currency",
+    ),
+    "col_forme_libelle": ("Forme juridique en français", "Legal form in English"),
+    "def_forme_libelle": (
+        "Forme juridique, traduite ; vide si la table n'a pas la forme",
+        "Legal form, translated; empty if the table lacks the form",
+    ),
+    "col_tranche_libelle": ("Tranche d'effectif (salariés)", "Headcount band (employees)"),
+    "def_tranche_libelle": ("Tranche d'effectif en clair", "Headcount band in words"),
     # Statements.
     "back": ("← Retour à la liste", "← Back to the list"),
     "line": ("Poste", "Line"),
@@ -295,8 +323,10 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "of the list that have some, at most {cap} by plan.",
     ),
     "limit_columns": (
-        "Une colonne de la liste qu'aucune société ne remplit n'est pas montrée.",
-        "A column of the list that no company fills is not shown.",
+        "Les colonnes sont toujours les mêmes, quelles que soient l'offre et les données ; les valeurs "
+        "brutes dont d'autres colonnes sont tirées sont groupées et repliées à droite de la liste.",
+        "The columns are always the same, whatever the plan and the data; the raw values of which other "
+        "columns are made are grouped and closed at the right of the list.",
     ),
     "limit_text": (
         "Les identifiants et les codes sont du texte : leurs zéros de tête sont significatifs.",

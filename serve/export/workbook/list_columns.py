@@ -1,109 +1,183 @@
-"""The columns of a long list: per column, one function that makes the XML of its cells."""
+"""The columns of the sheet Liste: the same ones in the same order, whatever the plan and the data.
 
-from collections.abc import Callable, Mapping
+First come those that are printed, then the other public fields in the order of `Societe`, then the raw
+values of which others are made: amounts before they are multiplied, codes, texts that another column
+has in words. The raw ones are grouped and closed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from xlsxwriter.format import Format
-from xlsxwriter.utility import xl_col_to_name
+from serve.contract import headcount_bands, seed_tables
+from serve.export.workbook.export_data import AT, ExportData
+from serve.export.workbook.labels import Labels
 
-from serve.contract import seed_tables
-from serve.export.workbook.cell_values import is_active, is_page, serial, within
-from serve.export.workbook.row_xml import index, inline
-from serve.export.workbook.sheet import Sheet
+# The columns that identify a company; they stay in view on all lists.
+IDENTITY: Final = ("iso2", "id", "nom")
+PRINTED: Final = (*IDENTITY, "feuille", "etat", "secteur", "ville", "effectif", "ca_eur", "ca_year",
+                  "total_actif_eur", "exercice_actif", "date_creation")  # fmt: skip
+# The columns that the list has beside the fields of a company, with the kinds of their values.
+MADE: Final = {
+    "feuille": seed_tables.TEXT,
+    "total_actif_eur": seed_tables.AMOUNT,
+    "ca_publie": seed_tables.AMOUNT,
+    "total_actif": seed_tables.AMOUNT,
+    "forme_libelle": seed_tables.TEXT,
+    "tranche_libelle": seed_tables.TEXT,
+}
+RAW: Final = ("ca_last", "ca_mult", "total_actif_last", "unite_mult", "tranche_effectif")
+# The columns that stand after a field, among those that are not printed.
+_AFTER: Final = {
+    "forme": "forme_libelle",
+    "effectif": "tranche_libelle",
+    "ca_eur": "ca_publie",
+    "exercice_actif": "total_actif",
+}
 
-JOIN: Final = "; "  # between the texts of a list
-
-# A function from a row (0, 1, …) and a value that is not None to the XML of the cell.
-Cell = Callable[[int, Any], str]
-
-
-def column(sheet: Sheet, col: int, genre: str) -> Cell:
-    """The function for a column of values of the kind `genre` (serve/contract/seed_tables.py)."""
-    return _BY_KIND[genre](sheet, col)
-
-
-def named(sheet: Sheet, col: int, targets: Mapping[int, str]) -> Cell:
-    """The function for names, which link to the sheet that `targets` has for their row."""
-    plain = _text(sheet, col)
-    linked = _strings(sheet, col, sheet.styles.list_link)
-
-    def cell(row: int, value: str) -> str:
-        leads = row in targets and sheet.leads(row, col, within(targets[row]))
-        return linked(row, value) if leads else plain(row, value)
-
-    return cell
-
-
-def _strings(sheet: Sheet, col: int, style: Format) -> Cell:
-    letter = xl_col_to_name(col)
-    plain, quoted = index(style), index(sheet.styles.palette.quoted(style))
-
-    def cell(row: int, value: str) -> str:
-        fit = sheet.fit(value)
-        number = quoted if is_active(fit) else plain
-        return f'<c r="{letter}{row + 1}" s="{number}" t="inlineStr">{inline(fit)}</c>'
-
-    return cell
+# A function from a language, an export and some of its rows to the values of a column.
+Values = Callable[[str, ExportData, range], Sequence[Any]]
 
 
-def _text(sheet: Sheet, col: int) -> Cell:
-    return _strings(sheet, col, sheet.styles.list_text)
+@dataclass(frozen=True, slots=True)
+class ListColumn:
+    """One column: its name (a field of `Societe`, or one of MADE), the kind of its values, its heading."""
+
+    name: str
+    genre: str
+    title: str
+    definition: str
+    values: Callable[[ExportData, range], Sequence[Any]]
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether other columns have its values ready for use."""
+        return self.name in RAW
+
+    @property
+    def is_right(self) -> bool:
+        """Whether its heading stands over numbers."""
+        return self.genre in (seed_tables.WHOLE, seed_tables.AMOUNT, seed_tables.YEAR)
 
 
-def _numbers(sheet: Sheet, col: int, style: Format) -> Cell:
-    letter, number = xl_col_to_name(col), index(style)
-    # `repr` has every digit; Excel rounds to the digits that it stores.
-    return lambda row, value: f'<c r="{letter}{row + 1}" s="{number}"><v>{value!r}</v></c>'
+def columns(labels: Labels) -> list[ListColumn]:
+    """All columns of Liste, in order."""
+    rest = []
+    for field in seed_tables.public_fields():
+        rest.append(field.champ)
+        if field.champ in _AFTER:
+            rest.append(_AFTER[field.champ])
+    ordered = dict.fromkeys([*PRINTED, *(name for name in rest if name not in RAW), *RAW])
+    return [_column(name, labels) for name in ordered]
 
 
-def _whole(sheet: Sheet, col: int) -> Cell:
-    return _numbers(sheet, col, sheet.styles.list_whole)
+def fields(names: Sequence[str], labels: Labels) -> list[ListColumn]:
+    """The columns of these fields, as other lists have them."""
+    return [_column(name, labels) for name in names]
 
 
-def _year(sheet: Sheet, col: int) -> Cell:
-    return _numbers(sheet, col, sheet.styles.list_year)
+def _column(name: str, labels: Labels) -> ListColumn:
+    lang = labels.lang
+    values = _OWN_VALUES.get(name) or partial(_stored, name)
+    if name in MADE:
+        title, definition = labels(f"col_{name}"), labels(f"def_{name}")
+        return ListColumn(name, MADE[name], title, definition, partial(values, lang))
+    field = next(one for one in seed_tables.fields() if one.champ == name)
+    title, definition = field.title[lang], field.definition[lang]
+    return ListColumn(name, field.genre, title, definition, partial(values, lang))
 
 
-def _date(sheet: Sheet, col: int) -> Cell:
-    """Real dates if Excel has that day, else the text."""
-    day, text = _numbers(sheet, col, sheet.styles.list_date), _text(sheet, col)
-
-    def cell(row: int, value: str) -> str:
-        number = serial(value)
-        return text(row, value) if number is None else day(row, number)
-
-    return cell
+def _stored(name: str, _: str, data: ExportData, rows: range) -> Sequence[Any]:
+    at = AT[name]
+    return [values[at] for values in data.rows[rows.start : rows.stop]]
 
 
-def _page(sheet: Sheet, col: int) -> Cell:
-    """Web addresses, as links if they are valid."""
-    plain, linked = _text(sheet, col), _strings(sheet, col, sheet.styles.list_link)
-
-    def cell(row: int, value: str) -> str:
-        leads = is_page(value) and sheet.leads(row, col, value)
-        return linked(row, value) if leads else plain(row, value)
-
-    return cell
+def _has_sheet(lang: str, data: ExportData, rows: range) -> Sequence[str]:
+    labels = Labels(lang)
+    return [labels("yes" if row in data.comptes else "no") for row in rows]
 
 
-def _truth(sheet: Sheet, col: int) -> Cell:
-    letter, number = xl_col_to_name(col), index(sheet.styles.list_truth)
-    return lambda row, value: f'<c r="{letter}{row + 1}" s="{number}" t="b"><v>{value:d}</v></c>'
+def _assets_in_euros(_: str, data: ExportData, rows: range) -> Sequence[float | None]:
+    return data.assets[rows.start : rows.stop]
 
 
-def _texts(sheet: Sheet, col: int) -> Cell:
-    """Lists of texts, as one text."""
-    whole = _text(sheet, col)
-    return lambda row, value: whole(row, JOIN.join(value))
+def _multiplied(
+    amount: str, multiplier: str, lang: str, data: ExportData, rows: range
+) -> Sequence[float | None]:
+    """An amount as published, in units: a multiplier that is not stated counts as 1 (§2.1)."""
+    pairs = zip(
+        _stored(amount, lang, data, rows), _stored(multiplier, lang, data, rows), strict=True
+    )
+    return [None if value is None else value * (by or 1) for value, by in pairs]
 
 
-_BY_KIND: Final[Mapping[str, Callable[[Sheet, int], Cell]]] = {
-    seed_tables.TEXT: _text,
-    seed_tables.WHOLE: _whole,
-    seed_tables.AMOUNT: _whole,
-    seed_tables.YEAR: _year,
-    seed_tables.DATE: _date,
-    seed_tables.LINK: _page,
-    seed_tables.TRUTH: _truth,
-    seed_tables.TEXTS: _texts,
+def _states(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    stored = _stored("etat", lang, data, rows)
+    words = {etat: etat and seed_tables.label("etat", "", etat, lang) for etat in set(stored)}
+    return [words[etat] for etat in stored]
+
+
+def _forms(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    known: dict[tuple[str, str | None], str | None] = {}
+    found = []
+    for iso2, forme in zip(
+        _stored("iso2", lang, data, rows), _stored("forme", lang, data, rows), strict=True
+    ):
+        if (iso2, forme) not in known:
+            known[iso2, forme] = forme and seed_tables.label("forme", iso2, forme, lang)
+        found.append(known[iso2, forme])
+    return found
+
+
+def _bands(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    return [
+        headcount_bands.band(code, lang) for code in _stored("tranche_effectif", lang, data, rows)
+    ]
+
+
+def _sectors(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    if lang == "fr":
+        return _stored("secteur", lang, data, rows)
+    names = {one.code: one.secteur_en for one in data.reference.secteurs}
+    return [names.get(place.secteur or "") for place in data.places[rows.start : rows.stop]]
+
+
+def _sections(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    stored = _stored("grand_secteur", lang, data, rows)
+    names = seed_tables.sections_in_english() if lang == "en" else {}
+    return [names.get(name, name) for name in stored]
+
+
+def _sub_sectors(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    stored = _stored("sous_secteur", lang, data, rows)
+    return stored if lang == "fr" else _in_english(data.groups[rows.start : rows.stop], stored)
+
+
+def _activities(lang: str, data: ExportData, rows: range) -> Sequence[str | None]:
+    stored = _stored("nace_libelle", lang, data, rows)
+    return stored if lang == "fr" else _in_english(_stored("nace_code", lang, data, rows), stored)
+
+
+def _in_english(codes: Sequence[str | None], stored: Sequence[str | None]) -> Sequence[str | None]:
+    """The labels of NACE codes; a label whose code is in no table stays as it is stored."""
+    known = seed_tables.nace_labels()
+    return [
+        known[code][1] if code and name and code in known else name
+        for code, name in zip(codes, stored, strict=True)
+    ]
+
+
+_OWN_VALUES: Final[Mapping[str, Values]] = {
+    "feuille": _has_sheet,
+    "total_actif_eur": _assets_in_euros,
+    "ca_publie": partial(_multiplied, "ca_last", "ca_mult"),
+    "total_actif": partial(_multiplied, "total_actif_last", "unite_mult"),
+    "forme_libelle": _forms,
+    "tranche_libelle": _bands,
+    "etat": _states,
+    "secteur": _sectors,
+    "grand_secteur": _sections,
+    "sous_secteur": _sub_sectors,
+    "nace_libelle": _activities,
 }

@@ -1,21 +1,22 @@
 """Rows of the long lists, written directly as XML.
 
 xlsxwriter stores, checks and escapes cell by cell, with ten calls per cell: most of the time of an
-export. The lists know the type of each column, so a cell is one call and one string (list_columns.py),
-and a row is appended to the temporary file in which xlsxwriter keeps its own rows (`constant_memory`).
-xlsxwriter writes the rest of the sheet.
+export. The lists know the type of each column, so a cell is one string (column_cells.py), and a row is
+appended to the temporary file in which xlsxwriter keeps its own rows (`constant_memory`). xlsxwriter
+writes the rest of the sheet.
 
 Its documentation offers subclassing, but the methods used here are private. So pyproject.toml pins
 the version, and the tests let other programs read back every value of a list.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from html import escape
 from typing import Final
 
 from xlsxwriter.format import Format
+from xlsxwriter.utility import xl_range
 from xlsxwriter.worksheet import Worksheet
 
 # Text that Excel would read as an escaped character; escaping its underscore prevents that.
@@ -25,14 +26,61 @@ _ESCAPED: Final = re.compile("(_x[0-9a-fA-F]{4}_)")
 class RowWorksheet(Worksheet):  # type: ignore[misc]  # xlsxwriter has no types
     """A worksheet that takes whole rows, and links without a text."""
 
-    def add_row(self, row: int, cells: Iterable[str]) -> None:
-        """Append a row (0, 1, …) below all others, with its cells in the order of the columns."""
-        if row > self.previous_row:
-            self._write_single_row(row)
-        self._write_row(row, None)
-        self.fh.write("".join(cells))
-        self._xml_end_tag("row")
-        self.dim_rowmax = row
+    previous_row: int  # the row that xlsxwriter writes to
+
+    def add_rows(self, first: int, rows: Iterable[Iterable[str]]) -> None:
+        """Append rows below all others, from row `first` (0, 1, …) on: their cells as XML, in order."""
+        if first > self.previous_row:
+            self._write_single_row(first)  # what xlsxwriter holds of the row before
+        before, after = self._row_tag()
+        row = first - 1
+        for row, cells in enumerate(rows, first):
+            self.fh.write(f"{before}{row + 1}{after}{''.join(cells)}</row>")
+        if row >= first:
+            self.dim_rowmax = self.previous_row = row
+
+    def _row_tag(self) -> tuple[str, str]:
+        """The start tag of a row of the default height, before and after its number."""
+        height = self.default_row_height
+        if height == self.original_row_height:
+            return '<row r="', '">'
+        return '<row r="', f'" ht="{height * 0.75:.16g}" customHeight="1">'
+
+    def add_plain_table(self, name: str, rows: tuple[int, int], titles: Sequence[str]) -> None:
+        """Declare an Excel table from the first column on, whose cells are written separately.
+
+        xlsxwriter's `add_table` writes the cells itself, and therefore not while rows are not kept.
+
+        Args:
+            name: unique in the workbook.
+            rows: the row of the header, and the last row.
+            titles: the texts of the header, different regardless of case.
+        """
+        top, last = rows
+        span = xl_range(top, 0, last, len(titles) - 1)
+        column = {"total_string": "", "total_function": "", "custom_total": "", "total_value": 0,
+                  "formula": "", "format": None, "name_format": None}  # fmt: skip
+        self.tables.append(
+            {
+                "name": name,
+                "show_first_col": False,
+                "show_last_col": False,
+                "show_row_stripes": True,
+                "show_col_stripes": False,
+                "header_row_count": True,
+                "totals_row_shown": False,
+                "description": None,
+                "title": None,
+                "style": "TableStyleLight1",
+                "range": span,
+                "a_range": span,
+                "autofilter": span,
+                "columns": [
+                    {**column, "id": number, "name": title}
+                    for number, title in enumerate(titles, 1)
+                ],
+            }
+        )
 
     def drop_rows(self) -> None:
         """Remove the temporary file of the rows; after `close` of the workbook, do nothing."""

@@ -13,6 +13,7 @@ from xlsxwriter.format import Format
 DARK: Final = "#1F3A5F"
 ACCENT: Final = "#2E75B6"
 PALE: Final = "#EAF1F8"
+BAR: Final = "#BFD7EE"  # behind numbers
 GREY: Final = "#5F6B7A"
 _RULE: Final = "#D5DDE6"
 _LINK: Final = "#1A5FA8"
@@ -20,7 +21,7 @@ _LINK: Final = "#1A5FA8"
 FONT: Final = "Calibri"
 WHOLE_FORMAT: Final = "#,##0"
 CENTS_FORMAT: Final = "#,##0.00"
-DATE_FORMAT: Final = "yyyy-mm-dd"
+DATE_FORMAT: Final = 14  # the short date of the reader's locale
 SHARE_FORMAT: Final = "0.0%"
 _MOMENT_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
 

@@ -1,8 +1,10 @@
 """Words near a word: by insertions, deletions, substitutions of a letter and swaps of two neighbours (X4).
 
-The sorted words are walked as a tree of their beginnings. A row of the distance table belongs to each beginning; one
-whose row has nothing within the allowed distance is skipped with all words that begin so. Where the distance is used
-up, only the next letters of the text can follow, and these are looked up.
+Either the first half of the text has not all the errors, or all are in it and a word ends with the second half as it
+is. The words of the latter kind are an interval of the sorted suffixes. Those of the former are found in the sorted
+words, which are walked as a tree of their beginnings. A row of the distance table belongs to each beginning; one whose
+row has nothing within the allowed distance is skipped with all words that begin so. Where the distance is used up,
+only the next letters of the text can follow, and these are looked up.
 """
 
 from __future__ import annotations
@@ -10,10 +12,16 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import damaged
+    from shards.kernel.find import damaged, first_suffix, last_suffix, owner_of
+    from shards.kernel.text.candidates import suffix_key
     from shards.kernel.types import (
+        NEAR_ENDINGS,
+        NEAREST_HALF,
+        SUFFIX_BYTES,
+        WORD_END,
         Address,
         Int,
+        Key,
         Question,
         Scratch,
         ShardArrays,
@@ -64,30 +72,40 @@ def letter_place(shard: ShardArrays, low: Int, high: Int, at: Int, least: Int) -
     return low
 
 
-def fill_row(scratch: Scratch, size: Int, depth: Int, code: Int, before: Int) -> Int:
-    """Fill the row of a beginning of `depth` letters, the last two of them given; returns its least distance."""
+def fill_row(
+    scratch: Scratch, size: Int, half: Int, most: Int, depth: Int, code: Int, before: Int
+) -> Int:
+    """Fill the row of a beginning of `depth` letters, the last two of them given.
+
+    Returns how many errors are left at most: `most` less those of a cell, in the first `half` letters one less. It is
+    negative if the beginning is too far.
+    """
     table = scratch.heap
     text = scratch.block
     width: Int = size + 1
     row: Int = depth * width
-    least: Int = depth
+    left: Int = -1
     table[row] = depth
-    for i in range(1, width):
-        best: Int = table[row - width + i - 1]
-        if text[i - 1] != code:
-            best += 1
-        if table[row - width + i] + 1 < best:
-            best = table[row - width + i] + 1
-        if table[row + i - 1] + 1 < best:
-            best = table[row + i - 1] + 1
-        if depth > 1 and i > 1 and text[i - 1] == before and text[i - 2] == code:
-            swapped: Int = table[row - 2 * width + i - 2] + 1
-            if swapped < best:
-                best = swapped
-        table[row + i] = best
-        if best < least:
-            least = best
-    return least
+    for i in range(width):
+        if i:
+            best: Int = table[row - width + i - 1]
+            if text[i - 1] != code:
+                best += 1
+            if table[row - width + i] + 1 < best:
+                best = table[row - width + i] + 1
+            if table[row + i - 1] + 1 < best:
+                best = table[row + i - 1] + 1
+            if depth > 1 and i > 1 and text[i - 1] == before and text[i - 2] == code:
+                swapped: Int = table[row - 2 * width + i - 2] + 1
+                if swapped < best:
+                    best = swapped
+            table[row + i] = best
+        remaining: Int = most - table[row + i]
+        if i < half:
+            remaining -= 1
+        if remaining > left:
+            left = remaining
+    return left
 
 
 def walk(
@@ -95,30 +113,28 @@ def walk(
     scratch: Scratch,
     number: Int,
     size: Int,
+    half: Int,
     most: Int,
     low: Int,
     high: Int,
     depth: Int,
     at: Int,
     before: Int,
-    least: Int,
+    left: Int,
 ) -> Int:
     """Add the words of [low, high), which share `depth` letters in `at` bytes, that are near the text."""
     row: Int = depth * (size + 1)
     if letter(shard, low, at) == 0:
-        if scratch.heap[row + size] <= most and scratch.used < scratch.found_size:
-            scratch.found_shard[scratch.used] = number
-            scratch.found_row[scratch.used] = low
-            scratch.found_tie[scratch.used] = scratch.heap[row + size]
-            scratch.used += 1
+        if scratch.heap[row + size] <= most:
+            add(scratch, number, low, scratch.heap[row + size])
         low += 1
     if depth == size + most:
         return 0
-    if least < most:
+    if left > 0:
         while low < high:
             code: Int = letter(shard, low, at)
             end: Int = letter_place(shard, low, high, at, code + 1)
-            descend(shard, scratch, number, size, most, low, end, depth, at, before, code)
+            descend(shard, scratch, number, size, half, most, low, end, depth, at, before, code)
             low = end
         return 0
     for i in range(depth - most - 1, depth + most + 2):
@@ -134,7 +150,7 @@ def walk(
         first: Int = letter_place(shard, low, high, at, code)
         end = letter_place(shard, first, high, at, code + 1)
         if first < end:
-            descend(shard, scratch, number, size, most, first, end, depth, at, before, code)
+            descend(shard, scratch, number, size, half, most, first, end, depth, at, before, code)
     return 0
 
 
@@ -143,6 +159,7 @@ def descend(
     scratch: Scratch,
     number: Int,
     size: Int,
+    half: Int,
     most: Int,
     low: Int,
     high: Int,
@@ -152,17 +169,117 @@ def descend(
     code: Int,
 ) -> Int:
     """Walk the words of [low, high), whose next letter is `code`, unless all of them are too far."""
-    least: Int = fill_row(scratch, size, depth + 1, code, before)
-    if least <= most:
-        bytes_used: Int = letter_size(code >> 24)
-        walk(shard, scratch, number, size, most, low, high, depth + 1, at + bytes_used, code, least)
+    left: Int = fill_row(scratch, size, half, most, depth + 1, code, before)
+    if left >= 0:
+        next_at: Int = at + letter_size(code >> 24)
+        walk(shard, scratch, number, size, half, most, low, high, depth + 1, next_at, code, left)
+    return 0
+
+
+def add(scratch: Scratch, number: Int, word: Int, distance: Int) -> Int:
+    """Write a word to the found rows, if there is room."""
+    if scratch.used < scratch.found_size:
+        scratch.found_shard[scratch.used] = number
+        scratch.found_row[scratch.used] = word
+        scratch.found_tie[scratch.used] = distance
+        scratch.used += 1
+    return 0
+
+
+def distance_of(shard: ShardArrays, scratch: Scratch, word: Int, size: Int, most: Int) -> Int:
+    """The distance of a word from the text; more than `most` if it is so much longer."""
+    at: Int = 0
+    depth: Int = 0
+    before: Int = 0
+    code: Int = letter(shard, word, at)
+    while code and depth < size + most:
+        depth += 1
+        fill_row(scratch, size, 0, most, depth, code, before)
+        at += letter_size(code >> 24)
+        before = code
+        code = letter(shard, word, at)
+    return most + 1 if code else scratch.heap[depth * (size + 1) + size]
+
+
+def letters_before(shard: ShardArrays, place: Int, most: Int) -> Int:
+    """The letters of a word before the byte `place`; `most` + 1 if there are more than `most`."""
+    count: Int = 0
+    while place and shard.words[place - 1] != WORD_END and count <= most:
+        place -= 1
+        if shard.words[place] & 0xC0 != 0x80:
+            count += 1
+    return count
+
+
+def add_endings(
+    shard: ShardArrays, scratch: Scratch, number: Int, size: Int, half: Int, most: Int, first: Int,
+    end: Int,
+) -> Int:  # fmt: skip
+    """Add those words that end with suffixes [first, end) and have `half` letters before, more or less `most`.
+
+    Those that the walk has found are left out.
+    """
+    known: Int = scratch.used
+    while known and scratch.found_shard[known - 1] == number:
+        known -= 1
+    walked: Int = scratch.used
+    for index in range(first, end):
+        place: Int = shard.suffixes[index]
+        if place >= shard.words_size:
+            damaged()
+        count: Int = letters_before(shard, place, half + most)
+        if count > half + most or count + most < half:
+            continue
+        word: Int = owner_of(shard, place)
+        found: Int = distance_of(shard, scratch, word, size, most)
+        for i in range(known, walked):
+            if scratch.found_row[i] == word:
+                found = most + 1
+        if found <= most:
+            add(scratch, number, word, found)
+    return 0
+
+
+def near_in_shard(
+    shard: ShardArrays, question: Question, scratch: Scratch, number: Int, size: Int, most: Int
+) -> Int:
+    """Add the near words of a shard.
+
+    The second half is what few words end with; if all ends are frequent, the words are walked for all errors.
+    """
+    half: Int = size >> 1
+    at: Int = 0
+    for i in range(half):
+        at += letter_size(scratch.block[i] >> 24)
+    first: Int = 0
+    end: Int = 0
+    while half >= NEAREST_HALF:
+        # The END of the word with it.
+        rest: Int = question.text_size + 1 - at
+        low: Key = suffix_key(question.text, at, rest)
+        high: Key = low + 1
+        if rest < 8:
+            high = low + (cython.cast(Key, 1) << (8 * (8 - rest)))
+        if rest > SUFFIX_BYTES:
+            rest = SUFFIX_BYTES
+        first = first_suffix(shard, low, question.text, at, rest)
+        end = last_suffix(shard, first, high, question.text, at, rest)
+        if end - first <= NEAR_ENDINGS:
+            break
+        half -= 1
+        at -= letter_size(scratch.block[half] >> 24)
+    if half < NEAREST_HALF:
+        half = 0
+    walk(shard, scratch, number, size, half, most, 0, shard.word_count, 0, 0, 0, most)
+    if half:
+        add_endings(shard, scratch, number, size, half, most, first, end)
     return 0
 
 
 def near_words(table: Table, question: Question, scratch: Scratch, most: Int) -> Int:
     """Write the words within a distance of the text to the found rows: shard, word, distance; returns their number.
 
-    The text is one word of at most 30 letters.
+    The text is one word of at most 30 letters; an END follows it.
     """
     size: Int = 0
     at: Int = 0
@@ -182,7 +299,7 @@ def near_words(table: Table, question: Question, scratch: Scratch, most: Int) ->
     for i in range(question.shard_count):
         shard = table.shards[question.shards[i]]
         if shard.word_count:
-            walk(shard, scratch, question.shards[i], size, most, 0, shard.word_count, 0, 0, 0, 0)
+            near_in_shard(shard, question, scratch, question.shards[i], size, most)
     return scratch.used
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shards.codec import bands
 from shards.kernel import types
 from shards.query import ORDERS, STATES, Query
+from shards.search.counts.towns import Towns, towns_of
 from shards.search.reader import Shard
 from shards.search.search import UNLIMITED, Base
 
@@ -94,8 +95,11 @@ def values_of(base: Base, dimension: str) -> DimensionValues:
     """The values of a dimension; the first question about towns reads those of all countries."""
     found: DimensionValues | None = base.memo.get(dimension)
     if found is None:
-        shards = [shard for _, shard in sorted(base.items())]
-        found = _towns(shards) if dimension == "ville" else _of_slots(_SLOTS[dimension](shards))
+        if dimension == "ville":
+            found = _towns(towns_of(base))
+        else:
+            shards = [shard for _, shard in sorted(base.items())]
+            found = _of_slots(_SLOTS[dimension](shards))
         base.memo[dimension] = found
     return found
 
@@ -111,22 +115,9 @@ def _numbers(slots: Sequence[str | None], known: Sequence[str]) -> NDArray[np.in
     return np.array([numbers[text] for text in slots], np.int32)
 
 
-def _towns(shards: Sequence[Shard]) -> DimensionValues:
+def _towns(towns: Towns) -> DimensionValues:
     """Towns by folded name; each is spelt as in the country where most companies are in it."""
-    slots = _coded(shards, "ville")
-    known = sorted({text for text in slots if text is not None})
-    numbers = _numbers(slots, known)
-    rows = [np.diff(shard.code_array("ville.ends").astype(np.int64)) for shard in shards]
-    order = np.lexsort((-np.concatenate([*rows, []]), numbers))
-    shown = order[np.unique(numbers[order], return_index=True)[1]]
-    firsts = np.cumsum([0, *map(len, rows)])
-
-    def text(number: int) -> str:
-        slot = int(shown[number])
-        country = int(firsts.searchsorted(slot, side="right")) - 1
-        return shards[country].spellings[slot - int(firsts[country]) - 1].decode()
-
-    return DimensionValues(len(known), text, numbers)
+    return DimensionValues(len(towns.names), towns.spelling, towns.numbers)
 
 
 def _coded(shards: Sequence[Shard], name: str) -> list[str | None]:

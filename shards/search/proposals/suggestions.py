@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 
 from shards.codec.folding import fold
 from shards.query import Query
+from shards.search.counts.towns import towns_of
 from shards.search.reader import Shard
 from shards.search.result_page import Places
 from shards.search.search import Base
 
 _NARROWED: Final = 4  # a bound that too few words reach is divided by this
 _RICHEST: Final = 3  # countries whose most frequent words are the first bound
+_TIGHTER: Final = 2  # less is unseen of a word, so fewer words are summed
+_LAST: Final = "\U0010ffff"  # sorts after every character of a folded text
 
 
 class WordCount(NamedTuple):
@@ -71,7 +74,7 @@ def words(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[WordCou
     least = max(_greatest(one.counts, limit) for one in richest)
     # First the words that are frequent in one country: what they reach is the bound of the others.
     for single in (True, False):
-        most = _most(found, least if single else max(1, -(-least // len(found))))
+        most = _most(found, least if single else max(1, -(-least // (_TIGHTER * len(found)))))
         for word in sorted(most, key=most.__getitem__, reverse=True):
             reached = sorted(exact.values())[-limit:]
             if len(reached) == limit:
@@ -87,63 +90,17 @@ def words(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[WordCou
 def towns(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[TownCount]:
     """The `limit` largest towns that begin with `q`, both folded; equal ones in alphabetical order.
 
-    A town of several countries is spelt as in the one where most of its companies are. Of each country the largest
-    towns are looked at, twice as many each time, until no other can have as many companies as the last one found.
+    A town of several countries is spelt as in the one where most of its companies are.
     """
-    text = fold(q).encode()
-    found = [_Towns(base[iso2], text) for iso2 in pays or base] if text else []
-    most = limit
-    while True:
-        names = {name for one in found for name in one.largest(most)}
-        counted = {name: [one.count(name) for one in found] for name in names}
-        chosen = sorted(names, key=lambda name: (-sum(counted[name]), name))[:limit]
-        unseen = sum(one.next_largest(most) for one in found)
-        if not unseen or (len(chosen) == limit and sum(counted[chosen[-1]]) > unseen):
-            break
-        most *= 2
-    shown = []
-    for name in chosen:
-        counts = counted[name]
-        shard = found[counts.index(max(counts))]
-        shown.append(TownCount(shard.spelling(name), sum(counts)))
-    return shown
-
-
-class _Towns:
-    """The towns of a shard that begin with a folded text, by the number of their companies."""
-
-    def __init__(self, shard: Shard, text: bytes) -> None:
-        self._shard, self._names = shard, shard.code_texts("ville")
-        numbers = range(len(self._names))
-        self._first = bisect_left(numbers, text, key=self._names.__getitem__)
-        end = bisect_left(numbers, text + b"\xff", key=self._names.__getitem__)
-        # Code 0 is no town, so text t has the code t + 1; `ends` has the rows below each code.
-        ends = shard.code_array("ville.ends")[self._first + 1 : end + 2].astype(np.int64)
-        self._counts = _counts(ends)
-        self._by_count = np.argsort(-self._counts, kind="stable")
-
-    def largest(self, number: int) -> list[bytes]:
-        return [self._names[self._first + place] for place in self._by_count[:number].tolist()]
-
-    def next_largest(self, number: int) -> int:
-        """The companies of the largest town after the `number` largest ones."""
-        return int(self._counts[self._by_count[number]]) if number < len(self._by_count) else 0
-
-    def count(self, name: bytes) -> int:
-        place = self._place(name)
-        return 0 if place is None else int(self._counts[place])
-
-    def spelling(self, name: bytes) -> str:
-        place = self._place(name)
-        assert place is not None  # it has companies
-        return self._shard.spellings[self._first + place].decode()
-
-    def _place(self, name: bytes) -> int | None:
-        end = self._first + len(self._counts)
-        numbers = range(self._first, end)
-        place = bisect_left(numbers, name, key=self._names.__getitem__)
-        held = place < len(numbers) and self._names[self._first + place] == name
-        return place if held else None
+    text = fold(q)
+    known = towns_of(base)
+    first, end = (bisect_left(known.names, one) for one in (text, text + _LAST))
+    if not text or first == end:
+        return []
+    counts = known.counts(pays, first, end)
+    found = np.flatnonzero(counts >= _greatest(counts, limit))
+    chosen = found[np.argsort(-counts[found], kind="stable")][:limit].tolist()
+    return [TownCount(known.spelling(first + n, pays), int(counts[n])) for n in chosen]
 
 
 def _counts(starts: NDArray[np.int64]) -> NDArray[np.int64]:

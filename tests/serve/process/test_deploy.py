@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
@@ -110,22 +111,32 @@ def test_nginx_hides_the_metrics_in_every_spelling(tmp_path: Path, served: Serve
             target: spelled(nginx, target) for target in map("".join, product(begins, words, ends))
         }
         page = spelled(nginx, "/docs")
+        lines = {"Content-Type": "application/json", "Content-Length": str(1 << 20)}
+        accepted = spelled(nginx, "/api/v1/rapprochement", lines, b" " * (1 << 20))
+        refused = spelled(nginx, "/api/v1/export", lines, b" " * (1 << 20))
 
     assert b"societes_requests" in served.ask("/metrics").body
     assert [target for target, reply in replies.items() if b"societes_requests" in reply] == []
     assert b" 403 " in replies["/metrics/"].splitlines()[0]
     assert b"\r\nStrict-Transport-Security: max-age=63072000\r\n" in page
+    assert b"corps_invalide" in accepted  # a list may have so many bytes, and is read
+    assert b" 413 " in refused.splitlines()[0]
 
 
-def spelled(nginx: Nginx, target: str) -> bytes:
+def spelled(
+    nginx: Nginx, target: str, headers: Mapping[str, str] | None = None, body: bytes = b""
+) -> bytes:
     """The response of nginx to this request target, as it stands."""
+    method = "POST" if body else "GET"
+    more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
     context = ssl.create_default_context(cafile=str(nginx.certificate))
     with (
         socket.create_connection(("127.0.0.1", nginx.port), 20) as plain,
         context.wrap_socket(plain, server_hostname="localhost") as stream,
     ):
         stream.sendall(
-            f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+            f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{more}\r\n".encode()
+            + body
         )
         with suppress(ssl.SSLEOFError), stream.makefile("rb") as answer:
             return answer.read()

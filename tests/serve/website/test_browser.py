@@ -10,13 +10,13 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from tests.serve import world
-from tests.serve.client import Served, serving
+from tests.serve.client import PLANS, Served, serving
 from tests.serve.website import browser as browsers
 from tests.serve.website.browser import DESK, PHONE, window
 from tests.serve.website.visitor import PASSWORD, address
 
 OPEN = ["/", "/?q=a&pays=DE", "/?q=rien+du+tout", "/?ca_min=x", "/societes/FR/552100554",
-        "/tarifs", "/inscription", "/connexion", "/statut", "/chiffres?q=a", "/rien"]  # fmt: skip
+        "/tarifs", "/inscription", "/connexion", "/statut", "/chiffres?q=a", "/rapprochement", "/rien"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +162,35 @@ def test_a_record_says_its_price_and_is_paid_for_by_a_button(
         assert opened.is_calm()
 
 
+def test_a_long_list_is_matched_in_pieces_and_downloaded_whole(
+    shop: Served, chromium: Browser
+) -> None:
+    text = "Firma;Land\n" + "Mueller Maschinenbau;DE\nŻabka nirgends;\n" * 600
+    file = {"name": "liste.csv", "mimeType": "text/csv", "buffer": text.encode("utf-16")}
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page, key = opened.page, sign_up(opened)
+        account = shop.store.identify(key).result()
+        assert account
+        shop.store.accounts.set_plan(account.id, "data", PLANS).result(10)
+        opened.open("/rapprochement")
+
+        page.get_by_label("ou choisissez un fichier CSV").set_input_files(files=[file])
+        page.get_by_role("button", name="Rapprocher").click()
+        expect(page.locator("#compris")).to_contain_text("UTF-16")
+        expect(page.locator("#avancement")).to_contain_text("1 200 / 1 200", timeout=60_000)
+        expect(page.locator("#verdicts tbody tr")).to_have_count(1_200)
+        expect(page.locator("#bilan [data-verdict=aucun]")).to_contain_text("600")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Télécharger en CSV").click()
+        rows = download.value.path().read_text("utf-8-sig").splitlines()
+        opened.open("/compte")
+        expect(page.locator(".meter").first).to_contain_text("120 /")
+
+        assert rows[0].startswith("Firma;Land;verdict;note;")
+        assert [row.count("F1103R_HRB218916") for row in rows[1:]] == [1, 0] * 600
+        assert opened.is_calm()
+
+
 def test_without_javascript_everything_is_there(shop: Served, chromium: Browser) -> None:
     with window(chromium, base(shop), viewport=DESK, java_script_enabled=False) as opened:
         page = opened.page
@@ -178,6 +207,13 @@ def test_without_javascript_everything_is_there(shop: Served, chromium: Browser)
         page.get_by_role("button", name="Révoquer").click()
         expect(page.locator("#cles tbody")).to_contain_text("révoquée le")
         expect(page.locator(".copy:visible")).to_have_count(0)
+        opened.open("/rapprochement")
+        page.get_by_label("Collez la liste").fill("Mueller Maschinenbau GmbH")
+        page.get_by_role("button", name="Rapprocher", exact=True).click()
+        expect(page.locator("#verdicts tbody")).to_contain_text("Müller Maschinenbau GmbH")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Télécharger en CSV").click()
+        assert "F1103R_HRB218916" in download.value.path().read_text("utf-8-sig")
 
     with window(chromium, base(shop), viewport=PHONE, java_script_enabled=False) as opened:
         page = opened.open("/?q=a")

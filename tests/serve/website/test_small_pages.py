@@ -14,7 +14,7 @@ from tests.serve.website.visitor import PASSWORD, Visitor, address, member
 from tests.serve.world import COMPANIES
 
 PAGES = ["/", "/?q=lab", "/chiffres?q=lab", "/societes/FR/552100554", "/tarifs", "/inscription",
-         "/connexion", "/statut", "/sources", "/rien"]  # fmt: skip
+         "/connexion", "/statut", "/sources", "/rapprochement", "/rien"]  # fmt: skip
 # What the policy would stop anyway: styles and scripts within a page, assets of other hosts.
 FORBIDDEN = re.compile(r"style=|<script>|<style| on[a-z]+=|https?://[^\"'<]*\.(js|css)")
 
@@ -195,7 +195,7 @@ def test_every_page_is_small_whole_and_of_one_language(served: Served) -> None:
 
 
 def test_an_asset_is_kept_for_ever_under_the_digest_of_its_bytes(served: Served) -> None:
-    html = Visitor(served).get("/").html
+    html = Visitor(served).get("/").html + Visitor(served).get("/rapprochement").html
 
     for name, path in assets.names().items():
         assert path in html

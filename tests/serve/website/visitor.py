@@ -65,6 +65,17 @@ class Visitor:
         where = seen.headers.get("Location", "")
         return self.get(where.partition("#")[0]) if where.startswith("/compte?cle=") else seen
 
+    def upload(self, path: str, file: bytes, form: Mapping[str, str] | None = None) -> Seen:
+        """Send a form with a file, and the token of the last page."""
+        line = f"----{secrets.token_hex(8)}"
+        head = f'--{line}\r\nContent-Disposition: form-data; name="'
+        fields = {"jeton": self.token, **(form or {})}
+        parts = [f'{head}{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()]
+        parts.append(f'{head}fichier"; filename="liste é.csv"\r\nContent-Type: text/csv\r\n\r\n')
+        body = "".join(parts).encode() + file + f"\r\n--{line}--\r\n".encode()
+        kind = {"Content-Type": f"multipart/form-data; boundary={line}"}
+        return self._seen(self.served.ask(path, "POST", {**self._headers(), **kind}, body=body))
+
     def log_in(self, email: str, password: str = PASSWORD, suite: str = "") -> Seen:
         self.get("/connexion")
         return self.send("/connexion", {"email": email, "mot_de_passe": password, "suite": suite})

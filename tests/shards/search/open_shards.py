@@ -1,9 +1,10 @@
 """Companies in real shards, open for search."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from shards.query import Query
@@ -30,15 +31,21 @@ def open_shard(found: Sequence[Company], iso2: str = "EE") -> Iterator[tuple[Sha
 class OpenShards:
     """Companies in the shards of all their countries."""
 
-    def __init__(self, found: Sequence[Company]) -> None:
-        self.found = found
+    def __init__(
+        self,
+        found: Sequence[Company],
+        comptes: Mapping[tuple[str, str], Any] = MappingProxyType({}),
+    ) -> None:
+        """Open `found`, with statement lines by country and identifier."""
+        self.found, self.comptes = found, comptes
         self.stack = ExitStack()
 
     def __enter__(self) -> "OpenShards":
         folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
         self.shards = Base()
         for iso2 in COUNTRIES:
-            write_shard(folder / iso2, iso2, self.found)
+            lines = {key[1]: found for key, found in self.comptes.items() if key[0] == iso2}
+            write_shard(folder / iso2, iso2, self.found, lines)
             self.shards[iso2] = self.stack.enter_context(Shard(folder / iso2))
         interpreted = INTERPRETED.Base()
         interpreted.update(self.shards)

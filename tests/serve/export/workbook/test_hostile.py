@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from serve.contract import seed_tables
-from serve.export.workbook import cell_values, list_columns
+from serve.export.workbook import cell_values, column_cells
 from serve.export.workbook.cell_values import LONGEST_CELL, is_page, within
 from serve.export.workbook.sheet import Book
 from tests.serve.export.workbook.workbooks import File, cells, of_world, rows
@@ -123,9 +123,10 @@ def test_a_sheet_has_no_more_links_than_excel_reads(tmp_path: Path) -> None:
     path = tmp_path / "links.xlsx"
     book = Book(path, Path(tempfile.mkdtemp(dir=tmp_path)), {})
     sheet = book.sheet("a", "#000000")
-    page = list_columns.column(sheet, 0, seed_tables.LINK)
-    for row in range(cell_values.MOST + 3):
-        sheet.raw.add_row(row, [page(row, "https://x.eu")])
+    page = column_cells.column(sheet, 0, seed_tables.LINK)
+    count = cell_values.MOST + 3
+    numbers = [str(row + 1) for row in range(count)]
+    sheet.raw.add_rows(0, zip(page(numbers, ["https://x.eu"] * count), strict=True))
     book.close()
 
     text = File(path, None).parts["xl/worksheets/sheet1.xml"]  # type: ignore[arg-type]

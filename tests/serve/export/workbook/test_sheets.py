@@ -8,8 +8,11 @@ from statistics import median
 from typing import Any
 
 import pytest
+from openpyxl.utils import get_column_letter
 
 from serve.contract import seed_tables
+from serve.export.workbook import list_columns
+from serve.export.workbook.labels import Labels
 from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS, Query
 from tests import oracle
@@ -18,7 +21,8 @@ from tests.serve.export.workbook.workbooks import DAY, PLANS, File, asked, make,
 from tests.serve.world import COMPANIES, CONTACT, LISTS, STATEMENTS
 from tests.world import company
 
-HEADINGS = {field.title["fr"]: field for field in seed_tables.fields()}
+COLUMNS = list_columns.columns(Labels("fr"))
+HEADINGS = {column.title: column for column in COLUMNS}
 IN_ORDER = oracle.search(COMPANIES, Query())
 
 
@@ -53,8 +57,16 @@ def test_in_english_sheets_headings_and_names_are_english_and_data_are_not(engli
     assert {row["Country"] for row in rows(sheets["By country"], 4)} <= {*names, None}
     sectors = {one.secteur_en for one in LISTS.secteurs} | {"Without a sector", "Total"}
     assert {row["Sector"] for row in rows(sheets["By sector"], 4)} <= sectors
-    labels = {one.secteur for one in LISTS.secteurs}
-    assert {row["Sector"] for row in rows(sheets["List"])} <= {*labels, None}
+    listed = rows(sheets["List"])
+    assert {row["Sector"] for row in listed} == (sectors - {"Without a sector", "Total"}) & {
+        row["Sector"] for row in rows(sheets["By sector"], 4)
+    } | {None}
+    by_id = {row["Identifier"]: row for row in listed}
+    general = by_id["552100554"]
+    assert general["State"] == "Active"
+    assert by_id["12652512"]["Legal form in English"] == "Limited liability company"
+    assert by_id["12652512"]["Sub-sector"] == seed_tables.nace_labels()["62.0"][1]
+    assert general["Name"] == "Société Générale d'Orléans"
 
 
 # -- the companies ----------------------------------------------------------------------
@@ -63,22 +75,65 @@ def test_in_english_sheets_headings_and_names_are_english_and_data_are_not(engli
 def test_the_list_has_every_public_field_of_every_company_and_its_type(whole: File) -> None:
     """§4.6, C8"""
     found = rows(whole.sheets["Liste"])
+    fields = [name for name in FIELDS if name not in CONTACTS and name != "etat"]
+    titles = {column.name: column.title for column in COLUMNS}
 
     assert len(found) == len(COMPANIES)
     for row, known in zip(found, IN_ORDER, strict=True):
-        for title, value in row.items():
-            champ = HEADINGS[title].champ
-            expected = as_read(champ, known[champ])
+        for name in fields:
+            value, expected = row[titles[name]], as_read(name, known[name])
             assert (type(value), value) == (type(expected), expected) or (
                 isinstance(expected, float) and value == expected
-            ), champ
+            ), name
 
 
-def test_a_field_that_no_company_has_gets_no_column(whole: File) -> None:
-    shown = [HEADINGS[title].champ for title in rows(whole.sheets["Liste"])[0]]
-    filled = {name for name in FIELDS for one in COMPANIES if one[name] is not None}
+def test_the_columns_are_the_same_whatever_the_plan_and_the_data(
+    whole: File, free: File, tmp_path: Path
+) -> None:
+    """Decision 102"""
+    nothing = of_world(
+        tmp_path, [company("EE", "1", "a")], {}, "free", query=Query(q="introuvable")
+    )
 
-    assert shown == [name for name in FIELDS if name in filled and name not in CONTACTS]
+    heads = [[cell.value for cell in file.sheets["Liste"][1]] for file in (whole, free, nothing)]
+    contacts = [
+        [cell.value for cell in file.sheets["Contacts"][row]]
+        for file, row in ((whole, 1), (free, 2), (nothing, 2))
+    ]
+
+    assert heads[0] == heads[1] == heads[2] == [column.title for column in COLUMNS]
+    assert contacts[0] == contacts[1] == contacts[2]
+    names = {column.name for column in COLUMNS}
+    assert names == set(FIELDS) - set(CONTACTS) | set(list_columns.MADE)
+
+
+def test_amounts_are_in_units_and_in_euros_and_raw_ones_are_closed_at_the_right(
+    tmp_path: Path,
+) -> None:
+    found = [
+        company("UK", "1", "a", ca_eur=2e6, ca_last=1_700.0, ca_mult=1_000, ca_devise="GBP",
+                total_actif_last=775.5, unite_mult=1_000, devise="SEK", actif_eur=70_000.0, etat="procedure",
+                tranche_effectif="32"),
+        company("UK", "2", "b", ca_last=5.0),
+    ]  # fmt: skip
+    sheet = of_world(tmp_path, found).sheets["Liste"]
+    first, second = rows(sheet)
+
+    told = {column.name: first[column.title] for column in COLUMNS}
+    assert (told["ca_publie"], told["ca_last"], told["ca_mult"]) == (1_700_000, 1_700, 1_000)
+    assert (told["total_actif"], told["total_actif_eur"]) == (775_500, 70_000)
+    assert (told["etat"], told["tranche_libelle"], told["tranche_effectif"]) == (
+        "En procédure", "250–499", "32",
+    )  # fmt: skip
+    assert second["Chiffre d'affaires (devise)"] == 5
+    closed = {
+        col
+        for one in sheet.column_dimensions.values()
+        for col in range(one.min, one.max + 1)
+        if one.hidden and one.outlineLevel == 1
+    }
+    assert closed == {col for col, column in enumerate(COLUMNS, 1) if column.is_raw}
+    assert max(closed) == len(COLUMNS)
 
 
 @pytest.mark.parametrize("tri", ORDERS)
@@ -281,8 +336,12 @@ def test_lists_are_fit_to_be_worked_with_and_printed(whole: File) -> None:
     for name, top in (("Liste", 1), ("Contacts", 1)):
         sheet = whole.sheets[name]
         assert sheet.freeze_panes == "D2"
-        assert sheet.auto_filter.ref.startswith("A1:")
-        assert sheet.auto_filter.ref.endswith(str(top + len(COMPANIES)))
+        (table,) = sheet.tables.values()
+        assert table.name == {"Liste": "societes", "Contacts": "contacts"}[name]
+        assert table.ref == f"A1:{get_column_letter(sheet.max_column)}{top + len(COMPANIES)}"
+        assert table.autoFilter.ref == table.ref
+        assert table.column_names == [cell.value for cell in sheet[1]]
+        assert sheet.page_setup.fitToWidth in (None, 1)  # 1 is the default
         assert sheet.print_title_rows == "$1:$1"
     for sheet in whole.sheets.worksheets:
         assert sheet.page_setup.paperSize == 9

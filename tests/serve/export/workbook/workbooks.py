@@ -46,6 +46,11 @@ class File:
         return load_workbook(self.path)
 
     @property
+    def values(self) -> Workbook:
+        """The sheets with the values of formulas in their place."""
+        return load_workbook(self.path, data_only=True)
+
+    @property
     def parts(self) -> dict[str, bytes]:
         """The files of the package."""
         with ZipFile(self.path) as package:

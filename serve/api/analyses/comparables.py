@@ -1,0 +1,98 @@
+"""GET /api/v1/societes/{iso}/{id}/comparables: the companies that are most like one (extension X11).
+
+What is near is defined by `shards/search/proposals/comparables.py`; the answer has the gaps that add up to each
+distance. Rows are those of a search: as many as the plan shows, with contacts only where it has the right to them.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import orjson
+
+from serve.access import rights
+from serve.access.etag import etag
+from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.societe import absent, locate, path_of
+from serve.api.societes import PRIVATE
+from serve.data.open_generation import OpenGeneration
+from serve.request import params
+from shards.search.proposals import comparables as nearest
+from shards.search.proposals.comparables import Comparable
+from shards.search.search import Base, records
+
+# A row of the sub-sector, of which a few columns are read.
+_MICROSECONDS_A_ROW: Final = 0.02
+
+
+class Comparables(NamedTuple):
+    """The answer: the company as a few fields, and the near ones as JSON, in the order of `found`."""
+
+    societe: Mapping[str, Any]
+    found: Sequence[Comparable]
+    rows: bytes
+    offer: bytes
+    plan: str
+    motif: str | None
+
+    def companies(self) -> list[dict[str, Any]]:
+        """The near companies with their distances, decoded."""
+        rows = orjson.loads(b"[%b]" % self.rows)
+        return [{**_gaps(one), "societe": row} for one, row in zip(self.found, rows, strict=True)]
+
+    def json(self) -> bytes:
+        """The answer as JSON."""
+        document = {
+            "societe": self.societe,
+            "plan": self.plan,
+            "motif": self.motif,
+            "comparables": self.companies(),
+            "offre_suivante": orjson.Fragment(self.offer),
+        }
+        return orjson.dumps(document)
+
+
+def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Comparables]:
+    """The companies nearest to a company, at most as many as the plan shows of a search.
+
+    Raises:
+        ApiError: 400.
+    """
+    wanted = params.comparables(request.pairs)
+    shard, row = locate(request, generation)
+    if row is None:
+        return PreparedCall(partial(absent, shard, request.segments[1]))
+    caller = request.caller
+    plan = caller.plan
+    limit = rights.window(plan, wanted, 0).limit
+    record = shard.company(row)
+    company = f"{shard.iso2}/{record['id']}"
+    given = (caller.souscrit, request.offer, "comparables", company, limit)
+    tag = etag(generation.id, plan.slug, *given)
+    headers = {"ETag": tag, **PRIVATE, "Content-Location": f"{path_of(company)}/comparables"}
+    shown = {name: record[name] for name in ("iso2", "id", "nom", "secteur", "sous_secteur")}
+    motif = None if record["secteur"] else "secteur_absent"
+
+    async def run() -> "CallResult[Comparables]":
+        base = generation.shards
+        cost = _MICROSECONDS_A_ROW * nearest.rows_beside(base, shard.iso2, row)
+        found = await generation.aside(
+            cost, lambda: nearest.comparables(base, shard.iso2, row, limit)
+        )
+        rows = records(base, _places(base, found), coordonnees=plan.coordonnees)
+        content = Comparables(shown, found, rows, request.offer, plan.slug, motif)
+        return CallResult(200, content, headers)
+
+    return PreparedCall(run, tag, headers)
+
+
+def _places(base: Base, found: Sequence[Comparable]) -> "np.ndarray[Any, np.dtype[np.int64]]":
+    numbers = {iso2: number for number, iso2 in enumerate(sorted(base))}
+    places = [(numbers[one.iso2], one.row) for one in found]
+    return np.array(places, np.int64).reshape(-1, 2)
+
+
+def _gaps(one: Comparable) -> dict[str, Any]:
+    gaps = {"ca_eur": one.ca, "effectif": one.effectif, "lieu": one.lieu}
+    return {"distance": one.distance, "ecarts": gaps}

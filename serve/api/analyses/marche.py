@@ -1,0 +1,236 @@
+"""GET /api/v1/analyses/marche: the companies of a search, analysed as a market (extension X11).
+
+Size, concentration, bands, births, growth, quartiles of the ratios by country, the ten first companies: all of it
+exact over the whole scope, whatever the plan shows of a search. A figure without its parts is null and says why. A
+search that finds nothing has no figures, and its analysis costs a call alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import orjson
+
+from quota.plans import Plan
+from serve.access import modules
+from serve.access.etag import etag
+from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.api.analyses.entreprise import QUANTILES, described
+from serve.api.societes import PRIVATE
+from serve.data import company_ids, ratio_peers
+from serve.data.open_generation import OpenGeneration
+from serve.request import params
+from serve.request.params import Market
+from shards.codec import bands
+from shards.codec.folding import fold_id
+from shards.query import ORDERS, STATES, Query
+from shards.ratios.distribution import Figures, Quantiles, concentration, quantiles
+from shards.ratios.ratio_table import ratios
+from shards.search.counts import market
+from shards.search.counts.distribution import Distribution, distributions
+from shards.search.search import UNLIMITED, Base, records, search
+
+MARCHE: Final = "marche"
+_FIRST: Final = 10
+_SHOWN: Final = ("iso2", "id", "nom", "ville", "ca_eur", "ca_year")
+_COUNTED: Final = ("etat", "tranche_effectif", "annee_creation")
+# Markets by country and sector that are remembered: some 40 kB each.
+_REMEMBERED: Final = 64
+# A market that nobody asked for before.
+_MICROSECONDS: Final = 50_000.0
+
+_NO_COMPANY: Final = "aucune_societe"
+_NO_TURNOVER: Final = "aucun_ca"
+_NO_RATIO: Final = "aucun_ratio"
+# No register file that is read has a day on which a company ceased.
+_NO_DATE: Final = "date_absente"
+
+Figure = dict[str, Any]
+
+
+class MarketAnalysis(NamedTuple):
+    """An analysis, as it is on the wire, and the proposed plan as JSON."""
+
+    document: Mapping[str, Any]
+    offer: bytes
+
+    def json(self) -> bytes:
+        """The answer as JSON."""
+        return orjson.dumps({**self.document, "offre_suivante": orjson.Fragment(self.offer)})
+
+
+def marche(
+    request: Request, generation: OpenGeneration, plans: Mapping[str, Plan]
+) -> PreparedCall[MarketAnalysis]:
+    """The analysis of a market.
+
+    Raises:
+        ApiError: 400; 403 `module_non_inclus`; 409 for a `version` that is not open any more.
+    """
+    generation = generation.answering(request.pairs)
+    asked = params.market(request.pairs, generation.names)
+    generation = generation.of(asked.version)
+    caller = request.caller
+    terms = modules.terms(caller, MARCHE, plans)
+    subject = _subject(asked, generation.shards)
+    tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, subject, asked)
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+
+    async def run() -> "CallResult[MarketAnalysis]":
+        base = generation.shards
+        query, unknown = await company_ids.looked_up(base, asked)
+        figures = generation.markets.get(query)
+        if figures is None:
+            figures = await generation.aside(_MICROSECONDS, lambda: _figures(generation, query))
+        document = {"plan": caller.plan.slug, "module": MARCHE, **figures}
+        if empty := [iso2 for iso2 in query.pays if not base[iso2].rows]:
+            document["pays_sans_donnees"] = empty
+        if unknown is not None:
+            document["ids_inconnus"] = unknown
+        found = MarketAnalysis(document, request.offer)
+        return CallResult(200, found, headers, free=not figures["total"])
+
+    return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
+
+
+def _subject(asked: Market, base: Base) -> str:
+    """The market that filters name, whatever their order and spelling: it is paid for once a month."""
+    values = {
+        one.name: tuple(sorted(set(value))) if isinstance(value, tuple) else value
+        for one in fields(Query)
+        if (value := getattr(asked.query, one.name)) is not None and one.name != "tri"
+    }
+    if set(asked.query.pays) >= base.keys():
+        values["pays"] = ()
+    companies = sorted({(one.iso2, fold_id(one.identifier)) for one in asked.companies or ()})
+    if asked.companies is not None:
+        values["ids"] = tuple(companies)
+    text = repr(sorted(values.items())).encode()
+    return f"{MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
+
+
+def _figures(generation: OpenGeneration, query: Query) -> Figure:
+    """The analysis without what depends on the caller; those of plain markets are remembered."""
+    made = _made(generation, query)
+    if market.is_plain(query):
+        remembered = generation.markets
+        while len(remembered) >= _REMEMBERED:
+            # The whole base is asked for most, and costs most.
+            remembered.pop(next(one for one in list(remembered) if one != Query()), None)
+        remembered[query] = made
+    return made
+
+
+def _made(generation: OpenGeneration, query: Query) -> Figure:
+    base = generation.shards
+    newest = generation.document("newest year", lambda: ratio_peers.newest_year(base))
+    oldest = newest - ratio_peers.YEARS + 1
+    counts = distributions(base, query, _COUNTED, UNLIMITED)
+    assert counts is not None  # the budget is unlimited
+    total, counted = counts
+    turnovers = market.turnovers(base, query)
+    found = market.ratios(base, query, oldest)
+    lacking = None if total else _NO_COMPANY
+    return {
+        "total": total,
+        "exercices": [oldest, newest] if newest else None,
+        "taille": _size(turnovers, lacking or _NO_TURNOVER),
+        "concentration": _concentration(turnovers, lacking or _NO_TURNOVER),
+        "tranches": {
+            "ca": _turnover_bands(turnovers, total),
+            "effectif": _entries(counted["tranche_effectif"], bands.headcount_names()),
+        },
+        "creations": _births(counted["annee_creation"]),
+        "cessations": {"annees": None, "motif": _NO_DATE, "societes": _ceased(counted["etat"])},
+        "croissance": _growth(found.growth, lacking or _NO_RATIO),
+        "ratios": _ratios(found.quantiles, lacking or _NO_RATIO),
+        "premieres": _first(base, query, turnovers),
+    }
+
+
+def _size(turnovers: Figures, lacking: str) -> Figure:
+    known = len(turnovers)
+    return {
+        "avec_ca": known,
+        "ca_total": float(turnovers.sum()) if known else None,
+        **_quantiles(_of_sorted(turnovers)),
+        "motif": None if known else lacking,
+    }
+
+
+def _of_sorted(turnovers: Figures) -> Quantiles:
+    return quantiles(turnovers, ascending=True)
+
+
+def _quantiles(found: Quantiles) -> Figure:
+    return dict(zip(QUANTILES, found.values, strict=True))
+
+
+def _concentration(turnovers: Figures, lacking: str) -> Figure:
+    found = concentration(turnovers)
+    if found is None:
+        return {"hhi": None, "cr4": None, "cr10": None, "gini": None, "motif": lacking}
+    shares = {"hhi": found.hhi, "cr4": found.cr4, "cr10": found.cr10, "gini": found.gini}
+    return {**shares, "motif": None}
+
+
+def _turnover_bands(turnovers: Figures, total: int) -> list[Figure]:
+    """The companies of each band, ascending, and those without a turnover."""
+    stops = [*turnovers.searchsorted(bands.TURNOVERS).tolist(), len(turnovers)]
+    counts = np.diff([0, *stops]).tolist()
+    named = zip(bands.turnover_names(), counts, strict=True)
+    return _with_null([{"valeur": name, "n": n} for name, n in named], total - len(turnovers))
+
+
+def _entries(found: Distribution, names: Sequence[str]) -> list[Figure]:
+    """The companies of each of these values, and those without one."""
+    counts = dict(found.first())
+    return _with_null([{"valeur": name, "n": counts.get(name, 0)} for name in names], found.null)
+
+
+def _with_null(entries: list[Figure], null: int) -> list[Figure]:
+    return [*entries, {"valeur": None, "n": null}]
+
+
+def _births(found: Distribution) -> Figure:
+    years = sorted((int(year), n) for year, n in found.first())
+    return {"annees": [{"annee": year, "n": n} for year, n in years], "sans_date": found.null}
+
+
+def _ceased(found: Distribution) -> int:
+    return dict(found.first()).get(STATES[2], 0)
+
+
+def _growth(figures: Figures, lacking: str) -> Figure:
+    found = quantiles(figures)
+    growing = int(np.count_nonzero(figures > 0))
+    return {
+        "n": found.n, "en_hausse": growing, **_quantiles(found),
+        "motif": None if found.n else lacking,
+    }  # fmt: skip
+
+
+def _ratios(found: Mapping[str, Mapping[str, Quantiles]], lacking: str) -> list[Figure]:
+    return [
+        {
+            **described(ratios()[code]),
+            "pays": [
+                {"pays": iso2, "n": one.n, **dict(list(_quantiles(one).items())[1:-1])}
+                for iso2, one in by_country.items()
+            ],
+            "motif": None if by_country else lacking,
+        }
+        for code, by_country in found.items()
+    ]
+
+
+def _first(base: Base, query: Query, turnovers: Figures) -> list[Figure]:
+    """The companies with the greatest turnovers, and their shares of all positive ones."""
+    largest = replace(query, tri=ORDERS[0], avec_ca=True)
+    page = search(base, largest, offset=0, limit=_FIRST)
+    rows = orjson.loads(b"[%b]" % records(base, page.places, coordonnees=False))
+    whole = float(turnovers[turnovers > 0].sum())
+    shown = [{name: row[name] for name in _SHOWN} for row in rows]
+    return [{**one, "part": one["ca_eur"] / whole if one["ca_eur"] > 0 else None} for one in shown]

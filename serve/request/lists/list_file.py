@@ -1,0 +1,181 @@
+"""A list as people keep it: text with a separator, a heading over each column, in any of the languages of Europe.
+
+The separator is that under which the rows have one width and the first row the most known headings
+(`seeds/entetes.csv`). What was understood is said, and what is ambiguous is an error, never a guess. Pure.
+"""
+
+import csv
+import io
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from serve.contract import errors, seed_tables
+from serve.contract.errors import ApiError
+from serve.request.lists import encodings
+from shards.codec.folding import fold
+
+LARGEST: Final = 4 << 20  # bytes
+MOST_ROWS: Final = 10_000
+MOST_COLUMNS: Final = 200
+SEPARATORS: Final = (";", ",", "\t", "|")
+# Separates nothing: for a list of one column.
+_NONE: Final = "\x1f"
+_JUDGED: Final = 200  # rows that decide on the separator
+_EVEN: Final = 0.9  # share of rows as wide as the first one
+_TO_GO_BY: Final = ("nom", "id", "tva")
+# Words before a heading that say nothing: `N° SIREN`, `Nr KRS`.
+_NUMBER: Final = frozenset({"n", "no", "nr"})
+
+
+class ListFile(NamedTuple):
+    """The table of a list.
+
+    Attributes:
+        separator: "" for a list of one column.
+        headings: as they are written; `nom` where the list has none.
+        rows: the cells of each row that has any.
+        columns: the place of the column of each field that was recognised.
+        blank: rows without any text, which are left out.
+    """
+
+    encoding: str
+    separator: str
+    headings: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    columns: Mapping[str, int]
+    blank: int
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The headings of the columns that no field was recognised in."""
+        used = set(self.columns.values())
+        return tuple(text for place, text in enumerate(self.headings) if place not in used)
+
+
+def read(raw: bytes, encoding: str = "", separator: str = "") -> ListFile:
+    """The table of a file; encoding and separator are found out unless they are given.
+
+    Raises:
+        ApiError: 400: it is no list with names or identifiers; 413: it is too long.
+
+    >>> found = read("Firma;PLZ\\nMüller GmbH;10115".encode("cp1252"))
+    >>> found.encoding, found.separator, found.columns
+    ('Windows-1252', ';', {'nom': 0, 'code_postal': 1})
+    """
+    text, name = encodings.decoded(raw, encoding)
+    first, _, rest = text.partition("\n")
+    if len(first.strip()) == 5 and first.lower().startswith("sep="):  # Excel writes it
+        separator, text = separator or first[4], rest
+    if separator and separator not in SEPARATORS:
+        raise errors.parametre_invalide(
+            "separateur", (f"{separator[:50]!r} n'en est pas un", f"{separator[:50]!r} is none")
+        )
+    separator = separator or _separator(text)
+    all_rows = _rows(text, separator or _NONE)
+    rows = [row for row in all_rows if any(cell.strip() for cell in row)]
+    blank = len(all_rows) - len(rows)
+    if not rows:
+        raise errors.corps_invalide(("la liste est vide", "the list is empty"))
+    headings = tuple(cell.strip() for cell in rows[0])
+    columns = _columns(headings)
+    if len(headings) == 1 and not columns:
+        headings, columns = ("nom",), {"nom": 0}
+    else:
+        rows = rows[1:]
+    if not any(field in columns for field in _TO_GO_BY):
+        raise _nothing_to_go_by(headings)
+    if len(rows) > MOST_ROWS:
+        raise errors.trop_de_lignes(len(rows), MOST_ROWS)
+    return ListFile(name, separator, headings, rows, columns, blank)
+
+
+def written(headings: Sequence[str], rows: Sequence[Sequence[str]], separator: str = ";") -> str:
+    """A table as CSV (RFC 4180)."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\r\n")
+    writer.writerow(headings)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _rows(text: str, separator: str) -> list[list[str]]:
+    """All rows, blank ones too."""
+    found = []
+    try:
+        for number, row in enumerate(_reader(text, separator), 1):
+            if len(row) > MOST_COLUMNS:
+                raise errors.corps_invalide(
+                    (
+                        f"la ligne {number} a {len(row)} colonnes, {MOST_COLUMNS} au plus",
+                        f"row {number} has {len(row)} columns, {MOST_COLUMNS} at most",
+                    )
+                )
+            if number > 2 * MOST_ROWS:  # so many blank rows are no list either
+                raise errors.trop_de_lignes(number, MOST_ROWS)
+            found.append(row)
+    except csv.Error as error:
+        why = (
+            f"la liste ne peut être lue comme CSV ({error}) : un guillemet n'est pas fermé ?",
+            f"the list cannot be read as CSV ({error}): is a quotation mark not closed?",
+        )
+        raise errors.corps_invalide(why) from error
+    return found
+
+
+def _reader(text: str, separator: str) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+
+
+def _separator(text: str) -> str:
+    """The separator of a text; "" for one column."""
+    best: tuple[int, float, int, str] = (0, 0.0, 1, "")
+    for separator in SEPARATORS:
+        try:
+            head = [row for row in itertools.islice(_reader(text, separator), _JUDGED) if row]
+        except csv.Error:
+            continue  # a quotation mark that is none with this separator
+        width = len(head[0]) if head else 1
+        if width < 2:
+            continue
+        even = Counter(map(len, head))[width] / len(head)
+        known = len(_columns(head[0]))
+        if known > 1 or even >= _EVEN:
+            best = max(best, (known, even, width, separator))
+    return best[3]
+
+
+def _columns(headings: Sequence[str]) -> dict[str, int]:
+    """The column of each field: of several with one meaning, the first."""
+    found: dict[str, int] = {}
+    known = _known_headings()
+    for place, text in enumerate(headings):
+        field = known.get(_heading(text))
+        if field is not None:
+            found.setdefault(field, place)
+    return found
+
+
+def _heading(text: str) -> str:
+    words = fold(text).split()
+    return " ".join(words[1:] if len(words) > 1 and words[0] in _NUMBER else words)
+
+
+@cache
+def _known_headings() -> Mapping[str, str]:
+    """The field of each heading, folded."""
+    return {_heading(row["entete"]): row["champ"] for row in seed_tables.rows("entetes.csv")}
+
+
+def _nothing_to_go_by(headings: Sequence[str]) -> ApiError:
+    shown = ", ".join(repr(text[:40]) for text in headings[:8])
+    return errors.corps_invalide(
+        (
+            f"aucune colonne de nom, d'identifiant ou de TVA parmi {shown} : nommez-en une "
+            "`nom`, `id` ou `tva`, ou choisissez un autre séparateur",
+            f"no column of names, identifiers or VAT numbers among {shown}: call one `name`, "
+            "`id` or `vat`, or choose another separator",
+        )
+    )

@@ -1,0 +1,67 @@
+"""The verdicts on a list as a CSV file: the columns of the list as they were, then those of the company found.
+
+RFC 4180 in UTF-8 with a mark, with the separator of the list. A cell that a spreadsheet would compute begins with an
+apostrophe. Pure.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from serve.request.lists import list_file
+from serve.request.lists.list_file import ListFile
+
+# Names of the wire, for programs; those of the company are apart from the columns of the list.
+COLUMNS: Final = (
+    "verdict", "note", "societe_iso2", "societe_id", "societe_nom", "societe_ville",
+    "societe_code_postal", "societe_etat", "raisons", "autres_candidats", "erreur",
+)  # fmt: skip
+_FIELDS: Final = ("note", "iso2", "id", "nom", "ville", "code_postal", "etat")
+_FORMULA: Final = re.compile(r"[=+\-@\t\r]")
+_NUMBER: Final = re.compile(r"[+-]?[\d ., ()]*")
+
+
+def written(
+    table: ListFile, results: Sequence[Mapping[str, Any]], *, heading: bool = True
+) -> bytes:
+    """The file.
+
+    Args:
+        results: as `POST /api/v1/rapprochement` gives them, in the order of the rows.
+        heading: with the names of the columns, and the mark; a further piece of one file has neither.
+    """
+    headings = [*table.headings, *COLUMNS]
+    width = len(table.headings)
+    rows = []
+    for row, result in zip(table.rows, results, strict=True):
+        given = [*row, *[""] * (width - len(row))]
+        # A row with more cells than columns has an error; its last column holds what is left over.
+        given[width - 1 :] = [" ".join(given[width - 1 :])]
+        rows.append([_safe(cell) for cell in (*given, *_found(result))])
+    text = list_file.written([_safe(cell) for cell in headings], rows, table.separator or ";")
+    if heading:
+        return b"\xef\xbb\xbf" + text.encode()
+    _, _, rest = text.partition("\r\n")
+    return rest.encode()
+
+
+def _found(result: Mapping[str, Any]) -> tuple[str, ...]:
+    if "erreur" in result:
+        return (*[""] * (len(COLUMNS) - 1), result["erreur"]["message"])
+    verdict, candidates = result["verdict"], result["candidats"]
+    # A company that may not be the one is named, but not put into the columns that programs read.
+    best = candidates[0] if candidates and verdict in ("sur", "probable") else None
+    others = candidates[1:] if best else candidates
+    values = [str(best[name] if best[name] is not None else "") if best else "" for name in _FIELDS]
+    reasons = " ; ".join(best["raisons"]) if best else ""
+    named = (f"{one['iso2']}:{one['id']} {one['nom']} ({one['note']:.2f})" for one in others)
+    return (verdict, *values, reasons, " ; ".join(named), "")
+
+
+def _safe(cell: str) -> str:
+    """The cell, not to be computed by a spreadsheet (OWASP, CSV injection).
+
+    >>> _safe("=1+1"), _safe("+33 1 23"), _safe("-5,2"), _safe("@ABC")
+    ("'=1+1", '+33 1 23', '-5,2', "'@ABC")
+    """
+    return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell

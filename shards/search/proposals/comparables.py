@@ -1,0 +1,224 @@
+"""The companies that are most like a company: same sector and sub-sector, nearest in size and place (X11).
+
+A distance is the sum of three gaps:
+
+- turnover: the difference of the natural logarithms of 1 + euros (with the sign of a loss kept);
+- headcount: the same of 1 + persons;
+- place: 0 in the same town, 0.25 where the first two characters of the postcode agree, else 0.5.
+
+A gap of turnover or headcount is `ONE_UNKNOWN` where one of the two companies has no figure, and 0 where
+neither has. Companies of the country come before those of other countries, which are asked only if there
+are too few. Equal distances: by country, then the greater turnover, then the identifier. Companies that
+have ceased are left out.
+
+The rows of a sub-sector are neighbours, in the order of turnover (FORMAT.md §3). So the nearest ones are
+found in a growing window around the company: no row outside it can be nearer than its edges.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shards import format
+from shards.codec.cells import Cell
+from shards.query import STATES
+from shards.search.reader import Shard
+
+ONE_UNKNOWN: Final = 3.0
+_SAME_AREA: Final = 0.25
+_ELSEWHERE: Final = 0.5
+_AREA: Final = 2  # characters of a postcode
+_WINDOW: Final = 512  # rows on either side, at first
+_CEASED: Final = STATES.index("cessee")
+
+Floats = NDArray[np.float64]
+
+
+class Comparable(NamedTuple):
+    """A company, and how far it is; the gaps add up to the distance."""
+
+    iso2: str
+    row: int
+    distance: float
+    ca: float
+    effectif: float
+    lieu: float
+
+
+class _Subject(NamedTuple):
+    """The compared company: logarithms, NaN for what is unknown; codes of its country, 0 for none."""
+
+    shard: Shard
+    row: int
+    cell: Cell
+    key: float
+    turnover: float
+    headcount: float
+    town: int
+    area: tuple[int, int]
+
+
+def comparables(shards: Mapping[str, Shard], iso2: str, row: int, n: int) -> list[Comparable]:
+    """The `n` companies nearest to a company, the nearest first; none for one without a sector."""
+    subject = _subject(shards[iso2], row)
+    if subject.cell.secteur is None or n < 1:
+        return []
+    found = _nearest(subject.shard, subject.cell, subject, n)
+    if len(found) < n:
+        foreign = [
+            one
+            for other, shard in sorted(shards.items())
+            if other != iso2 and (cell := _same_cell(shard, subject.cell))
+            for one in _nearest(shard, cell, subject, n - len(found))
+        ]
+        foreign.sort(key=lambda one: (one.distance, one.iso2, one.row))
+        found += foreign[: n - len(found)]
+    return found
+
+
+def rows_beside(shards: Mapping[str, Shard], iso2: str, row: int) -> int:
+    """The companies of the same country and sub-sector, of which an estimate of the cost is made."""
+    cell = shards[iso2].cell_at(row)
+    return cell.stop - cell.start
+
+
+def _subject(shard: Shard, row: int) -> _Subject:
+    key = float(shard.keys("ca_desc", np.array([row], np.uint32))[0])
+    headcounts = _headcounts(shard)
+    codes = shard.codes("code_postal")
+    return _Subject(
+        shard,
+        row,
+        shard.cell_at(row),
+        key,
+        float(_logarithm(np.array([-key]))[0]),
+        float(headcounts[_headcount_codes(shard, row, row + 1)][0]),
+        int(shard.codes("ville")[row]),
+        _area(shard, int(codes[row])),
+    )
+
+
+def _same_cell(shard: Shard, wanted: Cell) -> Cell | None:
+    names = wanted.secteur, wanted.sous_secteur
+    cells = shard.layout.cells
+    return next((cell for cell in cells if (cell.secteur, cell.sous_secteur) == names), None)
+
+
+def _nearest(shard: Shard, cell: Cell, subject: _Subject, n: int) -> list[Comparable]:
+    """The `n` nearest companies of a cell."""
+    found: list[Comparable] = []
+    for first, end, beyond in _parts(shard, cell, subject):
+        found = _first(found + _gaps(shard, first, end, cell, subject, n), n)
+        if len(found) == n and found[-1].distance < beyond:
+            break
+    return found
+
+
+def _parts(shard: Shard, cell: Cell, subject: _Subject) -> Iterator[tuple[int, int, float]]:
+    """Ranges of rows that cover a cell, the likely ones first.
+
+    Each with a distance that no row of the ranges after it is below.
+    """
+    if np.isnan(subject.turnover):
+        yield cell.with_ca, cell.stop, ONE_UNKNOWN
+        yield cell.start, cell.with_ca, np.inf
+        return
+    place = shard.steps("ca_desc").keys.searchsorted(subject.key)
+    rank = shard.rank("ca_desc")[cell.start : cell.with_ca]
+    middle = cell.start + int(rank.searchsorted(shard.steps("ca_desc").places[place]))
+    low = high = middle
+    width = _WINDOW
+    while low > cell.start or high < cell.with_ca:
+        first, end = max(cell.start, middle - width), min(cell.with_ca, middle + width)
+        edges = [first - 1] if first > cell.start else []
+        edges += [end] if end < cell.with_ca else []
+        gaps = np.abs(_turnovers(shard, np.array(edges, np.uint32)) - subject.turnover)
+        beyond = min([ONE_UNKNOWN, *gaps.tolist()])
+        yield first, low, -np.inf
+        yield high, end, beyond
+        low, high, width = first, end, 4 * width
+    yield cell.with_ca, cell.stop, np.inf
+
+
+def _gaps(
+    shard: Shard, first: int, end: int, cell: Cell, subject: _Subject, n: int
+) -> list[Comparable]:
+    """The `n` nearest of the rows [first, end), which are all with a turnover, or all without."""
+    if first >= end:
+        return []
+    kept = shard.codes("etat")[first:end] % len(STATES) != _CEASED
+    if shard is subject.shard and first <= subject.row < end:
+        kept[subject.row - first] = False
+    rows = (first + np.flatnonzero(kept)).astype(np.uint32)
+    known = first < cell.with_ca
+    figures = _turnovers(shard, rows) if known else np.full(len(rows), np.nan)
+    turnover = _gap(figures, subject.turnover)
+    headcount = _gap(
+        _headcounts(shard)[_headcount_codes(shard, first, end)[kept]], subject.headcount
+    )
+    place = _places(shard, first, end, subject)[kept]
+    distance = turnover + headcount + place
+    if len(rows) > n:
+        near = np.flatnonzero(distance <= np.partition(distance, n - 1)[n - 1])
+        near = near[np.argsort(distance[near], kind="stable")][:n]
+    else:
+        near = np.argsort(distance, kind="stable")
+    columns = (distance, turnover, headcount, place)
+    found = zip(rows[near].tolist(), *(one[near].tolist() for one in columns), strict=True)
+    return [Comparable(shard.iso2, *values) for values in found]
+
+
+def _first(found: list[Comparable], n: int) -> list[Comparable]:
+    return sorted(found, key=lambda one: (one.distance, one.row))[:n]
+
+
+def _gap(figures: Floats, own: float) -> Floats:
+    """The difference to the own figure; NaN is unknown."""
+    unknown = np.isnan(figures)
+    if np.isnan(own):
+        return np.where(unknown, 0.0, ONE_UNKNOWN)
+    return np.where(unknown, ONE_UNKNOWN, np.abs(figures - own))
+
+
+def _logarithm(figures: NDArray[Any]) -> Floats:
+    """The logarithm of 1 + a figure, with its sign: it ascends with the figure and is 0 at 0."""
+    return np.asarray(np.copysign(np.log1p(np.abs(figures)), figures), np.float64)
+
+
+def _turnovers(shard: Shard, rows: NDArray[np.uint32]) -> Floats:
+    return _logarithm(-shard.keys("ca_desc", rows))
+
+
+def _headcounts(shard: Shard) -> Floats:
+    """The logarithm that each headcount code stands for (FORMAT.md §7)."""
+    ascending = -shard.steps("effectif_desc").keys[::-1].astype(np.int64)
+    return np.append(np.nan, _logarithm(ascending))
+
+
+def _headcount_codes(shard: Shard, first: int, end: int) -> NDArray[Any]:
+    facts = shard.facts[first:end]
+    return np.asarray(facts & facts.dtype.type(format.website_bit(facts.dtype.str) - 1))
+
+
+def _area(shard: Shard, code: int) -> tuple[int, int]:
+    """The codes of the postcodes that begin as that of `code` does."""
+    texts = shard.code_texts("code_postal")
+    if not code:
+        return 0, 0
+    wanted = texts[code - 1].decode()[:_AREA]
+    first, end = (bisect_left(texts, text.encode()) for text in (wanted, wanted + "\U0010ffff"))
+    return 1 + first, 1 + end
+
+
+def _places(shard: Shard, first: int, end: int, subject: _Subject) -> Floats:
+    found = np.full(end - first, _ELSEWHERE)
+    if shard is subject.shard:
+        codes = shard.codes("code_postal")[first:end]
+        low, high = subject.area
+        found[(codes >= low) & (codes < high)] = _SAME_AREA
+        if subject.town:
+            found[shard.codes("ville")[first:end] == subject.town] = 0.0
+    return found

@@ -1,0 +1,111 @@
+"""The figures of a market, against sums in plain Python over the companies of the oracle (X11)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shards.query import Query
+from shards.ratios.distribution import QUANTILES, concentration, quantiles
+from shards.search.counts import market
+from tests import oracle
+from tests.shards.search.open_shards import INTERPRETED, OpenShards
+from tests.shards.search.query_strategies import queries
+from tests.world import Company, companies
+
+OLDEST = 2022
+Accounts = Mapping[tuple[str, str], tuple[int, float, float, float]]
+accounts = st.tuples(
+    st.integers(2020, 2024), st.sampled_from([-5.0, 0.0, 20.0, 90.0]), st.sampled_from([0.0, 100.0]),
+    st.sampled_from([0.0, 40.0, 80.0]),
+)  # fmt: skip
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[Company], Accounts, list[Query]]:
+    """Companies, some with accounts (last year, equity, total assets, turnover of the year before), and searches."""
+    found = draw(companies())
+    keys = [(one["iso2"], one["id"]) for one in found if one["a_comptes"]]
+    filed = {key: draw(accounts) for key in keys}
+    return found, filed, [Query(), *draw(st.lists(queries(found), max_size=4))]
+
+
+def lines(filed: tuple[int, float, float, float]) -> list[dict[str, Any]]:
+    year, equity, assets, before = filed
+    values = [(year, "Equity", equity), (year, "TotalAssets", assets), (year, "TurnoverRevenue", 80.0),
+              (year - 1, "TurnoverRevenue", before)]  # fmt: skip
+    return [
+        {"etat": "annexe", "code": code, "libelle": code, "valeur": value, "devise": "EUR",
+         "exercice": at, "ordre": order}
+        for order, (at, code, value) in enumerate(values)
+    ]  # fmt: skip
+
+
+@given(cases(), st.sampled_from([1, 16, 10**9]))
+def test_a_market_has_the_figures_of_the_oracle(
+    case: tuple[list[Company], Accounts, list[Query]], dense: int
+) -> None:
+    found, filed, asked = case
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        OpenShards(found, {key: lines(one) for key, one in filed.items()}) as world,
+    ):
+        patch.setattr(market, "_DENSE", dense)
+        for query in asked:
+            matching = oracle.search(found, query)
+            assert_turnovers(world, query, matching)
+            assert_ratios(world, query, [(one["iso2"], one["id"]) for one in matching], filed)
+
+
+def assert_turnovers(world: OpenShards, query: Query, matching: list[Company]) -> None:
+    expected = sorted(one["ca_eur"] for one in matching if one["ca_eur"] is not None)
+    turnovers = market.turnovers(world.shards, query)
+    shares, wanted = concentration(turnovers), oracle.concentration(expected)
+
+    assert turnovers.tolist() == expected
+    assert quantiles(turnovers, ascending=True).values == pytest.approx(
+        tuple(oracle.quantile(expected, share) for share in QUANTILES)
+    )
+    assert (shares is None) == (wanted is None)
+    if shares is not None:
+        made = {name: getattr(shares, name) for name in wanted or {}}
+        assert made == pytest.approx(wanted, abs=1e-9)
+
+
+def assert_ratios(
+    world: OpenShards, query: Query, matching: list[tuple[str, str]], filed: Accounts
+) -> None:
+    equity: dict[str, list[float]] = {}
+    growth = []
+    for key in matching:
+        if key in filed and filed[key][0] >= OLDEST:
+            _, own, assets, before = filed[key]
+            if assets:
+                equity.setdefault(key[0], []).append(own / assets)
+            growth += [(80.0 - before) / before] if before else []
+
+    made = market.ratios(world.shards, query, OLDEST)
+
+    assert sorted(made.growth.tolist()) == pytest.approx(sorted(growth))
+    assert made.quantiles["autonomie_financiere"].keys() == equity.keys()
+    for iso2, one in made.quantiles["autonomie_financiere"].items():
+        assert one.n == len(equity[iso2])
+        wanted = tuple(oracle.quantile(equity[iso2], share) for share in QUANTILES)
+        assert one.values == pytest.approx(wanted)
+
+
+@given(companies().flatmap(lambda found: st.tuples(st.just(found), queries(found))))
+def test_all_matches_are_listed_by_both_engines(case: tuple[list[Company], Query]) -> None:
+    found, query = case
+    expected = sorted((one["iso2"], one["id"]) for one in oracle.search(found, query))
+    with OpenShards(found) as world:
+        for base in world.bases.values():
+            listed = base.own_worker().listed(query)
+            rows = [(shard, row) for shard, many in listed for row in many.tolist()]
+            assert sorted((s.iso2, s.company(row)["id"]) for s, row in rows) == expected
+            # The working memory is clean: the same search counts as before.
+            assert INTERPRETED.search(
+                world.bases[id(INTERPRETED)], query, offset=0, limit=1
+            ).total == len(expected)
