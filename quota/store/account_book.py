@@ -14,7 +14,8 @@ from typing import Final
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import activity, calls, people, registry
+from quota.ledger import activity, calls, payments, people, registry
+from quota.ledger.payments import Payment
 from quota.ledger.people import Person
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import iso
@@ -83,6 +84,28 @@ class AccountBook:
     def add_credits(self, account: str, count: int) -> StoreFuture[int]:
         """Add a pack of credits; returns the credits that all packs have left."""
         return self._transactions.submit(lambda txn: calls.add_credits(txn, account, count))
+
+    # -- payments ------------------------------------------------------------------
+
+    def payment_version(self, payment: str) -> StoreResult[int]:
+        """How many states of a payment were stored, for `apply_subscription`."""
+        return self._transactions.read(lambda txn: payments.version(txn, payment))
+
+    def apply_subscription(
+        self, subscription: Payment, known: int, plans: Mapping[str, Plan]
+    ) -> StoreFuture[bool]:
+        """Store the state of a subscription and the plan that follows; False if `known` is old."""
+        return self._transactions.submit(
+            lambda txn: payments.apply(txn, subscription, known, plans)
+        )
+
+    def add_pack(self, pack: Payment) -> StoreFuture[bool]:
+        """Add the credits of a paid pack; False if they were added before."""
+        return self._transactions.submit(lambda txn: payments.add_pack(txn, pack))
+
+    def payments_of(self, account: str) -> StoreResult[Sequence[Payment]]:
+        """The subscriptions and packs of an account, the newest first."""
+        return self._transactions.read(lambda txn: payments.of_account(txn, account))
 
     # -- keys ----------------------------------------------------------------------
 

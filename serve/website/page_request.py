@@ -20,6 +20,7 @@ from serve.access.context import ServerContext
 from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 from serve.services.outbox import Outbox
+from serve.services.stripe_account import StripeAccount
 from serve.website import cookies, page_errors
 from serve.website.facet_counts import FacetCounter
 from serve.website.login_throttle import LoginThrottle
@@ -38,6 +39,7 @@ class PageContext:
         started: when this process started, for /statut.
         facets: the counts of recent searches.
         outbox: sends mail; None where no mail server is set.
+        stripe: takes payments; None where it is not set.
     """
 
     server: ServerContext
@@ -46,6 +48,7 @@ class PageContext:
     started: datetime
     facets: FacetCounter = field(default_factory=FacetCounter)
     outbox: Outbox | None = None
+    stripe: StripeAccount | None = None
 
     @property
     def secure(self) -> bool:
@@ -85,14 +88,15 @@ def make_page_context(server: ServerContext, signer: Signer, limiter: Limiter) -
     """The page context of a process.
 
     Raises:
-        NotAllowedError, OSError: the mail server of the settings cannot be used (serve/services/smtp.py).
+        NotAllowedError, OSError: the mail server or the payments of the settings cannot be used.
     """
     config, holder = server.config, server.holder
     outbox = None
     if config.courriel:
         outbox = Outbox(config.courriel, lambda: holder.store.accounts, config.base_url, server.now)
     throttle = LoginThrottle(limiter, config.debit)
-    return PageContext(server, signer, throttle, server.now(), outbox=outbox)
+    stripe = StripeAccount(config.paiement, config.base_url) if config.paiement else None
+    return PageContext(server, signer, throttle, server.now(), outbox=outbox, stripe=stripe)
 
 
 @dataclass(frozen=True, slots=True)

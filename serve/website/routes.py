@@ -16,6 +16,7 @@ from serve.website.pages import (
     matching,
     members,
     one_time_links,
+    payment,
     prices,
     record,
     sources,
@@ -35,6 +36,7 @@ class WebRoute:
         personal: only for people who are logged in; others are redirected to the log-in.
         remembers: has a form for visitors, whose browser must be recognized when it is sent.
         file: the largest form with a file, in bytes; 0 where no form has one.
+        signature: the header with the signature of a message that is no form; "" for forms.
         guarded: a form must come from a page of this server (all but those that do nothing).
     """
 
@@ -44,6 +46,7 @@ class WebRoute:
     personal: bool = False
     remembers: bool = False
     file: int = 0
+    signature: str = ""
     guarded: bool = True
 
     @property
@@ -60,7 +63,7 @@ async def _asset(request: PageRequest) -> Response:
 _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/": WebRoute("explorateur", explorer.explorer),
     "/chiffres": WebRoute("chiffres", explorer.figures),
-    "/tarifs": WebRoute("tarifs", prices.prices, prices.buy, guarded=False),
+    "/tarifs": WebRoute("tarifs", prices.prices, payment.buy, guarded=False),
     "/inscription": WebRoute("inscription", entry.sign_up_form, entry.sign_up, remembers=True),
     "/connexion": WebRoute("connexion", entry.log_in_form, entry.log_in, remembers=True),
     "/deconnexion": WebRoute("deconnexion", post=entry.log_out),
@@ -74,6 +77,10 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     ),
     "/rapprochement": WebRoute(
         "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
+    ),
+    "/compte/facturation": WebRoute("facturation", post=payment.invoices, personal=True),
+    "/paiement/evenements": WebRoute(
+        "evenements", post=payment.event, guarded=False, signature="Stripe-Signature"
     ),
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),

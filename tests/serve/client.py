@@ -33,7 +33,7 @@ from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import WorkerPool
 from serve.http.app import make_handler
 from serve.http.connection import make_server
-from serve.services.settings import MailSettings
+from serve.services.settings import MailSettings, PaymentSettings
 from serve.website import signing
 from serve.website.page_request import PageContext, make_page_context
 from serve.website.signing import Signer
@@ -175,6 +175,7 @@ def serving(
     opener: Callable[[Path], Store] = LmdbStore,
     makers: int = 2,
     courriel: MailSettings | None = None,
+    paiement: PaymentSettings | None = None,
 ) -> Iterator[Served]:
     """Serve what is published in `data` until the block ends.
 
@@ -192,7 +193,11 @@ def serving(
     try:
         limiter = Limiter(folder, memory=folder)
         config = Config(
-            debit=debit, base_url=base_url, trusted_proxies=tuple(trusted), courriel=courriel
+            debit=debit,
+            base_url=base_url,
+            trusted_proxies=tuple(trusted),
+            courriel=courriel,
+            paiement=paiement,
         )
         pool = WorkerPool(folder / "exports", makers)
         context = make_context(config, published, counters, limiter, pool, now)

@@ -6,6 +6,7 @@ no second key: it contains the number of keys at the time it was drawn.
 """
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Final
 
 from quota.accounts import effective, has_tool, subscribed_plan
@@ -49,7 +50,8 @@ async def show(request: PageRequest) -> Response:
     """
     session, token = _session(request), last(request.pairs, _SHOWN)
     if token is None or request.head:
-        return await _page(request, session, _Notice())
+        news = "paid" if last(request.pairs, "paiement") == "recu" else ""
+        return await _page(request, session, _Notice(news))
     text = await request.accounts.unseal_key(token, session.token, request.now)
     return await _page(request, session, _Notice("made" if text else "shown", text=text or ""))
 
@@ -144,6 +146,10 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
             for key in keys
             if key.revoked is None
         },
+        payments=await book.payments_of(account.id),
+        billing=request.context.stripe is not None,
+        plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
+        day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
         by_day=await book.calls_by_day(account.id, _DAYS, request.now),
         by_key=await book.key_calls(account.id, _DAYS, request.now),
         last_used=await request.accounts.last_used([key.id for key in keys]),

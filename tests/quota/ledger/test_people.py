@@ -8,6 +8,7 @@ from quota.accounts import Account
 from quota.errors import NotAllowedError, UnknownError
 from quota.keys import digest
 from quota.ledger import passwords, people
+from quota.ledger.payments import Payment
 from quota.ledger.people import Person
 from quota.ledger.purchase import Purchase
 from quota.plans import load
@@ -235,6 +236,13 @@ def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None
 
         assert kept.key_calls(person.account, 30, NOW).result() == {key.id: {NOW.date(): 3}}
         assert kept.calls_by_day(person.account, 2, NOW).result()[-1] == (NOW.date(), 0)
+        pack = Payment("cs_1", "pack", person.account, "", False, "paid", "cus_1", 1, credits=9)
+        assert [kept.add_pack(pack).result(10) for _ in range(2)] == [True, False]
+        sold = Payment("sub_1", "abonnement", person.account, "data", True, "active", "cus_1", 2)
+        assert kept.apply_subscription(sold, 0, PLANS).result(10)
+        assert not kept.apply_subscription(sold, 0, PLANS).result(10)
+        assert kept.get(person.account).result().plan == "data"
+        assert kept.payments_of(person.account).result() == [sold, pack]
         token = kept.seal_key(text, b"session", NOW).result(10)
         assert kept.unseal_key(token, b"session", NOW).result(10) == text
         assert kept.unseal_key(token, b"session", NOW).result(10) is None
