@@ -135,6 +135,7 @@ def _page_request(
         head=message.method == "HEAD",
         trace=trace,
         now=context.now(),
+        device=kept.get(cookies.name(cookies.DEVICE, secure=pages.secure), ""),
     )
 
 

@@ -117,6 +117,7 @@ class PageRequest:
         pairs: the query string without `lang`.
         form: the fields of a form that was sent; of two with one name the last.
         file: the file of that form; empty where there is none.
+        device: the cookie of a browser that has logged in; "" if there is none.
         caller: the rights and meters that apply to the page (decision 044).
         origin: the address of this server as the visitor calls it: `https://host`.
         nonce: binds the forms of a visitor who is not logged in to the browser.
@@ -141,6 +142,7 @@ class PageRequest:
     trace: RequestTrace
     now: datetime
     file: bytes = b""
+    device: str = ""
 
     @property
     def server(self) -> ServerContext:

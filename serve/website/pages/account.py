@@ -128,11 +128,19 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
         await request.store.keys_of(account.id), key=lambda key: key.created, reverse=True
     )
     book = request.accounts
+    cookie = notice.cookie
+    if (
+        cookie is None
+        and request.keep is None
+        and not sessions.device(request.context, request.device, session.person.email)
+    ):
+        # The page to which a log-in leads: a response has one Set-Cookie, and that of the log-in is the session.
+        cookie = sessions.device_cookie(request.context, session.person)
     await request.server.key_usage.flush(request.store)
     return page(
         replace(request, session=session), "account.html",
         status=notice.status,
-        headers={"Set-Cookie": notice.cookie} if notice.cookie else {},
+        headers={"Set-Cookie": cookie} if cookie else {},
         account=account,
         person=session.person,
         plan=plan,
