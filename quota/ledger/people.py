@@ -168,10 +168,15 @@ def remove_person(txn: WriteTransaction, account: str, person: str) -> Person:
     """
     known = member_of(txn, account, person)
     _keep_an_administrator(txn, known)
-    _end_sessions(txn, person)
-    txn.delete(row_format.join(row_format.PERSON, person))
-    txn.delete(_email_key(known.email))
+    delete(txn, known)
     return known
+
+
+def delete(txn: WriteTransaction, person: Person) -> None:
+    """Delete a person and every session, whoever else there is."""
+    _end_sessions(txn, person.id)
+    txn.delete(row_format.join(row_format.PERSON, person.id))
+    txn.delete(_email_key(person.email))
 
 
 def member_of(txn: ReadTransaction, account: str, person: str) -> Person:

@@ -29,7 +29,7 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
         if words[:2] == ["key", "create"]:
             ids["k_OZODlAYFNuEI"] = printed["key_id"]
 
-    assert len(lines) == 18
+    assert len(lines) == 19
 
 
 def test_the_manual_has_every_kind_of_row() -> None:

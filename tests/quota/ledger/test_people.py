@@ -230,6 +230,7 @@ def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None
         assert not kept.sign_up("Autre", "ZOÉ@exemple.fr", "hash", PLANS, NOW).result(10)
         person = kept.person_by_email("zoé@exemple.fr").result()
         assert person
+        unused = kept.create("free", PLANS, NOW).result(10)
         key, text = store.accounts.create_key(person.account, PLANS, NOW).result(10)
         kept.add_key_calls({digest(text): 3}, NOW.date()).result(10)
         kept.open_session(person.id, b"token", NOW, SOON).result(10)
@@ -246,6 +247,10 @@ def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None
         token = kept.seal_key(text, b"session", NOW).result(10)
         assert kept.unseal_key(token, b"session", NOW).result(10) == text
         assert kept.unseal_key(token, b"session", NOW).result(10) is None
+        later = NOW + timedelta(days=400)
+        assert [one.id for one in store.unused(later)] == [unused.id]
+        assert store.remove_unused(unused.id, later, later).result(10)
+        assert kept.all().result() == [kept.get(person.account).result()]
         assert kept.last_used([key.id]).result() == {key.id: "2026-11-21"}
         assert kept.in_session(person.id, b"token", NOW).result() == person
         assert not store.is_charged(person.account, "EE/1", NOW).result()
