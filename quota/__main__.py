@@ -201,6 +201,7 @@ def _role(default: str) -> _Argument:
 _NOUNS: Final = {
     "account": "organisations: plan, API tool, modules",
     "key": "API keys of an organisation",
+    "address": "reconciliation addresses of an organisation, for clients such as OpenRefine",
     "person": "people who may open the pages of an organisation",
     "credits": "packs of credits",
 }
@@ -228,6 +229,19 @@ _VERBS: Final = (
     _Verb(
         "key revoke", commands.revoke_key, "end a key at once", "k_0000000000aA",
         [_argument("key_id", metavar="KEY_ID")],
+    ),
+    _Verb(
+        "address create", commands.create_address, "a new reconciliation address, shown this once",
+        "a_0000000000aA --label OpenRefine --json",
+        [_ACCOUNT, _argument("--label", type=_line, default="", help="a name for its use")],
+    ),
+    _Verb(
+        "address list", commands.list_addresses, "the addresses of an organisation",
+        "a_0000000000aA", [_ACCOUNT],
+    ),
+    _Verb(
+        "address revoke", commands.revoke_address, "end an address at once", "r_0000000000aA",
+        [_argument("address_id", metavar="ADDRESS_ID")],
     ),
     _Verb(
         "person add", commands.add_person, "one more person, whose password is shown this once",

@@ -82,6 +82,35 @@ async def revoke_key(store: LedgerStore, options: Namespace, plans: Plans, now: 
     return key_members(await store.accounts.revoke_key(options.key_id, now))
 
 
+async def create_address(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """Create a reconciliation address; its path cannot be shown again."""
+    address, token = await store.accounts.create_address(
+        options.account, plans, now, label=options.label
+    )
+    return {
+        "account": address.account,
+        "address_id": address.id,
+        "path": f"/api/v1/reconciliation/{token}",
+    }
+
+
+async def list_addresses(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """List the reconciliation addresses of an organisation, revoked ones included."""
+    account = await store.accounts.get(options.account)
+    return [address_members(one) for one in await store.accounts.addresses_of(account.id)]
+
+
+async def revoke_address(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """End a reconciliation address; the next request at it is refused."""
+    return address_members(await store.accounts.revoke_address(options.address_id, now))
+
+
 async def add_credits(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
@@ -254,6 +283,12 @@ def key_members(key: Key) -> dict[str, Any]:
         "created": key.created,
         "revoked": key.revoked,
     }
+
+
+def address_members(address: Key) -> dict[str, Any]:
+    """A reconciliation address without its token."""
+    members = key_members(address)
+    return {"address_id" if name == "key_id" else name: it for name, it in members.items()}
 
 
 def person_members(person: Person) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 PREFIX: Final = "soc_live_"
+ADDRESS_PREFIX: Final = "soc_rec_"  # of the token in a reconciliation address
 ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 SECRET: Final = 32
 CHECK: Final = 6  # 62 ** 6 > 2 ** 32
@@ -20,35 +21,38 @@ LENGTH: Final = len(PREFIX) + SECRET + CHECK
 SHOWN: Final = 4
 
 KEY_ID: Final = "k_"
+ADDRESS_ID: Final = "r_"
 ACCOUNT_ID: Final = "a_"
 PERSON_ID: Final = "p_"
 TICKET_ID: Final = "t_"
 _ID: Final = 12
 
-_SHAPE: Final = re.compile(rf"{PREFIX}([0-9A-Za-z]{{{SECRET}}})([0-9A-Za-z]{{{CHECK}}})")
+_SHAPE: Final = re.compile(rf"([0-9A-Za-z]{{{SECRET}}})([0-9A-Za-z]{{{CHECK}}})")
 
 # A random number below the argument, all equally likely: `secrets.randbelow`.
 Random = Callable[[int], int]
 
 
-def make(random: Random) -> str:
-    """A new key.
+def make(random: Random, prefix: str = PREFIX) -> str:
+    """A new key, or with ADDRESS_PREFIX the token of a reconciliation address.
 
     >>> make(lambda below: 0)
     'soc_live_000000000000000000000000000000002wjyrI'
     """
     secret = _draw(random, SECRET)
-    return PREFIX + secret + _check(secret)
+    return prefix + secret + _check(secret)
 
 
 def make_id(kind: str, random: Random) -> str:
-    """A public identifier: a prefix (KEY_ID, ACCOUNT_ID, PERSON_ID, TICKET_ID) and 12 random characters."""
+    """A public identifier: a prefix (KEY_ID, ADDRESS_ID, ACCOUNT_ID, PERSON_ID, TICKET_ID) and 12 random characters."""
     return kind + _draw(random, _ID)
 
 
-def is_well_formed(key: str) -> bool:
+def is_well_formed(key: str, prefix: str = PREFIX) -> bool:
     """Whether the text has the form of a key; it has not if one character was changed."""
-    match = _SHAPE.fullmatch(key)
+    if not key.startswith(prefix):
+        return False
+    match = _SHAPE.fullmatch(key, len(prefix))
     return match is not None and match[2] == _check(match[1])
 
 

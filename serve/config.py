@@ -238,12 +238,12 @@ class Config:
     spool: Path | None = field(
         default=None,
         metadata=_declared(
-            _path, "DIR", "folder of workbooks that are being made (default STATE/exports)"
+            _path, "DIR", "folder of exports that are being made (default STATE/exports)"
         ),
     )
     makers: int = field(
         default=2,
-        metadata=_declared(_positive, "N", "processes that make workbooks"),
+        metadata=_declared(_positive, "N", "processes that make exports"),
     )
     # It changes nothing here: a server writes nothing to DATA, its own or a mirror's.
     mirror: bool = field(

@@ -15,7 +15,7 @@ MOST_IN_A_FOLDER: Final = 14
 LARGER_FOLDERS: Final = {
     "serve": 15,
     "serve/website": 19,
-    "serve/export/workbook": 19,
+    "serve/export/workbook": 17,
     "shards/kernel": 16,
 }
 

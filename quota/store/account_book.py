@@ -14,7 +14,7 @@ from typing import Final
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import activity, calls, payments, people, registry
+from quota.ledger import activity, addresses, calls, payments, people, registry
 from quota.ledger.payments import Payment
 from quota.ledger.people import Person
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
@@ -173,6 +173,35 @@ class AccountBook:
             return bytes(a ^ b for a, b in zip(sealed, pad, strict=True)).decode()
 
         return self._transactions.submit(take)
+
+    def create_address(
+        self, account: str, plans: Mapping[str, Plan], now: datetime, *, label: str = ""
+    ) -> StoreFuture[tuple[Key, str]]:
+        """Create a reconciliation address; returns it and its token, which is not stored.
+
+        The future raises NotAllowedError if the account has as many as its plan allows keys.
+        """
+        text = keys.make(secrets.randbelow, keys.ADDRESS_PREFIX)
+        name = keys.make_id(keys.ADDRESS_ID, secrets.randbelow)
+        address = Key(name, account, keys.last4(text), label, iso(now), None)
+        digest = keys.digest(text)
+        return self._transactions.submit(
+            lambda txn: (addresses.create(txn, address, digest, plans), text)
+        )
+
+    def addresses_of(self, account: str) -> StoreResult[Sequence[Key]]:
+        """The reconciliation addresses of an account, revoked ones included, the oldest first."""
+        return self._transactions.read(lambda txn: addresses.of_account(txn, account))
+
+    def by_address(self, token: str) -> StoreResult[Account | None]:
+        """The account of a reconciliation address; None for any text that is none in force."""
+        digest = keys.digest(token)
+        return self._transactions.read(lambda txn: addresses.account_by(txn, digest))
+
+    def revoke_address(self, address_id: str, now: datetime) -> StoreFuture[Key]:
+        """End a reconciliation address; the next request at it is refused."""
+        moment = iso(now)
+        return self._transactions.submit(lambda txn: addresses.revoke(txn, address_id, moment))
 
     def last_used(self, key_ids: Sequence[str]) -> StoreResult[Mapping[str, str]]:
         """The day of the last use of each key that was used, as "2026-11-21", by key id."""

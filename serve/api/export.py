@@ -1,4 +1,4 @@
-"""GET and POST /api/v1/export: a workbook, and what it costs (§4.6, contract D2, F5).
+"""GET and POST /api/v1/export: a file, and what it costs (§4.6, contract D2, F5, X7).
 
 The export is reserved before the work begins, and counted when the file is complete. A failure in
 between releases the reservation, and so does a search that finds nothing; if the process is killed,
@@ -25,9 +25,7 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.export import worker_pool
 from serve.export.workbook.export_request import ExportRequest, ExportResult
-from serve.export.worker_pool import ClientGoneError, Exporter, MakingError, Workbook
-
-XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+from serve.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
 
 # Longer than any export can take, so that a reservation expires only if its process is gone.
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
@@ -46,7 +44,7 @@ async def export(
     counting: Counting,
     is_gone: Callable[[], bool],
 ) -> Response:
-    """The workbook that is `wanted`, counted.
+    """The file that is `wanted`, counted.
 
     Args:
         is_gone: whether the client has left, so that nobody waits for the file any more.
@@ -57,11 +55,11 @@ async def export(
     """
     reservation = await _reserved(exporter, caller, counting)
     try:
-        workbook = await _made(exporter, wanted, is_gone)
+        file = await _made(exporter, wanted, is_gone)
         try:
-            meter = await _counted(exporter, reservation, workbook.made, caller, counting)
+            meter = await _counted(exporter, reservation, file.made, caller, counting)
         except BaseException:
-            workbook.file.close()
+            file.file.close()
             raise
     except BaseException:
         # The release is submitted before it is awaited: it is done even if this task is being
@@ -70,16 +68,16 @@ async def export(
             await counting.store.release(reservation, exporter.now())
         raise
     headers = {
-        "Content-Type": XLSX,
-        "Content-Length": str(workbook.size),
+        "Content-Type": wanted.file.media_type,
+        "Content-Length": str(file.size),
         "Content-Disposition": f'attachment; filename="{_file_name(wanted)}"',
         "Cache-Control": "private, no-store",
-        "Vary": "Authorization",
-        **_figures(workbook.made, caller.plan),
+        "Vary": "Authorization, Accept",
+        **_figures(file.made, caller.plan),
         **counter_headers.exports(counting.terms, meter, counting.left, counting.now),
     }
-    outcome = "taken" if workbook.made.total else "free"
-    return Response(200, b"", headers, outcome, workbook.file)
+    outcome = "taken" if file.made.total else "free"
+    return Response(200, b"", headers, outcome, file.file)
 
 
 async def current_headers(plan: Plan, counting: Counting) -> Headers:
@@ -106,12 +104,14 @@ async def _reserved(exporter: Exporter, caller: Caller, counting: Counting) -> R
     raise error
 
 
-async def _made(exporter: Exporter, wanted: ExportRequest, is_gone: Callable[[], bool]) -> Workbook:
+async def _made(
+    exporter: Exporter, wanted: ExportRequest, is_gone: Callable[[], bool]
+) -> ExportFile:
     try:
         return await exporter.makers.make(wanted, is_gone)
     except (MakingError, ClientGoneError) as error:
         fields = {"request_id": wanted.request_id}
-        _log.error("no workbook: %s", error, extra={"fields": fields})
+        _log.error("no file: %s", error, extra={"fields": fields})
         raise errors.indisponible(errors.NO_WORKBOOK) from error
 
 
@@ -163,6 +163,9 @@ def _figures(made: ExportResult, plan: Plan) -> Headers:
 
 
 def _file_name(wanted: ExportRequest) -> str:
-    """`societes-EE-UK-2faa9a10.xlsx`: the countries, if they are few, and the generation."""
+    """`societes-EE-UK-2faa9a10.xlsx`: the countries, if they are few, the generation, and the format."""
     pays = wanted.query.pays if len(wanted.query.pays) <= _NAMED else ()
-    return "-".join(("societes", *(pays or ("europe",)), wanted.folder.name[:8])) + ".xlsx"
+    return (
+        "-".join(("societes", *(pays or ("europe",)), wanted.folder.name[:8]))
+        + wanted.file.extension
+    )

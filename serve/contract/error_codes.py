@@ -35,7 +35,9 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
         400, "a code that NACE does not have", ("nace_inconnus", "suggestions")
     ),
     "parametre_invalide": Code(
-        400, "the value of a parameter cannot be used", ("parametre", "valeurs")
+        400,
+        "the value of a parameter cannot be used",
+        ("parametre", "valeurs", "suggestions"),
     ),
     "parametre_inconnu": Code(
         400,

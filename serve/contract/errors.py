@@ -34,8 +34,8 @@ NO_CHANGES: Final = (
     "The changes cannot be read for the moment",
 )
 NO_WORKBOOK: Final = (
-    "Le classeur n'a pas pu être produit et l'export n'est pas décompté",
-    "The workbook could not be made, and the export is not counted",
+    "Le fichier n'a pas pu être produit et l'export n'est pas décompté",
+    "The file could not be made, and the export is not counted",
 )
 
 # Names of the parts of a request that are no parameters.

@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, Literal
 
-from serve.contract import seed_tables
+from serve.contract import export_tables, seed_tables
 from shards.changes.change_file import NATURES
 from shards.codec.folding import fold
+from shards.codec.record import FIELDS
 from shards.generations.reference import SPELLINGS
 from shards.query import DEEPEST, ORDERS, STATES
 from shards.search.counts import distribution
@@ -297,9 +298,31 @@ LANG: Final = Parameter(
     default="fr",
     enum=("fr", "en"),
 )
+FORMAT: Final = Parameter(
+    "format",
+    "Format of the file: a workbook (`xlsx`) or tables (`csv`, `ndjson`, `parquet`). Without it the header "
+    "`Accept` decides.",
+    "csv",
+    enum=export_tables.FORMATS,
+)
+COLONNES: Final = Parameter(
+    "colonnes",
+    "Columns (colonnes) of the companies in a table, keys of `Societe` separated by commas, in the order wanted. "
+    "Without it: all, in the order of `Societe`. Not for a workbook.",
+    "iso2,id,nom,ca_eur",
+    enum=FIELDS,
+    separator=",",
+)
+COMPTES: Final = Parameter(
+    "comptes",
+    "`1`: also the statement lines (comptes) of the first companies that have some, as many as the plan allows; "
+    "a table is then a `.zip` of two files. A workbook always has them.",
+    "1",
+    enum=("1",),
+)
 EXPORT_LIMIT: Final = Parameter(
     "limit",
-    "Companies wanted. Without it as many as the plan allows in one workbook; above that it is "
+    "Companies wanted. Without it as many as the plan allows in one file; above that it is "
     "clamped to it without an error.",
     100,
     "integer",
@@ -401,7 +424,7 @@ FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA,
 SEARCH: Final = (*SCOPE, TRI, LIMIT, OFFSET, *FILTERS, VERSION)
 REPARTITION: Final = (PAR, LIMITE, *SCOPE, *FILTERS, VERSION)
 # An export takes a whole scope, not a page of it (§4.6, F2).
-EXPORT: Final = (*SCOPE, TRI, EXPORT_LIMIT, *FILTERS, LANG)
+EXPORT: Final = (*SCOPE, TRI, EXPORT_LIMIT, *FILTERS, LANG, FORMAT, COLONNES, COMPTES)
 SECTORS: Final = (PAYS,)
 SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
 SOURCES: Final = (PAYS, VERSION)
@@ -456,7 +479,10 @@ _ALSO: Final[Mapping[str, str]] = {
     "actif_max": "assets_max max_assets total_assets_max",
     "avec_comptes": "has_accounts with_accounts has_financials with_statements",
     "ids": "identifiers company_ids",
-    "": "region departement county apikey api_key key token access_token format fields",
+    "format": "format output file_format filetype type_fichier",
+    "colonnes": "columns column fields select champs",
+    "comptes": "statements accounts financials etats_financiers",
+    "": "region departement county apikey api_key key token access_token",
 }
 
 

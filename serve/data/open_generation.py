@@ -141,6 +141,10 @@ class OpenGeneration:
                 self._documents[what] = found
         return found
 
+    def remembered(self, what: Hashable) -> Any:
+        """The value of `document` if it was made before, else None."""
+        return self._documents.get(what)
+
     async def aside(self, cost: float, make: Callable[[], T]) -> T:
         """Run `make`, in a thread if its `cost` in microseconds is high.
 

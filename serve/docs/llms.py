@@ -30,7 +30,7 @@ _SUMMARY: Final = """\
 > A read-only API over the companies of 25 European countries as their business registers publish
 > them: search by country, sector, activity, town, legal form, state, age, name, turnover, assets and
 > headcount, with an exact total for every search. Over HTTP (JSON), as tools for language models
-> (MCP), and as Excel workbooks.
+> (MCP), and as files of whole searches (`/api/v1/export`: xlsx, csv, ndjson, parquet).
 
 Names of fields, labels and messages are French: `pays` country, `secteur` sector, `societe`
 company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements, `etat`
@@ -59,8 +59,6 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 - [Suggestions]({base}/api/v1/suggestions?q=royal%20to): companies, words, sectors that complete a text
 - [A search]({base}/api/v1/societes?pays=EE,UK&q=steel): companies with `steel` in their name
 - [Counts]({base}/api/v1/repartition?par=secteur,etat&pays=EE): a search by sector, state, town, …
-- [Comparable companies]({base}/api/v1/societes/UK/09418436/comparables): of the same sub-sector, size and place
-- [A market]({base}/api/v1/analyses/marche?secteur=restauration&pays=EE): size, concentration, ratios (module `marche`)
 - [More filters]({base}/api/v1/societes?nace=56.1&etat=active&cree_min=2020): active restaurants since 2020
 
 ## Documentation

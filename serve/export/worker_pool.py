@@ -1,7 +1,7 @@
-"""The pool of processes that make workbooks.
+"""The pool of processes that make the files of exports.
 
 A few processes are started when they are needed, and kept. A thread per process waits for it, so the
-event loop never does. A request waits for a free process for a limited time, and a workbook may take a
+event loop never does. A request waits for a free process for a limited time, and a file may take a
 limited time. A time-out, a client that disconnected or the end of the server kills the process:
 nothing else would stop it, and the next request starts another one. The finished file is unlinked
 before it is returned, so it disappears with its last reader.
@@ -21,33 +21,33 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from serve.export import worker as export_process
 from serve.export.temp_files import TempFiles
-from serve.export.workbook import worker as workbook_process
 from serve.export.workbook.export_request import ExportRequest, ExportResult
-from serve.export.workbook.worker import Failed, Order
+from serve.export.worker import Failed, Order
 
-# Seconds to wait for a free process and for its workbook; a full workbook takes about three.
+# Seconds to wait for a free process and for its file; a full workbook takes about three.
 WAITING: Final = 60.0
 MAKING: Final = 120.0
 # Seconds between two checks that the client is still connected.
 LOOKING: Final = 0.25
 
-_NAME: Final = "classeur.xlsx"
+_NAME: Final = "export"
 
 _log: Final = logging.getLogger("serve.export.worker_pool")
 
 
 class MakingError(Exception):
-    """The workbook could not be made; the message says why, for the log."""
+    """The file could not be made; the message says why, for the log."""
 
 
 class ClientGoneError(Exception):
-    """The client disconnected before its workbook was made."""
+    """The client disconnected before its file was made."""
 
 
 @dataclass(frozen=True, slots=True)
-class Workbook:
-    """A finished workbook: its counts, and its file, open at the start and already unlinked."""
+class ExportFile:
+    """A finished file: its counts, and its file, open at the start and already unlinked."""
 
     made: ExportResult
     file: BinaryIO
@@ -55,7 +55,7 @@ class Workbook:
 
 
 class WorkerPool:
-    """Processes that make workbooks, for one event loop, from `start` to `close`."""
+    """Processes that make files, for one event loop, from `start` to `close`."""
 
     def __init__(self, spool: Path, count: int) -> None:
         """
@@ -66,8 +66,8 @@ class WorkerPool:
         self._spool = TempFiles(spool)
         self._idle = [_PoolWorker() for _ in range(count)]
         self._free = asyncio.Semaphore(count)
-        self._threads = ThreadPoolExecutor(count, thread_name_prefix="classeur")
-        self._running: set[asyncio.Task[Workbook]] = set()
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="export")
+        self._running: set[asyncio.Task[ExportFile]] = set()
 
     def start(self) -> None:
         """Remove the files that killed servers left."""
@@ -76,14 +76,14 @@ class WorkerPool:
         except OSError as error:
             _log.error("exports will fail until there is room for them: %s", error)
 
-    async def make(self, request: ExportRequest, is_gone: Callable[[], bool]) -> Workbook:
-        """Make the workbook of `request`.
+    async def make(self, request: ExportRequest, is_gone: Callable[[], bool]) -> ExportFile:
+        """Make the file of `request`.
 
         Args:
             is_gone: returns True once the client has disconnected.
 
         Raises:
-            MakingError: no process came free, or the workbook took too long or failed.
+            MakingError: no process came free, or the file took too long or failed.
             ClientGoneError: the client disconnected.
         """
         task = asyncio.create_task(self._make(request))
@@ -104,7 +104,7 @@ class WorkerPool:
             self._running.discard(task)
 
     async def close(self) -> None:
-        """Cancel every workbook that is being made, and kill every process."""
+        """Cancel every file that is being made, and kill every process."""
         for task in self._running:
             task.cancel()
         if self._running:
@@ -114,7 +114,7 @@ class WorkerPool:
         self._threads.shutdown()
         self._spool.close()
 
-    async def _make(self, request: ExportRequest) -> Workbook:
+    async def _make(self, request: ExportRequest) -> ExportFile:
         try:
             async with asyncio.timeout(WAITING):
                 await self._free.acquire()
@@ -127,7 +127,7 @@ class WorkerPool:
             self._idle.append(worker)
             self._free.release()
 
-    async def _made_by(self, worker: "_PoolWorker", request: ExportRequest) -> Workbook:
+    async def _made_by(self, worker: "_PoolWorker", request: ExportRequest) -> ExportFile:
         try:
             folder = self._spool.folder()
         except OSError as error:
@@ -140,7 +140,7 @@ class WorkerPool:
                 result = await asyncio.shield(made)
             if isinstance(result, Failed):
                 raise MakingError(result.why)
-            return Workbook(result, order.path.open("rb"), order.path.stat().st_size)
+            return ExportFile(result, order.path.open("rb"), order.path.stat().st_size)
         except TimeoutError:
             raise MakingError(f"it took more than {MAKING:g} s") from None
         finally:
@@ -152,7 +152,7 @@ class WorkerPool:
 
 
 class _PoolWorker:
-    """One process, started for its first workbook; one thread at a time calls `make`."""
+    """One process, started for its first file; one thread at a time calls `make`."""
 
     def __init__(self) -> None:
         self._process: SpawnProcess | None = None
@@ -187,7 +187,7 @@ class _PoolWorker:
         context = get_context("spawn")
         self._pipe, theirs = context.Pipe()
         # A daemon: if this process ends without `close`, multiprocessing ends its children.
-        self._process = context.Process(target=workbook_process.run, args=(theirs,), daemon=True)
+        self._process = context.Process(target=export_process.run, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
 

@@ -58,7 +58,7 @@ def make_handler(pages: PageContext) -> Handler:
             response = await _respond(request)
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
-            response = await _refused(request, errors.erreur_interne(trace.request_id))
+            response = _refused(request, errors.erreur_interne(trace.request_id))
         response = await compression.compressed(message, response, request.accepted)
         reply = Reply if response.file is None else Download
         return reply(response, trace, opened=target.opened)
@@ -74,14 +74,14 @@ async def _respond(request: HttpRequest) -> Response:
         return response
     except ApiError as error:
         trace.quota = error.code if error.code in REFUSALS else ""
-        return await _refused(request, error)
+        return await _told(request, error)
     except MissingCountryError as error:
-        return await _refused(request, errors.pays_endommage(error.iso2))
+        return await _told(request, errors.pays_endommage(error.iso2))
     except StoreUnavailable as error:
         response = admission.unavailable(request.context, error, trace, request.lang)
         if request.target.route:
             return response
-        return await _refused(request, errors.indisponible(errors.NO_COUNTERS))
+        return await _told(request, errors.indisponible(errors.NO_COUNTERS))
 
 
 async def _dispatch(request: HttpRequest) -> Response:
@@ -104,8 +104,15 @@ async def _dispatch(request: HttpRequest) -> Response:
     return await HANDLERS[route.name](request)
 
 
-async def _refused(request: HttpRequest, error: ApiError) -> Response:
+async def _told(request: HttpRequest, error: ApiError) -> Response:
+    """`_refused`, as a page for the person who is logged in."""
+    if request.target.route or request.target.opened:
+        return _refused(request, error)
+    return await website_adapter.error_for_person(request, error)
+
+
+def _refused(request: HttpRequest, error: ApiError) -> Response:
     """An error as JSON, or outside the API as a page if the client prefers one."""
     if request.target.route or request.target.opened:
         return of_error(error, request.lang)
-    return await website_adapter.error_response(request, error)
+    return website_adapter.error_response(request, error)

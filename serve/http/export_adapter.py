@@ -18,7 +18,7 @@ from serve.request.params import Pairs
 
 
 async def respond(request: HttpRequest) -> Response:
-    """The workbook that a request asks for, for a caller with an account (A3).
+    """The file that a request asks for, for a caller with an account (A3).
 
     Raises:
         ApiError: 400, 413, 415: the request is invalid; 401, 429, 503: see `export.export`.
@@ -34,7 +34,8 @@ async def respond(request: HttpRequest) -> Response:
     with published.lease() as generation:
         trace.generation = generation.id
         trace.pairs = await _pairs(request)
-        found = params.export(trace.pairs, generation.names)
+        accepted = request.message.headers.get("Accept")
+        found = params.export(trace.pairs, generation.names, accepted)
         generation.shards.require(found.query.pays)
         query, unknown = await company_ids.looked_up(generation.shards, found)
         cap = plan.lignes_par_export
@@ -51,6 +52,7 @@ async def respond(request: HttpRequest) -> Response:
             request_id=trace.request_id,
             now=counting.now,
             missing=generation.shards.missing,
+            file=found.file,
         )
         return await export.export(
             context.exporter, wanted, admitted.caller, counting, lambda: _is_gone(request.message)

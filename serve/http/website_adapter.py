@@ -52,7 +52,7 @@ async def respond(request: HttpRequest) -> Response:
         ApiError: 404, 405, 400, 413, 415, 403, and those of the page.
         StoreUnavailable: a session cannot be looked up, or nothing was counted.
     """
-    message, target, trace, _, _ = request
+    message, target, trace = request.message, request.target, request.trace
     found = routes.resolve(target.path)
     if found is None:
         raise errors.route_inconnue()
@@ -77,14 +77,18 @@ async def respond(request: HttpRequest) -> Response:
     return await handler(page)
 
 
-async def error_response(request: HttpRequest, error: ApiError) -> Response:
-    """An error as a page, or as JSON for a client that does not prefer HTML.
-
-    A person who is logged in is shown as one, unless the store cannot be asked.
-    """
+async def error_for_person(request: HttpRequest, error: ApiError) -> Response:
+    """`error_response`, whose page shows a person who is logged in as such."""
     session = None
-    with suppress(ApiError, StoreUnavailable):
+    with suppress(ApiError, StoreUnavailable):  # the error may be that there is no store
         session = await _session(request)
+    return error_response(request, error, session)
+
+
+def error_response(
+    request: HttpRequest, error: ApiError, session: Session | None = None
+) -> Response:
+    """An error as a page, or as JSON for a client that does not prefer HTML."""
     with suppress(ApiError):  # the query string itself may be the error
         request.trace.pairs = params.pairs(request.target.query)
     page = _page_request(request, session=session)
@@ -92,11 +96,15 @@ async def error_response(request: HttpRequest, error: ApiError) -> Response:
 
 
 async def _session(request: HttpRequest) -> Session | None:
-    """The session of the cookie. Raises ApiError 503 at an edge, and StoreUnavailable."""
+    """The session of the request's cookie.
+
+    Raises:
+        ApiError: 503: this server has no accounts.
+        StoreUnavailable
+    """
     pages = request.pages
-    cookie = cookies.read(request.message.headers.get("Cookie")).get(
-        cookies.name(cookies.SESSION, secure=pages.secure)
-    )
+    kept = cookies.read(request.message.headers.get("Cookie"))
+    cookie = kept.get(cookies.name(cookies.SESSION, secure=pages.secure))
     return await sessions.current(pages, cookie, request.context.now()) if cookie else None
 
 

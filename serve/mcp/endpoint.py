@@ -40,7 +40,9 @@ _INSTRUCTIONS: Final = (
     "search_companies or count_companies; take codes of countries from list_countries and slugs "
     "of sectors from list_sectors. Names of fields and labels are French: nom is the name, ca_eur "
     "the turnover in euros, effectif the headcount. Totals are exact; how many companies are "
-    f"shown depends on the plan of the key (explain_plan). {THIRD_PARTIES}"
+    "shown depends on the plan of the key (explain_plan). A search of many companies is better a file: "
+    "/api/v1/export with the same filters, format=csv, xlsx, ndjson or parquet, and the key. "
+    f"{THIRD_PARTIES}"
 )
 
 

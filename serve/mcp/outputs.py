@@ -244,6 +244,7 @@ PLAN: Final = _object(
         "plan_souscrit": {**_TEXT, "description": "Paid for, where the API tool is missing to it."},
         "appels_jour": _METER,
         "exports_mois": _METER,
+        "essais_mois": _METER,
         "credits": _FIGURES,
         "offre_suivante": {**_FIGURES, "description": "The next plan; absent on the highest."},
         "note": _NOTE,

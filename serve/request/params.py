@@ -42,7 +42,8 @@ from serve.contract.parameters import (
     N,
     Q,
 )
-from serve.request import filters
+from serve.request import export_options, filters
+from serve.request.export_options import FileOptions
 from serve.request.filters import AskedCompany
 from serve.request.memo import remembering
 from serve.request.place_names import PlaceNames, suggestions
@@ -107,6 +108,7 @@ class Export:
     limit: int | None
     lang: str
     companies: tuple[AskedCompany, ...] | None = None
+    file: FileOptions = export_options.WORKBOOK
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,15 +214,19 @@ def search(given: Pairs, names: PlaceNames) -> Search:
     return Search(query, limit, offset or 0, version, companies)
 
 
-def export(given: Pairs, names: PlaceNames) -> Export:
-    """Read the parameters of an export (§4.6, F1, F2).
+def export(given: Pairs, names: PlaceNames, accepted: str | None = None) -> Export:
+    """Read the parameters of an export (§4.6, F1, F2, X7).
+
+    Args:
+        accepted: the header Accept.
 
     Raises:
         ApiError: 400, in the order that the module describes.
     """
     values = _known(given, EXPORT)
     query, companies, limit, _ = _query(values, names)
-    return Export(query, limit, one_of(values, LANG), companies)
+    lang, file = one_of(values, LANG), export_options.read(values, accepted)
+    return Export(query, limit, lang, companies, file)
 
 
 def breakdown(given: Pairs, names: PlaceNames) -> Breakdown:

@@ -9,7 +9,9 @@ import re
 import unicodedata
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
+from functools import cache
 from typing import Final
+from urllib.parse import quote
 
 from serve.contract import headcount_bands
 
@@ -165,6 +167,21 @@ def _rounded(amount: Decimal) -> Decimal:
         return amount
     places = _DIGITS - 1 - amount.adjusted()
     return amount.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
+
+
+@cache
+def of(lang: str) -> Formatting:
+    """The formats of a language."""
+    return Formatting(lang)
+
+
+def record_path(iso2: str, identifier: str) -> str:
+    """The path of the page of a company.
+
+    >>> record_path("AT", "FN/1")
+    '/societes/AT/FN%2F1'
+    """
+    return f"/societes/{iso2}/{quote(identifier, safe='')}"
 
 
 def plain(text: str | None) -> str:

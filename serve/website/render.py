@@ -16,7 +16,6 @@ from serve.access.result import Response
 from serve.contract import seed_tables
 from serve.data import country_sources
 from serve.website import assets, cookies, formatting
-from serve.website.formatting import Formatting
 from serve.website.page_request import PageRequest
 
 HTML: Final = "text/html; charset=utf-8"
@@ -50,7 +49,7 @@ def page(
     text = _environment().get_template(template).render(
         request=request,
         t=request.t,
-        shown=_formatting(request.lang),
+        shown=formatting.of(request.lang),
         token=proof,
         other_language=_other_language(request),
         asset=assets.names(),
@@ -109,11 +108,6 @@ def _other_language(request: PageRequest) -> str:
 
 
 @cache
-def _formatting(lang: str) -> Formatting:
-    return Formatting(lang)
-
-
-@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -123,7 +117,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals["label"] = seed_tables.label
+    environment.globals |= {"label": seed_tables.label, "record_path": formatting.record_path}
     environment.filters |= {
         "plain": formatting.plain, "web": formatting.web, "credit": formatting.credit,
     }  # fmt: skip

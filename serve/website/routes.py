@@ -21,6 +21,7 @@ from serve.website.pages import (
     record,
     sources,
     status,
+    suggestions,
 )
 
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
@@ -63,6 +64,7 @@ async def _asset(request: PageRequest) -> Response:
 _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/": WebRoute("explorateur", explorer.explorer),
     "/chiffres": WebRoute("chiffres", explorer.figures),
+    "/propositions": WebRoute("propositions", suggestions.suggestions),
     "/tarifs": WebRoute("tarifs", prices.prices, payment.buy, guarded=False),
     "/inscription": WebRoute("inscription", entry.sign_up_form, entry.sign_up, remembers=True),
     "/connexion": WebRoute("connexion", entry.log_in_form, entry.log_in, remembers=True),
@@ -70,6 +72,10 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/compte": WebRoute("compte", account.show, personal=True),
     "/compte/cles": WebRoute("cle", post=account.create_key, personal=True),
     "/compte/cles/revocation": WebRoute("revocation", post=account.revoke_key, personal=True),
+    "/compte/adresses": WebRoute("adresse", post=account.create_address, personal=True),
+    "/compte/adresses/revocation": WebRoute(
+        "adresse-revocation", post=account.revoke_address, personal=True
+    ),
     "/compte/mot-de-passe": WebRoute("mot-de-passe", post=account.change_password, personal=True),
     "/compte/membres": WebRoute("membres", members.show, members.change, personal=True),
     "/mot-de-passe": WebRoute(

@@ -16,8 +16,6 @@ Figures = NDArray[np.float64]
 QUANTILES: Final = (0.10, 0.25, 0.50, 0.75, 0.90)
 # Fewer figures of a country are not compared; those of all countries are.
 FEWEST: Final = 30
-# So many figures are sorted as a whole.
-_SMALL: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +57,10 @@ def quantiles(figures: Figures, *, ascending: bool = False) -> Quantiles:
     places = (len(known) - 1) * np.array(QUANTILES)
     below = places.astype(np.intp)
     above = np.minimum(below + 1, len(known) - 1)
-    # np.quantile spends 60 µs on its arguments, which is most of a small sector; so does np.partition.
-    if ascending:
-        pass
-    elif len(known) < _SMALL:
+    # np.quantile spends 60 µs on its arguments, which is most of a small sector. A sort takes 3 to 5 ns a
+    # figure, a partition at ten places 16 ns.
+    if not ascending:
         known.sort()
-    else:
-        known.partition(np.unique((below, above)))
     low, high = known[below], known[above]
     return Quantiles(len(known), tuple((low + (places - below) * (high - low)).tolist()))
 
@@ -81,12 +76,11 @@ def concentration(figures: Figures) -> Concentration | None:
     total = float(positive.sum())
     if not total:
         return None
-    shares = positive / total
-    n = len(shares)
+    n = len(positive)
     places = np.arange(1 - n, n, 2, dtype=np.float64)
     return Concentration(
-        hhi=10_000 * float(np.dot(shares, shares)),
-        cr4=float(shares[-4:].sum()),
-        cr10=float(shares[-10:].sum()),
-        gini=float(np.dot(places, shares)) / n,
+        hhi=10_000 * float(np.dot(positive, positive)) / total**2,
+        cr4=float(positive[-4:].sum()) / total,
+        cr10=float(positive[-10:].sum()) / total,
+        gini=float(np.dot(places, positive)) / (n * total),
     )

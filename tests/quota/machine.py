@@ -9,7 +9,8 @@ from datetime import datetime, timedelta, timezone
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from quota.errors import NotAllowedError
+from quota.errors import NotAllowedError, UnknownError
+from quota.keys import ADDRESS_PREFIX, PREFIX
 from quota.ledger import row_format
 from quota.ledger.purchase import Purchase
 from quota.periods import months_before
@@ -176,13 +177,14 @@ class StoreAgainstModel(PeopleAgainstModel):
 
         assert self.store.accounts.set_plan(self.names[index], plan, SMALL).result().plan == plan
 
-    @rule(index=who)
-    def create_key(self, index: int) -> None:
-        account = self.names[index]
+    @rule(index=who, kind=st.sampled_from([PREFIX, ADDRESS_PREFIX]))
+    def create_key_or_address(self, index: int, kind: str) -> None:
+        account, book = self.names[index], self.store.accounts
         allowed = SMALL[self.model.plan[account]].cles_actives
-        active = sum(owner == account for owner in self.model.active.values())
-        future = self.store.accounts.create_key(account, SMALL, self.now)
-        if active < allowed:
+        active = [text for text, owner in self.model.active.items() if owner == account]
+        create = book.create_key if kind == PREFIX else book.create_address
+        future = create(account, SMALL, self.now)
+        if sum(text.startswith(kind) for text in active) < allowed:
             key, text = future.result()
             self.model.active[text] = account
             self.model.key_ids[text] = key.id
@@ -191,11 +193,15 @@ class StoreAgainstModel(PeopleAgainstModel):
 
     @precondition(lambda self: self.model.key_ids)
     @rule(index=st.integers(0, 99))
-    def revoke_key(self, index: int) -> None:
-        text = list(self.model.key_ids)[index % len(self.model.key_ids)]
+    def revoke_key_or_address(self, index: int) -> None:
+        text, book = list(self.model.key_ids)[index % len(self.model.key_ids)], self.store.accounts
         self.model.active.pop(text, None)
+        of_keys = text.startswith(PREFIX)
+        revoke = book.revoke_key if of_keys else book.revoke_address
+        other = book.revoke_address if of_keys else book.revoke_key
 
-        assert self.store.accounts.revoke_key(self.model.key_ids[text], self.now).result().revoked
+        assert revoke(self.model.key_ids[text], self.now).result().revoked
+        assert isinstance(other(self.model.key_ids[text], self.now).exception(), UnknownError)
 
     # -- upkeep --------------------------------------------------------------------
 
@@ -232,9 +238,14 @@ class StoreAgainstModel(PeopleAgainstModel):
     @invariant()
     def keys_lead_to_their_account_until_they_are_revoked(self) -> None:
         for text in self.model.key_ids:
-            found = self.store.identify(text).result()
+            owners = {
+                PREFIX: self.store.identify(text).result(),
+                ADDRESS_PREFIX: self.store.accounts.by_address(text).result(),
+            }
+            found = owners.pop(PREFIX if text.startswith(PREFIX) else ADDRESS_PREFIX)
 
             assert (found and found.id) == self.model.active.get(text)
+            assert list(owners.values()) == [None]  # neither is taken for the other
 
     @invariant()
     def every_credit_spent_is_the_charge_of_a_company(self) -> None:

@@ -115,6 +115,23 @@ def test_a_revoked_key_is_listed_with_its_date(quota: Command, account: str) -> 
     store.close()
 
 
+def test_an_address_is_made_listed_and_revoked(quota: Command, account: str) -> None:
+    made = quota.json("address", "create", account, "--label", "OpenRefine Ψ")
+    token = made["path"].rpartition("/")[2]
+    listed = quota.json("address", "list", account)
+    ended = quota.json("address", "revoke", made["address_id"])
+
+    assert made["path"] == f"/api/v1/reconciliation/{token}"
+    assert token.startswith("soc_rec_")
+    assert [(one["address_id"], one["last4"], one["label"], one["revoked"]) for one in listed] == [
+        (made["address_id"], token[-4:], "OpenRefine Ψ", None)
+    ]
+    assert ended["revoked"]
+    assert quota.json("address", "list", account) == [ended]
+    assert token not in quota("address", "list", account)
+    assert "r_nobody" in quota.fails("address", "revoke", "r_nobody", code=1)
+
+
 def test_usage_has_the_names_of_the_api(quota: Command, account: str) -> None:
     assert quota.json("credits", "add", account, "500") == {
         "account": account,

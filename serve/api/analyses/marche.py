@@ -5,6 +5,7 @@ exact over the whole scope, whatever the plan shows of a search. A figure withou
 search that finds nothing has no figures, and its analysis costs a call alone.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from hashlib import blake2b
@@ -30,6 +31,7 @@ from shards.ratios.distribution import Figures, Quantiles, concentration, quanti
 from shards.ratios.ratio_table import ratios
 from shards.search.counts import market
 from shards.search.counts.distribution import Distribution, distributions
+from shards.search.counts.market import MarketRatios
 from shards.search.search import UNLIMITED, Base, records, search
 
 MARCHE: Final = "marche"
@@ -81,9 +83,7 @@ def marche(
     async def run() -> "CallResult[MarketAnalysis]":
         base = generation.shards
         query, unknown = await company_ids.looked_up(base, asked)
-        figures = generation.markets.get(query)
-        if figures is None:
-            figures = await generation.aside(_MICROSECONDS, lambda: _figures(generation, query))
+        figures = generation.markets.get(query) or await _figures(generation, query)
         document = {"plan": caller.plan.slug, "module": MARCHE, **figures}
         if empty := [iso2 for iso2 in query.pays if not base[iso2].rows]:
             document["pays_sans_donnees"] = empty
@@ -111,9 +111,24 @@ def _subject(asked: Market, base: Base) -> str:
     return f"{MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
 
 
-def _figures(generation: OpenGeneration, query: Query) -> Figure:
-    """The analysis without what depends on the caller; those of plain markets are remembered."""
-    made = _made(generation, query)
+async def _figures(generation: OpenGeneration, query: Query) -> Figure:
+    """The analysis without what depends on the caller; those of plain markets are remembered.
+
+    Its parts are made beside each other, in the threads of the generation.
+    """
+    base = generation.shards
+    newest = generation.document("newest year", lambda: ratio_peers.newest_year(base))
+    oldest = newest - ratio_peers.YEARS + 1
+    counts, turnovers, found = await asyncio.gather(
+        generation.aside(_MICROSECONDS, lambda: distributions(base, query, _COUNTED, UNLIMITED)),
+        generation.aside(_MICROSECONDS, lambda: market.turnovers(base, query)),
+        generation.aside(_MICROSECONDS, lambda: market.ratios(base, query, oldest)),
+    )
+    assert counts is not None  # the budget is unlimited
+    years = [oldest, newest] if newest else None
+    made = await generation.aside(
+        _MICROSECONDS, lambda: _document(base, query, counts, turnovers, found, years)
+    )
     if market.is_plain(query):
         remembered = generation.markets
         while len(remembered) >= _REMEMBERED:
@@ -123,19 +138,19 @@ def _figures(generation: OpenGeneration, query: Query) -> Figure:
     return made
 
 
-def _made(generation: OpenGeneration, query: Query) -> Figure:
-    base = generation.shards
-    newest = generation.document("newest year", lambda: ratio_peers.newest_year(base))
-    oldest = newest - ratio_peers.YEARS + 1
-    counts = distributions(base, query, _COUNTED, UNLIMITED)
-    assert counts is not None  # the budget is unlimited
+def _document(
+    base: Base,
+    query: Query,
+    counts: tuple[int, Mapping[str, Distribution]],
+    turnovers: Figures,
+    found: MarketRatios,
+    years: list[int] | None,
+) -> Figure:
     total, counted = counts
-    turnovers = market.turnovers(base, query)
-    found = market.ratios(base, query, oldest)
     lacking = None if total else _NO_COMPANY
     return {
         "total": total,
-        "exercices": [oldest, newest] if newest else None,
+        "exercices": years,
         "taille": _size(turnovers, lacking or _NO_TURNOVER),
         "concentration": _concentration(turnovers, lacking or _NO_TURNOVER),
         "tranches": {
@@ -231,6 +246,6 @@ def _first(base: Base, query: Query, turnovers: Figures) -> list[Figure]:
     largest = replace(query, tri=ORDERS[0], avec_ca=True)
     page = search(base, largest, offset=0, limit=_FIRST)
     rows = orjson.loads(b"[%b]" % records(base, page.places, coordonnees=False))
-    whole = float(turnovers[turnovers > 0].sum())
+    whole = float(turnovers[turnovers.searchsorted(0, side="right") :].sum())
     shown = [{name: row[name] for name in _SHOWN} for row in rows]
     return [{**one, "part": one["ca_eur"] / whole if one["ca_eur"] > 0 else None} for one in shown]

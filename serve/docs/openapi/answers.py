@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from serve.api.export import XLSX
+from serve.contract import export_tables
 from serve.contract.error_codes import CODES, of_status
-from serve.docs.openapi import headers
+from serve.docs.openapi import headers, prose
 from serve.docs.openapi.examples import EXAMPLES, Example
 from serve.docs.openapi.schema import Schema, either, moment, one_of, ref, shape, text, texts, whole
 
@@ -104,16 +104,25 @@ def not_modified(*names: str) -> Schema:
     }
 
 
-def workbook() -> Schema:
-    """The 200 of an export."""
+def export_file() -> Schema:
+    """The 200 of an export: a schema per media type; the columns are those of two schemas (X7)."""
     names = ("Content-Disposition", "Cache-Control", "Vary", "X-Donnees-Version")
-    return answer(
-        "An Excel workbook: Intro, Périmètre, Par pays, Par secteur, Liste, Contacts, a sheet of "
-        "statements a company, Méthodologie, Journal.",
-        {"type": "string", "format": "binary"},
-        (*names, *headers.EXPORT, *headers.METER),
-        kind=XLSX,
-    )
+    binary: Schema = {"type": "string", "format": "binary"}
+    line: Schema = {
+        "type": "string",
+        "contentMediaType": JSON,
+        "contentSchema": either(ref("Societe"), ref("LigneComptesExportee")),
+    }
+    kinds = {name: kind.partition(";")[0] for name, kind in export_tables.MEDIA_TYPES.items()}
+    made = answer(prose.EXPORT_FILE, binary, (*names, *headers.EXPORT, *headers.METER))
+    made["content"] = {
+        kinds[export_tables.WORKBOOK]: {"schema": binary},
+        kinds[export_tables.CSV]: {"schema": {"type": "string"}},
+        kinds[export_tables.NDJSON]: {"schema": line},
+        kinds[export_tables.PARQUET]: {"schema": binary},
+        export_tables.ZIP: {"schema": binary},
+    }
+    return made
 
 
 def refusals(*statuses: int, route: str = "") -> dict[str, Schema]:

@@ -101,7 +101,8 @@ def _paths() -> dict[str, Any]:
 def _parameters(words: SeedWords) -> dict[str, Schema]:
     """Every parameter by the name with which operations refer to it."""
     found = {one.name: _parameter(one, words) for one in parameters.SEARCH}
-    found["lang"] = _parameter(parameters.LANG, words)
+    for one in (parameters.LANG, parameters.FORMAT, parameters.COLONNES, parameters.COMPTES):
+        found[one.name] = _parameter(one, words)
     found["limit-export"] = _parameter(parameters.EXPORT_LIMIT, words)
     sector = _parameter(parameters.SECTEUR_REQUIS, words)
     some = {**sector["schema"], "minLength": 1}

@@ -43,11 +43,13 @@ HEADERS: Final[dict[str, Schema]] = {
     "X-Quota-Reset": _header("Seconds until it begins anew.", _COUNT),
     "X-Credits-Debites": _header("Credits that this record cost.", _COUNT),
     "X-Credits-Restants": _header("Credits left, packs included.", _COUNT),
-    "X-Export-Lignes": _header("Companies in the workbook.", _COUNT),
+    "X-Export-Lignes": _header("Companies in the file.", _COUNT),
     "X-Export-Total": _header("Companies in the scope.", _COUNT),
-    "X-Export-Plafond": _header("Companies that the plan allows in one workbook.", _COUNT),
-    "X-Export-Comptes": _header("Sheets of statements in the workbook.", _COUNT),
-    "X-Export-Comptes-Plafond": _header("Sheets of statements that the plan allows.", _COUNT),
+    "X-Export-Plafond": _header("Companies that the plan allows in one file.", _COUNT),
+    "X-Export-Comptes": _header("Companies whose statements are in the file.", _COUNT),
+    "X-Export-Comptes-Plafond": _header(
+        "Companies whose statements the plan allows in one file.", _COUNT
+    ),
     "X-Export-Coordonnees": _header(
         "Whether contacts are in it.", {"type": "string", "enum": ["true", "false"]}
     ),

@@ -112,6 +112,16 @@ LIGNE: Final = shape(
 )
 
 
+LIGNE_EXPORTEE: Final = shape(
+    "A statement line in an export: the company that it belongs to, then the line.",
+    {
+        "iso2": text("Country of the company."),
+        "id": text("Identifier of the company."),
+        **LIGNE["properties"],
+    },
+)
+
+
 # -- GET /api/v1/sources (X9) --------------------------------------------------------------
 
 _DAY: Final = "ISO 8601: a day or, where no more is known, a month or a year."

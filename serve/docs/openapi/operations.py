@@ -9,7 +9,7 @@ from typing import Any, Final
 from serve.contract import parameters
 from serve.contract.parameters import Parameter, SeedWords
 from serve.docs.openapi import answers, headers, prose
-from serve.docs.openapi.answers import answer, linked, not_modified, refusals, workbook
+from serve.docs.openapi.answers import answer, export_file, linked, not_modified, refusals
 from serve.docs.openapi.schema import Schema, ref
 from serve.docs.viewer import FILES
 
@@ -338,7 +338,7 @@ def watch_body(words: SeedWords) -> Schema:
 
 
 def _export() -> Mapping[str, Operation]:
-    responses = {"200": workbook(), **refusals(400, 401, 429, 503)}
+    responses = {"200": export_file(), **refusals(400, 401, 429, 503)}
     given = tuple(in_query(*parameters.EXPORT))
     post = _operation(
         "exportCompaniesFromBody", "Companies", prose.EXPORT_POST,

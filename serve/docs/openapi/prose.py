@@ -3,15 +3,16 @@
 Figures come from the plans and from the limits of the running server; none is written here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from quota.plans import Plan
 from serve.access.rights import apercu
 from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES
 from serve.config import BurstLimits
-from serve.contract import seed_tables
+from serve.contract import export_tables, seed_tables
 from serve.contract.error_codes import CODES
+from serve.contract.export_tables import ExportColumn
 from serve.request.line_list import MOST_LINES
 
 OperationText = tuple[str, str]  # summary, description
@@ -113,13 +114,44 @@ WATCH: Final[OperationText] = (
     "companies are not capped by the plan. A change of `score` or `date_source` alone is none.",
 )
 EXPORT: Final[OperationText] = (
-    "Export companies to Excel",
-    "An Excel workbook of a search: figures, list, contacts where the plan has them, statements. "
+    "Export companies to a file",
+    "A search as an Excel workbook (figures, list, contacts where the plan has them, statements), or as a table for "
+    "programs: `csv`, `ndjson`, `parquet`, chosen by `format` or `Accept`. "
     "Costs one of the month's exports when it is complete; nothing found or failed costs nothing.",
 )
 EXPORT_POST: Final[OperationText] = (
-    "Export companies to Excel, with parameters in a JSON body",
+    "Export companies to a file, with parameters in a JSON body",
     f"{EXPORT[1]} The parameters are those of GET, as members of a JSON object.",
+)
+_PARQUET_TYPES: Final = {
+    "integer": "INT64",
+    "number": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "texts": "LIST of STRING",
+}
+
+
+def _typed(columns: Iterable[ExportColumn]) -> str:
+    """The columns by their type in Parquet, but for those of text."""
+    found = list(columns)
+    named = {
+        parquet: ", ".join(f"`{column.name}`" for column in found if column.type == kind)
+        for kind, parquet in _PARQUET_TYPES.items()
+    }
+    return "; ".join(f"{parquet}: {names}" for parquet, names in named.items() if names)
+
+
+EXPORT_FILE: Final = (
+    "The file. `xlsx`: Intro, Périmètre, Par pays, Par secteur, Liste, Contacts, a sheet of statements "
+    "a company, Méthodologie, Journal. Tables have a column per key of `Societe`, in its order, or those "
+    "of `colonnes`, whatever the plan; contacts are empty without the right to them. With `comptes=1`, a "
+    "`.zip` of `societes` and `comptes`, whose columns are those of `LigneComptesExportee`. `csv`: RFC 4180 "
+    "with a line of names, UTF-8 with a byte order mark; lists with `|` between their texts; a text that "
+    "begins with `=`, `+`, `-`, `@`, tab or line break, after apostrophes or none, gets one more apostrophe "
+    "in front, so that no spreadsheet takes it for a formula. `ndjson`: the objects of the API, one a line. "
+    "`parquet`: zstd, with the attributions of the sources in the metadata (`licences`); "
+    f"{_typed(export_tables.company_columns().values())}; of `comptes`, "
+    f"{_typed(export_tables.STATEMENT_COLUMNS)}; all others are STRING."
 )
 RAPPROCHEMENT: Final[OperationText] = (
     "Match a list",

@@ -8,7 +8,7 @@ from serve.contract.parameters import DIMENSIONS
 from serve.data.identifiers import TYPES
 from serve.docs.openapi.analyses import ANALYSES
 from serve.docs.openapi.markets import MARKETS
-from serve.docs.openapi.objects import LIGNE, SOCIETE, SOURCES, SUGGESTIONS
+from serve.docs.openapi.objects import LIGNE, LIGNE_EXPORTEE, SOCIETE, SOURCES, SUGGESTIONS
 from serve.docs.openapi.schema import (
     Schema,
     array,
@@ -174,6 +174,7 @@ SHAPES: Final[dict[str, Schema]] = {
     ),
     "Societe": SOCIETE,
     "LigneComptes": LIGNE,
+    "LigneComptesExportee": LIGNE_EXPORTEE,
     "Offre": OFFRE,
     "Erreur": ERREUR,
     "Credits": CREDITS,

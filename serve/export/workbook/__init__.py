@@ -2,6 +2,6 @@
 
 Start at `export_request` (input and result) and `book` (the sheets in order), then `export_data`, which
 is read before a cell is written. Each `*_sheet` file writes one sheet or a few, with the texts of
-`labels`. `sheet`, `styles`, `cell_values` and `chart_table` write cells; `list_columns` and `row_xml`
-write the long lists as XML. `worker` runs all of it in a process of the pool.
+`labels`; the long lists are in `lists/`, the annual accounts in `accounts/`. `sheet`, `styles`,
+`cell_values`, `row_xml` and `chart_table` write cells.
 """

@@ -1,7 +1,7 @@
 """A workbook: its data are read, then its sheets are written in their order (F8).
 
-Intro · Périmètre, Par pays, Par secteur · Liste, Contacts · one sheet per company with statements ·
-Méthodologie, Journal
+Intro · Périmètre, Par pays, Par secteur · Liste, Contacts · Chiffres clés, Comptes (lignes), Index des
+comptes, one sheet per company with statements · Méthodologie, Journal
 """
 
 from collections.abc import Callable
@@ -12,25 +12,40 @@ from time import perf_counter
 from typing import Final
 
 from serve.export.workbook import (
-    company_sheets,
     export_data,
     intro_sheet,
     reference_sheets,
     scope_sheets,
+)
+from serve.export.workbook.accounts import (
+    company_accounts,
+    index_sheet,
+    key_figures_sheet,
+    line_sheet,
     statement_sheet,
 )
 from serve.export.workbook.export_data import ExportData
 from serve.export.workbook.export_request import ExportRequest, ExportResult
 from serve.export.workbook.labels import Labels
+from serve.export.workbook.lists import company_sheets
 from serve.export.workbook.sheet import Book, Sheet, naive
 from shards.generations.generation_files import Generation
 
 # The sheets before and after those of the companies, by the names of their labels.
-FIXED: Final = ("intro", "scope", "countries", "sectors", "list", "contacts", "method", "log")
+FIXED: Final = ("intro", "scope", "countries", "sectors", "list", "contacts", "key_figures", "lines", "index",
+                "method", "log")  # fmt: skip
 
 # The colours of tabs, by the group of the sheet.
 _TABS: Final = {"intro": "#1F3A5F", "scope": "#2E75B6", "list": "#548235", "comptes": "#BF9000",
                 "resources": "#7F7F7F"}  # fmt: skip
+
+
+# The sheets with the accounts of all companies, by the names of their labels.
+_SIDE_BY_SIDE: Final = {
+    "key_figures": key_figures_sheet.write,
+    "lines": line_sheet.write,
+    "index": index_sheet.write,
+}
 
 
 @dataclass(slots=True)
@@ -75,22 +90,27 @@ def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
     comptes = data.sheets_of(labels(name) for name in FIXED)
     footer = f"{labels('title')} · {labels('version')} {data.request.folder.name}"
 
-    def sheet(name: str, tab: str, write: Callable[[Sheet], None], across: int = 1) -> None:
+    def sheet(name: str, tab: str, write: Callable[[Sheet], None]) -> None:
         made = book.sheet(name, _TABS[tab])
         write(made)
         down = 1 if tab == "intro" else 0
-        made.on_paper(footer, landscape=tab != "comptes", across=across, down=down)
+        made.on_paper(footer, down=down)
 
     sheet(labels("intro"), "intro", lambda s: intro_sheet.write(s, data, labels, comptes))
     sheet(labels("scope"), "scope", lambda s: scope_sheets.scope(s, data, labels))
     sheet(labels("countries"), "scope", lambda s: scope_sheets.by_country(s, data, labels))
     sheet(labels("sectors"), "scope", lambda s: scope_sheets.by_sector(s, data, labels))
-    sheet(
-        labels("list"), "list", lambda s: company_sheets.liste(s, data, labels, comptes), across=1
-    )
+    sheet(labels("list"), "list", lambda s: company_sheets.liste(s, data, labels, comptes))
     sheet(labels("contacts"), "list", lambda s: company_sheets.contacts(s, data, labels))
-    for row, name in comptes.items():
-        sheet(name, "comptes", partial(statement_sheet.write, data=data, row=row, labels=labels))
+    companies = company_accounts.of_sheets(data, comptes)
+    for name, write in _SIDE_BY_SIDE.items():
+        sheet(
+            labels(name), "comptes", partial(write, data=data, labels=labels, companies=companies)
+        )
+    for one in companies:
+        sheet(
+            one.sheet, "comptes", partial(statement_sheet.write, data=data, one=one, labels=labels)
+        )
     sheet(labels("method"), "resources", lambda s: reference_sheets.methodology(s, data, labels))
     watch.note("writing")
     sheet(

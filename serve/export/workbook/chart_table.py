@@ -1,6 +1,6 @@
-"""A small table with a row of totals, and a bar chart beside it.
+"""A small table with a row of totals, a bar chart beside it, and the chart of a company's years.
 
-For sheets of up to a few hundred rows; company_sheets.py writes the long lists.
+For sheets of up to a few hundred rows; lists/table_sheet.py writes the long lists.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,9 @@ from serve.export.workbook.sheet import Sheet
 MOST_BARS: Final = 12
 _CHART_WIDTH: Final = 620
 _BAR_HEIGHT: Final = 26
+
+# Units of amounts on an axis, from the largest amount on.
+_UNITS: Final = ((1e7, "M€", "#,##0.0,,"), (1e4, "k€", "#,##0,"), (0.0, "€", "#,##0"))
 
 Kind = Literal["text", "whole", "share"]
 
@@ -99,6 +102,51 @@ def bars(
     chart.set_chartarea({"border": {"none": True}})
     chart.set_size({"width": _CHART_WIDTH, "height": 90 + _BAR_HEIGHT * rows})
     sheet.raw.insert_chart(*at, chart, {"description": title, "object_position": 2})
+
+
+def columns(
+    sheet: Sheet,
+    at: tuple[int, int],
+    head: int,
+    years: Sequence[int],
+    series: Sequence[tuple[str, int, Sequence[float | None]]],
+) -> None:
+    """Insert a chart of amounts in euros by fiscal year, the oldest year at the left.
+
+    Args:
+        head: the row of the years, which stand from the second column on, the newest first.
+        series: of each amount its name, its row, its values.
+    """
+    chart = sheet.book.chart("column")
+    last = len(years)
+    for (name, row, values), color in zip(series, (styles.ACCENT, styles.CONTRAST), strict=False):
+        chart.add_series(
+            {
+                "name": name,
+                "categories": [sheet.name, head, 1, head, last],
+                "values": [sheet.name, row, 1, row, last],
+                "categories_data": list(years),
+                "values_data": list(values),
+                "fill": {"color": color},
+                "gap": 60,
+            }
+        )
+    largest = max(
+        (abs(one) for _, _, found in series for one in found if one is not None), default=0
+    )
+    unit, number_format = next(
+        (unit, form) for least, unit, form in _UNITS if largest >= least or not least
+    )
+    chart.set_title({"name": unit, "overlay": False, "name_font": {"size": 10, "bold": False}})
+    chart.set_legend({"position": "bottom"})
+    # The newest year stands first on the sheet and last in the chart.
+    chart.set_x_axis({"reverse": True, "crossing": "max", "label_position": "low"})
+    chart.set_y_axis({"num_format": number_format, "line": {"none": True},
+                      "major_gridlines": {"visible": True, "line": {"color": "#D9D9D9"}}})  # fmt: skip
+    chart.set_chartarea({"border": {"none": True}})
+    chart.set_size({"width": 520, "height": 300})
+    title = ", ".join(name for name, _, _ in series)
+    sheet.raw.insert_chart(*at, chart, {"description": f"{title} ({unit})", "object_position": 2})
 
 
 def _cell(sheet: Sheet, row: int, col: int, value: Any, kind: Kind, *, bold: bool) -> None:

@@ -77,7 +77,7 @@ def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> 
     shards = generation.shards
     plan = request.plan
     cells = [shards[iso2].cell_at(row) for iso2, row in facets.rows]
-    with_comptes = _comptes(shards, facets.rows) if plan.etats_financiers else iter(())
+    with_comptes = statements(shards, facets.rows) if plan.etats_financiers else iter(())
     return ExportData(
         request,
         generation.reference,
@@ -87,25 +87,32 @@ def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> 
         [cell.sous_secteur for cell in cells],
         _assets(shards, facets.rows),
         dict(islice(with_comptes, plan.societes_avec_comptes_par_export)),
-        _sources(generation, facets),
+        sources_of(generation, facets),
     )
 
 
-def _sources(generation: Generation, facets: FacetCount) -> Sequence[CountrySources]:
+def sources_of(generation: Generation, facets: FacetCount) -> Sequence[CountrySources]:
+    """The sources of the countries of the scope that have companies there."""
     found = {place.iso2 for place in facets.counts}
     return [one for one in country_sources.read(generation).values() if one.iso2 in found]
+
+
+def company_json(
+    shards: Mapping[str, Shard], rows: Iterable[MergedRow], *, coordonnees: bool
+) -> Iterator[bytes]:
+    """The companies of `rows` as JSON; contact fields are null without the right to them (§2.1)."""
+    for iso2, run in groupby(rows, key=lambda row: row.iso2):
+        wanted = [row for _, row in run]
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            yield from shards[iso2].records(batch, coordonnees=coordonnees)
 
 
 def _records(
     shards: Mapping[str, Shard], rows: Sequence[MergedRow], *, coordonnees: bool
 ) -> Iterator[Values]:
-    """The values of `rows`; contact fields are None without the right to them (§2.1)."""
-    for iso2, run in groupby(rows, key=lambda row: row.iso2):
-        wanted = [row for _, row in run]
-        for start in range(0, len(wanted), _BATCH):
-            batch = wanted[start : start + _BATCH]
-            for known in shards[iso2].records(batch, coordonnees=coordonnees):
-                yield tuple(orjson.loads(known).values())
+    for known in company_json(shards, rows, coordonnees=coordonnees):
+        yield tuple(orjson.loads(known).values())
 
 
 def _assets(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> list[float | None]:
@@ -121,7 +128,9 @@ def _assets(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> list[floa
     return found
 
 
-def _comptes(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> Iterator[tuple[int, bytes]]:
+def statements(
+    shards: Mapping[str, Shard], rows: Sequence[MergedRow]
+) -> Iterator[tuple[int, bytes]]:
     """The rows with statements, in order (F7): the index in the file, and the lines as JSON."""
     for place, (iso2, row) in enumerate(rows):
         lines = shards[iso2].comptes(row)

@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 
 from quota.plans import Plan
+from serve.request import export_options
+from serve.request.export_options import FileOptions
 from shards.query import Query
 
 
@@ -37,11 +39,12 @@ class ExportRequest:
     now: datetime
     ids_inconnus: tuple[str, ...] | None = None
     missing: frozenset[str] = frozenset()
+    file: FileOptions = export_options.WORKBOOK
 
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """The counts of a file: rows, companies in the whole scope, statement sheets."""
+    """The counts of a file: rows, companies in the whole scope, companies with their statements."""
 
     lignes: int
     total: int

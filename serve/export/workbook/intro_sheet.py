@@ -10,7 +10,10 @@ from serve.export.workbook.export_data import ExportData
 from serve.export.workbook.labels import Labels
 from serve.export.workbook.sheet import Sheet
 
-_LEGEND: Final = ("legend_bold", "legend_link", "legend_empty", "legend_money")
+_CONTENTS: Final = ("scope", "countries", "sectors", "list", "contacts", "key_figures", "lines", "index",
+                    "comptes", "method", "log")  # fmt: skip
+_LEGEND: Final = ("legend_bold", "legend_link", "legend_empty", "legend_money",
+                  "legend_formula")  # fmt: skip
 
 
 def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
@@ -75,7 +78,7 @@ def _notice(sheet: Sheet, row: int, data: ExportData, labels: Labels) -> int:
 def _contents(sheet: Sheet, row: int, labels: Labels, comptes: Mapping[int, str]) -> int:
     row = _section(sheet, row, labels("contents"))
     look = sheet.styles
-    for name in ("scope", "countries", "sectors", "list", "contacts", "comptes", "method", "log"):
+    for name in _CONTENTS:
         about = labels(f"about_{name}") if name != "comptes" else ""
         target = labels(name)
         if name == "comptes":

@@ -74,6 +74,9 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "sectors": ("Par secteur", "By sector"),
     "list": ("Liste", "List"),
     "contacts": ("Contacts", "Contacts"),
+    "key_figures": ("Chiffres clés", "Key figures"),
+    "lines": ("Comptes (lignes)", "Statements (lines)"),
+    "index": ("Index des comptes", "Index of statements"),
     "method": ("Méthodologie", "Methodology"),
     "log": ("Journal", "Log"),
     # Intro.
@@ -129,6 +132,18 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Site web, domaine, email, téléphone",
         "Website, domain, e-mail, telephone",
     ),
+    "about_key_figures": (
+        "Une ligne par société dont les comptes sont dans ce classeur : cinq exercices en euros, ratios",
+        "One row a company whose statements are in this workbook: five years in euros, ratios",
+    ),
+    "about_lines": (
+        "Une ligne par société, exercice et poste, pour les tableaux croisés",
+        "One row a company, year and line, for pivot tables",
+    ),
+    "about_index": (
+        "Les feuilles d'états financiers, avec un lien vers chacune",
+        "The sheets of financial statements, with a link to each",
+    ),
     "about_compte": (
         "1 feuille d'états financiers : {first}",
         "1 sheet of financial statements: {first}",
@@ -154,6 +169,11 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "legend_empty_is": (
         "Information que le registre ne publie pas ; jamais un zéro",
         "What the register does not publish; never a zero",
+    ),
+    "legend_formula": ("Calculs", "Calculations"),
+    "legend_formula_is": (
+        "Variations, montants en euros des comptes et ratios sont des formules, que l'on peut suivre et modifier",
+        "Changes, amounts in euros of the statements and ratios are formulas, which can be followed and changed",
     ),
     "legend_money": ("Montants", "Amounts"),
     "legend_money_is": (
@@ -263,6 +283,27 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     # Statements.
     "back": ("← Retour à la liste", "← Back to the list"),
     "line": ("Poste", "Line"),
+    "year": ("Exercice", "Year"),
+    "first_year": ("Premier exercice", "First year"),
+    "last_year": ("Dernier exercice (N)", "Last year (N)"),
+    "sheet": ("Feuille", "Sheet"),
+    "section": ("État", "Statement"),
+    "order": ("Ordre", "Order"),
+    "value": ("Valeur (devise)", "Value (own currency)"),
+    "value_eur": ("Valeur (EUR)", "Value (EUR)"),
+    "trend": ("{figure}, tendance", "{figure}, trend"),
+    "turnover_before": (
+        "Chiffre d'affaires N-1 au taux de N (EUR)",
+        "Turnover N-1 at the rate of N (EUR)",
+    ),
+    "change": ("Variation {span}", "Change {span}"),
+    "change_percent": ("Variation en %", "Change in %"),
+    "in_euros": ("En euros, au cours annuel moyen", "In euros, at the annual average rate"),
+    "rate_of_year": (
+        "Euros pour une unité de la devise",
+        "Euros per unit of the currency",
+    ),
+    "ratios": ("Ratios", "Ratios"),
     "bilan_actif": ("Bilan : actif", "Balance sheet: assets"),
     "bilan_passif": ("Bilan : passif", "Balance sheet: liabilities"),
     "compte_resultat": ("Compte de résultat", "Income statement"),

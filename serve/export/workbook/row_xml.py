@@ -1,7 +1,7 @@
 """Rows of the long lists, written directly as XML.
 
 xlsxwriter stores, checks and escapes cell by cell, with ten calls per cell: most of the time of an
-export. The lists know the type of each column, so a cell is one string (column_cells.py), and a row is
+export. The lists know the type of each column, so a cell is one string (lists/column_cells.py), and a row is
 appended to the temporary file in which xlsxwriter keeps its own rows (`constant_memory`). xlsxwriter
 writes the rest of the sheet.
 
@@ -106,6 +106,18 @@ def inline(value: str) -> str:
     if "_x" in value:
         value = _ESCAPED.sub(r"_x005F\1", value)
     return f"<is><t{space}>{value}</t></is>"
+
+
+def formula_cell(cell: str, style: int, formula: str, value: float | None) -> str:
+    """A cell with a formula and its value; None as a value is an empty text.
+
+    >>> formula_cell("B2", 3, 'IF(C2>0,1/C2,"")', None)
+    '<c r="B2" s="3" t="str"><f>IF(C2&gt;0,1/C2,"")</f><v></v></c>'
+    """
+    text = escape(formula, quote=False)
+    if value is None:
+        return f'<c r="{cell}" s="{style}" t="str"><f>{text}</f><v></v></c>'
+    return f'<c r="{cell}" s="{style}"><f>{text}</f><v>{value!r}</v></c>'
 
 
 def index(style: Format) -> int:

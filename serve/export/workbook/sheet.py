@@ -72,9 +72,9 @@ class Book:
         sheet.raw.set_default_row(_ROW_HEIGHT)
         return sheet
 
-    def chart(self) -> Chart:
-        """Add a chart of horizontal bars, to be inserted into a sheet."""
-        return self._workbook.add_chart({"type": "bar"})
+    def chart(self, kind: str = "bar") -> Chart:
+        """Add a chart of horizontal bars or of columns, to be inserted into a sheet."""
+        return self._workbook.add_chart({"type": kind})
 
     def close(self) -> None:
         """Write the file.

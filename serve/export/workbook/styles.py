@@ -4,6 +4,7 @@ Headings are dark blue, each row has a hairline below it, links are blue. Number
 as numbers, so every reader sees them in the notation of their locale.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from xlsxwriter.format import Format
 
 DARK: Final = "#1F3A5F"
 ACCENT: Final = "#2E75B6"
+CONTRAST: Final = "#F4B183"  # beside the accent, in light and in print
 PALE: Final = "#EAF1F8"
 BAR: Final = "#BFD7EE"  # behind numbers
 GREY: Final = "#5F6B7A"
@@ -23,6 +25,10 @@ WHOLE_FORMAT: Final = "#,##0"
 CENTS_FORMAT: Final = "#,##0.00"
 DATE_FORMAT: Final = 14  # the short date of the reader's locale
 SHARE_FORMAT: Final = "0.0%"
+# The formats of ratios by their units (shards/ratios/ratio_table.py).
+RATIO_FORMATS: Final = {
+    "part": SHARE_FORMAT, "fois": "0.00", "jours": "0", "EUR": WHOLE_FORMAT, "indice": "0.00",
+}  # fmt: skip
 _MOMENT_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
 
 # The rule below every cell of a table.
@@ -52,6 +58,8 @@ class Styles:
     whole: Format
     cents: Format
     share: Format
+    rate: Format
+    ratio: Mapping[str, Format]
     fact: Format
     moment: Format
     link: Format
@@ -62,6 +70,7 @@ class Styles:
     list_date: Format
     list_truth: Format
     list_link: Format
+    list_ratio: Mapping[str, Format]
     bold_text: Format
     bold_whole: Format
     bold_cents: Format
@@ -124,6 +133,8 @@ def make(workbook: Workbook) -> Styles:
         whole=of(**_LINE, num_format=WHOLE_FORMAT),
         cents=of(**_LINE, num_format=CENTS_FORMAT),
         share=of(**_LINE, num_format=SHARE_FORMAT),
+        rate=of(**_LINE, num_format="0.0000"),
+        ratio={unit: of(**_LINE, num_format=form) for unit, form in RATIO_FORMATS.items()},
         fact=of(**_LINE, align="left"),
         moment=of(**_LINE, align="left", num_format=_MOMENT_FORMAT),
         link=of(**_LINE, font_color=_LINK, underline=1),
@@ -134,6 +145,7 @@ def make(workbook: Workbook) -> Styles:
         list_date=of(num_format=DATE_FORMAT, align="left"),
         list_truth=of(align="left"),
         list_link=of(num_format="@", font_color=_LINK, underline=1),
+        list_ratio={unit: of(num_format=form) for unit, form in RATIO_FORMATS.items()},
         bold_text=of(**_BOLD, num_format="@"),
         bold_whole=of(**_BOLD, num_format=WHOLE_FORMAT),
         bold_cents=of(**_BOLD, num_format=CENTS_FORMAT),

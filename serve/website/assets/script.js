@@ -1,17 +1,19 @@
-// What makes the pages quicker, and nothing that they need: searches in place, sub-sectors that follow
-// the sectors, figures that come after the rows, a field to find a sector, buttons that copy.
+// What makes the pages quicker, and nothing that they need: searches in place, proposals while typing, counts of
+// filters that follow what is chosen, figures that come after the rows, a field to find a sector, buttons that copy.
 "use strict";
 (() => {
   const $ = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-  const number = new Intl.NumberFormat(document.documentElement.lang);
   const english = document.documentElement.lang === "en";
   const LISTS = { pays: ",", secteur: "|", sous_secteur: "|", etat: "," };
-  let asking = null;
+  const here = () => location.pathname + location.search;
+  let asking = null, shown = here();
 
   const page = async (url, signal) => {
     const answer = await fetch(url, { signal, headers: { Accept: "text/html" } });
-    return new DOMParser().parseFromString(await answer.text(), "text/html");
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+    found.isGood = answer.ok;
+    return found;
   };
 
   // -- searches in place --
@@ -32,19 +34,18 @@
     asking = new AbortController();
     const results = $("#resultats");
     results.classList.add("busy");
+    results.setAttribute("aria-busy", "true");
     try {
       const found = await page(url, asking.signal);
       if (!$("#resultats", found)) return void location.assign(url); // a limit is reached, say
       if (remember) history.pushState(null, "", url);
+      shown = here();
       document.title = found.title;
-      $(".hero")?.remove();
-      const hero = $(".hero", found);
-      if (hero) $("#contenu").prepend(hero);
       for (const part of [".searchbar", "#filtres", "#resultats", ".who"])
         $(part).replaceWith($(part, found));
       enliven();
       $("#total")?.focus({ preventScroll: true });
-      if (remember) $("#recherche").scrollIntoView({ block: "nearest" });
+      if (remember) $(".searchbar").scrollIntoView({ block: "nearest" });
     } catch (error) {
       if (error.name !== "AbortError") location.assign(url);
     }
@@ -62,47 +63,99 @@
     event.preventDefault();
     search(link.getAttribute("href"), true);
   });
-  addEventListener("popstate", () => $("#resultats") && search(location.href, false));
+  addEventListener("popstate", () => {
+    if ($("#resultats") && here() !== shown) search(location.href, false); // not for a fragment
+  });
 
-  // -- the pickers: counts of sectors follow the countries, sub-sectors follow the sectors --
+  // -- proposals while typing: a combobox of the ARIA practices, with a list below it --
+
+  const propose = (field) => {
+    const around = field.parentElement;
+    let wanted = "", current = -1, timer = 0;
+    for (const [name, value] of Object.entries({
+      role: "combobox", "aria-expanded": "false", "aria-controls": "propositions",
+      "aria-autocomplete": "list" })) field.setAttribute(name, value);
+    const options = () => all("[role=option]", around);
+    const close = () => {
+      $("#propositions", around)?.remove();
+      field.setAttribute("aria-expanded", "false");
+      field.removeAttribute("aria-activedescendant");
+      current = -1;
+    };
+    const mark = (place) => {
+      options()[current]?.setAttribute("aria-selected", "false");
+      current = place;
+      const option = options()[current];
+      if (!option) return field.removeAttribute("aria-activedescendant");
+      option.setAttribute("aria-selected", "true");
+      option.scrollIntoView({ block: "nearest" });
+      field.setAttribute("aria-activedescendant", option.id);
+    };
+    const show = async () => {
+      const text = field.value.trim();
+      if (text === wanted) return;
+      wanted = text;
+      if (text.length < 2) return close();
+      const pairs = [["q", text], ["pays", chosen("pays").join(",")]].filter(([, value]) => value);
+      const found = await page(`${field.dataset.suggest}?${new URLSearchParams(pairs)}`);
+      if (wanted !== text || document.activeElement !== field) return;
+      close();
+      if (!$("[role=option]", found)) return;
+      around.append($("#propositions", found));
+      field.setAttribute("aria-expanded", "true");
+    };
+    field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(show, 120); });
+    field.addEventListener("blur", close);
+    field.addEventListener("keydown", (event) => {
+      const count = options().length;
+      if (event.key === "Escape" && count) return event.preventDefault(), close();
+      if (!count) return;
+      if (event.key === "Enter" && current >= 0) {
+        event.preventDefault();
+        return location.assign(options()[current].dataset.href);
+      }
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      mark(current < 0 && step < 0 ? count - 1 : current + step >= count ? -1 : current + step);
+    });
+    around.addEventListener("pointerdown", (event) => {
+      const option = event.target.closest("[role=option]");
+      if (!option) return;
+      event.preventDefault(); // the field keeps the focus
+      location.assign(option.dataset.href);
+    });
+  };
+
+  // -- the filters: their counts follow what is chosen, sub-sectors follow the sectors --
 
   const chosen = (name) => all(`input[name=${name}]:checked`).map((box) => box.value);
-  const scope = () => {
-    const pairs = [["pays", chosen("pays").join(",")], ["secteur", chosen("secteur").join("|")]];
-    return new URLSearchParams(pairs.filter(([, value]) => value));
+
+  const follow = async () => {
+    const form = $("#recherche");
+    const found = await page(address(form).replace("/?", "/chiffres?"));
+    if (found.isGood && form.isConnected) recount(found);
   };
 
-  const row = (value, label, count, checked) => {
-    const box = Object.assign(document.createElement("input"), {
-      type: "checkbox", name: "sous_secteur", value, checked });
-    const name = Object.assign(document.createElement("span"), { textContent: label, lang: "fr" });
-    const total = Object.assign(document.createElement("b"), { textContent: number.format(count) });
-    const item = document.createElement("li");
-    const around = document.createElement("label");
-    around.append(box, " ", name, " ", total);
-    item.append(around);
-    return item;
-  };
-
-  const follow = async (event) => {
-    const list = event.target.closest("[data-list]")?.dataset.list;
-    if (list === "pays") {
-      const { secteurs } = await (await fetch(`/api/v1/secteurs?pays=${chosen("pays")}`)).json();
-      const counts = new Map(secteurs.map((one) => [one.slug, one.n_societes]));
-      for (const box of all("input[name=secteur]")) {
-        $("b", box.parentElement).textContent = number.format(counts.get(box.value));
-        box.closest("li").classList.toggle("zero", !counts.get(box.value));
+  const recount = (found) => {
+    const counts = new Map(all("#choix input[type=checkbox]", found).map((box) =>
+      [`${box.name} ${box.value}`, $("b", box.parentElement).textContent]));
+    for (const box of all("#filtres .picker input[type=checkbox]"))
+      if (counts.has(`${box.name} ${box.value}`)) {
+        const text = counts.get(`${box.name} ${box.value}`);
+        $("b", box.parentElement).textContent = text;
+        box.closest("li").classList.toggle("zero", text === "0");
       }
-    }
-    if (list !== "pays" && list !== "secteur") return;
-    const picker = $("[data-list=sous_secteur]");
+    const sections = new Map(all("#choix summary", found).map((one) =>
+      [$("span", one).textContent, $("b", one).textContent]));
+    for (const one of all("#filtres .picker summary"))
+      $("b", one).textContent = sections.get($("span", one).textContent) ?? "";
     const kept = new Set(chosen("sous_secteur"));
-    const url = `/api/v1/sous-secteurs?${scope()}`;
-    const found = chosen("secteur").length ? (await (await fetch(url)).json()).sous_secteurs : [];
-    found.sort((one, other) => other.n_societes - one.n_societes);
-    $("ul", picker).replaceChildren(...found.map((one) =>
-      row(one.sous_secteur, one.sous_secteur, one.n_societes, kept.has(one.sous_secteur))));
-    picker.hidden = !found.length;
+    const fresh = $("#choix [data-list=sous_secteur]", found);
+    for (const box of all("input", fresh)) box.checked = kept.has(box.value);
+    const focused = document.activeElement.name === "sous_secteur" && document.activeElement.value;
+    $("#filtres [data-list=sous_secteur]").replaceWith(fresh);
+    if (focused) all("#filtres [name=sous_secteur]").find((box) => box.value === focused)?.focus();
   };
 
   const findable = (picker) => {
@@ -113,23 +166,30 @@
     field.addEventListener("input", () => {
       for (const item of all("li", picker))
         item.hidden = !fold(item.textContent).includes(fold(field.value));
+      for (const section of all("details", picker)) {
+        section.hidden = !$("li:not([hidden])", section);
+        section.open = Boolean(field.value.trim() || $(":checked", section));
+      }
     });
     field.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
-    $("ul", picker).before(field);
+    $(".options", picker).before(field);
   };
 
   // -- what has to be done again when a part was replaced --
 
   const enliven = () => {
     for (const button of all(".copy")) button.hidden = false;
-    $("#filtres")?.addEventListener("change", follow);
+    for (const field of all("[data-suggest]")) propose(field);
+    $("#filtres")?.addEventListener("change", (event) => event.target.closest(".picker") && follow());
     for (const picker of all("#filtres [data-list=secteur]")) findable(picker);
     for (const place of all("[data-figures]")) figures(place);
   };
 
   const figures = async (place) => {
-    const found = $("#chiffres", await page(place.dataset.figures));
-    if (found && place.isConnected) place.replaceWith(found);
+    const found = await page(place.dataset.figures);
+    if (!$("#chiffres", found) || !place.isConnected) return;
+    place.replaceWith($("#chiffres", found));
+    recount(found);
   };
 
   document.addEventListener("click", async (event) => {
@@ -138,6 +198,7 @@
       event.preventDefault();
       $("#filtres").classList.toggle("open");
     }
+    if (event.target.closest("[data-print]")) print();
     const button = event.target.closest(".copy");
     if (!button) return;
     const text = $("code", button.parentElement);

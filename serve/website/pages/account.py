@@ -1,8 +1,9 @@
 """/compte: the plan of an organisation, its usage, its keys, and the password of the person.
 
 A key is shown once (A11), by the page to which the form that made it redirects. Until then it is kept
-sealed, for minutes; a reload of that page says that the key was shown. A form that is sent again makes
-no second key: it contains the number of keys at the time it was drawn.
+sealed, for minutes; a reload of that page says that the key was shown. A reconciliation address is shown in
+the response that made it. A form that is sent again makes no second one: it contains their number at the
+time it was drawn.
 """
 
 from dataclasses import dataclass, replace
@@ -13,8 +14,8 @@ from quota.accounts import effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger import passwords
 from quota.ledger.tickets import SENT
-from serve.access import reconciliation_address
 from serve.access.result import Response
+from serve.api.routes import RECONCILIATION_PATH
 from serve.website import page_errors, sessions
 from serve.website.page_request import PageRequest, Session, last
 from serve.website.render import page, see_other
@@ -32,7 +33,7 @@ class _Notice:
 
     Attributes:
         news: its name in the template.
-        text: the full text of the key that was made.
+        text: the key, or the reconciliation address, that was made.
         cookie: a Set-Cookie header.
     """
 
@@ -92,6 +93,38 @@ async def revoke_key(request: PageRequest) -> Response:
     return see_other("/compte#cles")
 
 
+async def create_address(request: PageRequest) -> Response:
+    """Make one more reconciliation address, for a client that sends no header (extensions X5)."""
+    session = _session(request)
+    known = await request.accounts.addresses_of(session.account.id)
+    if request.form.get("connues") != str(len(known)):
+        return await _page(request, session, _Notice("address_already", 409))
+    label = request.form.get("libelle", "").strip()[:_LONGEST_LABEL]
+    try:
+        _, token = await request.accounts.create_address(
+            session.account.id, request.server.plans, request.now, label=label
+        )
+    except NotAllowedError:
+        return await _page(request, session, _Notice("too_many_addresses", 409))
+    text = f"{request.origin}{RECONCILIATION_PATH}/{token}"
+    return await _page(request, session, _Notice("address", text=text))
+
+
+async def revoke_address(request: PageRequest) -> Response:
+    """Revoke a reconciliation address of this organisation.
+
+    Raises:
+        ApiError: 404: it does not exist, or belongs to another organisation.
+    """
+    session = _session(request)
+    wanted = request.form.get("adresse", "")
+    known = await request.accounts.addresses_of(session.account.id)
+    if wanted not in {one.id for one in known}:
+        raise page_errors.cle_introuvable()
+    await request.accounts.revoke_address(wanted, request.now)
+    return see_other("/compte#adresses")
+
+
 async def change_password(request: PageRequest) -> Response:
     """Change the password: all sessions end, and a new one begins here.
 
@@ -149,11 +182,7 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
         usage=await request.store.usage(account.id, plan, request.now),
         keys=keys,
         active=sum(key.revoked is None for key in keys),
-        addresses={
-            key.id: reconciliation_address.token(request.context.signer, key)
-            for key in keys
-            if key.revoked is None
-        },
+        addresses=await request.accounts.addresses_of(account.id),
         payments=await book.payments_of(account.id),
         billing=request.context.stripe is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),

@@ -6,6 +6,8 @@ is searched, so the front page counts for nobody.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
 from typing import Any, Final
 
 from serve.access import admission, next_plan
@@ -14,69 +16,90 @@ from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, Response
 from serve.api.societes import societes
 from serve.contract.errors import ApiError
-from serve.contract.seed_tables import label
 from serve.data import company_ids, identifiers
 from serve.data.open_generation import OpenGeneration
-from serve.request.scalars import parse_decimal
-from serve.website import error_pages, facet_bars, filter_options, result_table, search_form
-from serve.website.facet_bars import Bars
-from serve.website.formatting import Formatting
+from serve.website import error_pages
 from serve.website.page_request import PageRequest, without
+from serve.website.pages import home
 from serve.website.render import page
-from serve.website.result_table import ORDER_NAMES
-from serve.website.search_form import LISTS, SearchForm
+from serve.website.search import (
+    chips,
+    facet_bars,
+    filter_options,
+    relaxed_search,
+    result_table,
+    search_form,
+    typed_numbers,
+)
+from serve.website.search.chips import Chip
+from serve.website.search.facet_bars import Bars
+from serve.website.search.filter_options import OptionCounts
+from serve.website.search.result_table import ORDER_NAMES
+from serve.website.search.search_form import SearchForm
 from shards.query import STATES, Query
 
 ROWS: Final = 25  # of a page
-_FRONT_BARS: Final = 12
 
 _SEARCH: Final = "/api/v1/societes"
 _NEAR_MICROSECONDS: Final = 30_000.0  # to compare a number with its neighbours in 25 countries
-# The filters whose values are numbers to be read by people.
-_AMOUNTS: Final = frozenset(
-    f"{name}_{side}" for name in ("ca", "effectif", "actif") for side in ("min", "max")
-)
-_LONGEST_CHIP: Final = 120  # characters, those of `q`
 
 
 async def explorer(request: PageRequest) -> Response:
-    """The explorer, with the results of its search if there is one.
+    """The results of a search, or the front page.
 
     Raises:
         ApiError: 429 or 503. An error in the search itself is shown beside the form.
         StoreUnavailable: nothing was counted.
     """
+    if not request.pairs:
+        return await home.home(request)
+    request = _spelt(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         form = search_form.read(request.pairs, generation.names, generation.reference)
-        values: dict[str, Any] = {"found": None, "error": None, "bars": None, "status": 200}
-        if request.pairs:
-            values |= await _results(request, generation, form)
-        else:
-            request.server.gate.lists(request.trace.address, request.now)
-            values["bars"] = _known_bars(request, generation, form, Query(), _FRONT_BARS)
-        return page(request, "explorer.html", **values, **_around(request, generation, form))
+        restrictions = chips.chips(request, generation.reference, form)
+        values = await _results(request, generation, form, restrictions)
+        options = values.pop("options")
+        around = _around(request, generation, form, restrictions, options)
+        return page(request, "explorer.html", **values, **around)
 
 
 async def figures(request: PageRequest) -> Response:
-    """The bars of a search on a page of their own, which a script inserts into the explorer.
+    """The bars and the filters of a search on a page of their own, which a script inserts into the explorer.
 
     Raises:
         ApiError: 400, 429, 503.
     """
     request.server.gate.lists(request.trace.address, request.now)
+    request = _spelt(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         asked = generation.search(request.pairs)
         query, _ = await company_ids.looked_up(generation.shards, asked)
-        counts = await request.context.facets.of(generation, query)
+        facets = request.context.facets
+        counts = await facets.of(generation, query)
+        options = await filter_options.counted(facets, generation, query)
         form = search_form.read(request.pairs, generation.names, generation.reference)
-        bars = facet_bars.of_counts(request, form, generation.reference, counts)
-        return page(request, "figures.html", bars=bars, back=form.href())
+        return page(
+            request,
+            "figures.html",
+            bars=facet_bars.of_counts(request, form, generation.reference, counts),
+            pickers=filter_options.of_search(request, generation, form, options),
+            kept=[pair for pair in form.pairs() if pair[0] not in filter_options.PICKED],
+            back=form.href(),
+        )
+
+
+def _spelt(request: PageRequest) -> PageRequest:
+    """The request with the numbers of its form in the spelling of the API."""
+    return replace(request, pairs=typed_numbers.spelt(request.pairs, request.lang))
 
 
 async def _results(
-    request: PageRequest, generation: OpenGeneration, form: SearchForm
+    request: PageRequest,
+    generation: OpenGeneration,
+    form: SearchForm,
+    restrictions: Sequence[Chip],
 ) -> dict[str, Any]:
     """The values of the template for the result of the search, or for its error."""
     try:
@@ -86,12 +109,17 @@ async def _results(
     except ApiError as error:
         if error.status != 400:
             raise
-        return {"error": error_pages.text_of(request, error), "status": 400}
+        wrong = error_pages.text_of(request, error)
+        return {"found": None, "error": wrong, "status": 400, "options": filter_options.NOT_COUNTED}
     found = result.content
     assert found is not None  # without If-None-Match there is no 304
-    near = () if found.total else await _near(generation, query)
+    facets = request.context.facets
     return {
-        "near": near,
+        "error": None,
+        "near": () if found.total else await _near(generation, query),
+        "relaxed": (
+            () if found.total else await relaxed_search.without_each(generation, restrictions)
+        ),
         "outcome": result.outcome,
         "found": found,
         "societes": found.companies(),
@@ -99,6 +127,7 @@ async def _results(
         "used": result.headers.get("X-Quota-Used"),
         "limit": result.headers.get("X-Quota-Limit"),
         "bars": _known_bars(request, generation, form, query) if found.total else None,
+        "options": filter_options.known(facets, generation, query),
     }
 
 
@@ -120,83 +149,40 @@ async def _search(request: PageRequest) -> CallResult[SearchResult]:
     pairs = (*without(request.pairs, ["limit"]), ("limit", str(ROWS)))
     call = Call(_SEARCH, (), lambda: pairs, head=request.head)
     admitted = await admission.admit_caller(server, request.caller, trace)
-    return await admission.perform(server, admitted, societes, call, trace)
+    begun = perf_counter()
+    result = await admission.perform(server, admitted, societes, call, trace)
+    request.context.last_answer.milliseconds = 1e3 * (perf_counter() - begun)
+    return result
 
 
 def _known_bars(
-    request: PageRequest,
-    generation: OpenGeneration,
-    form: SearchForm,
-    query: Query,
-    drawn: int = facet_bars.DRAWN,
+    request: PageRequest, generation: OpenGeneration, form: SearchForm, query: Query
 ) -> Bars | None:
-    """The bars, if their counts cost nothing."""
+    """The bars, if their counts cost little."""
     counts = request.context.facets.known(generation, query)
     if counts is None:
         return None
-    return facet_bars.of_counts(request, form, generation.reference, counts, drawn)
+    return facet_bars.of_counts(request, form, generation.reference, counts)
 
 
-def _around(request: PageRequest, generation: OpenGeneration, form: SearchForm) -> dict[str, Any]:
+def _around(
+    request: PageRequest,
+    generation: OpenGeneration,
+    form: SearchForm,
+    restrictions: Sequence[Chip],
+    options: OptionCounts,
+) -> dict[str, Any]:
     """The values of the template around the results: the form, the chips, the call of the API."""
     return {
         "form": form,
         "names": facet_bars.labels(request, generation.reference),
         "rows": ROWS,
-        "pickers": filter_options.of_search(request, generation, form),
-        "chips": _chips(request, generation, form),
+        "pickers": filter_options.of_search(request, generation, form, options),
+        "chips": restrictions,
+        "search_title": chips.title(request, restrictions),
         "heads": result_table.heads(request, form),
         "states": STATES,
         "orders": {tri: request.t(*names) for tri, names in ORDER_NAMES.items()},
         "total": generation.generation.manifest.total,
         "call": f"{_SEARCH}?{search_form.query_string([*form.pairs(), ('limit', str(ROWS))])}",
     }
-
-
-def _chips(
-    request: PageRequest, generation: OpenGeneration, form: SearchForm
-) -> Sequence[tuple[str, str]]:
-    """Each restriction of the search, and the address without it."""
-    t, reference = request.t, generation.reference
-    countries = {one.iso2: facet_bars.country_name(request, one) for one in reference.pays}
-    sectors = {one.slug: facet_bars.sector_name(request, one) for one in reference.secteurs}
-    chips = [(countries[code], form.without("pays", code)) for code in form.pays]
-    chips += [(sectors[slug], form.without("secteur", slug)) for slug in form.secteurs]
-    chips += [(one, form.without("sous_secteur", one)) for one in form.sous_secteurs]
-    for name, fr, en in (
-        ("q", "Nom ou identifiant : {}", "Name or identifier: {}"),
-        ("ca_min", "CA ≥ {} €", "Turnover ≥ €{}"),
-        ("ca_max", "CA ≤ {} €", "Turnover ≤ €{}"),
-        ("effectif_min", "Effectif ≥ {}", "Headcount ≥ {}"),
-        ("effectif_max", "Effectif ≤ {}", "Headcount ≤ {}"),
-        ("site_web", "Avec site web", "With a website"),
-        ("avec_ca", "CA publié", "Turnover published"),
-        ("ids", "Sociétés : {}", "Companies: {}"),
-        ("etat", "État : {}", "State: {}"),
-        ("ville", "Ville : {}", "Town: {}"),
-        ("code_postal", "Code postal : {}", "Postcode: {}"),
-        ("forme", "Forme : {}", "Legal form: {}"),
-        ("nace", "NACE : {}", "NACE: {}"),
-        ("cree_min", "Création ≥ {}", "Founded ≥ {}"),
-        ("cree_max", "Création ≤ {}", "Founded ≤ {}"),
-        ("actif_min", "Total de l’actif ≥ {} €", "Total assets ≥ €{}"),
-        ("actif_max", "Total de l’actif ≤ {} €", "Total assets ≤ €{}"),
-        ("avec_comptes", "Comptes publiés", "Statements published"),
-    ):
-        if value := form.value(name):
-            label = t(fr, en).format(_readable(request, name, value))
-            chips.append((label, form.href(**{name: ""})))
-    return chips
-
-
-def _readable(request: PageRequest, name: str, value: str) -> str:
-    """A bound with separated thousands, states in words; any other text as it is, if it is not long."""
-    if name == "etat":
-        words = (label("etat", "", one, request.lang) or one for one in value.split(LISTS[name]))
-        return ", ".join(words)
-    if name not in _AMOUNTS:
-        return value if len(value) <= _LONGEST_CHIP else f"{value[:_LONGEST_CHIP]}…"
-    try:
-        return Formatting(request.lang).number(parse_decimal(value))
-    except ValueError:
-        return value

@@ -25,10 +25,10 @@ from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.line_list import MOST_LINES, LineList
 from serve.request.lists import encodings, list_file, table_lines
 from serve.request.lists.list_file import ListFile
-from serve.website import facet_bars
 from serve.website.page_request import PageRequest
 from serve.website.pages import match_csv
 from serve.website.render import page
+from serve.website.search import facet_bars
 
 _ROUTE: Final = "/api/v1/rapprochement"
 _CANDIDATES: Final = 3

@@ -16,9 +16,10 @@ from serve.access.rights import VISITOR
 from serve.api.societe import path_of, societe
 from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
-from serve.website import chart, facet_bars
+from serve.website.charts import history
 from serve.website.page_request import PageRequest
 from serve.website.render import page
+from serve.website.search import facet_bars
 
 
 async def record(request: PageRequest) -> Response:
@@ -92,5 +93,5 @@ def _shown(
         "sections": {name: rows for name, rows in sections.items() if rows},
         "years": sorted({line["exercice"] for line in lines}, reverse=True),
         "currencies": currencies_of(lines),
-        "chart": chart.history([line for rows in sections.values() for line in rows]),
+        "chart": history.history([line for rows in sections.values() for line in rows]),
     }

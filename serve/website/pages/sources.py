@@ -2,9 +2,9 @@
 
 from serve.access.result import Response
 from serve.contract import seed_tables
-from serve.website import facet_bars
 from serve.website.page_request import PageRequest
 from serve.website.render import page
+from serve.website.search import facet_bars
 
 
 async def sources(request: PageRequest) -> Response:

@@ -7,9 +7,9 @@ import orjson
 
 from serve.access.result import Response
 from serve.data.open_generation import OpenGeneration
-from serve.website import facet_bars
 from serve.website.page_request import PageRequest
 from serve.website.render import page
+from serve.website.search import facet_bars
 from shards.generations import generation_files
 
 

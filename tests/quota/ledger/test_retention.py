@@ -33,6 +33,7 @@ def signed_up(store: DictStore, email: str) -> tuple[str, str]:
 def test_an_unused_account_goes_with_all_its_rows() -> None:
     store = DictStore()
     account, key = signed_up(store, "zoé@exemple.fr")
+    store.accounts.create_address(account, PLANS, NOW).result()
 
     assert [one.id for one in store.unused(LATER - YEAR)] == [account]
     assert store.remove_unused(account, LATER - YEAR, LATER).result()

@@ -1,14 +1,19 @@
 """/api/v1/reconciliation: the Reconciliation Service API 0.2, asked as OpenRefine asks it (extensions X5)."""
 
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import orjson
 import pytest
+from jsonschema import Draft7Validator, ValidationError
+from referencing import Registry
+from referencing.jsonschema import DRAFT7
 
-from serve.access import reconciliation_address
+from serve.contract import seed_tables
 from tests.serve import world
-from tests.serve.client import Customer, Reply, Served
+from tests.serve.client import PLANS, Customer, Reply, Served
 
 PATH = "/api/v1/reconciliation"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -19,6 +24,22 @@ MULLER = {
     "properties": [{"pid": "pays", "v": "Allemagne"}],
 }
 GENERALE = "FR:552100554"
+# What the group publishes: README.md there.
+SCHEMAS: Final = Path(__file__).parent / "reconciliation_schemas"
+
+
+@cache
+def schema(name: str) -> Draft7Validator:
+    documents = {path.name: orjson.loads(path.read_bytes()) for path in SCHEMAS.glob("*.json")}
+    resources = [(one["$id"], DRAFT7.create_resource(one)) for one in documents.values()]
+    return Draft7Validator(documents[f"{name}.json"], registry=Registry().with_resources(resources))
+
+
+def valid(reply: Reply, name: str) -> Any:
+    """The body of a reply, which must be as the schema of the group says."""
+    assert reply.status == 200, reply.body
+    schema(name).validate(reply.json)
+    return reply.json
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +49,14 @@ def customer(served: Served) -> Customer:
 
 @pytest.fixture(scope="module")
 def address(served: Served, customer: Customer) -> str:
-    """The reconciliation address of the customer's key, as its page shows it."""
+    """A reconciliation address of the customer."""
     return made(served, customer)
 
 
 def made(served: Served, customer: Customer) -> str:
-    key = served.store.keys_of(customer.account).result()[0]
-    return f"{PATH}/{reconciliation_address.token(served.signer, key)}"
+    book, now = served.store.accounts, served.context.now()
+    _, token = book.create_address(customer.account, PLANS, now).result(10)
+    return f"{PATH}/{token}"
 
 
 def send(served: Served, path: str, **given: Any) -> Reply:
@@ -46,12 +68,9 @@ def test_the_manifest_describes_the_service_of_its_own_address(
     served: Served, address: str
 ) -> None:
     for path, place in ((address, address), (PATH, f"{PATH}/visiteur")):
-        found = served.ask(path).json
+        found = valid(served.ask(path), "manifest")
 
         assert found["versions"] == ["0.2"]
-        assert {"name", "identifierSpace", "schemaSpace", "view", "preview", "suggest"} <= set(
-            found
-        )
         assert found["view"]["url"].endswith(f"{place}/view/{{{{id}}}}")
         assert found["suggest"]["entity"]["service_url"].endswith(place)
 
@@ -61,11 +80,11 @@ def test_queries_are_answered_and_counted_as_lines(
 ) -> None:
     before = served.used(customer)
     queries = {f"q{i}": MULLER for i in range(11)}
-    reply = send(served, address, queries=queries)
+    schema("reconciliation-query-batch").validate(queries)
+    found = valid(send(served, address, queries=queries), "reconciliation-result-batch")
 
-    assert reply.status == 200
-    assert list(reply.json) == list(queries)
-    best = reply.json["q0"]["result"][0]
+    assert list(found) == list(queries)
+    best = found["q0"]["result"][0]
     assert (best["id"], best["type"]) == (
         "DE:F1103R_HRB218916",
         [{"id": "societe", "name": "Société"}],
@@ -83,7 +102,8 @@ def test_a_batch_may_be_sent_as_a_query_string(served: Served, address: str) -> 
 
 
 def test_a_visitor_has_two_queries_answered(served: Served) -> None:
-    found = send(served, PATH, queries={f"q{i}": MULLER for i in range(3)}).json
+    reply = send(served, PATH, queries={f"q{i}": MULLER for i in range(3)})
+    found = valid(reply, "reconciliation-result-batch")
 
     assert [bool(one["result"]) for one in found.values()] == [True, True, False]
     assert found["q2"]["erreur"]["code"] == "compte_requis"
@@ -92,7 +112,8 @@ def test_a_visitor_has_two_queries_answered(served: Served) -> None:
 def test_a_query_without_anything_to_go_by_is_told_in_its_place(
     served: Served, address: str
 ) -> None:
-    found = send(served, address, queries={"a": {"query": " ?"}, "b": MULLER}).json
+    reply = send(served, address, queries={"a": {"query": " ?"}, "b": MULLER})
+    found = valid(reply, "reconciliation-result-batch")
 
     assert found["a"] == {"result": [], "erreur": found["a"]["erreur"]}
     assert found["a"]["erreur"]["code"] == "ligne_invalide"
@@ -110,7 +131,11 @@ def test_fields_of_companies_are_had_with_the_rights_of_the_plan(
     served: Served, address: str
 ) -> None:
     asked = {"ids": [GENERALE, "FR:absente"], "properties": [{"id": "ca_eur"}, {"id": "email"}]}
-    found = send(served, address, extend=asked).json
+    schema("data-extension-query").validate(asked)
+    found = valid(send(served, address, extend=asked), "data-extension-response")
+    every = [{"id": field.champ} for field in seed_tables.fields()]
+    whole = {"ids": [GENERALE, "EE:12652512"], "properties": every}
+    valid(send(served, address, extend=whole), "data-extension-response")
     visitor = send(served, PATH, extend=asked).json
 
     assert [one["id"] for one in found["meta"]] == ["ca_eur", "email"]
@@ -121,13 +146,32 @@ def test_fields_of_companies_are_had_with_the_rights_of_the_plan(
 
 
 def test_companies_properties_and_types_are_suggested(served: Served, address: str) -> None:
-    entities = served.ask(f"{address}/suggest/entity?prefix=fitl").json["result"]
-    fields = served.ask(f"{address}/suggest/property?prefix=vil").json["result"]
+    def asked(path: str, name: str) -> Any:
+        return valid(served.ask(f"{address}/{path}"), name)
+
+    entities = asked("suggest/entity?prefix=fitl", "suggest-entities-response")["result"]
+    fields = asked("suggest/property?prefix=vil", "suggest-properties-response")["result"]
+    types = asked("suggest/type?prefix=so", "suggest-types-response")["result"]
+    proposed = asked("properties?type=societe", "data-extension-property-proposal")
 
     assert entities[0]["id"] == "FR:309634954"
     assert [one["id"] for one in fields] == ["ville"]
-    assert served.ask(f"{address}/suggest/type?prefix=so").json["result"][0]["id"] == "societe"
-    assert len(served.ask(f"{address}/properties?type=societe").json["properties"]) > 30
+    assert types[0]["id"] == "societe"
+    assert len(proposed["properties"]) > 30
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("manifest", {"versions": ["0.1"], "name": "A"}),
+        ("reconciliation-result-batch", {"q0": {"result": [{"id": "A", "name": "B"}]}}),
+        ("suggest-types-response", {"result": [{"id": "societe"}]}),
+        ("data-extension-response", {"meta": [], "rows": {"A": {"nom": "B"}}}),
+    ],
+)
+def test_a_schema_of_the_group_refuses_what_is_wrong(name: str, wrong: Any) -> None:
+    with pytest.raises(ValidationError):
+        schema(name).validate(wrong)
 
 
 def test_a_company_is_shown_in_a_few_lines_and_on_its_page(served: Served, address: str) -> None:
@@ -140,13 +184,15 @@ def test_a_company_is_shown_in_a_few_lines_and_on_its_page(served: Served, addre
     assert served.ask(f"{address}/preview/FR:absente").code == "societe_introuvable"
 
 
-def test_an_address_ends_with_its_key_and_is_never_logged(served: Served) -> None:
+def test_an_address_can_be_revoked_opens_nothing_else_and_is_never_logged(served: Served) -> None:
     customer = served.customer("data")
     path = made(served, customer)
     token = path.rpartition("/")[2]
     assert send(served, path, queries={"q": MULLER}).status == 200
-    key = served.store.keys_of(customer.account).result()[0]
-    served.store.accounts.revoke_key(key.id, served.context.now()).result(10)
+    key = {"Authorization": f"Bearer {token}"}
+    assert served.ask("/api/v1/compte", headers=key).status == 401
+    (address,) = served.store.accounts.addresses_of(customer.account).result()
+    served.store.accounts.revoke_address(address.id, served.context.now()).result(10)
 
     assert send(served, path, queries={"q": MULLER}).code == "cle_invalide"
     assert served.ask(f"{path[:-1]}{'A' if path[-1] != 'A' else 'B'}").code == "cle_invalide"

@@ -40,7 +40,7 @@ ALL = [
     errors.secteur_requis(),
     errors.forme_inconnue(["X"], {}),
     errors.nace_inconnu(["X"], {}),
-    errors.parametre_invalide("tri", ("inconnu", "unknown"), valeurs=["nom"]),
+    errors.parametre_invalide("tri", ("inconnu", "unknown"), valeurs=["nom"], suggestions={}),
     errors.parametre_inconnu(["x"], ["pays"], {}),
     errors.identifiant_invalide(("vide", "empty")),
     errors.corps_invalide(("ce n'est pas du JSON", "it is not JSON")),

@@ -6,12 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import urlencode
 
 import orjson
 import pytest
 from openpyxl import load_workbook
 
 from quota.results import Reservation
+from serve.contract import export_tables
 from serve.http.headers import EXPOSED
 from shards.query import Query
 from tests import oracle
@@ -97,6 +99,79 @@ def test_the_month_is_the_meter_of_the_route(own: Served) -> None:
     assert headers["RateLimit"].startswith(f'"mois";r=39;t={reset}, "minute"')
 
 
+# -- formats -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "accept", "media_type", "extension"),
+    [
+        ({"format": "csv"}, "", "text/csv; charset=utf-8; header=present", "csv"),
+        ({"format": "ndjson"}, "text/csv", "application/x-ndjson", "ndjson"),
+        ({}, "text/html;q=0.9, application/vnd.apache.parquet", "application/vnd.apache.parquet",
+         "parquet"),
+        ({"comptes": "1"}, "text/csv", "application/zip", "csv.zip"),
+        ({"comptes": "1"}, "*/*", export_tables.MEDIA_TYPES["xlsx"], "xlsx"),
+    ],
+)  # fmt: skip
+def test_a_table_is_chosen_by_name_or_by_accept_and_counted_as_a_workbook(
+    own: Served, params: dict[str, str], accept: str, media_type: str, extension: str
+) -> None:
+    """X7"""
+    customer = own.customer("data")
+    wanted = urlencode({"pays": "FR,UK", **params})
+
+    reply = own.ask(f"{PATH}?{wanted}", headers={**customer.headers, "Accept": accept})
+
+    assert (reply.status, reply.headers["Content-Type"]) == (200, media_type)
+    assert reply.headers["Content-Disposition"].endswith(f'.{extension}"')
+    assert reply.headers["Vary"] == "Authorization, Accept"
+    assert int(reply.headers["Content-Length"]) == len(reply.body)
+    assert reply.headers["X-Export-Lignes"] == "11"
+    assert reply.headers["X-Export-Comptes"] == ("1" if "comptes" in params else "0")
+    assert exports(own, customer) == 1
+
+
+def test_a_table_has_the_rows_of_a_search_and_the_columns_that_are_wanted(own: Served) -> None:
+    """X7, F1"""
+    body = {"secteur": IT, "tri": "nom", "format": "csv", "colonnes": "nom, iso2,nom", "limit": 2}
+
+    reply = post(own, own.customer("data"), orjson.dumps(body))
+
+    expected = oracle.search(COMPANIES, Query(secteurs=("62",), tri="nom"))[:2]
+    lines = reply.body.decode("utf-8-sig").splitlines()
+    assert lines == ["nom,iso2", *(f"{one['nom']},{one['iso2']}" for one in expected)]
+
+
+def test_an_unknown_column_is_named_with_those_that_were_meant(own: Served) -> None:
+    """X7"""
+    customer = own.customer("data")
+
+    unknown = get(own, customer, format="csv", colonnes="id,turnover,nomm,Ville")
+    workbook = get(own, customer, colonnes="id")
+
+    assert (unknown.status, unknown.code) == (400, "parametre_invalide")
+    assert unknown.json["parametre"] == "colonnes"
+    assert unknown.json["suggestions"]["nomm"][0] == "nom"
+    assert unknown.json["suggestions"]["turnover"][0] == "ca_eur"
+    assert unknown.json["suggestions"]["Ville"] == ["ville"]
+    assert len(unknown.json["valeurs"]) == 46
+    assert (workbook.status, workbook.json["parametre"]) == (400, "colonnes")
+    assert exports(own, customer) == 0
+
+
+def test_a_table_of_nothing_is_not_counted(own: Served) -> None:
+    """F5"""
+    customer = own.customer("free")
+
+    reply = get(own, customer, q="introuvable", format="csv", colonnes="id")
+
+    assert (reply.status, reply.body, reply.headers["X-Quota-Used"]) == (
+        200,
+        b"\xef\xbb\xbfid\r\n",
+        "0",
+    )
+
+
 # -- parameters --------------------------------------------------------------------------
 
 
@@ -160,6 +235,8 @@ def test_lang_en_gives_english_sheets(own: Served) -> None:
         ({"x": "1"}, "parametre_inconnu"),
         ({"lang": "de"}, "parametre_invalide"),
         ({"lang": "FR"}, "parametre_invalide"),
+        ({"format": "json"}, "parametre_invalide"),
+        ({"comptes": "0"}, "parametre_invalide"),
         ({"limit": "0"}, "parametre_invalide"),
         ({"tri": "x"}, "parametre_invalide"),
         ({"q": "x" * 121}, "parametre_invalide"),

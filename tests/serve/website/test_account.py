@@ -48,6 +48,30 @@ def test_a_key_is_made_with_its_name_and_its_last_day_is_told(served: Served) ->
     assert "Appels par jour, sur 30 jours : au plus 2" in after.text
 
 
+def test_a_reconciliation_address_is_made_shown_once_and_revoked(served: Served) -> None:
+    """X5"""
+    visitor, account = member(served, "data")
+    stranger, _ = member(served, "data")
+    visitor.get("/compte")
+
+    made = visitor.send("/compte/adresses", {"connues": "0", "libelle": "OpenRefine de Żabka"})
+    again = visitor.send("/compte/adresses", {"connues": "0"})
+    (path,) = set(re.findall(r"/api/v1/reconciliation/soc_rec_\w+", made.html))
+    (address,) = served.store.accounts.addresses_of(account).result()
+    assert (again.status, path in again.html) == (409, False)
+    assert "OpenRefine de Żabka" in again.text
+    assert served.ask(f"{path}?queries=%7B%7D").status == 200
+    stranger.get("/compte")
+    assert stranger.send("/compte/adresses/revocation", {"adresse": address.id}).status == 404
+    assert visitor.send("/compte/adresses/revocation", {"adresse": address.id}).status == 303
+
+    assert served.ask(path).code == "cle_invalide"
+    assert "révoquée le" in visitor.get("/compte").text
+    for known in range(1, 4):  # the plan allows three keys, so three addresses
+        assert visitor.send("/compte/adresses", {"connues": str(known)}).status == 200
+    assert "plus d’adresses" in visitor.send("/compte/adresses", {"connues": "4"}).text
+
+
 def test_a_form_that_is_sent_again_makes_no_second_key(served: Served) -> None:
     visitor, account = member(served, "data")
     known = connues(visitor.get("/compte").html)

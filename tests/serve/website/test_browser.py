@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
+from serve.website import facet_counts
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.website import browser as browsers
@@ -54,7 +55,7 @@ def sign_up(opened: Any) -> str:
 
 def test_a_search_in_place_keeps_its_address(shop: Served, chromium: Browser) -> None:
     with window(chromium, base(shop), viewport=DESK) as opened:
-        page = opened.open("/")
+        page = opened.open("/?tri=ca_desc")
         page.evaluate("window.same = true")
 
         page.get_by_placeholder("Nom ou identifiant").fill("bäckerei")
@@ -80,7 +81,7 @@ def test_sub_sectors_follow_the_sectors_and_counts_the_countries(
     shop: Served, chromium: Browser
 ) -> None:
     with window(chromium, base(shop), viewport=DESK) as opened:
-        page = opened.open("/")
+        page = opened.open("/?tri=ca_desc")
         sector = "programmation-conseil-et-autres-activites-informatiques"
 
         page.get_by_label("Trouver : Secteur").fill("PROGRAMMATION, conseil")
@@ -99,7 +100,10 @@ def test_sub_sectors_follow_the_sectors_and_counts_the_countries(
         assert opened.is_calm()
 
 
-def test_figures_come_after_the_rows_without_moving_them(shop: Served, chromium: Browser) -> None:
+def test_figures_come_after_the_rows_without_moving_them(
+    shop: Served, chromium: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facet_counts, "BUDGET", 0.0)  # as if the world were large
     with window(chromium, base(shop), viewport=DESK) as opened:
         page = opened.page
         page.add_init_script(
@@ -191,10 +195,13 @@ def test_a_long_list_is_matched_in_pieces_and_downloaded_whole(
         assert opened.is_calm()
 
 
-def test_without_javascript_everything_is_there(shop: Served, chromium: Browser) -> None:
+def test_without_javascript_everything_is_there(
+    shop: Served, chromium: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facet_counts, "BUDGET", 0.0)
     with window(chromium, base(shop), viewport=DESK, java_script_enabled=False) as opened:
         page = opened.page
-        opened.open("/")
+        opened.open("/?tri=nom")
         page.get_by_placeholder("Nom ou identifiant").fill("o")
         page.locator("input[name=ca_min]").fill("7")  # what no other test has counted
         page.get_by_role("button", name="Chercher").click()
@@ -224,7 +231,7 @@ def test_without_javascript_everything_is_there(shop: Served, chromium: Browser)
 
 def test_the_keyboard_is_enough(shop: Served, chromium: Browser) -> None:
     with window(chromium, base(shop), viewport=DESK) as opened:
-        page = opened.open("/")
+        page = opened.open("/?tri=nom")
 
         page.keyboard.press("Tab")
         expect(page.get_by_role("link", name="Aller au contenu")).to_be_focused()
@@ -237,6 +244,54 @@ def test_the_keyboard_is_enough(shop: Served, chromium: Browser) -> None:
 
         expect(page.locator("#total")).to_contain_text("2")
         expect(page.locator("#total")).to_be_focused()
+        assert opened.is_calm()
+
+
+def test_the_first_company_is_above_the_fold_and_few_keys_away(
+    shop: Served, chromium: Browser
+) -> None:
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.open("/?q=a&pays=DE,FR")
+        first = page.locator("tbody th a").first
+
+        for key in ("Tab", "Tab", "Enter", "Tab"):
+            page.keyboard.press(key)
+
+        expect(first).to_be_focused()
+        page.evaluate("scrollTo(0, 0)")
+        box = first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < 450
+
+    with window(chromium, base(shop), viewport=PHONE) as opened:
+        box = opened.open("/?q=a").locator("tbody th a").first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < PHONE["height"]
+
+
+def test_proposals_are_chosen_by_keyboard(shop: Served, chromium: Browser) -> None:
+    """X4; the combobox of the ARIA practices"""
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.open("/")
+        field = page.get_by_role("combobox")
+
+        field.press_sequentially("tarkv")
+        expect(page.get_by_role("option").first).to_contain_text("Eesti Tarkvara OÜ")
+        serious = [
+            found["id"]
+            for found in Axe().run(page).response["violations"]
+            if found["impact"] in ("serious", "critical")
+        ]
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("option")).to_have_count(0)
+        field.press_sequentially("a")
+        expect(page.get_by_role("option").first).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        expect(page.get_by_role("option", selected=True)).to_contain_text("Eesti Tarkvara OÜ")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Eesti Tarkvara OÜ")
+
+        assert not serious
         assert opened.is_calm()
 
 

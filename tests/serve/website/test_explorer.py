@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from serve.website import facet_counts
 from tests.serve.client import Served
 from tests.serve.website.visitor import Seen, Visitor, member
 from tests.serve.world import COMPANIES, CONTACT
@@ -73,7 +74,7 @@ def test_the_front_page_searches_nothing_and_counts_nothing(served: Served) -> N
     seen = visitor.get("/")
 
     assert 'id="total"' not in seen.html
-    assert f"{len(COMPANIES)} sociétés européennes" in seen.text
+    assert f"{len(COMPANIES)} sociétés." in seen.text
     assert served.store.calls(account, 50, served.context.now()).result().used == 0
 
 
@@ -233,23 +234,128 @@ def test_the_figures_add_up_to_the_total_by_country_and_by_sector(served: Served
 
         sums = [
             sum(int(re.sub(r"\D", "", one)) for one in re.findall(r'class="number">([^<]+)', part))
-            for part in seen.html.split("<h3>")[1:]
+            for part in seen.html.split("<h2>")[1:3]
         ]
         found = served.search(**dict(pair.split("=") for pair in search.split("&")))["total"]
         assert sums == [found, found], search
 
 
-def test_figures_that_cost_nothing_come_with_the_page_others_are_asked_for(
-    served: Served,
+def test_figures_that_cost_little_come_with_the_page_others_are_asked_for(
+    served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor = Visitor(served)
+    cheap = visitor.get("/?q=bo&ca_min=18")
+    monkeypatch.setattr(facet_counts, "BUDGET", 0.0)
 
+    assert 'id="chiffres"' in cheap.html
     assert 'id="chiffres"' in visitor.get("/?pays=FR").html
     dear = visitor.get("/?q=bo&ca_min=17")
     assert 'id="chiffres"' not in dear.html
     (link,) = {one for one in links(dear) if one.startswith("/chiffres")}
     assert 'id="chiffres"' in visitor.get(link).html
     assert 'id="chiffres"' in visitor.get("/?q=bo&ca_min=17").html  # known by now
+
+
+def test_options_have_the_companies_of_this_search_and_chosen_ones_come_first(
+    served: Served,
+) -> None:
+    """X3: an option is counted as if it alone were chosen of its kind"""
+    seen = Visitor(served).get("/?q=a&pays=EE&secteur=edition")
+
+    def counts(name: str) -> dict[str, int]:
+        rows = re.findall(rf'name="{name}" value="([^"]+)".*?<b>([^<]*)</b>', seen.html)
+        return {value: int(number) for value, number in rows}
+
+    def found(**search: str) -> int:
+        return int(served.search(**search)["total"])
+
+    assert next(iter(counts("pays"))) == "EE"
+    for iso2 in ("FR", "DE", "EE", "AT"):
+        assert counts("pays")[iso2] == found(q="a", secteur="edition", pays=iso2)
+    software = "programmation-conseil-et-autres-activites-informatiques"
+    assert counts("secteur")[software] == found(q="a", pays="EE", secteur=software) == 1
+    opened = re.findall(r"<details open><summary><span>([^<]+)", seen.html)
+    assert opened == ["Information et communication"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "spelt"),
+    [
+        ("1 000 000", "1000000"),
+        ("1\u202f000\u202f000 €", "1000000"),
+        ("0,5", "0.5"),
+        ("1 M", "1000000"),
+    ],
+)
+def test_the_form_takes_numbers_as_people_write_them(
+    served: Served, typed: str, spelt: str
+) -> None:
+    """B22 binds the API alone"""
+    seen = Visitor(served).get(f"/?{urlencode({'ca_min': typed, 'tri': 'nom'})}")
+
+    assert total(seen) == served.search(ca_min=spelt)["total"]
+    assert f"ca_min={spelt}" in seen.html
+
+
+def test_a_search_that_finds_nothing_names_the_filter_to_drop(served: Served) -> None:
+    seen = Visitor(served).get("/?q=lab&pays=DE&effectif_min=1")
+    single = Visitor(served).get("/?q=zzzzzzzz")
+
+    assert total(seen) == 0
+    assert f"sans Allemagne : {served.search(q='lab', effectif_min='1')['total']}" in seen.text
+    assert "sans « lab » : 1" in seen.text
+    assert "sans" not in single.text.partition("Aucune société")[2].partition("Retirez")[0]
+
+
+def test_the_title_says_the_search(served: Served) -> None:
+    french = Visitor(served).get("/?q=lab&pays=FR").html
+    english = Visitor(served).get("/?ca_min=1e6&etat=active&lang=en").html
+
+    assert "<title>France · « lab » · 1 société · societes</title>" in french
+    assert (
+        "<title>Turnover ≥ €1,000,000 · State: Active · 2 companies · societes</title>" in english
+    )
+
+
+def test_a_plan_is_proposed_only_for_what_it_adds(served: Served) -> None:
+    """§5: nobody is told that the next plan shows as many rows, or more than there are"""
+    best, _ = member(served, "integral")
+
+    one = Visitor(served).get("/?q=tarkvara").text
+    all_seen = best.get("/?tri=nom").text
+
+    assert "Aperçu" not in one
+    assert "en montre" not in one
+    assert "en affiche" not in all_seen
+
+
+def test_a_row_has_the_state_the_town_and_the_identifier(served: Served) -> None:
+    seen = Visitor(served).get("/?q=orleans")
+
+    assert "Société Générale d'Orléans Active Orléans , France · 552100554" in seen.text
+
+
+def test_the_companies_come_before_the_filters_and_the_figures(served: Served) -> None:
+    """By keyboard: the second link leads to the first company"""
+    html = Visitor(served).get("/?q=a").html
+
+    places = [html.index(part) for part in ('href="#societes"', 'id="societes"', 'id="chiffres"',
+                                            'id="filtres"')]  # fmt: skip
+    assert places == sorted(places)
+
+
+def test_what_is_typed_is_completed_with_the_rights_of_the_person(served: Served) -> None:
+    """X4"""
+    search = "/propositions?q=b%C3%A4cker"
+    inside, account = member(served)
+
+    seen = [visitor.get(search).html for visitor in (Visitor(served), inside)]
+    asked = served.ask("/api/v1/suggestions?q=b%C3%A4cker").json
+
+    assert [html.count('data-href="/societes/') for html in seen] == [2, 5]
+    assert all(one["nom"] in seen[0] for one in asked["societes"])
+    assert 'data-href="/?q=backerei"' in seen[0]
+    assert served.store.calls(account, 50, served.context.now()).result().used == 0
 
 
 def test_contacts_stay_where_they_are(served: Served) -> None:

@@ -123,6 +123,15 @@ def test_an_error_is_a_page_for_who_would_rather_read_one(
     assert (seen.status, seen.headers["Content-Type"].partition(";")[0]) == (404, kind)
 
 
+def test_an_error_page_shows_who_is_logged_in(served: Served) -> None:
+    inside, _ = member(served)
+
+    seen = [inside.get(path) for path in ("/rien", "/societes/FR/absente")]
+
+    assert all("Mon compte" in one.text and "Créer un compte" not in one.text for one in seen)
+    assert "Créer un compte" in Visitor(served).get("/rien").text
+
+
 def test_under_the_api_an_error_is_always_json(served: Served) -> None:
     for path in ("/api/v1/rien", "/api/v1/societes?x=1", "/api", "/healthz/x"):
         seen = Visitor(served).get(path)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.serve.export.workbook.workbooks import File, of_world
+from tests.serve.export.workbook.workbooks import ACCOUNTS, File, of_world
 
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> File:
-    return of_world(tmp_path_factory.mktemp("whole"))
+    return of_world(tmp_path_factory.mktemp("whole"), comptes=ACCOUNTS)
 
 
 @pytest.fixture(scope="session")
@@ -17,4 +17,4 @@ def free(tmp_path_factory: pytest.TempPathFactory) -> File:
 
 @pytest.fixture(scope="session")
 def english(tmp_path_factory: pytest.TempPathFactory) -> File:
-    return of_world(tmp_path_factory.mktemp("english"), lang="en")
+    return of_world(tmp_path_factory.mktemp("english"), comptes=ACCOUNTS, lang="en")

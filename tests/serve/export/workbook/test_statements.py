@@ -44,7 +44,9 @@ def test_every_value_stands_in_its_section_and_year_and_no_other(found: list[Any
 
 def statements(file: File) -> list[tuple[Any, ...]]:
     sheet = file.sheets["FR 552100554"]
-    return [tuple(values) for values in sheet.iter_rows(min_row=6, values_only=True)]
+    rows = [tuple(values[:3]) for values in sheet.iter_rows(min_row=6, values_only=True)]
+    ends = [at for at, row in enumerate(rows) if str(row[0]).startswith(("En euros", "Ratios"))]
+    return rows[: ends[0] - 1] if ends else rows[:-1]
 
 
 def made(folder: Path, found: list[dict[str, Any]]) -> File:
@@ -101,13 +103,15 @@ def test_the_currency_is_stated_for_each_year_where_it_changes(tmp_path: Path) -
     found = [line("annexe", "A", 2011, 1.0), line("annexe", "A", 2010, 15.0, devise="EEK")]
     sheet = made(tmp_path, found).sheets["FR 552100554"]
 
-    assert "EEK, EUR" in sheet["A4"].value
-    assert [cell.value for cell in sheet[7]] == ["Devise", "EUR", "EEK"]
+    assert "EEK, EUR" in sheet["A3"].value
+    assert [cell.value for cell in sheet[7]][:3] == ["Devise", "EUR", "EEK"]
 
 
 def test_the_sheet_and_the_list_lead_to_each_other(tmp_path: Path) -> None:
     book = made(tmp_path, [line("annexe", "A", 2011, 1.0)]).sheets
 
     assert book["Liste"]["C2"].hyperlink.location == "'FR 552100554'!A1"
-    assert book["FR 552100554"]["A1"].hyperlink.location == "'Liste'!A1"
-    assert book["FR 552100554"]["A2"].value == "Société Générale d'Orléans"
+    assert book["FR 552100554"]["A4"].hyperlink.location == "'Liste'!A1"
+    assert book["FR 552100554"]["B4"].hyperlink.location == "'Index des comptes'!A1"
+    assert book["Index des comptes"]["C2"].hyperlink.location == "'FR 552100554'!A1"
+    assert book["FR 552100554"]["A1"].value == "Société Générale d'Orléans"

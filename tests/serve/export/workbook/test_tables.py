@@ -7,6 +7,7 @@ from string import Formatter
 
 from seeds import TABLES
 from serve.contract import seed_tables
+from serve.data.statement_table import SECTIONS
 from serve.export.workbook import book
 from serve.export.workbook.labels import TEXTS
 from shards.codec.record import FIELDS
@@ -58,14 +59,18 @@ def test_every_text_says_the_same_values_in_both_languages() -> None:
 
 def test_no_text_is_left_that_no_sheet_uses() -> None:
     folder = Path(book.__file__).parent
-    used = {
-        node.value
-        for path in folder.glob("*.py")
-        if path.name != "words.py"
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    } | {rate.source for rate in seed_tables.rates().values()}
-    made = ("about_", "chart_")
+    used = (
+        {
+            node.value
+            for path in folder.rglob("*.py")
+            if path.name != "labels.py"
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        | {rate.source for rate in seed_tables.rates().values()}
+        | set(SECTIONS)
+    )
+    made = ("about_", "chart_", "col_", "def_")
 
     left = {name for name in TEXTS if name not in used and not name.startswith(made)}
     assert {name.removesuffix("_is") for name in left} <= used | set(ORDERS)

@@ -13,6 +13,7 @@ from openpyxl.cell import Cell
 from openpyxl.workbook import Workbook
 
 from quota.plans import load
+from serve.contract import seed_tables
 from serve.export.workbook import book
 from serve.export.workbook.export_request import ExportRequest, ExportResult
 from shards.generations import generation_files
@@ -60,6 +61,55 @@ class File:
     def text(self) -> bytes:
         """All that it holds, one part after the other."""
         return b"\n".join(self.parts.values())
+
+
+SIDE_BY_SIDE: Final = ["Chiffres clés", "Comptes (lignes)", "Index des comptes"]
+
+# Accounts of a company of whose lines every ratio can be computed, by line of the chart; in thousands.
+FIGURES: Final = {
+    "FixedAssets": 500.0, "CurrentAssets": 700.5, "TotalAssets": 1_200.5, "TotalInventories": 120.0,
+    "Debtors": 300.0, "TradeDebtorsTradeReceivables": 250.0, "CashBankOnHand": 80.25, "Equity": 410.0,
+    "RetainedEarnings": 200.0, "LegalReserve": 20.0, "Liabilities": 790.5, "CreditorsDueWithinOneYear": 400.0,
+    "TradeCreditorsTradePayables": 150.0, "TurnoverRevenue": 2_500.0, "CostSales": 1_600.0,
+    "OperatingProfitLoss": 210.0, "ProfitLoss": 140.0, "AverageNumberEmployeesDuringPeriod": 12.0,
+}  # fmt: skip
+
+
+def annual(devise: str, years: Mapping[int, Mapping[str, float]]) -> list[dict[str, Any]]:
+    """Statement lines (E5) of figures by line of the chart, by year."""
+    chart = {row["code"]: row for row in seed_tables.rows("postes.csv")}
+    return [
+        {
+            "etat": chart[code]["etat"],
+            "code": code,
+            "libelle": chart[code]["libelle_fr"],
+            "valeur": value,
+            "devise": None if "Employees" in code else devise,
+            "exercice": year,
+            "ordre": int(chart[code]["ordre"]),
+        }
+        for year, figures in years.items()
+        for code, value in figures.items()
+    ]
+
+
+def grown(factor: float) -> dict[str, float]:
+    """FIGURES in units, some years later."""
+    return {
+        code: value if "Employees" in code else round(1_000 * value * factor, 2)
+        for code, value in FIGURES.items()
+    }
+
+
+# The accounts of a French company, and of a British one that files some lines only.
+ACCOUNTS: Final = {
+    world.WITH_STATEMENTS: annual("EUR", {year: grown(1.1 ** (year - 2024)) for year in range(2020, 2025)}),
+    ("UK", "08209948"): annual("GBP", {
+        2023: {"CurrentAssets": 50.0, "Equity": -10.0, "TurnoverRevenue": 90.0},
+        2022: {"CurrentAssets": 40.0, "FixedAssets": 5.0, "Equity": 12.5, "TurnoverRevenue": 100.0,
+               "Debtors": 7.0, "CreditorsDueWithinOneYear": 30.0},
+    }),
+}  # fmt: skip
 
 
 def make(wanted: ExportRequest, folder: Path) -> File:

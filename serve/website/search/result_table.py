@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from serve.website.page_request import PageRequest
-from serve.website.search_form import SearchForm
+from serve.website.search.search_form import SearchForm
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The main function of a worker process, which makes the workbooks ordered through its pipe.
+"""The main function of a worker process, which makes the files ordered through its pipe.
 
 serve/export/worker_pool.py spawns it. It has a lower priority than the serving processes (`nice`) and
 exits when the other end of its pipe is closed. A full disk or damaged data are reported as `Failed`;
@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
+from serve.export.tables import table_files
 from serve.export.workbook import book
 from serve.export.workbook.export_request import ExportRequest, ExportResult
 from shards.errors import ShardError
@@ -27,7 +28,7 @@ IDLE_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A workbook to make: its request, its path, and a folder for temporary files."""
+    """A file to make: its request, its path, and a folder for temporary files."""
 
     request: ExportRequest
     path: Path
@@ -36,7 +37,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The reason why there is no workbook, for the log."""
+    """The reason why there is no file, for the log."""
 
     why: str
 
@@ -81,9 +82,10 @@ def run(pipe: Connection) -> None:
 
 
 def answer(order: Order, data: Data) -> ExportResult | Failed:
-    """Make a workbook; Failed if the disk is full or the data are gone or damaged."""
+    """Make a file; Failed if the disk is full or the data are gone or damaged."""
+    make = table_files.make if order.request.file.is_table else book.make
     try:
         generation = data.of(order.request.folder, order.request.missing)
-        return book.make(order.request, generation, order.path, order.temporary)
+        return make(order.request, generation, order.path, order.temporary)
     except (OSError, ShardError) as error:
         return Failed(f"{type(error).__name__}: {error}")

@@ -55,11 +55,6 @@ class ListColumn:
         """Whether other columns have its values ready for use."""
         return self.name in RAW
 
-    @property
-    def is_right(self) -> bool:
-        """Whether its heading stands over numbers."""
-        return self.genre in (seed_tables.WHOLE, seed_tables.AMOUNT, seed_tables.YEAR)
-
 
 def columns(labels: Labels) -> list[ListColumn]:
     """All columns of Liste, in order."""
@@ -69,15 +64,11 @@ def columns(labels: Labels) -> list[ListColumn]:
         if field.champ in _AFTER:
             rest.append(_AFTER[field.champ])
     ordered = dict.fromkeys([*PRINTED, *(name for name in rest if name not in RAW), *RAW])
-    return [_column(name, labels) for name in ordered]
+    return [company_column(name, labels) for name in ordered]
 
 
-def fields(names: Sequence[str], labels: Labels) -> list[ListColumn]:
-    """The columns of these fields, as other lists have them."""
-    return [_column(name, labels) for name in names]
-
-
-def _column(name: str, labels: Labels) -> ListColumn:
+def company_column(name: str, labels: Labels) -> ListColumn:
+    """The column of a field, or of one of MADE."""
     lang = labels.lang
     values = _OWN_VALUES.get(name) or partial(_stored, name)
     if name in MADE:

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from serve.contract import seed_tables
 from serve.website.facet_counts import FacetTotals
 from serve.website.page_request import PageRequest
-from serve.website.search_form import SearchForm
+from serve.website.search.search_form import SearchForm
 from shards.generations.reference import Pays, Reference, Secteur
 
 # The number of bars; the rest is one more bar, so that they add up to the total.
@@ -18,16 +19,14 @@ class Bar:
     """A bar.
 
     Attributes:
-        width: percent of the longest bar.
+        width: percent of the longest bar; None for the sum of what has no bar of its own, which is no bar.
         href: None for a bar without a link.
-        rest: the bar sums up what has no bar of its own.
     """
 
     label: str
     number: int
-    width: float
+    width: float | None
     href: str | None = None
-    rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,7 @@ def of_counts(
     pays = [
         (country_name(request, countries[code]), number, form.href(pays=code))
         for code, number in counts.pays.items()
+        if code is not None
     ]
     secteurs = [
         (sector_name(request, sectors[code]), number, _in_sector(form, sectors[code]))
@@ -64,7 +64,7 @@ def of_counts(
     without = counts.secteurs.get(None, 0)
     sans = request.t("Sans secteur", "Without a sector")
     return Bars(
-        sum(counts.pays.values()),
+        counts.total,
         _drawn(pays, drawn, request.t("autres pays", "other countries")),
         _drawn(secteurs, drawn, request.t("autres secteurs", "other sectors"), (sans, without)),
     )
@@ -87,6 +87,17 @@ def labels(request: PageRequest, reference: Reference) -> Mapping[str, str]:
     }
 
 
+def sub_sector_names(request: PageRequest, reference: Reference) -> Mapping[str, str]:
+    """The names of sub-sectors in the visitor's language, by the French labels that the API takes."""
+    labels = seed_tables.nace_labels()
+    return {
+        one.sous_secteur: request.t(
+            one.sous_secteur, labels.get(one.code, ("", one.sous_secteur))[1]
+        )
+        for one in reference.sous_secteurs
+    }
+
+
 def _in_sector(form: SearchForm, secteur: Secteur) -> str:
     # With sub-sectors of other sectors, the search would find nothing in this one.
     kept = "|".join(form.sous_secteurs) if secteur.slug in form.secteurs else ""
@@ -104,12 +115,11 @@ def _drawn(
     drawn += len(ranked) == drawn + 1  # a single other value is shown by its name
     left = ranked[drawn:]
     rest = (f"{len(left)} {others}", sum(number for _, number, _ in left))
-    longest = max([number for _, number, _ in ranked[:1]], default=max(1, without[1]))
+    longest = max([1, without[1], *(number for _, number, _ in ranked[:1])])
     bars = [Bar(label, n, _width(n, longest), href) for label, n, href in ranked[:drawn]]
-    bars += [Bar(label, n, _width(n, longest), rest=True) for label, n in (rest, without) if n]
-    return bars
+    bars += [Bar(*rest, width=None)] if rest[1] else []
+    return bars + ([Bar(*without, _width(without[1], longest))] if without[1] else [])
 
 
 def _width(number: int, longest: int) -> float:
-    # At least a visible line; the rest together may be more than the longest.
-    return round(min(100.0, max(0.6, 100 * number / longest)), 1)
+    return round(max(0.6, 100 * number / longest), 1)  # at least a visible line

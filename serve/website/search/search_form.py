@@ -20,6 +20,10 @@ from shards.query import ORDERS
 LISTS: Final = {one.name: one.separator for one in parameters.SEARCH if one.separator}
 _PLACES: Final = ("pays", "secteur", "sous_secteur")
 _TEXTS: Final = tuple(name for name in SEARCH if name not in _PLACES and name != "limit")
+_FOLDED: Final = (
+    "ville", "code_postal", "forme", "nace", "cree_min", "cree_max", "actif_min", "actif_max",
+    "avec_comptes",
+)  # fmt: skip
 # An address without parameters is the front page, which searches nothing.
 _EVERYTHING: Final = {"tri": ORDERS[0]}
 
@@ -35,6 +39,11 @@ class SearchForm:
 
     def value(self, name: str) -> str:
         return self.values.get(name, "")
+
+    @property
+    def has_more(self) -> bool:
+        """Does the search have a value in the fields that the form folds away?"""
+        return any(self.value(name) for name in _FOLDED)
 
     @property
     def tri(self) -> str:

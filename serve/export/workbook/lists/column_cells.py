@@ -13,7 +13,7 @@ from xlsxwriter.utility import xl_col_to_name
 
 from serve.contract import seed_tables
 from serve.export.workbook.cell_values import LONGEST_CELL, is_active, is_page, serial, within
-from serve.export.workbook.row_xml import index, inline
+from serve.export.workbook.row_xml import formula_cell, index, inline
 from serve.export.workbook.sheet import Sheet
 
 JOIN: Final = "; "  # between the texts of a list
@@ -71,6 +71,19 @@ def numbers(sheet: Sheet, col: int, style: Format) -> Cells:
         return [
             "" if value is None else f"{head}{row}{tail}{value!r}</v></c>"
             for row, value in zip(rows, values, strict=True)
+        ]
+
+    return cells
+
+
+def formulas(sheet: Sheet, col: int, style: Format) -> Cells:
+    """The function for pairs of a formula and its value; None as a value is an empty text."""
+    letter, number = xl_col_to_name(col), index(style)
+
+    def cells(rows: Sequence[str], values: Sequence[tuple[str, float | None] | None]) -> list[str]:
+        return [
+            "" if pair is None else formula_cell(f"{letter}{row}", number, *pair)
+            for row, pair in zip(rows, values, strict=True)
         ]
 
     return cells

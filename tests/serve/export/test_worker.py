@@ -9,9 +9,9 @@ from threading import Thread
 
 import pytest
 
-from serve.export.workbook import worker
+from serve.export import worker
 from serve.export.workbook.export_request import ExportResult
-from serve.export.workbook.worker import Data, Failed, Order
+from serve.export.worker import Data, Failed, Order
 from tests.serve import world
 from tests.serve.export.workbook.workbooks import asked
 

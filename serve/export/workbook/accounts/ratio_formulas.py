@@ -1,0 +1,82 @@
+"""The formulas of `seeds/ratios.csv` as formulas of cells. Pure.
+
+On the sheet of a company the lines that were filed are known, so `known` writes the alternative that
+holds: `(B12-B13)/B30`. In a column of many companies all rows have one formula, so `general` tests for
+itself which lines are there; it gives "" where a line lacks or the denominator is not positive.
+"""
+
+from collections.abc import Callable, Sequence
+
+from shards.ratios.formula import Formula, Term
+from shards.ratios.ratio_table import Ratio, ratios
+
+# The cell of a line of the chart or a row of the table of ratios, so many years before; None: not filed.
+Cell = Callable[[str, int], str | None]
+
+
+def known(ratio: Ratio, cell: Cell) -> str | None:
+    """The formula over the cells that are filled; None if a line lacks.
+
+    Amounts of the table, which have no cell, are written out as the lines of which they are sums.
+    """
+    top = _first(ratio.numerator, cell)
+    if top is None or ratio.denominator is None:
+        return top
+    below = _first(ratio.denominator, cell)
+    return None if below is None else f"{_factor(ratio)}{_group(top)}/{_group(below)}"
+
+
+def general(ratio: Ratio, cell: Callable[[str, int], str]) -> str:
+    """The formula over cells that may be empty."""
+    top = _choice(ratio.numerator.alternatives, cell)
+    if ratio.denominator is None:
+        return top
+    below = _choice(ratio.denominator.alternatives, cell)
+    # In a comparison a text is greater than any number; as a divisor it is an error, and caught.
+    return f'IFERROR(IF({below}>0,{_factor(ratio)}{top}/{below},""),"")'
+
+
+def _first(formula: Formula, cell: Cell) -> str | None:
+    for terms in formula.alternatives:
+        found = [(term, _written_out(term, cell)) for term in terms]
+        if all(text is not None or term.optional for term, text in found):
+            return _sum([(term, text) for term, text in found if text is not None])
+    return None
+
+
+def _written_out(term: Term, cell: Cell) -> str | None:
+    text = cell(term.name, term.years_before)
+    row = ratios().get(term.name)
+    if text is not None or row is None or not row.is_amount:
+        return text
+    inner = _first(row.numerator, lambda name, _: cell(name, term.years_before))
+    return None if inner is None else _group(inner)
+
+
+def _choice(alternatives: Sequence[Sequence[Term]], cell: Callable[[str, int], str]) -> str:
+    terms, *rest = alternatives
+    needed = [cell(term.name, term.years_before) for term in terms if not term.optional]
+    cells = [
+        (term, f"N({text})" if term.optional else text)
+        for term in terms
+        for text in [cell(term.name, term.years_before)]
+    ]
+    otherwise = _choice(rest, cell) if rest else '""'
+    return f"IF(COUNT({','.join(needed)})={len(needed)},{_sum(cells)},{otherwise})"
+
+
+def _sum(terms: Sequence[tuple[Term, str]]) -> str:
+    text = ""
+    for term, cell in terms:
+        size = abs(term.factor)
+        text += ("-" if term.factor < 0 else "+") + ("" if size == 1 else f"{size:g}*") + cell
+    return text.removeprefix("+")
+
+
+def _factor(ratio: Ratio) -> str:
+    return "" if ratio.factor == 1 else f"{ratio.factor:g}*"
+
+
+def _group(text: str) -> str:
+    """`text` as one operand."""
+    return text if text.isalnum() else f"({text})"

@@ -1,0 +1,43 @@
+"""The sheets Liste and Contacts: one row per company, in the order of the scope."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from serve.export.workbook import styles
+from serve.export.workbook.export_data import ExportData
+from serve.export.workbook.labels import Labels
+from serve.export.workbook.lists import list_columns, table_sheet
+from serve.export.workbook.lists.list_columns import IDENTITY, PRINTED, company_column
+from serve.export.workbook.lists.table_sheet import TableColumn
+from serve.export.workbook.sheet import Sheet
+from shards.codec.record import CONTACTS
+
+_BARS: Final = ("ca_eur", "total_actif_eur")
+
+
+def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
+    """Write Liste: every public field, and what is made of some of them (list_columns.py).
+
+    The name of a company links to the sheet with its statements; `comptes` has their names by row.
+    """
+    columns = list_columns.columns(labels)
+    tabled = [TableColumn.of_company(column, data) for column in columns]
+    last = len(data.rows)
+    table_sheet.write(sheet, "societes", tabled, comptes, count=last)
+    for col, column in enumerate(columns):
+        if column.name in _BARS:
+            bar = {"type": "data_bar", "bar_color": styles.BAR, "bar_solid": True}
+            sheet.raw.conditional_format(1, col, max(1, last), col, bar)
+    sheet.raw.print_area(0, 0, last, len(PRINTED) - 1)
+
+
+def contacts(sheet: Sheet, data: ExportData, labels: Labels) -> None:
+    """Write Contacts: the contact fields, with empty columns if the plan lacks the right (§4.6)."""
+    wanted = [company_column(name, labels) for name in (*IDENTITY, "ville", *CONTACTS)]
+    columns = [TableColumn.of_company(column, data) for column in wanted]
+    top = 0
+    if not data.request.plan.coordonnees:
+        table_sheet.widths(sheet, columns)
+        sheet.across(0, 0, len(columns) - 1, labels("no_contacts"), sheet.styles.notice)
+        top = 1
+    table_sheet.write(sheet, "contacts", columns, top=top, count=len(data.rows))

@@ -1,0 +1,103 @@
+"""The options of the file of an export: its format, its columns, and whether it has statement lines (X7)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from serve.contract import errors, export_tables, seed_tables
+from serve.contract.parameters import COLONNES, COMPTES, FORMAT
+from serve.request import accept
+from serve.request.place_names import suggestions
+from serve.request.scalars import Values, flag, one_of, scalar
+from serve.request.value_lists import items
+from shards.codec.folding import fold
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """The options of the file of an export.
+
+    Attributes:
+        format: one of `export_tables.FORMATS`.
+        colonnes: the columns of the companies of a table, in their order; none means all.
+        comptes: statement lines are wanted as a second table; a workbook has them anyway.
+    """
+
+    format: str = export_tables.WORKBOOK
+    colonnes: tuple[str, ...] = ()
+    comptes: bool = False
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the file is a table, or a `.zip` of two, and no workbook."""
+        return self.format != export_tables.WORKBOOK
+
+    @property
+    def media_type(self) -> str:
+        return export_tables.ZIP if self.has_two_tables else export_tables.MEDIA_TYPES[self.format]
+
+    @property
+    def extension(self) -> str:
+        """The end of the file name, with its dot."""
+        return f".{self.format}.zip" if self.has_two_tables else f".{self.format}"
+
+    @property
+    def has_two_tables(self) -> bool:
+        return self.is_table and self.comptes
+
+
+WORKBOOK: Final = FileOptions()
+
+
+def read(values: Values, accepted: str | None) -> FileOptions:
+    """Read `format`, `colonnes` and `comptes`.
+
+    Args:
+        accepted: the header Accept; it decides where `format` is absent.
+
+    Raises:
+        ApiError: 400 `parametre_invalide`.
+    """
+    wanted = one_of(values, FORMAT) if scalar(values, FORMAT.name) else _accepted(accepted)
+    options = FileOptions(wanted, _columns(values), flag(values, COMPTES))
+    if options.colonnes and not options.is_table:
+        why = (
+            "un classeur a toujours toutes ses colonnes ; ajoutez format=csv, ndjson ou parquet",
+            "a workbook always has all its columns; add format=csv, ndjson or parquet",
+        )
+        raise errors.parametre_invalide(COLONNES.name, why)
+    return options
+
+
+def _accepted(header: str | None) -> str:
+    """The format that the header Accept likes best.
+
+    >>> _accepted("text/html, text/csv;q=0.9"), _accepted("application/pdf"), _accepted(None)
+    ('csv', 'xlsx', 'xlsx')
+    """
+    known = (export_tables.ACCEPTED.get(word) for word in accept.best_first(header))
+    return next(filter(None, known), export_tables.WORKBOOK)
+
+
+def _columns(values: Values) -> tuple[str, ...]:
+    found, known = items(values, COLONNES), export_tables.company_columns()
+    if unknown := [name for name in found if name not in known]:
+        shown = ", ".join(repr(name[:100]) for name in unknown[:5])
+        why = (
+            f"{shown} n'est pas une colonne. Colonnes : {', '.join(known)}",
+            f"{shown} is no column. Columns: {', '.join(known)}",
+        )
+        alike = suggestions(unknown, _alike())
+        raise errors.parametre_invalide(COLONNES.name, why, valeurs=tuple(known), suggestions=alike)
+    return tuple(found)
+
+
+@cache
+def _alike() -> Mapping[str, str]:
+    """The columns by their folded names and headings."""
+    return {
+        fold(word): field.champ
+        for field in seed_tables.fields()
+        for word in (field.title["en"], field.title["fr"], field.champ)
+    }
