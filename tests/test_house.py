@@ -15,7 +15,7 @@ MOST_IN_A_FOLDER: Final = 14
 LARGER_FOLDERS: Final = {
     "serve": 15,
     "serve/website": 19,
-    "serve/export/workbook": 17,
+    "serve/export/workbook": 18,
     "shards/kernel": 16,
 }
 
