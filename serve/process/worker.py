@@ -99,7 +99,9 @@ async def _serve(
         await site.start()
     opener = asyncio.create_task(store.keep_open())
     follower = asyncio.create_task(current.follow())
-    mailer = asyncio.create_task(pages.outbox.run()) if pages.outbox else None
+    others = [asyncio.create_task(pages.server.key_usage.run(store))]
+    if pages.outbox:
+        others.append(asyncio.create_task(pages.outbox.run()))
     # It never ends by itself: if it does, no further generation would be noticed.
     follower.add_done_callback(lambda _: stop.set())
     ready()
@@ -113,7 +115,7 @@ async def _serve(
     finally:
         for read_ahead in reading:
             read_ahead.stop()
-        tasks = [follower, opener, *([mailer] if mailer else [])]
+        tasks = [follower, opener, *others]
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)

@@ -18,6 +18,7 @@ from serve.website.pages import (
     matching,
     members,
     one_time_links,
+    payment,
     prices,
     record,
     sources,
@@ -39,6 +40,7 @@ class WebRoute:
         personal: only for people who are logged in; others are redirected to the log-in.
         remembers: has a form for visitors, whose browser must be recognized when it is sent.
         file: the largest form with a file, in bytes; 0 where no form has one.
+        signature: the header with the signature of a message that is no form; "" for forms.
         guarded: a form must come from a page of this server (all but those that do nothing).
     """
 
@@ -48,6 +50,7 @@ class WebRoute:
     personal: bool = False
     remembers: bool = False
     file: int = 0
+    signature: str = ""
     guarded: bool = True
 
     @property
@@ -65,7 +68,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/": WebRoute("explorateur", explorer.explorer),
     "/chiffres": WebRoute("chiffres", explorer.figures),
     "/propositions": WebRoute("propositions", suggestions.suggestions),
-    "/tarifs": WebRoute("tarifs", prices.prices, prices.buy, guarded=False),
+    "/tarifs": WebRoute("tarifs", prices.prices, payment.buy, guarded=False),
     "/inscription": WebRoute("inscription", entry.sign_up_form, entry.sign_up, remembers=True),
     "/connexion": WebRoute("connexion", entry.log_in_form, entry.log_in, remembers=True),
     "/deconnexion": WebRoute("deconnexion", post=entry.log_out),
@@ -83,6 +86,10 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     ),
     "/rapprochement": WebRoute(
         "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
+    ),
+    "/compte/facturation": WebRoute("facturation", post=payment.invoices, personal=True),
+    "/paiement/evenements": WebRoute(
+        "evenements", post=payment.event, guarded=False, signature="Stripe-Signature"
     ),
     "/robots.txt": WebRoute("robots", crawlers.robots),
     "/favicon.ico": WebRoute("favicon", crawlers.favicon),
