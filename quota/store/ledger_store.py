@@ -106,6 +106,5 @@ class LedgerStore(Store, ABC):
         moment = utc(now)
         return self.submit(lambda txn: exports.commit(txn, reservation, moment))
 
-    def release(self, reservation: Reservation, now: datetime) -> StoreFuture[None]:
-        del now  # a reservation can be given up at any time
-        return self.submit(lambda txn: exports.release(txn, reservation))
+    def release(self, account: str, reservation: str) -> StoreFuture[None]:
+        return self.submit(lambda txn: exports.release(txn, account, reservation))

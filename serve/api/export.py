@@ -2,8 +2,8 @@
 
 The export is reserved before the work begins, and counted when the file is complete. A failure in
 between releases the reservation, and so does a search that finds nothing; if the process is killed,
-the reservation expires. Bytes are sent only after that: anyone who has paid for a file can have all
-of it.
+the next one releases it or, where there is none, it expires. Bytes are sent only after that: anyone
+who has paid for a file can have all of it.
 """
 
 import logging
@@ -27,6 +27,7 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.data import company_ids
 from serve.export import worker_pool
+from serve.export.file_name import attachment, file_name
 from serve.export.workbook.export_request import ExportRequest, ExportResult
 from serve.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
 from serve.observe.request_trace import RequestTrace
@@ -37,8 +38,6 @@ from serve.request.params import Pairs
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
 # Seconds until one of the exports that run at once may have ended.
 _RETRY_AFTER: Final = 10
-# Countries that the name of a file lists.
-_NAMED: Final = 5
 
 _log: Final = logging.getLogger("serve.api.export")
 
@@ -124,12 +123,16 @@ async def export(
         # The release is submitted before it is awaited: it is done even if this task is being
         # cancelled. If it cannot be done, the reservation expires.
         with suppress(StoreUnavailable):
-            await counting.store.release(reservation, exporter.now())
+            await counting.store.release(reservation.account, reservation.id)
+            exporter.makers.forget(reservation.account, reservation.id)
         raise
+    exporter.makers.forget(reservation.account, reservation.id)
     headers = {
         "Content-Type": wanted.file.media_type,
         "Content-Length": str(file.size),
-        "Content-Disposition": f'attachment; filename="{_file_name(wanted)}"',
+        "Content-Disposition": attachment(
+            file_name(wanted.query, wanted.now.date(), wanted.file.extension)
+        ),
         "Cache-Control": "private, no-store",
         "Vary": "Authorization, Accept",
         **_figures(file.made, caller.plan),
@@ -151,6 +154,7 @@ async def _reserved(exporter: Exporter, caller: Caller, counting: Counting) -> R
         counting.account.id, limit, exporter.at_once, HELD, counting.now
     )
     if not isinstance(answer, Refusal):
+        exporter.makers.note(answer.account, answer.id)
         return answer
     if answer.reason == "quota":
         raise _quota_export(answer.meter, caller, counting)
@@ -184,7 +188,7 @@ async def _counted(
     """Count the export, unless it found nothing (F5); return the exports of the month after it."""
     store, now = counting.store, exporter.now()
     if not made.total:
-        await store.release(reservation, now)
+        await store.release(reservation.account, reservation.id)
         return (await store.usage(counting.account.id, caller.plan, now)).exports
     meter = await store.commit(reservation, now)
     if not meter.granted:  # the reservation had expired, and others have used up the quota
@@ -219,12 +223,3 @@ def _figures(made: ExportResult, plan: Plan) -> Headers:
         "X-Export-Comptes-Plafond": str(plan.societes_avec_comptes_par_export),
         "X-Export-Coordonnees": "true" if plan.coordonnees else "false",
     }
-
-
-def _file_name(wanted: ExportRequest) -> str:
-    """`societes-EE-UK-2faa9a10.xlsx`: the countries, if they are few, the generation, and the format."""
-    pays = wanted.query.pays if len(wanted.query.pays) <= _NAMED else ()
-    return (
-        "-".join(("societes", *(pays or ("europe",)), wanted.folder.name[:8]))
-        + wanted.file.extension
-    )

@@ -11,6 +11,8 @@ from serve.website import assets
 from serve.website.page_request import PageRequest
 from serve.website.pages import (
     account,
+    analysis,
+    crawlers,
     entry,
     explorer,
     export_form,
@@ -83,10 +85,15 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
         "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
     ),
     "/export": WebRoute("export-page", post=export_form.download, personal=True),
+    "/robots.txt": WebRoute("robots", crawlers.robots),
+    "/favicon.ico": WebRoute("favicon", crawlers.favicon),
+    "/sitemap.xml": WebRoute("plan-du-site", crawlers.index),
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),
 }
 _RECORD: Final = WebRoute("fiche", record.record, record.full_record)
+_ANALYSIS: Final = WebRoute("analyse", analysis.record_of, analysis.analysis, personal=True)
+_SITEMAP: Final = WebRoute("plan-du-site", crawlers.sitemap)
 _ASSET: Final = WebRoute("asset", _asset)
 # Followed by a token.
 _LINKS: Final[Mapping[str, WebRoute]] = {
@@ -111,10 +118,13 @@ def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
     if path in _PLAIN:
         return _PLAIN[path], ()
     parts = raw.split("/")[1:]
-    if len(parts) == 3 and parts[0] == "societes":
+    is_analysis = len(parts) == 4 and parts[3] == "analyse"
+    if (len(parts) == 3 or is_analysis) and parts[0] == "societes":
         # As in serve/api/routes.py, bytes that are not UTF-8 become U+FFFD, which no company has.
-        decoded = tuple(unquote(part.encode("utf-8", "surrogateescape")) for part in parts[1:])
-        return _RECORD, decoded
+        decoded = tuple(unquote(part.encode("utf-8", "surrogateescape")) for part in parts[1:3])
+        return _ANALYSIS if is_analysis else _RECORD, decoded
+    if len(parts) == 2 and parts[0] == "sitemap" and parts[1].endswith(".xml"):
+        return _SITEMAP, (parts[1].removesuffix(".xml"),)
     if len(parts) == 2 and parts[0] == assets.PREFIX and parts[1] in assets.by_path():
         return _ASSET, (parts[1],)
     if len(parts) == 2 and parts[0] in _LINKS:
