@@ -1,4 +1,4 @@
-"""Buying at /tarifs, invoices under /compte, and the events of Stripe at /paiement/evenements (X10).
+"""/tarifs: the grid of §8.1, and buying; invoices, and the events of Stripe at /paiement/evenements (X10).
 
 People pay on pages of Stripe; nothing of a card comes here. An event only says what to look at: the
 state of a subscription is asked of Stripe, so an event that comes twice, late or out of order changes
@@ -12,16 +12,40 @@ from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.payments import served
 from quota.ledger.people import ADMINISTRATOR
 from quota.plans import Plan
+from serve.access.billing import RECORD_CREDITS
+from serve.access.modules import scale
+from serve.access.next_plan import monthly
 from serve.access.result import Response
+from serve.access.rights import apercu
+from serve.services.settings import PACK_CREDITS
 from serve.services.stripe_account import Buyer, SignatureError, StripeAccount, StripeError
 from serve.website import page_errors
 from serve.website.page_request import PageRequest, Session
-from serve.website.render import is_token_valid, see_other
+from serve.website.render import is_token_valid, page, see_other
 
 # Attempts to store a state that no other process has outdated meanwhile.
 _ATTEMPTS: Final = 5
 
 _log: Final = logging.getLogger("serve.website.pages.payment")
+
+
+async def prices(request: PageRequest) -> Response:
+    """The plans side by side."""
+    all_plans = request.server.plans.values()
+    plans = [plan for plan in all_plans if not apercu(plan)]
+    return page(
+        request, "prices.html",
+        plans=plans,
+        visitor=next(plan for plan in all_plans if apercu(plan)),
+        monthly={plan.slug: monthly(plan) for plan in plans},
+        sold=[plan.slug for plan in plans if is_sold(plan)],
+        stripe=request.context.stripe,
+        pack=PACK_CREDITS,
+        contact=request.server.config.contact,
+        mine=request.session.account.plan if request.session else None,
+        cost=RECORD_CREDITS,
+        analysis=scale()["entreprise"],
+    )  # fmt: skip
 
 
 async def buy(request: PageRequest) -> Response:
@@ -30,7 +54,7 @@ async def buy(request: PageRequest) -> Response:
     An organisation with a subscription is led to Stripe's portal to end it first, or it would have two.
 
     Raises:
-        ApiError: 403, 422, 503.
+        ApiError: 403, 503.
         StoreUnavailable
     """
     stripe = _account(request)
