@@ -30,6 +30,8 @@ from quota.store.lmdb_file import FILE
 
 KEPT_MONTHS: Final = 13  # this month and a year before it
 MONTHS_MOST: Final = 1_200
+UNUSED_DAYS: Final = 365
+UNUSED_DAYS_LEAST: Final = 30  # longer than a session or a link lasts
 
 _MODULE: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _EXAMPLE: Final = "example: python -m quota --state demo-data/state"
@@ -126,6 +128,14 @@ def _months(text: str) -> int:
     # The floor is stored as a month with a year of four digits, which every later call parses.
     if (number := _whole(text)) > MONTHS_MOST:
         raise argparse.ArgumentTypeError(f"{text} months; give at most {MONTHS_MOST}")
+    return number
+
+
+def _days(text: str) -> int:
+    if not UNUSED_DAYS_LEAST <= (number := _whole(text)) <= 31 * MONTHS_MOST:
+        raise argparse.ArgumentTypeError(
+            f"{text} days; give a number from {UNUSED_DAYS_LEAST} to {31 * MONTHS_MOST}"
+        )
     return number
 
 
@@ -276,6 +286,13 @@ _VERBS: Final = (
         "compact", commands.compact, "drop the counters of old months", "--keep-months 24",
         [_argument("--keep-months", type=_months, default=KEPT_MONTHS, metavar="N",
                    help="keep this month and N before it (%(default)s)")],
+    ),
+    _Verb(
+        "purge", commands.purge, "list free organisations that were never used, or remove them",
+        "--unused-days 180 --yes",
+        [_argument("--unused-days", type=_days, default=UNUSED_DAYS, metavar="N",
+                   help="of those created more than N days ago (%(default)s)"),
+         _argument("--yes", action="store_true", help="remove them; without it they are only listed")],
     ),
     _Verb(
         "audit", commands.audit, "compare all charges with the sums of grants and packs", "--json",

@@ -7,7 +7,7 @@ output of a command can be compared with the response that a client got.
 import secrets
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from quota.accounts import Account, Key, effective, has_tool
@@ -219,6 +219,18 @@ async def compact(store: LedgerStore, options: Namespace, plans: Plans, now: dat
     """Drop the counters of old months."""
     before = months_before(now, options.keep_months)
     return {"before": before, "rows": store.compact(before)}
+
+
+async def purge(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+    """Remove free organisations that were never used; without --yes only list them."""
+    before = now - timedelta(days=options.unused_days)
+    found = []
+    for account in store.unused(before):
+        gone = options.yes and await store.remove_unused(account.id, before, now)
+        found.append(
+            {"account": account.id, "nom": account.nom, "created": account.created, "removed": gone}
+        )
+    return found
 
 
 async def backup(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:

@@ -17,12 +17,16 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 from quota import open_store
-from serve.services.settings import EditorSettings, MailSettings
+from serve.services.settings import EditorSettings, MailSettings, PaymentSettings
 
 PREFIX: Final = "SOCIETES_"
 _DEBIT: Final = "debit"
 # The sections of the file that may be left out.
-_SERVICES: Final = {"courriel": MailSettings, "editeur": EditorSettings}
+_SERVICES: Final = {
+    "courriel": MailSettings,
+    "editeur": EditorSettings,
+    "paiement": PaymentSettings,
+}
 _ORIGIN: Final = re.compile(r"https?://[a-z0-9.:\[\]-]+")
 
 Network = IPv4Network | IPv6Network
@@ -258,9 +262,14 @@ class Config:
             _truth, "", "replace the server that listens on the port, without losing a request"
         ),
     )
+    contact: str | None = field(
+        default=None,
+        metadata=_declared(_text, "TEXT", "address of the operator, for pages that refer to one"),
+    )
     debit: BurstLimits = field(default_factory=BurstLimits)
     courriel: MailSettings | None = None
     editeur: EditorSettings | None = None
+    paiement: PaymentSettings | None = None
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {
@@ -303,8 +312,9 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
         name: _made(name, _SERVICES[name], it) for name, it in sections.items() if name != _DEBIT
     }
     config = Config(**values, debit=BurstLimits(**sections.get(_DEBIT, {})), **made)
-    if config.courriel and not config.base_url:
-        raise ConfigError("[courriel] needs base_url, the beginning of the links in its mails")
+    for name in _SERVICES:
+        if getattr(config, name) and not config.base_url:
+            raise ConfigError(f"[{name}] needs base_url, the beginning of the links that it sends")
     if config.quota == open_store.LMDB and (config.lease or config.quota_strict):
         name = "lease" if config.lease else "quota_strict"
         raise ConfigError(f"{name} = true is for several hosts; give quota = redis://… with it")

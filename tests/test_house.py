@@ -12,7 +12,12 @@ from tests.prose import DOCUMENTS, FOLDERS, ROOMS, expect_none, modules, name, t
 
 # As many as one sees at once. The pages, the workbook and the kernel are one subject each, so they have more.
 MOST_IN_A_FOLDER: Final = 14
-LARGER_FOLDERS: Final = {"serve/website": 19, "serve/export/workbook": 17, "shards/kernel": 16}
+LARGER_FOLDERS: Final = {
+    "serve": 15,
+    "serve/website": 19,
+    "serve/export/workbook": 18,
+    "shards/kernel": 16,
+}
 
 LONGEST_LINE: Final = 120
 LONGEST_DOCUMENTS: Final = {"README.md": 150, "ARCHITECTURE.md": 250}

@@ -13,7 +13,8 @@ LOCKED = re.findall(
 # Identifiers of SPDX, or the words of an older classifier. MPL-2.0 is about changes of its own files.
 ALLOWED = re.compile(
     r"(0BSD|Apache|Apache-2\.0|Apache Software License|BSD|BSD License|BSD-[23]-Clause|CC0-1\.0|MIT|MIT License|MIT-0"
-    r"|MPL-2\.0|OLDAP-2\.8|PSF-2\.0|Python-2\.0|Python Software Foundation License|Zlib)"
+    r"|MPL-2\.0|MPL 2\.0|Mozilla Public License 2\.0|OLDAP-2\.8|PSF-2\.0|Python-2\.0"
+    r"|Python Software Foundation License|Zlib)"
 )
 
 

@@ -272,6 +272,7 @@ def _rejected_rows(task: Task) -> pl.LazyFrame:
             **COMPANIES,
             text_cleaning.CUT: pl.Boolean,
             text_cleaning.NO_LINK: pl.Int64,
+            text_cleaning.NO_EMAIL: pl.Boolean,
             REASON: pl.String,
         }
     )

@@ -54,6 +54,7 @@ class Quality:
     sans_conversion: Counts = field(default_factory=dict)  # by reason
     textes_coupes: int = 0
     adresses_ecartees: int = 0  # with another scheme than http and https
+    courriels_ecartes: int = 0  # texts that are no e-mail address
     lignes_lues: int = 0
     lignes_gardees: int = 0
     lignes_ecartees: Counts = field(default_factory=dict)  # by reason
@@ -89,6 +90,7 @@ def of_frame(frame: pl.DataFrame) -> Quality:
         sans_conversion=tally(frame, money.UNCONVERTED),
         textes_coupes=int(frame[text_cleaning.CUT].sum()),
         adresses_ecartees=int(frame[text_cleaning.NO_LINK].sum()),
+        courriels_ecartes=int(frame[text_cleaning.NO_EMAIL].sum()),
     )
 
 
@@ -220,6 +222,8 @@ def _remarks(quality: Quality) -> Iterator[str]:
         yield f"texts cut: {quality.textes_coupes:,}"
     if quality.adresses_ecartees:
         yield f"addresses that are none of the web, left out: {quality.adresses_ecartees:,}"
+    if quality.courriels_ecartes:
+        yield f"e-mail addresses that are none, left out: {quality.courriels_ecartes:,}"
     if quality.hors_format:
         yield f"identifiers of another format: {quality.hors_format:,}"
     if quality.cles_fausses:

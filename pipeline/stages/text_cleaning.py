@@ -4,9 +4,9 @@ Every text becomes NFC; a run of control characters and line separators becomes 
 text becomes null. A text over its cap in CAPS is cut and its row marked. A contact or an address
 over its cap becomes null, because a part of one is useless (§2.1: "an approximate value is never
 returned"). So does an address with another scheme than http and https, since a program would follow
-it as a link. The texts of a list are cleaned likewise; a list without any text is null. Cleaning is
-idempotent. Identifiers are only trimmed; `rejections` refuses those that
-are not printable.
+it as a link, and an e-mail address that is none (several in one field, "n/a"). The texts of a list
+are cleaned likewise; a list without any text is null. Cleaning is idempotent. Identifiers are only
+trimmed; `rejections` refuses those that are not printable.
 """
 
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ from pipeline.canonical import TEXTS
 
 CUT: Final = "text_cut"  # working column: whether the row had a text over its cap
 NO_LINK: Final = "no_link"  # working column: the addresses of the row that are none of the web
+NO_EMAIL: Final = "no_email"  # working column: whether the e-mail address of the row is none
 
 # Column -> most code points. Names in European registers have up to about 350.
 CAPS: Final[Mapping[str, int]] = MappingProxyType(
@@ -53,6 +54,12 @@ WHOLE_OR_NULL: Final = frozenset(
 _LINKS: Final = ("site_web", "url_registre")
 _ELSEWHERE: Final = r"(?i)^[a-z][a-z0-9+.-]*:"
 _WEB: Final = r"(?i)^(?:https?:|[^:/?#]+\.[^:/?#]+:[0-9]+(?:[/?#]|$))"
+# An address of RFC 5321 and 6531 in the forms that are in use: no quoted names, no numbers in brackets.
+_NAME: Final = r"[^\s@<>()\[\]\\,;:.\"]+"
+_LABEL: Final = r"[\p{L}\p{N}\p{M}]+(?:-+[\p{L}\p{N}\p{M}]+)*"
+_EMAIL: Final = (
+    rf"^{_NAME}(?:\.{_NAME})*@(?:{_LABEL}\.)+(?:[\p{{L}}\p{{M}}]{{2,}}|xn--[A-Za-z0-9-]+)$"
+)
 _CONTROL: Final = r"[\p{Cc}\p{Zl}\p{Zp}]+"
 # A text of these characters only, without a blank at an end, is already clean: NFC never changes
 # them, whatever their neighbours. Most texts are such and are neither normalised nor copied.
@@ -61,7 +68,7 @@ _UNTIDY: Final = rf"[^{_TIDY}]|^ | $|^$"
 
 
 def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Clean every text column of `frame`; add CUT and NO_LINK."""
+    """Clean every text column of `frame`; add CUT, NO_LINK and NO_EMAIL."""
     schema = frame.collect_schema()
     names = [name for name, dtype in schema.items() if dtype == pl.String]
     lists = [name for name, dtype in schema.items() if dtype == TEXTS]
@@ -75,12 +82,17 @@ def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
         *(_longest(name) > CAPS[name] for name in lists),
     ]
     links = [name for name in _LINKS if name in names]
+    is_email = pl.col("email").str.contains(_EMAIL) if "email" in names else pl.lit(True)
+    emails = [pl.when(is_email).then("email").alias("email")] if "email" in names else []
     return tidied.with_columns(
         *(_capped(name) for name in capped),
         *(_capped_list(name) for name in lists),
         pl.any_horizontal(*over).fill_null(False).alias(CUT),
         pl.sum_horizontal(pl.lit(0, pl.Int64), *map(_leads_elsewhere, links)).alias(NO_LINK),
-    ).with_columns(pl.when(~_leads_elsewhere(name)).then(name).alias(name) for name in links)
+        (~is_email).fill_null(False).alias(NO_EMAIL),
+    ).with_columns(
+        *(pl.when(~_leads_elsewhere(name)).then(name).alias(name) for name in links), *emails
+    )
 
 
 def _leads_elsewhere(name: str) -> pl.Expr:

@@ -221,8 +221,8 @@ class EdgeStore(Store):
     def commit(self, reservation: Reservation, now: datetime) -> Awaitable[Meter]:
         return self._connected().commit(reservation, now)
 
-    def release(self, reservation: Reservation, now: datetime) -> Awaitable[None]:
-        return self._connected().release(reservation, now)
+    def release(self, account: str, reservation: str) -> Awaitable[None]:
+        return self._connected().release(account, reservation)
 
     def _connected(self) -> RedisStore:
         if self._centre is None:

@@ -100,9 +100,9 @@ def commit(txn: WriteTransaction, reservation: Reservation, now: datetime) -> Me
     return Meter("exports_mois", reservation.limit, used + granted, granted, period.end)
 
 
-def release(txn: WriteTransaction, reservation: Reservation) -> None:
+def release(txn: WriteTransaction, account: str, reservation: str) -> None:
     """Delete the reservation of an export that failed or was empty; later calls change nothing."""
-    key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
+    key = row_format.join(row_format.RESERVED, account, reservation)
     if txn.get(key) is not None:
         txn.delete(key)
 

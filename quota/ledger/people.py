@@ -18,7 +18,7 @@ from typing import Final
 
 import orjson
 
-from quota.accounts import Account, Key, load_key
+from quota.accounts import Account
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import row_format
 from quota.ledger.registry import account_of, create_account
@@ -168,10 +168,15 @@ def remove_person(txn: WriteTransaction, account: str, person: str) -> Person:
     """
     known = member_of(txn, account, person)
     _keep_an_administrator(txn, known)
-    _end_sessions(txn, person)
-    txn.delete(row_format.join(row_format.PERSON, person))
-    txn.delete(_email_key(known.email))
+    delete(txn, known)
     return known
+
+
+def delete(txn: WriteTransaction, person: Person) -> None:
+    """Delete a person and every session, whoever else there is."""
+    _end_sessions(txn, person.id)
+    txn.delete(row_format.join(row_format.PERSON, person.id))
+    txn.delete(_email_key(person.email))
 
 
 def member_of(txn: ReadTransaction, account: str, person: str) -> Person:
@@ -253,23 +258,7 @@ def _session_key(person: str, token: bytes) -> bytes:
 # -- keys --------------------------------------------------------------------------
 
 
-def used(txn: WriteTransaction, digest: bytes, day: str) -> None:
-    """Note that the key of this digest was used on `day` ("2026-11-21"), unless a later day is noted."""
-    key = _key(txn, digest)
-    if key is None:
-        return
-    row = row_format.join(row_format.LAST, key.id)
-    before = txn.get(row)
-    if before is None or before.decode() < day:
-        txn.put(row, day.encode())
-
-
 def last_used(txn: ReadTransaction, key_id: str) -> str | None:
     """The day of the last use of a key ("2026-11-21"), or None."""
     stored = txn.get(row_format.join(row_format.LAST, key_id))
     return None if stored is None else stored.decode()
-
-
-def _key(txn: ReadTransaction, digest: bytes) -> Key | None:
-    stored = txn.get(row_format.KEY + digest)
-    return None if stored is None else load_key(stored)

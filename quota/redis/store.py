@@ -160,10 +160,9 @@ class RedisStore(LedgerStore):
         )
 
     def audit(self) -> AuditReport:
-        return audit(self._rows)
+        return audit(self.table_rows)
 
-    def _rows(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """The rows of a table, in pieces between which others write."""
+    def table_rows(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
         if table == row_format.FLOOR:
             yield from self.read(lambda txn: _row_if_any(txn, table)).result()
             return

@@ -5,21 +5,27 @@ of the store. This module adds what such a function must not have: random ids an
 clock's moment in the form in which it is stored.
 """
 
+import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from typing import Final
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import addresses, calls, people, registry
+from quota.ledger import activity, addresses, calls, payments, people, registry
+from quota.ledger.payments import Payment
 from quota.ledger.people import Person
-from quota.ledger.transaction import ReadTransaction
+from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import iso
 from quota.plans import Plan
 from quota.store.future import StoreFuture, StoreResult
 from quota.store.ticket_book import TicketBook
 from quota.store.transactions import Transactions
+
+# How long a new key waits for the page that shows it, in seconds.
+SEALED_S: Final = 300
 
 
 class AccountBook:
@@ -79,6 +85,28 @@ class AccountBook:
         """Add a pack of credits; returns the credits that all packs have left."""
         return self._transactions.submit(lambda txn: calls.add_credits(txn, account, count))
 
+    # -- payments ------------------------------------------------------------------
+
+    def payment_version(self, payment: str) -> StoreResult[int]:
+        """How many states of a payment were stored, for `apply_subscription`."""
+        return self._transactions.read(lambda txn: payments.version(txn, payment))
+
+    def apply_subscription(
+        self, subscription: Payment, known: int, plans: Mapping[str, Plan]
+    ) -> StoreFuture[bool]:
+        """Store the state of a subscription and the plan that follows; False if `known` is old."""
+        return self._transactions.submit(
+            lambda txn: payments.apply(txn, subscription, known, plans)
+        )
+
+    def add_pack(self, pack: Payment) -> StoreFuture[bool]:
+        """Add the credits of a paid pack; False if they were added before."""
+        return self._transactions.submit(lambda txn: payments.add_pack(txn, pack))
+
+    def payments_of(self, account: str) -> StoreResult[Sequence[Payment]]:
+        """The subscriptions and packs of an account, the newest first."""
+        return self._transactions.read(lambda txn: payments.of_account(txn, account))
+
     # -- keys ----------------------------------------------------------------------
 
     def create_key(
@@ -100,6 +128,51 @@ class AccountBook:
         """End a key; the next call with it is refused."""
         moment = iso(now)
         return self._transactions.submit(lambda txn: registry.revoke_key(txn, key_id, moment))
+
+    def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:
+        """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`keys.digest`)."""
+        return self._transactions.submit(lambda txn: activity.add_key_calls(txn, calls, day))
+
+    def key_calls(
+        self, account: str, days: int, now: datetime
+    ) -> StoreResult[Mapping[str, Mapping[date, int]]]:
+        """The calls of each key by day, as far as processes have added them; by key id."""
+        return self._transactions.read(lambda txn: activity.key_calls(txn, account, days, now))
+
+    def calls_by_day(
+        self, account: str, days: int, now: datetime
+    ) -> StoreResult[Sequence[tuple[date, int]]]:
+        """The calls of an account on each of the last `days` days, today last."""
+        return self._transactions.read(lambda txn: activity.calls_by_day(txn, account, days, now))
+
+    def seal_key(self, text: str, session: bytes, now: datetime) -> StoreFuture[str]:
+        """Keep the text of a new key until a page of this session shows it; returns its token.
+
+        It is XORed with as many bytes of SHAKE-256 of the token, which is random and used once.
+        """
+        token = secrets.token_urlsafe(32)
+        name, pad = _seal(token, session, len(text))
+        sealed = bytes(a ^ b for a, b in zip(text.encode(), pad, strict=True))
+        start = int(now.timestamp())
+
+        def keep(txn: WriteTransaction) -> str:
+            activity.keep_sealed(txn, name, sealed, start, start + SEALED_S)
+            return token
+
+        return self._transactions.submit(keep)
+
+    def unseal_key(self, token: str, session: bytes, now: datetime) -> StoreFuture[str | None]:
+        """The text of the key that this session sealed; None the second time, and after SEALED_S."""
+        name, pad = _seal(token, session, keys.LENGTH)
+        moment = int(now.timestamp())
+
+        def take(txn: WriteTransaction) -> str | None:
+            sealed = activity.take_sealed(txn, name, moment)
+            if sealed is None:
+                return None
+            return bytes(a ^ b for a, b in zip(sealed, pad, strict=True)).decode()
+
+        return self._transactions.submit(take)
 
     def create_address(
         self, account: str, plans: Mapping[str, Plan], now: datetime, *, label: str = ""
@@ -129,11 +202,6 @@ class AccountBook:
         """End a reconciliation address; the next request at it is refused."""
         moment = iso(now)
         return self._transactions.submit(lambda txn: addresses.revoke(txn, address_id, moment))
-
-    def note_key_use(self, key: str, day: date) -> StoreFuture[None]:
-        """Note that the key of this text was used on `day`."""
-        digest, written = keys.digest(key), day.isoformat()
-        return self._transactions.submit(lambda txn: people.used(txn, digest, written))
 
     def last_used(self, key_ids: Sequence[str]) -> StoreResult[Mapping[str, str]]:
         """The day of the last use of each key that was used, as "2026-11-21", by key id."""
@@ -209,6 +277,13 @@ class AccountBook:
     def close_session(self, person: str, token: bytes) -> StoreFuture[None]:
         """End a session; ending it again changes nothing."""
         return self._transactions.submit(lambda txn: people.close_session(txn, person, token))
+
+
+def _seal(token: str, session: bytes, length: int) -> tuple[bytes, bytes]:
+    """The name of a sealed key, and the bytes that seal it; neither tells anything of the other."""
+    secret = token.encode() + session
+    name = hashlib.sha256(b"name" + secret).digest()
+    return name, hashlib.shake_256(b"seal" + secret).digest(length)
 
 
 def _person(account: str, email: str, password: str, now: datetime) -> Person:

@@ -82,8 +82,8 @@ class Store(Protocol):
         """Count a finished export; if not `granted`, it is too late and must not be sent."""
         ...
 
-    def release(self, reservation: Reservation, now: datetime) -> Awaitable[None]:
-        """Give up the reservation of an export that failed or was empty."""
+    def release(self, account: str, reservation: str) -> Awaitable[None]:
+        """Give up the reservation of this id, of an export that failed, was empty or was killed."""
         ...
 
     def close(self) -> None:

@@ -6,18 +6,18 @@ Each method is a function of the ledger in one transaction. A subclass supplies 
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
 from quota import keys
 from quota.accounts import Account, Key
-from quota.ledger import calls, exports, registry
+from quota.ledger import calls, exports, registry, retention
 from quota.ledger.audit import AuditReport
 from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
-from quota.periods import utc
+from quota.periods import day, iso, utc
 from quota.plans import Plan
 from quota.results import Charge, Meter, Refusal, Reservation, Usage
 from quota.store.account_book import AccountBook
@@ -49,6 +49,19 @@ class LedgerStore(Store, ABC):
     @abstractmethod
     def audit(self) -> AuditReport:
         """Count all charges again and compare them with the sums, while in use."""
+
+    @abstractmethod
+    def table_rows(self, table: bytes) -> Iterable[tuple[bytes, bytes]]:
+        """The rows of a table, while in use: with a server in pieces, between which others write."""
+
+    def unused(self, before: datetime) -> Sequence[Account]:
+        """The free accounts created before a moment that were never used (`ledger/retention.py`)."""
+        return retention.unused(self.table_rows, iso(before))
+
+    def remove_unused(self, account: str, before: datetime, now: datetime) -> StoreFuture[bool]:
+        """Remove an account that `unused` found; False if it was used since."""
+        moment, today = iso(before), day(now).key
+        return self.submit(lambda txn: retention.remove(txn, account, moment, today))
 
     @property
     def accounts(self) -> AccountBook:
@@ -106,6 +119,5 @@ class LedgerStore(Store, ABC):
         moment = utc(now)
         return self.submit(lambda txn: exports.commit(txn, reservation, moment))
 
-    def release(self, reservation: Reservation, now: datetime) -> StoreFuture[None]:
-        del now  # a reservation can be given up at any time
-        return self.submit(lambda txn: exports.release(txn, reservation))
+    def release(self, account: str, reservation: str) -> StoreFuture[None]:
+        return self.submit(lambda txn: exports.release(txn, account, reservation))

@@ -5,7 +5,7 @@ transaction of the file (`lmdb_file.py`). Reads are transactions of their own, o
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -72,6 +72,9 @@ class LmdbStore(LedgerStore):
             raise StoreUnavailable(f"{unfinished} is not a whole copy: {damage}")
         unfinished.rename(target)
         sync(target.parent)
+
+    def table_rows(self, table: bytes) -> Sequence[tuple[bytes, bytes]]:
+        return self._file.read(lambda txn: list(txn.scan(table)))
 
     def audit(self) -> AuditReport:
         return self._file.read(lambda txn: audit(txn.scan))

@@ -1,4 +1,4 @@
-"""The store of counters in a serving process: open, or being opened again; and the last use of keys.
+"""The store of counters in a serving process: open, or being opened again; and the calls of keys.
 
 A server without counters still serves visitors (G9), so a store that cannot be opened does not stop
 it from starting: it tries again each second. Once open, the store recovers by itself
@@ -7,17 +7,24 @@ it from starting: it tries again each second. Once open, the store recovers by i
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from datetime import date
 from typing import Final
 
+from quota import keys
 from quota.accounts import Account
 from quota.errors import QuotaError, StoreUnavailable
 from quota.keys import is_well_formed
+from quota.store.future import StoreFuture
 from quota.store.interface import Store
 
 PAUSE_SECONDS: Final = 1.0
+
+# Between two additions of the calls of keys to the store.
+ADD_SECONDS: Final = 60.0
 
 # Keys remembered by `KeyUsage`; more than are used in a day.
 _REMEMBERED: Final = 100_000
@@ -82,32 +89,58 @@ class StoreHolder:
 
 
 class KeyUsage:
-    """Notes the day on which a key was last used, for /compte: one write per key, day and process.
+    """Counts the calls of keys by day, for /compte: in memory, added to the store every ADD_SECONDS.
 
-    Nobody waits for the write, and a failed one does no harm: the next day, or a restart, writes
-    again. Keys are remembered as hashes that are valid in this process only (PEP 456).
+    Nobody waits for the write, and it bills nothing: a process that is killed, or a store that fails,
+    loses a minute of these statistics. Keys are remembered by hashes that are valid in this process
+    only (PEP 456), and written by their SHA-256.
     """
 
     def __init__(self) -> None:
         self._day = date.min
-        self._seen: set[int] = set()
+        self._digests: dict[int, bytes] = {}
+        self._counts: Counter[bytes] = Counter()
 
     def note(self, store: Store, authorization: str, day: date) -> None:
-        """Record that the key of an Authorization header was used on `day`."""
-        seen = hash(authorization)
-        if day == self._day and seen in self._seen:
-            return
-        if day != self._day or len(self._seen) >= _REMEMBERED:
+        """Count a call on `day` with the key of an Authorization header."""
+        if day != self._day:
+            self.add(store)
             self._day = day
-            self._seen.clear()
-        self._seen.add(seen)
-        if store.accounts is None:
-            return  # an edge has no accounts
-        key = authorization.split()[-1]
+        seen = hash(authorization)
+        digest = self._digests.get(seen)
+        if digest is None:
+            if len(self._digests) >= _REMEMBERED:
+                self._digests.clear()
+            digest = self._digests[seen] = keys.digest(authorization.split()[-1])
+        self._counts[digest] += 1
+
+    async def flush(self, store: Store) -> None:
+        """Add what was counted to the store, and wait for it; a store that fails loses it."""
+        with suppress(QuotaError):
+            if added := self.add(store):
+                await added
+
+    def add(self, store: Store) -> StoreFuture[None] | None:
+        """Begin to add what was counted to the store, if it has accounts: an edge has none."""
+        counts, self._counts = self._counts, Counter()
+        if not counts or store.accounts is None:
+            return None
+        with suppress(QuotaError):
+            added = store.accounts.add_key_calls(counts, self._day)
+            added.add_done_callback(_ignore_failure)
+            return added
+        return None
+
+    async def run(self, holder: StoreHolder) -> None:
+        """Add what was counted, every ADD_SECONDS, until cancelled, and once more then."""
         try:
-            store.accounts.note_key_use(key, day).add_done_callback(_ignore_failure)
-        except QuotaError:
-            self._seen.discard(seen)
+            while True:
+                await asyncio.sleep(ADD_SECONDS)
+                with suppress(StoreUnavailable):
+                    self.add(holder.store)
+        finally:
+            with suppress(StoreUnavailable):
+                self.add(holder.store)
 
 
 def _ignore_failure(done: "Future[None]") -> None:

@@ -2,39 +2,97 @@
 
 The export is reserved before the work begins, and counted when the file is complete. A failure in
 between releases the reservation, and so does a search that finds nothing; if the process is killed,
-the reservation expires. Bytes are sent only after that: anyone who has paid for a file can have all
-of it.
+the next one releases it or, where there is none, it expires. Bytes are sent only after that: anyone
+who has paid for a file can have all of it.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from quota.errors import StoreUnavailable
 from quota.plans import Plan
 from quota.results import Meter, Refusal, Reservation
-from serve.access import counter_headers
+from serve.access import admission, counter_headers
+from serve.access.admission import Admitted
 from serve.access.billing import Counting
 from serve.access.caller import Caller
+from serve.access.context import ServerContext
 from serve.access.counter_headers import Headers
 from serve.access.next_plan import remedy
 from serve.access.result import Response
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.data import company_ids
 from serve.export import worker_pool
+from serve.export.file_name import attachment, file_name
 from serve.export.workbook.export_request import ExportRequest, ExportResult
 from serve.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
+from serve.observe.request_trace import RequestTrace
+from serve.request import params
+from serve.request.params import Pairs
 
 # Longer than any export can take, so that a reservation expires only if its process is gone.
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
 # Seconds until one of the exports that run at once may have ended.
 _RETRY_AFTER: Final = 10
-# Countries that the name of a file lists.
-_NAMED: Final = 5
 
 _log: Final = logging.getLogger("serve.api.export")
+
+
+class ExportCall(NamedTuple):
+    """An export whose parameters are not read yet.
+
+    Attributes:
+        read: reads the parameters when it is their turn; raises ApiError 400, 413, 415.
+        accepted: the header Accept, which decides where no format is named.
+        is_gone: whether the client has left, so that nobody waits for the file any more.
+    """
+
+    read: Callable[[], Awaitable[Pairs]]
+    accepted: str | None
+    is_gone: Callable[[], bool]
+
+
+async def requested(
+    context: ServerContext, admitted: Admitted, call: ExportCall, trace: RequestTrace
+) -> Response:
+    """The file that a call to the API or a form of a page asks for, counted.
+
+    Raises:
+        ApiError: 401 `compte_requis`; 400; 409; 503; those of `export`.
+        StoreUnavailable: nothing was counted.
+    """
+    counting = admission.require_account(admitted)
+    if context.exporter is None:
+        raise errors.config(("les exports", "exports"))
+    plan, published = admitted.caller.plan, context.published
+    # The lease lasts until the file is made: the generation is not removed meanwhile.
+    with published.lease() as generation:
+        trace.generation = generation.id
+        trace.pairs = await call.read()
+        found = params.export(trace.pairs, generation.names, call.accepted)
+        generation.shards.require(found.query.pays)
+        query, unknown = await company_ids.looked_up(generation.shards, found)
+        cap = plan.lignes_par_export
+        assert published.standing.since  # something is published, for it is leased
+        wanted = ExportRequest(
+            folder=published.data / generation.id,
+            published=published.standing.since,
+            query=query,
+            ids_inconnus=None if unknown is None else tuple(unknown),
+            limit=min(found.limit or cap, cap),
+            lang=found.lang,
+            plan=plan,
+            given=tuple(trace.pairs),
+            request_id=trace.request_id,
+            now=counting.now,
+            missing=generation.shards.missing,
+            file=found.file,
+        )
+        return await export(context.exporter, wanted, admitted.caller, counting, call.is_gone)
 
 
 async def export(
@@ -65,12 +123,16 @@ async def export(
         # The release is submitted before it is awaited: it is done even if this task is being
         # cancelled. If it cannot be done, the reservation expires.
         with suppress(StoreUnavailable):
-            await counting.store.release(reservation, exporter.now())
+            await counting.store.release(reservation.account, reservation.id)
+            exporter.makers.forget(reservation.account, reservation.id)
         raise
+    exporter.makers.forget(reservation.account, reservation.id)
     headers = {
         "Content-Type": wanted.file.media_type,
         "Content-Length": str(file.size),
-        "Content-Disposition": f'attachment; filename="{_file_name(wanted)}"',
+        "Content-Disposition": attachment(
+            file_name(wanted.query, wanted.now.date(), wanted.file.extension)
+        ),
         "Cache-Control": "private, no-store",
         "Vary": "Authorization, Accept",
         **_figures(file.made, caller.plan),
@@ -92,6 +154,7 @@ async def _reserved(exporter: Exporter, caller: Caller, counting: Counting) -> R
         counting.account.id, limit, exporter.at_once, HELD, counting.now
     )
     if not isinstance(answer, Refusal):
+        exporter.makers.note(answer.account, answer.id)
         return answer
     if answer.reason == "quota":
         raise _quota_export(answer.meter, caller, counting)
@@ -125,7 +188,7 @@ async def _counted(
     """Count the export, unless it found nothing (F5); return the exports of the month after it."""
     store, now = counting.store, exporter.now()
     if not made.total:
-        await store.release(reservation, now)
+        await store.release(reservation.account, reservation.id)
         return (await store.usage(counting.account.id, caller.plan, now)).exports
     meter = await store.commit(reservation, now)
     if not meter.granted:  # the reservation had expired, and others have used up the quota
@@ -160,12 +223,3 @@ def _figures(made: ExportResult, plan: Plan) -> Headers:
         "X-Export-Comptes-Plafond": str(plan.societes_avec_comptes_par_export),
         "X-Export-Coordonnees": "true" if plan.coordonnees else "false",
     }
-
-
-def _file_name(wanted: ExportRequest) -> str:
-    """`societes-EE-UK-2faa9a10.xlsx`: the countries, if they are few, the generation, and the format."""
-    pays = wanted.query.pays if len(wanted.query.pays) <= _NAMED else ()
-    return (
-        "-".join(("societes", *(pays or ("europe",)), wanted.folder.name[:8]))
-        + wanted.file.extension
-    )

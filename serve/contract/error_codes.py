@@ -71,6 +71,7 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType({
     "corps_trop_grand": Code(413, "the body is too large"),
     "uri_trop_longue": Code(414, "the request line is too long"),
     "type_non_supporte": Code(415, "the body is not of type application/json"),
+    "attente_refusee": Code(417, "the header `Expect` asks for something else than `100-continue`"),
     "quota_api": Code(429, "the calls of the day are used up, until midnight UTC", ("quota",)),
     "quota_export": Code(429, "the exports of the month are used up", ("quota",)),
     "trop_de_requetes": Code(

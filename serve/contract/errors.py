@@ -342,6 +342,15 @@ def type_non_supporte(media_type: str, wanted: str = "application/json") -> ApiE
 # -- 429: the limits -----------------------------------------------------------------
 
 
+def attente_refusee(expected: str) -> ApiError:
+    shown = repr(expected[:100])
+    texts = (
+        f"En-tête Expect {shown} non supporté : seul 100-continue l'est",
+        f"The header Expect {shown} is not supported: only 100-continue is",
+    )
+    return ApiError("attente_refusee", texts)
+
+
 def quota_api(quota: Mapping[str, Any], retry_after: int, remedy: Texts) -> ApiError:
     """`remedy` names the next plan and its figure, or another way on."""
     limit, reset = quota["limite"], quota["reinitialisation"]

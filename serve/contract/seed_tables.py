@@ -161,6 +161,16 @@ def nace_labels() -> Mapping[str, tuple[str, str]]:
     }
 
 
+def activity_label(code: str | None, lang: str) -> str | None:
+    """The label of a NACE division, group or class; None for another code.
+
+    >>> activity_label("56.10", "en"), activity_label(None, "fr")
+    ('Restaurants and mobile food service activities', None)
+    """
+    labels = nace_labels().get(code or "")
+    return labels[lang == "en"] if labels else None
+
+
 @cache
 def sections_in_english() -> Mapping[str, str]:
     """The English name of each section of NACE by its French one (`grand_secteur`)."""

@@ -178,7 +178,8 @@ def _tool(tool: Tool) -> str:
     arguments = schema.get("properties", {})
     required = schema.get("required", [])
     lines = [
-        f"- `{name}`{' (required)' if name in required else ''}: {one['description']}\n"
+        f"- `{name}`{' (required)' if name in required else ''}: "
+        f"{one.get('description', 'as for search_companies')}\n"
         for name, one in arguments.items()
     ]
     return f"### {tool.name}\n\n{tool.title}. {tool.description}\n\n" + "".join(lines)

@@ -2,19 +2,21 @@
 
 Each serving process locks a folder of its own below the spool and removes it at its end. The folder of
 a killed process has no lock any more, and the next process that starts removes it. So no file
-outlives its process for long, whichever process died.
+outlives its process for long, whichever process died. The folder also has a note for each export under
+way, an empty file: the notes of dead processes say which exports ended with them.
 """
 
 import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 _PREFIX: Final = "serveur-"
+_NOTE: Final = ".note"
 
 
 class TempFiles:
@@ -25,23 +27,25 @@ class TempFiles:
         self._own: Path | None = None
         self._lock = -1
 
-    def open(self) -> None:
-        """Remove the folders of dead processes, and make the folder of this one.
+    def open(self) -> Sequence[str]:
+        """Remove the folders of dead processes, and make the folder of this one; return their notes.
 
         Raises:
             OSError: the folder cannot be made.
         """
+        notes: list[str] = []
         if self._own is not None:
-            return
+            return notes
         self._root.mkdir(parents=True, exist_ok=True)
         # Without the lock on `root`, another process could remove the new folder before it is locked.
         with _locked(self._root):
             for other in self._root.glob(f"{_PREFIX}*"):
-                _remove_if_dead(other)
+                notes += _remove_if_dead(other)
             own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._root))
             self._lock = os.open(own, os.O_RDONLY)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._own = own
+        return notes
 
     def folder(self) -> Path:
         """Make an empty folder, which the caller removes.
@@ -52,6 +56,17 @@ class TempFiles:
         self.open()
         assert self._own is not None
         return Path(tempfile.mkdtemp(dir=self._own))
+
+    def note(self, name: str) -> None:
+        """Leave a note, until `forget` or `close`. Raises OSError."""
+        self.open()
+        assert self._own is not None
+        (self._own / f"{name}{_NOTE}").touch()
+
+    def forget(self, name: str) -> None:
+        """Remove a note. Raises OSError."""
+        if self._own is not None:
+            (self._own / f"{name}{_NOTE}").unlink(missing_ok=True)
 
     def close(self) -> None:
         """Remove the folder of this process and its content."""
@@ -71,12 +86,15 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _remove_if_dead(folder: Path) -> None:
+def _remove_if_dead(folder: Path) -> list[str]:
+    """Remove the folder of a process that is dead; return its notes."""
     lock = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        notes = [path.name.removesuffix(_NOTE) for path in folder.glob(f"*{_NOTE}")]
         shutil.rmtree(folder, ignore_errors=True)
+        return notes
     except BlockingIOError:
-        pass  # its process lives
+        return []  # its process lives
     finally:
         os.close(lock)

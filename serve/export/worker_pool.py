@@ -13,6 +13,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from multiprocessing import get_context
@@ -64,17 +65,32 @@ class WorkerPool:
             count: the number of processes.
         """
         self._spool = TempFiles(spool)
+        self.abandoned: tuple[tuple[str, str], ...] = ()
         self._idle = [_PoolWorker() for _ in range(count)]
         self._free = asyncio.Semaphore(count)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="export")
         self._running: set[asyncio.Task[ExportFile]] = set()
 
     def start(self) -> None:
-        """Remove the files that killed servers left."""
+        """Remove the files that killed servers left; `abandoned` has the exports that they were at."""
         try:
-            self._spool.open()
+            left = self._spool.open()
+            self.abandoned = tuple((account, id_) for account, _, id_ in map(_parted, left))
         except OSError as error:
             _log.error("exports will fail until there is room for them: %s", error)
+
+    def note(self, account: str, reservation: str) -> None:
+        """Note an export that begins, so that the next process can end it if this one is killed.
+
+        Without room for the note its reservation expires by itself.
+        """
+        with suppress(OSError):
+            self._spool.note(f"{account}.{reservation}")
+
+    def forget(self, account: str, reservation: str) -> None:
+        """Remove the note of an export that has ended."""
+        with suppress(OSError):
+            self._spool.forget(f"{account}.{reservation}")
 
     async def make(self, request: ExportRequest, is_gone: Callable[[], bool]) -> ExportFile:
         """Make the file of `request`.
@@ -149,6 +165,10 @@ class WorkerPool:
                 worker.kill()
                 await asyncio.wait([made])
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _parted(note: str) -> tuple[str, str, str]:
+    return note.partition(".")
 
 
 class _PoolWorker:

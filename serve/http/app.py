@@ -25,7 +25,7 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.docs.documents import documents
 from serve.docs.manual.manual import manual
-from serve.http import compression, headers, website_adapter
+from serve.http import body_reader, compression, headers, website_adapter
 from serve.http.handlers import HANDLERS
 from serve.http.http_request import HttpRequest
 from serve.http.reply import Download, Reply
@@ -94,6 +94,8 @@ async def _dispatch(request: HttpRequest) -> Response:
         trace.address = client_address.caller(message.remote, forwarded, trusted)
     if message.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6), and this is no proxy
         raise errors.methode_non_autorisee("CONNECT", routes.ALLOW)
+    if request.header("Expect") and not body_reader.waits(message):
+        raise errors.attente_refusee(request.header("Expect") or "")
     if route is None:
         if request.target.opened:
             raise errors.route_inconnue()

@@ -92,11 +92,16 @@ async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
     return bytes(raw)
 
 
+def waits(message: web.BaseRequest) -> bool:
+    """Does the client wait for leave to send its body (RFC 9110 §10.1.1)?"""
+    return message.headers.get("Expect", "").strip().lower() == "100-continue"
+
+
 async def _continue(message: web.BaseRequest, largest: int) -> None:
     """Let the client send its body, unless it says that this is too large."""
     if (message.content_length or 0) > largest:
         raise errors.corps_trop_grand(largest)
-    if message.headers.get("Expect", "").lower() == "100-continue":  # RFC 9110 §10.1.1
+    if waits(message):
         await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 

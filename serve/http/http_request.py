@@ -49,6 +49,11 @@ class HttpRequest(NamedTuple):
         """The language of errors."""
         return accept.language(self.message.headers.get("Accept-Language")) or LANGUAGES[0]
 
+    def is_gone(self) -> bool:
+        """Whether the client has disconnected, so that nobody waits for a file."""
+        transport = self.message.transport
+        return transport is None or transport.is_closing()
+
     def call(self) -> Call:
         """The call of a route of the API."""
         return Call(

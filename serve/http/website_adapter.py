@@ -67,7 +67,7 @@ async def respond(request: HttpRequest) -> Response:
     page = _page_request(
         request, segments=segments, form=form, session=session, remembers=route.remembers
     )
-    page = replace(page, file=file)
+    page = replace(page, file=file, is_gone=request.is_gone)
     if message.method == "POST" and not _is_allowed(request, route, page):
         raise page_errors.formulaire_refuse()
     if route.personal and session is None:
@@ -145,6 +145,7 @@ def _page_request(
         head=message.method == "HEAD",
         trace=trace,
         now=context.now(),
+        device=kept.get(cookies.name(cookies.DEVICE, secure=pages.secure), ""),
     )
 
 
@@ -185,6 +186,8 @@ async def _form(message: web.BaseRequest, route: WebRoute) -> tuple[dict[str, st
     Raises:
         ApiError: 400, 413, 415.
     """
+    if route.signature:  # a message of another service: the page checks who signed it
+        return {"signature": message.headers.get(route.signature, "")}, await body(message)
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if route.file and kind == _FORM_WITH_FILE:
         return await _form_with_file(message, route.file)

@@ -85,13 +85,23 @@ SUGGEST: Final = (parameters.Q_REQUIS, parameters.PAYS)
 CHANGES: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, ROWS, parameters.CURSEUR)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 COMPANIES: Final = (RECORDS,)
+ANALYSED: Final = (COUNTRY, ID)
+COMPARED: Final = (COUNTRY, ID, parameters.N)
 
 
-def schema(allowed: Sequence[Parameter], required: Sequence[str]) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of the arguments of a tool."""
+def schema(
+    allowed: Sequence[Parameter], required: Sequence[str], *, brief: bool = False
+) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the arguments of a tool.
+
+    Args:
+        brief: filters have no words, since a model reads those of search_companies in the same list.
+    """
     found: dict[str, Any] = {"type": "object", "additionalProperties": False}
     if allowed:
-        found["properties"] = {one.name: _schema(one) for one in allowed}
+        found["properties"] = {
+            one.name: _bare(one) if brief and one in SCOPE else _schema(one) for one in allowed
+        }
     return found | ({"required": list(required)} if required else {})
 
 
@@ -144,6 +154,13 @@ def _schema(one: Parameter) -> dict[str, Any]:
         most = {"maxItems": one.most} if one.most else {}
         return {"type": "array", "items": items, **most, **described}
     return one.schema(words()) | described
+
+
+def _bare(one: Parameter) -> dict[str, Any]:
+    """The type of a filter alone."""
+    found = _schema(one)
+    bare = {name: found[name] for name in ("type", "pattern") if name in found}
+    return bare | ({"items": {"type": "string"}} if one.separator else {})
 
 
 def _described(one: Parameter) -> str:

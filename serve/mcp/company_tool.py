@@ -1,4 +1,4 @@
-"""The tools that read companies: one, with its financial statements if they are requested, several, or by a number.
+"""The tools about companies: one, with its statements if they are requested, several, by a number, analysed, compared.
 
 Without statements it shows what a search shows of the company, at the price of a search: a call and
 no credits. With statements it is the record of §4.5, at the price of the record. The tool first looks
@@ -13,13 +13,15 @@ from typing import Any, Final, NamedTuple
 from serve.access import admission
 from serve.access.envelope import Record
 from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.analyses.comparables import Comparables, comparables
+from serve.api.analyses.entreprise import Analysis, entreprise
 from serve.api.identifiants import Candidates, identifiants
 from serve.api.societe import exercices, identite, societe
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.contract.parameters import VALEUR
+from serve.contract.parameters import VALEUR, N
 from serve.data.open_generation import OpenGeneration
-from serve.mcp import results, sizes
+from serve.mcp import outputs, results, sizes
 from serve.mcp.arguments import RECORDS, STATEMENTS, YEAR
 from serve.mcp.results import ToolCall, ToolResult
 from serve.request import filters, scalars, value_lists
@@ -58,8 +60,7 @@ async def read(call: ToolCall) -> ToolResult:
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
         nonlocal wanted
         wanted = _wanted(request.pairs)
-        segments = (results.first(request.pairs, "iso2"), results.first(request.pairs, "id"))
-        return _prepared(request._replace(segments=segments, pairs=()), generation, wanted)
+        return _prepared(_of_company(request), generation, wanted)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
     if result.content is None:
@@ -133,6 +134,68 @@ async def look_up(call: ToolCall) -> ToolResult:
     return results.of_result(result, result.content._asdict())
 
 
+async def analyse(call: ToolCall) -> ToolResult:
+    """The analysis of one company, as far as it fits: names in English, no sources."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    admission.require_account(admitted)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Analysis]:
+        return entreprise(_of_company(request), generation, context.plans)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    found = result.content.document
+    kept = ("societe", "plan", "rangs", "alertes", "score")
+    about = {name: found[name] for name in kept} | results.credits(result.headers)
+
+    def document(ratios: list[Any]) -> dict[str, Any]:
+        return {**about, "ratios": ratios}
+
+    ratios = [_ratio(one) for one in found["ratios"]]
+    return results.of_result(result, document(sizes.most(ratios, document)))
+
+
+def _ratio(one: Mapping[str, Any]) -> dict[str, Any]:
+    """A ratio without nulls: its values by year, or the reasons why there are none."""
+    values = [sizes.known(value) for value in one["valeurs"]]
+    named = {name: one[name] for name in ("code", "libelle_en", "formule", "unite")}
+    return {**named, "valeurs": values, "secteur": sizes.known(one["secteur"] or {})}
+
+
+async def compare(call: ToolCall) -> ToolResult:
+    """The companies nearest to one, as short rows with their distances."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Comparables]:
+        n = [(name, text) for name, text in request.pairs if name == N.name]
+        return comparables(_of_company(request)._replace(pairs=n), generation)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    found = result.content
+    rows = [
+        {**one, "societe": sizes.known({name: one["societe"][name] for name in outputs.COMPACT})}
+        for one in found.companies()
+    ]
+
+    def document(shown: list[Any]) -> dict[str, Any]:
+        about = {"societe": sizes.known(dict(found.societe)), "plan": found.plan}
+        motif = {"motif": found.motif} if found.motif else {}
+        return {**about, "comparables": shown, **motif}
+
+    return results.of_result(result, document(sizes.most(rows, document)))
+
+
+def _of_company(request: Request) -> Request:
+    """The request of a route below a company, which its arguments name."""
+    named = (results.first(request.pairs, "iso2"), results.first(request.pairs, "id"))
+    return request._replace(segments=named, pairs=())
+
+
 def _wanted(pairs: Pairs) -> _Wanted:
     values = {name: [text.strip()] for name, text in pairs}
     statements, year = scalars.flag(values, STATEMENTS), scalars.integer(values, YEAR)
@@ -166,9 +229,7 @@ def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
 def _document(record: Record, result: CallResult[Record], wanted: _Wanted) -> dict[str, Any]:
     societe = sizes.known(record.societe())
     shown: dict[str, Any] = {"societe": societe, "plan": record.caller.plan.slug}
-    for name, header in (("debites", "Debites"), ("restants", "Restants")):
-        if (credits := result.headers.get(f"X-Credits-{header}")) is not None:
-            shown[f"credits_{name}"] = int(credits)
+    shown |= results.credits(result.headers)
     if record.message is not None:
         shown["note"] = _PAID if result.status == _NO_CREDITS else _KEYED
         return shown

@@ -234,6 +234,34 @@ CHANGES: Final = _object(
     },
 )
 
+COMPANY_ANALYSIS: Final = _object(
+    {"societe": _BY_NAME, "plan": _TEXT, "ratios": _list(_BY_NAME), "rangs": _BY_NAME},
+    {
+        "alertes": _list(_BY_NAME),
+        "score": _BY_NAME,
+        "credits_debites": _COUNT,
+        "credits_restants": _COUNT,
+        "note": _NOTE,
+    },
+)
+MARKET_ANALYSIS: Final = _object(
+    {"total": _TOTAL, "plan": _TEXT, "taille": _BY_NAME, "concentration": _BY_NAME},
+    {
+        "exercices": _list({"type": "integer"}),
+        **{name: _BY_NAME for name in ("tranches", "creations", "cessations", "croissance")},
+        "ratios": {**_list(_BY_NAME), "description": "Quartiles by country."},
+        "premieres": _list(_BY_NAME),
+        "pays_sans_donnees": _EMPTY,
+        "ids_inconnus": _UNKNOWN,
+        "credits_debites": _COUNT,
+        "credits_restants": _COUNT,
+        "note": _NOTE,
+    },
+)
+COMPARABLES: Final = _object(
+    {"societe": _BY_NAME, "plan": _TEXT, "comparables": _list(_BY_NAME)}, {"motif": _TEXT}
+)
+
 _METER: Final = _object({
     "limite": _COUNT, "utilise": _COUNT, "restant": _COUNT, "reinitialisation": _TEXT,
 })  # fmt: skip

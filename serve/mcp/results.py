@@ -97,6 +97,12 @@ def text(error: ApiError) -> str:
     return "\n".join(lines + ([orjson.dumps(beside).decode()] if beside else []))
 
 
+def credits(headers: Mapping[str, str]) -> dict[str, int]:
+    """What a call cost, and what is left, where its route says so."""
+    names = {"credits_debites": "X-Credits-Debites", "credits_restants": "X-Credits-Restants"}
+    return {name: int(headers[header]) for name, header in names.items() if header in headers}
+
+
 def first(pairs: Pairs, name: str) -> str:
     """The value of an argument that is no list, trimmed; "" if it was not given."""
     return dict(pairs).get(name, "").strip()

@@ -1,4 +1,4 @@
-"""The tools that search: how many companies match, which, and what changed. The searches are those of the routes."""
+"""The tools that search: how many companies match, which, as a market, and what changed, as the routes say it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -9,6 +9,7 @@ from quota.plans import Plan
 from serve.access import admission
 from serve.access.envelope import SearchResult
 from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.analyses.marche import MarketAnalysis, marche
 from serve.api.analyses.repartition import repartition
 from serve.api.changes.watching import WatchResult, watching
 from serve.api.societes import societes
@@ -29,6 +30,8 @@ _LEAVE_OUT: Final = (
     " Leave out a filter; a bound on turnover or headcount leaves out companies that publish none."
 )
 
+
+_FEWER_COUNTRIES: Final = "Not every ratio fits; ask for fewer countries."
 
 # Items of `ids_inconnus` that are shown.
 _MOST_UNKNOWN: Final = 50
@@ -150,6 +153,36 @@ async def break_down(call: ToolCall) -> ToolResult:
         return results.of_result(result, document(shown))
     note = "Not every value fits; ask for fewer dimensions at a time, or a smaller `limite`."
     return results.of_result(result, {**document(shown), "note": note})
+
+
+async def analyse(call: ToolCall) -> ToolResult:
+    """The analysis of a market, as far as it fits: ratios without formulas."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+    admission.require_account(admitted)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[MarketAnalysis]:
+        return marche(request, generation, context.plans)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    found = sizes.known(dict(result.content.document))
+    unknown = _unknown(found.get("ids_inconnus", ()))
+    about = {name: value for name, value in found.items() if name not in ("module", "ids_inconnus")}
+    about |= unknown | results.credits(result.headers)
+
+    def document(ratios: list[Any]) -> dict[str, Any]:
+        return {**about, "ratios": ratios}
+
+    ratios = [
+        {name: one[name] for name in ("code", "libelle_en", "unite", "pays")}
+        for one in found["ratios"]
+        if one["pays"]
+    ]
+    shown = sizes.most(ratios, document)
+    note = {"note": _FEWER_COUNTRIES} if len(shown) < len(ratios) else {}
+    return results.of_result(result, {**document(shown), **note})
 
 
 def _counted(one: dict[str, Any]) -> dict[str, Any]:

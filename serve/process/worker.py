@@ -7,6 +7,7 @@ that starts this one (serve/process/port.py).
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from typing import Final
 from aiohttp import web
 
 from quota.bursts.limiter import BurstLimiter
+from quota.errors import StoreUnavailable
 from quota.open_store import open_store
 from serve.access.context import make_context
 from serve.access.store_holder import StoreHolder
@@ -36,6 +38,8 @@ from shards.generations.generation_files import Generation
 _BACKLOG: Final = 1_024
 # Net allocations (objects made minus objects freed) before Python looks for reference cycles.
 _COLLECTION_THRESHOLD: Final = 10_000
+
+_log: Final = logging.getLogger("serve.process.worker")
 
 
 def run(
@@ -95,10 +99,13 @@ async def _serve(
         await site.start()
     opener = asyncio.create_task(store.keep_open())
     follower = asyncio.create_task(current.follow())
-    mailer = asyncio.create_task(pages.outbox.run()) if pages.outbox else None
+    others = [asyncio.create_task(pages.server.key_usage.run(store))]
+    if pages.outbox:
+        others.append(asyncio.create_task(pages.outbox.run()))
     # It never ends by itself: if it does, no further generation would be noticed.
     follower.add_done_callback(lambda _: stop.set())
     ready()
+    await _release(store, makers)
     _tune_collector()
     reading: list[ReadAhead] = []
     if config.warm:
@@ -108,7 +115,7 @@ async def _serve(
     finally:
         for read_ahead in reading:
             read_ahead.stop()
-        tasks = [follower, opener, *([mailer] if mailer else [])]
+        tasks = [follower, opener, *others]
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
@@ -123,6 +130,17 @@ async def _serve(
         stderr.end()
     if not follower.cancelled():
         follower.result()
+
+
+async def _release(store: StoreHolder, makers: WorkerPool) -> None:
+    """Give back the places of the exports that killed processes of this host were at (F5)."""
+    for account, reservation in makers.abandoned:
+        try:
+            await store.store.release(account, reservation)
+        except StoreUnavailable as error:
+            _log.warning(
+                "an export of a killed process keeps its place until it expires: %s", error
+            )
 
 
 def _tune_collector() -> None:

@@ -11,6 +11,8 @@ STARTTLS: Final = "starttls"
 TLS: Final = "tls"
 PLAIN: Final = "none"
 
+PACK_CREDITS: Final = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class MailSettings:
@@ -40,6 +42,27 @@ class MailSettings:
             raise ValueError("user and password_file belong together: give both or neither")
         if self.user and self.tls == PLAIN:
             raise ValueError(f"a password is not sent without TLS: give tls = {STARTTLS}")
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentSettings:
+    """`[paiement]`: the account at Stripe by which plans and packs are bought.
+
+    Attributes:
+        key_file: holds the secret key of the account (`sk_…`).
+        webhook_file: holds the secret that signs its events (`whsec_…`).
+        pack_eur: price of PACK_CREDITS credits in euros, excl. VAT; without it no pack is sold.
+        api: the address of Stripe's API.
+    """
+
+    key_file: Path | None = None
+    webhook_file: Path | None = None
+    pack_eur: int = 0
+    api: str = "https://api.stripe.com"
+
+    def __post_init__(self) -> None:
+        if self.key_file is None or self.webhook_file is None:
+            raise ValueError("it needs key_file and webhook_file")
 
 
 def secret(path: Path) -> str:

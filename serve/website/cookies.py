@@ -1,8 +1,9 @@
-"""The two cookies of the website (RFC 6265): `visite` and `session`. Neither opens the API.
+"""The cookies of the website (RFC 6265): `visite`, `session`, `appareil`. None opens the API.
 
 `visite` holds the chosen language and a nonce that binds forms to the browser; `session` identifies a
-person. Both are HttpOnly and SameSite=Lax. Over https they are also Secure, and the prefix `__Host-`
-keeps other hosts of the domain from writing them.
+person; `appareil` is a browser from which a person has logged in. All are HttpOnly and SameSite=Lax.
+Over https they are also Secure, and the prefix `__Host-` keeps other hosts of the domain from writing
+them.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Final
 
 VISIT: Final = "visite"
 SESSION: Final = "session"
+DEVICE: Final = "appareil"
 
 VISIT_SECONDS: Final = 180 * 86_400
 

@@ -24,14 +24,20 @@ class ErrorText(NamedTuple):
 
 _TITLES: Final[Mapping[int, tuple[str, str]]] = {
     400: ("Cette recherche n’est pas possible", "This search is not possible"),
+    402: ("Crédits épuisés", "Credits used up"),
     403: ("Envoi refusé", "Not accepted"),
     404: ("Page introuvable", "Page not found"),
     405: ("Méthode non autorisée", "Method not allowed"),
     413: ("Formulaire trop long", "Form too long"),
     415: ("Type non supporté", "Type not supported"),
+    417: ("Attente refusée", "Expectation failed"),
     429: ("Limite atteinte", "Limit reached"),
     500: ("Erreur interne", "Internal error"),
     503: ("Momentanément indisponible", "Temporarily unavailable"),
+}
+_TITLES_OF_CODES: Final[Mapping[str, tuple[str, str]]] = {
+    "module_non_inclus": ("Analyse non comprise", "Analysis not included"),
+    "essai_epuise": ("Essais du mois épuisés", "Trials of the month used up"),
 }
 # People look for a page, not for a route.
 _NO_PAGE: Final = ("Il n’y a pas de page à cette adresse.", "There is no page at this address.")
@@ -39,7 +45,8 @@ _NO_PAGE: Final = ("Il n’y a pas de page à cette adresse.", "There is no page
 
 def text_of(request: PageRequest, error: ApiError) -> ErrorText:
     """The error in the visitor's language."""
-    title = request.t(*_TITLES.get(error.status, _TITLES[500]))
+    known = _TITLES_OF_CODES.get(error.code) or _TITLES.get(error.status, _TITLES[500])
+    title = request.t(*known)
     texts = error.page if isinstance(error, PageError) else error.texts
     message = request.t(*(_NO_PAGE if error.code == "route_inconnue" else texts))
     return ErrorText(error.status, error.code, title, message)

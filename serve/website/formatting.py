@@ -123,6 +123,39 @@ class Formatting:
         text = "<1" if 0 < percent < 1 else f"{percent:.0f}"
         return f"{text}{_THIN}%" if self._french else f"{text}%"
 
+    def percent(self, part: float) -> str:
+        """A part of one in percent, with one decimal below ten.
+
+        >>> Formatting("en").percent(0.0912), Formatting("en").percent(-1.1153), Formatting("fr").percent(0.5)
+        ('9.1%', '−112%', '50\u202f%')
+        """
+        percent = Decimal(str(100 * part))
+        number = self.number(percent.quantize(Decimal("0.1") if abs(percent) < 10 else Decimal(1)))
+        return f"{number}{_THIN}%" if self._french else f"{number}%"
+
+    def signed(self, part: float) -> str:
+        """A change in percent with its sign.
+
+        >>> Formatting("en").signed(0.25), Formatting("en").signed(-0.25), Formatting("en").signed(0)
+        ('+25%', '−25%', '0%')
+        """
+        return ("+" if part > 0 else "") + self.percent(part)
+
+    def ratio(self, value: float, unit: str) -> str:
+        """A ratio in its unit (`seeds/ratios.csv`).
+
+        >>> Formatting("en").ratio(0.5, "part"), Formatting("fr").ratio(1.256, "fois")
+        ('50%', '1,26\xa0×')
+        """
+        if unit == "part":
+            return self.percent(value)
+        if unit == "EUR":
+            return self.money(value)
+        number = self.number(_rounded(Decimal(str(value))))
+        days = "j" if self._french else "d"
+        sign = {"fois": "×", "jours": days}.get(unit)
+        return f"{number}{_FIXED}{sign}" if sign else number
+
     def span(self, seconds: int) -> str:
         """A duration in its two largest units.
 

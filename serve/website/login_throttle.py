@@ -5,6 +5,7 @@ wait; any further attempt is refused with 503. Attempts are limited by address, 
 (/24, /48), whether or not the account exists: who tries passwords of an account from one network does not
 lock its owner out from another. All attempts at an account together have a higher limit. Sign-ups are
 limited by address, by network and by host, since one customer of a provider may have 65 536 networks /64.
+A browser that has logged in to an account before has a place of its own there, whoever else tries.
 A refused attempt costs no hash.
 """
 
@@ -45,13 +46,22 @@ class LoginThrottle:
         self._places = asyncio.Semaphore(AT_ONCE)
         self._waiting = 0
 
-    def log_in(self, address: str | None, email: str, now: datetime) -> None:
-        """Count an attempt at a password. Raises ApiError 429."""
+    def log_in(
+        self, address: str | None, email: str, now: datetime, device: str | None = None
+    ) -> None:
+        """Count an attempt at a password. Raises ApiError 429.
+
+        A browser from which the person has logged in before (`device`) has a limit of its own.
+        """
         few, account = self._debit.connexions, f"connexion {folded(email)}"
         limits = (
-            (f"connexion {bucket(address)}", few),
-            (f"{account} {truncated(address)}", few),
-            (account, ACCOUNT_TIMES * few),
+            ((f"appareil {device}", few),)
+            if device
+            else (
+                (f"connexion {bucket(address)}", few),
+                (f"{account} {truncated(address)}", few),
+                (account, ACCOUNT_TIMES * few),
+            )
         )
         for who, limit in limits:
             wait = self._limiter.allow(who, limit, now.timestamp()).seconds

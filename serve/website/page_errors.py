@@ -75,15 +75,52 @@ def lien_perime() -> ApiError:
     return PageError(404, "lien_perime", texts)
 
 
-def paiement_ferme() -> ApiError:
-    """503 `config` (§7): no payment provider can be configured yet."""
+def paiement_ferme(contact: str | None = None) -> ApiError:
+    """503 `config` (§7): no payment provider is set; `contact` is the address of the operator."""
     return _config(
         errors.config(("le paiement en ligne", "payment online")),
         "Le paiement n’est pas encore ouvert sur ce serveur : rien n’a été acheté et rien n’est "
-        "dû. Écrivez à l’exploitant, ou réessayez plus tard.",
+        f"dû. Écrivez à l’exploitant{_at(contact, ' : ')}, ou réessayez plus tard.",
         "Payment is not open yet on this server: nothing was bought and nothing is due. Please "
-        "write to the operator, or try again later.",
+        f"write to the operator{_at(contact, ': ')}, or try again later.",
     )
+
+
+def sur_devis(contact: str | None) -> ApiError:
+    """503 `config`: a plan without a price, which no page can sell."""
+    return _config(
+        errors.config(("cette offre, qui est sur devis", "this plan, which is on request")),
+        f"Cette offre est sur devis : écrivez à l’exploitant{_at(contact, ' : ')}.",
+        f"This plan is on request: please write to the operator{_at(contact, ': ')}.",
+    )
+
+
+def paiement_indisponible() -> ApiError:
+    """503 `indisponible`: Stripe cannot be reached, or refused."""
+    return errors.indisponible(
+        (
+            "Le service de paiement ne répond pas ; rien n'est dû",
+            "The payment service does not answer; nothing is due",
+        )
+    )
+
+
+def sans_facture() -> ApiError:
+    """404: an organisation that has paid nothing has no invoices."""
+    texts = (
+        "Votre organisation n'a encore rien acheté : /tarifs",
+        "Your organisation has bought nothing yet: /tarifs",
+    )
+    return PageError(404, "sans_facture", texts)
+
+
+def signature_refusee() -> ApiError:
+    """400: a message that Stripe did not sign with our secret, or signed too long ago."""
+    texts = (
+        "Ce message n'est pas signé par le service de paiement, ou trop ancien",
+        "This message is not signed by the payment service, or too old",
+    )
+    return PageError(400, "signature_refusee", texts)
 
 
 def comptes_au_centre() -> ApiError:
@@ -104,3 +141,7 @@ def comptes_au_centre() -> ApiError:
 
 def _config(error: ApiError, french: str, english: str) -> ApiError:
     return PageError(error.status, error.code, error.texts, (french, english))
+
+
+def _at(contact: str | None, separator: str) -> str:
+    return f"{separator}{contact}" if contact else ""

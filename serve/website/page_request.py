@@ -5,7 +5,7 @@
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -20,6 +20,7 @@ from serve.access.context import ServerContext
 from serve.observe.request_trace import RequestTrace
 from serve.request.params import Pairs
 from serve.services.outbox import Outbox
+from serve.services.stripe_account import StripeAccount
 from serve.website import cookies, page_errors
 from serve.website.facet_counts import FacetCounter
 from serve.website.login_throttle import LoginThrottle
@@ -46,6 +47,7 @@ class PageContext:
         facets: the counts of recent searches.
         last_answer: the time of the last search.
         outbox: sends mail; None where no mail server is set.
+        stripe: takes payments; None where it is not set.
     """
 
     server: ServerContext
@@ -55,6 +57,7 @@ class PageContext:
     facets: FacetCounter = field(default_factory=FacetCounter)
     last_answer: LastAnswer = field(default_factory=LastAnswer)
     outbox: Outbox | None = None
+    stripe: StripeAccount | None = None
 
     @property
     def secure(self) -> bool:
@@ -94,14 +97,15 @@ def make_page_context(server: ServerContext, signer: Signer, limiter: Limiter) -
     """The page context of a process.
 
     Raises:
-        NotAllowedError, OSError: the mail server of the settings cannot be used (serve/services/smtp.py).
+        NotAllowedError, OSError: the mail server or the payments of the settings cannot be used.
     """
     config, holder = server.config, server.holder
     outbox = None
     if config.courriel:
         outbox = Outbox(config.courriel, lambda: holder.store.accounts, config.base_url, server.now)
     throttle = LoginThrottle(limiter, config.debit)
-    return PageContext(server, signer, throttle, server.now(), outbox=outbox)
+    stripe = StripeAccount(config.paiement, config.base_url) if config.paiement else None
+    return PageContext(server, signer, throttle, server.now(), outbox=outbox, stripe=stripe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,7 @@ class PageRequest:
         pairs: the query string without `lang`.
         form: the fields of a form that was sent; of two with one name the last.
         file: the file of that form; empty where there is none.
+        device: the cookie of a browser that has logged in; "" if there is none.
         caller: the rights and meters that apply to the page (decision 044).
         origin: the address of this server as the visitor calls it: `https://host`.
         nonce: binds the forms of a visitor who is not logged in to the browser.
@@ -129,6 +134,7 @@ class PageRequest:
         html: the client prefers a page to JSON.
         markdown: the client prefers Markdown to a page.
         head: only the headers are wanted.
+        is_gone: whether the visitor has left, so that nobody waits for a file any more.
     """
 
     context: PageContext
@@ -148,6 +154,8 @@ class PageRequest:
     trace: RequestTrace
     now: datetime
     file: bytes = b""
+    is_gone: Callable[[], bool] = lambda: False
+    device: str = ""
 
     @property
     def server(self) -> ServerContext:

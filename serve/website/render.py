@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -55,6 +55,8 @@ def page(
         asset=assets.names(),
         credited=country_sources.credited(sources),
         period=country_sources.period(sources),
+        canonical=_canonical(request),
+        indexed=status == 200 and request.session is None,
         **values,
     )  # fmt: skip
     own = _headers(request, has_form=proof in text) | dict(headers or {})
@@ -107,6 +109,12 @@ def _other_language(request: PageRequest) -> str:
     return f"?{urlencode([*request.pairs, ('lang', other)])}"
 
 
+def _canonical(request: PageRequest) -> str:
+    """The address of the page without its language, which search engines and shared links name."""
+    query = urlencode(request.pairs, quote_via=quote, safe=",")
+    return f"{request.origin}{request.path}{'?' if query else ''}{query}"
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -117,7 +125,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"label": seed_tables.label, "record_path": formatting.record_path}
+    environment.globals |= {
+        "label": seed_tables.label,
+        "activity": seed_tables.activity_label,
+        "record_path": formatting.record_path,
+    }
     environment.filters |= {
         "plain": formatting.plain, "web": formatting.web, "credit": formatting.credit,
         "coded": formatting.coded,

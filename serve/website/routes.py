@@ -7,15 +7,18 @@ from urllib.parse import unquote
 
 from serve.access.result import Response
 from serve.request.lists import list_file
-from serve.website import assets
+from serve.website import assets, crawlers
 from serve.website.page_request import PageRequest
 from serve.website.pages import (
     account,
+    analysis,
     entry,
     explorer,
+    export_form,
     matching,
     members,
     one_time_links,
+    payment,
     prices,
     record,
     sources,
@@ -37,6 +40,7 @@ class WebRoute:
         personal: only for people who are logged in; others are redirected to the log-in.
         remembers: has a form for visitors, whose browser must be recognized when it is sent.
         file: the largest form with a file, in bytes; 0 where no form has one.
+        signature: the header with the signature of a message that is no form; "" for forms.
         guarded: a form must come from a page of this server (all but those that do nothing).
     """
 
@@ -46,6 +50,7 @@ class WebRoute:
     personal: bool = False
     remembers: bool = False
     file: int = 0
+    signature: str = ""
     guarded: bool = True
 
     @property
@@ -63,7 +68,7 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/": WebRoute("explorateur", explorer.explorer),
     "/chiffres": WebRoute("chiffres", explorer.figures),
     "/propositions": WebRoute("propositions", suggestions.suggestions),
-    "/tarifs": WebRoute("tarifs", prices.prices, prices.buy, guarded=False),
+    "/tarifs": WebRoute("tarifs", prices.prices, payment.buy, guarded=False),
     "/inscription": WebRoute("inscription", entry.sign_up_form, entry.sign_up, remembers=True),
     "/connexion": WebRoute("connexion", entry.log_in_form, entry.log_in, remembers=True),
     "/deconnexion": WebRoute("deconnexion", post=entry.log_out),
@@ -82,6 +87,14 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/rapprochement": WebRoute(
         "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
     ),
+    "/compte/facturation": WebRoute("facturation", post=payment.invoices, personal=True),
+    "/paiement/evenements": WebRoute(
+        "evenements", post=payment.event, guarded=False, signature="Stripe-Signature"
+    ),
+    "/robots.txt": WebRoute("robots", crawlers.robots),
+    "/favicon.ico": WebRoute("favicon", crawlers.favicon),
+    "/sitemap.xml": WebRoute("plan-du-site", crawlers.index),
+    "/export": WebRoute("export-page", post=export_form.download, personal=True),
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),
     "/docs": WebRoute("docs", manual.contents),
@@ -94,6 +107,8 @@ _MANUAL: Final[Mapping[str, WebRoute]] = {
     "objets": WebRoute("docs-objet", manual.described_object),
 }
 _RECORD: Final = WebRoute("fiche", record.record, record.full_record)
+_ANALYSIS: Final = WebRoute("analyse", analysis.record_of, analysis.analysis, personal=True)
+_SITEMAP: Final = WebRoute("plan-du-site", crawlers.sitemap)
 _ASSET: Final = WebRoute("asset", _asset)
 # Followed by a token.
 _LINKS: Final[Mapping[str, WebRoute]] = {
@@ -118,10 +133,13 @@ def resolve(raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
     if path in _PLAIN:
         return _PLAIN[path], ()
     parts = raw.split("/")[1:]
-    if len(parts) == 3 and parts[0] == "societes":
+    is_analysis = len(parts) == 4 and parts[3] == "analyse"
+    if (len(parts) == 3 or is_analysis) and parts[0] == "societes":
         # As in serve/api/routes.py, bytes that are not UTF-8 become U+FFFD, which no company has.
-        decoded = tuple(unquote(part.encode("utf-8", "surrogateescape")) for part in parts[1:])
-        return _RECORD, decoded
+        decoded = tuple(unquote(part.encode("utf-8", "surrogateescape")) for part in parts[1:3])
+        return _ANALYSIS if is_analysis else _RECORD, decoded
+    if len(parts) == 2 and parts[0] == "sitemap" and parts[1].endswith(".xml"):
+        return _SITEMAP, (parts[1].removesuffix(".xml"),)
     if len(parts) == 3 and parts[0] == "docs" and parts[1] in _MANUAL:
         return _MANUAL[parts[1]], (parts[2],)
     if len(parts) == 2 and parts[0] == assets.PREFIX and parts[1] in assets.by_path():

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from shards.ratios.exchange_rates import euros_per_unit
 from shards.ratios.formula import Formula, Lookup
-from shards.ratios.ratio_table import Ratio, ratios
+from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Ratio, ratios
 
 Reason = Literal[
     "exercice_absent", "poste_absent", "denominateur_nul", "denominateur_negatif", "taux_absent",
@@ -27,6 +27,12 @@ class AnnualAccounts:
 
     figures: Mapping[str, float]
     devise: str | None
+
+    @property
+    def months(self) -> float:
+        """The length of the fiscal year; twelve unless a line says otherwise."""
+        found = self.figures.get(MONTHS, 0)
+        return found if found > 0 else YEAR_MONTHS
 
     def joins(self, other: "AnnualAccounts") -> bool:
         """Whether the figures of both years are of one currency and may be compared."""
@@ -109,6 +115,7 @@ def _value(
     if denominator <= 0:
         return RatioValue(None, "denominateur_nul" if not denominator else "denominateur_negatif")
     value = ratio.factor * numerator / denominator
+    value *= (YEAR_MONTHS / accounts[year].months) ** ratio.annual
     if ratio.unite != "EUR":
         return RatioValue(value + 0.0)
     rate = euros_per_unit(accounts[year].devise, year)

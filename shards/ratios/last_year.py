@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shards import format
 from shards.ratios.formula import Formula
-from shards.ratios.ratio_table import Ratio, ratios, stored_codes
+from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Ratio, ratios, stored_codes
 
 Figures = NDArray[np.float64]
 # The figures of a year by line of the chart.
@@ -73,8 +73,11 @@ def _values(figures: YearFigures, before: Lines, unknown: Figures) -> dict[str, 
             return compared.get(name, unknown)
         return (known if name[0].islower() else figures.lines).get(name, unknown)
 
+    said = figures.lines.get(MONTHS, unknown)
+    months = np.where(said > 0, said, YEAR_MONTHS)
     for ratio in ratios().values():
-        known[ratio.code] = _quotient(ratio, lookup, figures.rates)
+        found = _quotient(ratio, lookup, figures.rates)
+        known[ratio.code] = found * (YEAR_MONTHS / months) ** ratio.annual
     return known
 
 

@@ -17,6 +17,9 @@ from shards.ratios.formula import Formula, FormulaError, parse
 # Units of values: parts of 1, times, days, euros, an index, persons, an amount of the accounts.
 UNITS: Final = ("part", "fois", "jours", "EUR", "indice", "personnes", "montant")
 AMOUNTS: Final = ("montant", "personnes")
+# The line with the months of a fiscal year, where these are not twelve.
+MONTHS: Final = "PeriodMonths"
+YEAR_MONTHS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class Ratio:
         libelle: by language, `fr` and `en`.
         denominator: None for an amount or a sum.
         factor: multiplies a quotient, as 365 makes days of it.
+        annual: 1 where a flow is compared with a stock, -1 where a stock is with a flow: the flow counts as
+            that of twelve months. 0 for others, in which the length of the year makes no difference.
         formule: the formula as the table states it, for people.
         source: a textbook or a standard.
     """
@@ -36,6 +41,7 @@ class Ratio:
     numerator: Formula
     denominator: Formula | None
     factor: float
+    annual: int
     unite: str
     formule: str
     source: str
@@ -74,8 +80,8 @@ def stored_codes() -> tuple[str, ...]:
 
 
 def chart_lines() -> frozenset[str]:
-    """The lines of the chart that any formula names."""
-    return frozenset(
+    """The lines of the chart that any formula needs."""
+    return frozenset((MONTHS,)) | frozenset(
         term.name
         for ratio in ratios().values()
         for formula in (ratio.numerator, ratio.denominator)
@@ -96,10 +102,15 @@ def _ratio(row: Mapping[str, str]) -> Ratio:
         parse(row["numerateur"]),
         parse(row["denominateur"]) if row["denominateur"] else None,
         float(row["facteur"] or 1),
+        int(row["annuel"] or 0),
         row["unite"],
-        f"{shown} × {row['facteur']}" if row["facteur"] else shown,
+        shown + (f" × {row['facteur']}" if row["facteur"] else "") + _ANNUAL[row["annuel"]],
         row["source"],
     )
+
+
+# How a formula says that a flow counts as that of twelve months.
+_ANNUAL: Final = {"": "", "1": " × 12 / mois", "-1": " × mois / 12"}
 
 
 def _check_names(ratio: Ratio, above: Mapping[str, Ratio]) -> None:

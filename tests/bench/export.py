@@ -1,4 +1,4 @@
-"""`python -m tests.bench.export DATA`: the largest workbook, beside a bare xlsxwriter script.
+"""`python -m tests.bench.export DATA`: the largest tables and workbook, beside bare writers.
 
 The bare script writes the same cells, read back from our file, without search, formats, links or
 charts. Both run in turn in separate processes, which report their times. On a shared machine trust
@@ -6,24 +6,32 @@ the ratio of processor times more than that of wall times. A second part measure
 a server while exports run.
 """
 
+import csv
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
+import orjson
+import pyarrow.parquet
 from python_calamine import CalamineWorkbook
 from xlsxwriter import Workbook
 
 from quota.plans import load
+from serve.contract.export_tables import CSV, NDJSON, PARQUET
+from serve.export.tables import table_files
 from serve.export.workbook import book
 from serve.export.workbook.export_request import ExportRequest
+from serve.request.export_options import FileOptions
 from shards.generations import generation_files, pointer
 from shards.query import ORDERS, Query
 from tests.bench.load import Request, Server, measure
@@ -54,6 +62,7 @@ class Took(NamedTuple):
 
 def main(data: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
+        _tables(data, Path(folder))
         _speed(data, Path(folder))
         _beside_exports(data, Path(folder))
 
@@ -79,6 +88,64 @@ def _speed(data: Path, folder: Path) -> None:
         print(f"| {tri} | {rows:,}, {len(sheets)} | {wall:.2f} | {wall / others[0]:.2f} | "
               f"{cpu:.2f} | {cpu / others[1]:.2f} | {max(one.peak for one in ours):.0f} | "
               f"{max(one.private for one in ours):.0f} |", flush=True)  # fmt: skip
+
+
+def _tables(data: Path, folder: Path) -> None:
+    """Each format of a table, and a bare writer of the same rows, which it is given decoded."""
+    asked = _asked(data, Query())
+    place = asked.folder
+    path = folder / "table"
+    print("| format | rows | bytes | processor s | of bare | with `comptes=1` s |")
+    print("| --- | --: | --: | --: | --: | --: |")
+    with generation_files.load(place.parent, place.name) as generation:
+
+        def make(form: str, *, comptes: bool = False) -> int:
+            wanted = replace(asked, file=FileOptions(form, comptes=comptes))
+            return table_files.make(wanted, generation, path, folder).lignes
+
+        make(NDJSON)
+        rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+        for form, bare in _BARE.items():
+            ours = _processor(partial(make, form))
+            size = path.stat().st_size
+            theirs = _processor(partial(bare, rows, path))
+            both = _processor(partial(make, form, comptes=True))
+            print(
+                f"| {form} | {len(rows):,} | {size:,} | {ours:.2f} | {ours / theirs:.2f} | {both:.2f} |",
+                flush=True,
+            )
+    print()
+
+
+def _processor(work: Callable[[], object]) -> float:
+    """The median processor time of some rounds, the first one left out."""
+    spent = []
+    for _ in range(ROUNDS + 1):
+        start = time.process_time()
+        work()
+        spent.append(time.process_time() - start)
+    return median(spent[1:])
+
+
+def _bare_csv(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(rows[0])
+        lines.writerows(row.values() for row in rows)
+
+
+def _bare_ndjson(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    with path.open("wb") as file:
+        file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+
+
+def _bare_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    pyarrow.parquet.write_table(
+        pyarrow.Table.from_pylist(list(rows)), path, compression="zstd", compression_level=3
+    )
+
+
+_BARE: Final = {CSV: _bare_csv, NDJSON: _bare_ndjson, PARQUET: _bare_parquet}
 
 
 def _asked(data: Path, query: Query) -> ExportRequest:

@@ -167,7 +167,7 @@ class StoreAgainstModel(PeopleAgainstModel):
         reservation = self.reserved[index % len(self.reserved)]
         self.model.held.pop(reservation.id, None)
 
-        self.store.release(reservation, self.now).result()
+        self.store.release(reservation.account, reservation.id).result()
 
     # -- accounts and keys ---------------------------------------------------------
 

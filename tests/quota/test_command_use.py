@@ -36,6 +36,7 @@ from tests.quota.command import Capture, Command
         (["credits", "add", "a_", "-5"], "-5"),
         (["credits", "add", "a_", "1.5"], "'1.5'"),
         (["compact", "--keep-months", "x"], "'x'"),
+        (["purge", "--unused-days", "29"], "29 days; give a number from 30"),
         (["compact", "--keep-months", "99999"], "99999 months; give at most 1200"),
         (["cle", "create"], "'cle'"),
         ([], "COMMAND"),
@@ -135,7 +136,7 @@ COMMANDS = [
     ["person", "role"], ["person", "remove"], ["account", "create"], ["account", "show"], ["account", "list"],
     ["account", "set-plan"],
     ["key", "create"], ["key", "list"], ["key", "revoke"], ["credits", "add"], ["usage"],
-    ["compact"], ["backup"],
+    ["compact"], ["purge"], ["backup"],
 ]  # fmt: skip
 
 

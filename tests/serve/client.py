@@ -33,7 +33,7 @@ from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import WorkerPool
 from serve.http.app import make_handler
 from serve.http.connection import make_server
-from serve.services.settings import EditorSettings, MailSettings
+from serve.services.settings import EditorSettings, MailSettings, PaymentSettings
 from serve.website import signing
 from serve.website.page_request import PageContext, make_page_context
 from serve.website.signing import Signer
@@ -176,6 +176,7 @@ def serving(
     makers: int = 2,
     courriel: MailSettings | None = None,
     editeur: EditorSettings | None = None,
+    paiement: PaymentSettings | None = None,
 ) -> Iterator[Served]:
     """Serve what is published in `data` until the block ends.
 
@@ -198,6 +199,7 @@ def serving(
             trusted_proxies=tuple(trusted),
             courriel=courriel,
             editeur=editeur,
+            paiement=paiement,
         )
         pool = WorkerPool(folder / "exports", makers)
         context = make_context(config, published, counters, limiter, pool, now)
@@ -243,6 +245,7 @@ async def _start(pages: PageContext, write: Callable[[bytes], None]) -> _Server:
     tasks = [
         asyncio.create_task(context.published.follow()),
         asyncio.create_task(context.holder.keep_open()),
+        asyncio.create_task(context.key_usage.run(context.holder)),
     ]
     if pages.outbox:
         tasks.append(asyncio.create_task(pages.outbox.run()))

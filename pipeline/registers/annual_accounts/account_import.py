@@ -106,7 +106,7 @@ def _keep(running: _Import, name: str, account: FiledAccount) -> None:
     outcome.tally.counts["faits illisibles"] += account.unreadable
     added = sums.of(account.facts, running.known)
     facts = [*account.facts, *added]
-    amounts = statement.amounts(facts, account.closing, running.known, outcome.tally)
+    amounts = statement.amounts(facts, account.closing, running.known, outcome.tally, account.start)
     if not amounts:
         error = FilingError(NO_LINE, f"{len(account.facts)} faits")
         outcome.reject(name, account.id, error)

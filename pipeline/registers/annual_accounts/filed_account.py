@@ -30,6 +30,7 @@ class FiledAccount:
         filed: sorts the accounts of a company from old to new: a date or number of deposit.
         group: whether they are those of the group that the company heads.
         unreadable: how many facts of the filing could not be read.
+        start: the first day of the fiscal year, where the facts have no periods.
     """
 
     id: str
@@ -38,6 +39,7 @@ class FiledAccount:
     filed: str
     group: bool = False
     unreadable: int = 0
+    start: date | None = None
 
 
 @dataclass(frozen=True, slots=True)

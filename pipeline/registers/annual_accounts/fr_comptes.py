@@ -13,7 +13,7 @@ Only public deposits are kept; companies may keep theirs, or the income statemen
 
 from calendar import monthrange
 from collections.abc import Iterator, Mapping
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -84,7 +84,9 @@ def _account(identifier: str | None, deposit: Mapping[str, Any]) -> Found:
         for fact in _facts(box, page.get("numero"), form, closing, before, currency)
     ]
     filed = f"{deposit.get('dateDepot') or ''} {deposit.get('numChrono') or ''}"
-    return FiledAccount(identifier, closing, facts, filed, group=form == GROUP)
+    return FiledAccount(
+        identifier, closing, facts, filed, group=form == GROUP, start=before + timedelta(days=1)
+    )
 
 
 def _facts(

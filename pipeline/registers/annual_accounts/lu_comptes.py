@@ -60,13 +60,14 @@ def _account(identifier: str | None, declaration: Mapping[str, Any]) -> Found:
     if identifier is None:
         raise FilingError(NO_NUMBER, text(declaration.get("ID_Doc")))
     closing = day(text(declaration.get("EndDate")))
-    before = day_before(day(text(declaration.get("StartDate"))))
+    start = day(text(declaration.get("StartDate")))
+    before = day_before(start)
     currency = text(declaration.get("Currency")) or None
     current, last = _values(declaration.get("FormData"))
     old = form.startswith("CA_COMPP") and not OLD_CODES.isdisjoint(current)
     facts = [*_facts(current, closing, currency, old), *_facts(last, before, currency, old)]
     filed = f"{text(declaration.get('RCSDepositDate'))} {text(declaration.get('ID_Doc'))}"
-    return FiledAccount(identifier, closing, facts, filed)
+    return FiledAccount(identifier, closing, facts, filed, start=start)
 
 
 def _values(form: Any) -> tuple[Values, Values]:

@@ -10,6 +10,7 @@ The turnover is the sum of operating income (72), of which sales (1340) are a pa
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import cache, partial
 from typing import Any, Final
 
@@ -80,6 +81,7 @@ def _account(record: dict[str, Any]) -> FiledAccount:
         facts=facts,
         filed=f"{head.get('mottatt_dato', '')} {head.get('journalnr', '')}",
         group=GROUPS[head["regnskapstype"]],
+        start=before + timedelta(days=1) if before else None,
     )
 
 

@@ -11,6 +11,7 @@ The rules, in order:
 4. Of the concepts that give one line, the first in `seeds/elements.csv` is kept.
 5. A balance sheet tagged with reversed signs is corrected (`_correct_signs`).
 6. UK accounts seldom state total assets; they are summed up (`total_assets`).
+7. A fiscal year of other than twelve months has a line that says its months (`_months`).
 """
 
 from collections import defaultdict
@@ -42,11 +43,24 @@ SUBTOTALS: Final = (
     "NetAssetsLiabilities",
 )
 ROUNDING: Final = 2  # one unit for each of two rounded figures
+MONTHS: Final = "PeriodMonths"
+DAYS: Final = 365.25  # of a year
+MOST_MONTHS: Final = 24  # longer periods are not those of a fiscal year
 YEARS_BACK: Final = 10  # an older date than this before the closing is a typing error
 
 
-def amounts(facts: Sequence[Fact], closing: date, taxonomy: Taxonomy, tally: Tally) -> list[Amount]:
-    """The lines of every fiscal year of a filing that closes on `closing`; counts go to `tally`."""
+def amounts(
+    facts: Sequence[Fact],
+    closing: date,
+    taxonomy: Taxonomy,
+    tally: Tally,
+    start: date | None = None,
+) -> list[Amount]:
+    """The lines of every fiscal year of a filing that closes on `closing`; counts go to `tally`.
+
+    Args:
+        start: the first day of the year that closes on `closing`, where the facts have no periods.
+    """
     tally.counts["faits lus"] += len(facts)
     dated = _date_opening_balances(facts)
     mapped = [(f, one) for f in dated if (one := _element(f, taxonomy, tally)) is not None]
@@ -64,7 +78,10 @@ def amounts(facts: Sequence[Fact], closing: date, taxonomy: Taxonomy, tally: Tal
         chosen = _one_per_line(year, keys.values(), tally)
         chosen = _correct_signs(chosen, tally)
         total = total_assets(year, chosen, tally)
-        found += [*chosen.values(), *([total] if total else [])]
+        of_year = [fact for facts in keys.values() for fact, _ in facts]
+        first = start if closings[year] == closing else None
+        length = _months(year, of_year, first, tally) if chosen else None
+        found += [*chosen.values(), *(one for one in (total, length) if one)]
     return found
 
 
@@ -90,6 +107,26 @@ def total_assets(exercice: int, found: Mapping[str, Amount], tally: Tally) -> Am
         return None
     _compare(total, found, tally)
     return Amount(exercice, chart.load()[TOTAL], total, currencies.pop(), computed=True)
+
+
+def _months(
+    exercice: int, facts: Sequence[Fact], start: date | None, tally: Tally
+) -> Amount | None:
+    """The months of a fiscal year, as the longest period of its facts or `start` say; None if twelve.
+
+    Years of 52 or 53 weeks have twelve months.
+    """
+    starts = [fact.start for fact in facts if fact.start is not None] + ([start] if start else [])
+    if not starts:
+        return None
+    days = (facts[0].day - min(starts)).days + 1
+    months = round(days * 12 / DAYS)
+    if months == 12:
+        return None
+    if not 1 <= months <= MOST_MONTHS:
+        tally.counts["durées d'exercice invraisemblables"] += 1
+        return None
+    return Amount(exercice, chart.load()[MONTHS], float(months), None)
 
 
 def _correct_signs(found: dict[str, Amount], tally: Tally) -> dict[str, Amount]:

@@ -103,7 +103,8 @@ def _document(company: _Company, generation: OpenGeneration, caller: Caller) -> 
         "plan": caller.plan.slug,
         "module": ENTREPRISE,
         "exercices": [
-            {"exercice": year, "devise": found.devise} for year, found in company.accounts.items()
+            {"exercice": year, "devise": found.devise, "duree_mois": found.months}
+            for year, found in company.accounts.items()
         ],
         "ratios": _ratios(company, generation, newest),
         "rangs": _ranks(company, generation),

@@ -95,6 +95,9 @@ ANALYSES: Final[dict[str, Schema]] = {
                     {
                         "exercice": whole("Fiscal year."),
                         "devise": nullable(text("Currency; null where several were used.")),
+                        "duree_mois": number(
+                            "Months; where they are not 12, flows count as those of twelve months."
+                        ),
                     },
                 ),
                 "The last year first.",

@@ -126,6 +126,7 @@ def _properties(request: ExportRequest, labels: Labels) -> dict[str, object]:
         "title": labels("title"),
         "subject": labels("subject"),
         "author": "societes",
+        "language": labels.lang,
         "keywords": labels("keywords"),
         "comments": f"{labels('version')} {request.folder.name}",
         "created": naive(request.published),

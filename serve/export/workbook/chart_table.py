@@ -119,7 +119,9 @@ def columns(
     """
     chart = sheet.book.chart("column")
     last = len(years)
-    for (name, row, values), color in zip(series, (styles.ACCENT, styles.CONTRAST), strict=False):
+    colored = list(zip(series, (styles.ACCENT, styles.CONTRAST), strict=False))
+    # The axis is reversed, and with it the order of the bars of a year.
+    for (name, row, values), color in reversed(colored):
         chart.add_series(
             {
                 "name": name,

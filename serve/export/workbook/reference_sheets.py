@@ -3,18 +3,17 @@
 The Journal is the only sheet that differs between two exports of the same scope.
 """
 
-import platform
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
-
-import xlsxwriter
 
 from serve.contract import seed_tables
 from serve.export.workbook.export_data import AT, ExportData
 from serve.export.workbook.filter_lines import country_names
 from serve.export.workbook.labels import Labels
+from serve.export.workbook.lists import list_columns
 from serve.export.workbook.sheet import Sheet, naive
 from shards.format import FORMAT_VERSION
+from shards.ratios.ratio_table import ratios
 
 API_VERSION: Final = "1.1.0"  # §9, X
 _LIMITS: Final = ("limit_total", "limit_null", "limit_dissolved", "limit_comptes",
@@ -51,6 +50,10 @@ def methodology(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     row = _rows(sheet, row, labels("rates"), heads, rates)
     columns = [(one.title[labels.lang], one.champ, one.definition[labels.lang])
                for one in seed_tables.fields()]  # fmt: skip
+    columns += [(one.title, one.name, one.definition) for one in list_columns.columns(labels)
+                if one.name in list_columns.MADE]  # fmt: skip
+    columns += [(one.libelle[labels.lang], one.code, f"{one.formule} ({one.source})")
+                for one in ratios().values()]  # fmt: skip
     heads = (labels("column"), labels("field"), labels("definition"))
     _rows(sheet, row, labels("fields"), heads, columns)
 
@@ -86,8 +89,6 @@ def journal(sheet: Sheet, data: ExportData, labels: Labels, seconds: Mapping[str
         (labels("version"), request.folder.name),
         (labels("format"), FORMAT_VERSION),
         (labels("api"), API_VERSION),
-        ("xlsxwriter", xlsxwriter.__version__),
-        ("Python", platform.python_version()),
     ])  # fmt: skip
 
 
@@ -104,9 +105,14 @@ def _credits(
 
 
 def _rates(data: ExportData, labels: Labels) -> Iterable[tuple[str, float, str]]:
-    """The exchange rates of the currencies and years of the turnovers in the file."""
+    """The exchange rates of the currencies and years of the turnovers and total assets in the file."""
     used = {(values[AT["ca_devise"]], values[AT["ca_year"]]) for values in data.rows
             if values[AT["ca_eur"]] is not None}  # fmt: skip
+    used |= {
+        (values[AT["devise"]], values[AT["exercice_actif"]])
+        for values, euros in zip(data.rows, data.assets, strict=True)
+        if euros is not None
+    }
     for (devise, annee), rate in seed_tables.rates().items():
         if (devise, annee) in used:
             yield f"{devise} {annee}", rate.taux, labels(rate.source)

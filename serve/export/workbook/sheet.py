@@ -12,12 +12,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Self
 
-from xlsxwriter import Workbook
 from xlsxwriter.chart import Chart
 from xlsxwriter.exceptions import FileCreateError
 from xlsxwriter.format import Format
 
 from serve.export.workbook import cell_values, styles
+from serve.export.workbook.package import LanguageWorkbook
 from serve.export.workbook.row_xml import RowWorksheet
 
 _OPTIONS: Final = {
@@ -52,9 +52,9 @@ class Book:
         """
         Args:
             temporary: a folder for the rows of each sheet; empty after `close`.
-            properties: document properties; `created` is a naive datetime.
+            properties: document properties, `language` too; `created` is a naive datetime.
         """
-        self._workbook = Workbook(str(path), {**_OPTIONS, "tmpdir": str(temporary)})
+        self._workbook = LanguageWorkbook(str(path), {**_OPTIONS, "tmpdir": str(temporary)})
         self._workbook.set_properties(dict(properties))
         # A size in which Intro fits: the default window is small.
         self._workbook.set_size(2_400, 1_500)

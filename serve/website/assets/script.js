@@ -178,7 +178,7 @@
   // -- what has to be done again when a part was replaced --
 
   const enliven = () => {
-    for (const button of all(".copy")) button.hidden = false;
+    for (const button of all(".copy, [data-print]")) button.hidden = false;
     for (const field of all("[data-suggest]")) propose(field);
     $("#filtres")?.addEventListener("change", (event) => event.target.closest(".picker") && follow());
     for (const picker of all("#filtres [data-list=secteur]")) findable(picker);

@@ -1,37 +1,39 @@
-"""The small chart of a company: two figures over its fiscal years, as shapes to draw.
+"""The chart of a company: two figures over its fiscal years, as bars with their values on a scale.
 
 The figures are turnover and result if the accounts have them. Small British companies file a balance
 sheet only: then they are total assets and equity. Pure: numbers in, coordinates out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, floor, log10
 from typing import Final
 
-from serve.data.statement_table import StatementRow
+Figures = Mapping[int, float]  # by year
 
-# Codes of statement lines, the preferred one first (§2.4; seeds/postes.csv and the codes of RIK).
-_TURNOVER: Final = ("TurnoverRevenue", "Revenue")
-_RESULT: Final = (
-    "ProfitLoss", "TotalAnnualPeriodProfitLoss", "TotalProfitLoss", "OperatingProfitLoss",
-)  # fmt: skip
-_ASSETS: Final = ("TotalAssets", "Assets")
-_EQUITY: Final = ("Equity", "NetAssetsLiabilities")
-
-WIDTH: Final = 560
-_TOP, _BOTTOM = 16, 168  # the highest and lowest y of a figure
-_LEFT: Final = 8
+WIDTH: Final = 640
+HEIGHT: Final = 250
+_LEFT: Final = 64  # of the scale
+_TOP, _BOTTOM = 24, 214  # the highest and lowest y of a figure
+_YEARS: Final = 6
+_STEPS: Final = 4  # of the scale, about
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A bar or a point of one year; its title shows `value`."""
+    """A bar of one year; `label` is the y of its value."""
 
     year: int
     value: float
     x: float
     y: float
+    width: float
     height: float
+    label: float
+
+    @property
+    def middle(self) -> float:
+        return round(self.x + self.width / 2, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,69 +41,68 @@ class History:
     """The chart.
 
     Attributes:
-        names: of both figures, in French and English.
+        codes: of both figures.
         years: each year with the x of its label, oldest first.
-        bars: the first figure.
-        points: the second figure.
-        zero: the y of the zero line.
+        ticks: each value of the scale with its y.
     """
 
-    names: tuple[tuple[str, str], tuple[str, str]]
+    codes: tuple[str, str]
     years: Sequence[tuple[int, float]]
-    bars: Sequence[Shape]
-    points: Sequence[Shape]
-    bar_width: float
-    zero: float
-
-    @property
-    def path(self) -> str:
-        """The `points` of an SVG polyline."""
-        return " ".join(f"{point.x:g},{point.y:g}" for point in self.points)
+    ticks: Sequence[tuple[float, float]]
+    first: Sequence[Shape]
+    second: Sequence[Shape]
 
 
-def history(lines: Sequence[StatementRow]) -> History | None:
-    """The chart of these statements; None if fewer than two years have a figure."""
-    rows = {line.code: line for line in lines}
-    names = (("Chiffre d’affaires", "Turnover"), ("Résultat", "Result"))
-    first, second = _values(rows, _TURNOVER), _values(rows, _RESULT)
-    if len(set(first) | set(second)) < 2:
-        names = (("Total de l’actif", "Total assets"), ("Capitaux propres", "Equity"))
-        first, second = _values(rows, _ASSETS), _values(rows, _EQUITY)
-    years = sorted(set(first) | set(second))
-    return _drawn(names, years, first, second) if len(years) > 1 else None
+def history(figures: Mapping[str, Figures]) -> History | None:
+    """The chart of these key figures; None if fewer than two years have one of them."""
+    for codes in (("chiffre_affaires", "resultat"), ("total_actif", "capitaux_propres")):
+        first, second = figures.get(codes[0], {}), figures.get(codes[1], {})
+        years = sorted(set(first) | set(second))[-_YEARS:]
+        if len(years) > 1:
+            return _drawn(codes, years, first, second)
+    return None
 
 
 def _drawn(
-    names: tuple[tuple[str, str], tuple[str, str]],
-    years: Sequence[int],
-    first: dict[int, float],
-    second: dict[int, float],
+    codes: tuple[str, str], years: Sequence[int], first: Figures, second: Figures
 ) -> History:
-    values = [0.0, *first.values(), *second.values()]
-    highest, lowest = max(values), min(values)
-    scale = (_BOTTOM - _TOP) / ((highest - lowest) or 1.0)
-    step = (WIDTH - 2 * _LEFT) / len(years)
-    width = round(min(64.0, step * 0.5), 1)
-    zero = round(_TOP + highest * scale, 1)
-    centres = {year: round(_LEFT + step * (index + 0.5), 1) for index, year in enumerate(years)}
+    shown = [own[year] for own in (first, second) for year in years if year in own]
+    ticks = scale(min([0.0, *shown]), max([0.0, *shown]))
+    factor = (_BOTTOM - _TOP) / ((ticks[-1] - ticks[0]) or 1.0)
+    step = (WIDTH - _LEFT) / len(years)
+    lefts = {year: _LEFT + step * place for place, year in enumerate(years)}
 
     def y(value: float) -> float:
-        return round(_TOP + (highest - value) * scale, 1)
+        return round(_TOP + (ticks[-1] - value) * factor, 1)
 
-    bars = [
-        Shape(year, value, round(centres[year] - width / 2, 1), min(y(value), zero),
-              round(abs(y(value) - zero), 1))
-        for year, value in sorted(first.items())
-    ]  # fmt: skip
-    points = [
-        Shape(year, value, centres[year], y(value), 0) for year, value in sorted(second.items())
-    ]
-    return History(names, sorted(centres.items()), bars, points, width, zero)
+    def bars(own: Figures, start: float, width: float) -> list[Shape]:
+        found = []
+        for year in years:
+            if year in own:
+                top = min(y(own[year]), y(0))
+                height = max(1.0, round(abs(y(own[year]) - y(0)), 1))
+                x = round(lefts[year] + start * step, 1)
+                found.append(
+                    Shape(year, own[year], x, top, round(width * step, 1), height, top - 5)
+                )
+        return found
+
+    return History(
+        codes,
+        [(year, round(left + step / 2, 1)) for year, left in lefts.items()],
+        [(tick, y(tick)) for tick in ticks],
+        bars(first, 0.12, 0.44),
+        bars(second, 0.6, 0.26),
+    )
 
 
-def _values(rows: dict[str, StatementRow], codes: Sequence[str]) -> dict[int, float]:
-    """The values by year of the first of `codes` that the statements have."""
-    for code in codes:
-        if code in rows:
-            return rows[code].values
-    return {}
+def scale(least: float, most: float) -> list[float]:
+    """Round values from at most `least` to at least `most`, the same distance apart.
+
+    >>> scale(0, 91), scale(-2, 9)
+    ([0.0, 50.0, 100.0], [-5.0, 0.0, 5.0, 10.0])
+    """
+    rough = (most - least) / _STEPS or 1.0
+    unit = 10.0 ** floor(log10(rough))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
+    return [step * number for number in range(floor(least / step), ceil(most / step) + 1)]

@@ -1,23 +1,30 @@
 """/compte: the plan of an organisation, its usage, its keys, and the password of the person.
 
-A key, or a reconciliation address, is shown in the response that made it, and never again (A11). Reloading
-that page makes no second one: the form contains their number at the time it was drawn.
+A key is shown once (A11), by the page to which the form that made it redirects. Until then it is kept
+sealed, for minutes; a reload of that page says that the key was shown. A reconciliation address is shown in
+the response that made it. A form that is sent again makes no second one: it contains their number at the
+time it was drawn.
 """
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Final
 
-from quota.accounts import Key, effective, has_tool, subscribed_plan
+from quota.accounts import effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger import passwords
 from quota.ledger.tickets import SENT
 from serve.access.result import Response
 from serve.api.routes import RECONCILIATION_PATH
 from serve.website import page_errors, sessions
-from serve.website.page_request import PageRequest, Session
+from serve.website.page_request import PageRequest, Session, last
 from serve.website.render import page, see_other
 
 _LONGEST_LABEL: Final = 60
+# The parameter with the token of a key that is to be shown.
+_SHOWN: Final = "cle"
+# The days of the picture of calls.
+_DAYS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +33,12 @@ class _Notice:
 
     Attributes:
         news: its name in the template.
-        made: the key or address that was made, and `text`, its full text.
+        text: the key, or the reconciliation address, that was made.
         cookie: a Set-Cookie header.
     """
 
     news: str = ""
     status: int = 200
-    made: Key | None = None
     text: str = ""
     cookie: str | None = None
 
@@ -43,7 +49,12 @@ async def show(request: PageRequest) -> Response:
     Raises:
         StoreUnavailable
     """
-    return await _page(request, _session(request), _Notice())
+    session, token = _session(request), last(request.pairs, _SHOWN)
+    if token is None or request.head:
+        news = "paid" if last(request.pairs, "paiement") == "recu" else ""
+        return await _page(request, session, _Notice(news))
+    text = await request.accounts.unseal_key(token, session.token, request.now)
+    return await _page(request, session, _Notice("made" if text else "shown", text=text or ""))
 
 
 async def create_key(request: PageRequest) -> Response:
@@ -56,15 +67,16 @@ async def create_key(request: PageRequest) -> Response:
 
 
 async def new_key(request: PageRequest, label: str, *, cookie: str | None = None) -> Response:
-    """Make a key and show it; `cookie` is set by the same response."""
+    """Make a key and redirect to the page that shows it; `cookie` is set by the same response."""
     session = _session(request)
     try:
-        key, text = await request.accounts.create_key(
+        _, text = await request.accounts.create_key(
             session.account.id, request.server.plans, request.now, label=label
         )
     except NotAllowedError:
         return await _page(request, session, _Notice("too_many", 409))
-    return await _page(request, session, _Notice("made", made=key, text=text, cookie=cookie))
+    token = await request.accounts.seal_key(text, session.token, request.now)
+    return see_other(f"/compte?{_SHOWN}={token}#cle", cookie)
 
 
 async def revoke_key(request: PageRequest) -> Response:
@@ -89,13 +101,13 @@ async def create_address(request: PageRequest) -> Response:
         return await _page(request, session, _Notice("address_already", 409))
     label = request.form.get("libelle", "").strip()[:_LONGEST_LABEL]
     try:
-        made, token = await request.accounts.create_address(
+        _, token = await request.accounts.create_address(
             session.account.id, request.server.plans, request.now, label=label
         )
     except NotAllowedError:
         return await _page(request, session, _Notice("too_many_addresses", 409))
     text = f"{request.origin}{RECONCILIATION_PATH}/{token}"
-    return await _page(request, session, _Notice("address", made=made, text=text))
+    return await _page(request, session, _Notice("address", text=text))
 
 
 async def revoke_address(request: PageRequest) -> Response:
@@ -148,10 +160,20 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
     keys = sorted(
         await request.store.keys_of(account.id), key=lambda key: key.created, reverse=True
     )
+    book = request.accounts
+    cookie = notice.cookie
+    if (
+        cookie is None
+        and request.keep is None
+        and not sessions.device(request.context, request.device, session.person.email)
+    ):
+        # The page to which a log-in leads: a response has one Set-Cookie, and that of the log-in is the session.
+        cookie = sessions.device_cookie(request.context, session.person)
+    await request.server.key_usage.flush(request.store)
     return page(
         replace(request, session=session), "account.html",
         status=notice.status,
-        headers={"Set-Cookie": notice.cookie} if notice.cookie else {},
+        headers={"Set-Cookie": cookie} if cookie else {},
         account=account,
         person=session.person,
         plan=plan,
@@ -161,6 +183,12 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
         keys=keys,
         active=sum(key.revoked is None for key in keys),
         addresses=await request.accounts.addresses_of(account.id),
+        payments=await book.payments_of(account.id),
+        billing=request.context.stripe is not None,
+        plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
+        day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
+        by_day=await book.calls_by_day(account.id, _DAYS, request.now),
+        by_key=await book.key_calls(account.id, _DAYS, request.now),
         last_used=await request.accounts.last_used([key.id for key in keys]),
         people=len(await request.accounts.people_of(account.id)),
         unsent=sum(
@@ -168,7 +196,6 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
             for ticket in await request.accounts.tickets.of(account.id, request.now)
         ),
         news=notice.news,
-        made=notice.made,
         text=notice.text,
     )  # fmt: skip
 

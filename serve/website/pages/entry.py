@@ -82,7 +82,8 @@ async def log_in(request: PageRequest) -> Response:
     form, throttle = request.form, request.context.throttle
     email, password = form.get("email", "").strip(), form.get("mot_de_passe", "")
     suite = form.get("suite", "")
-    throttle.log_in(request.trace.address, email, request.now)
+    device = sessions.device(request.context, request.device, email)
+    throttle.log_in(request.trace.address, email, request.now, device)
     person = await request.accounts.person_by_email(email)
     is_right = await throttle.is_right(password, person.password if person else None)
     if person is None or not is_right:

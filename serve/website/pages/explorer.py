@@ -20,7 +20,7 @@ from serve.data import company_ids, identifiers
 from serve.data.open_generation import OpenGeneration
 from serve.website import error_pages
 from serve.website.page_request import PageRequest, without
-from serve.website.pages import home
+from serve.website.pages import export_form, home
 from serve.website.render import page
 from serve.website.search import (
     chips,
@@ -121,6 +121,7 @@ async def _results(
             () if found.total else await relaxed_search.without_each(generation, restrictions)
         ),
         "outcome": result.outcome,
+        "exports": await export_form.meter(request),
         "found": found,
         "societes": found.companies(),
         "offre": next_plan.offer(request.caller.plan, request.server.plans),

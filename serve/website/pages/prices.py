@@ -1,16 +1,13 @@
-"""/tarifs: the grid of §8.1 with monthly and annual prices, and buying, which is not open.
-
-No payment provider can be configured yet, so buying answers 503 `config` (§7) before it reads
-anything: nothing can happen, so the form needs no token.
-"""
+"""/tarifs: the grid of §8.1 with monthly and annual prices. Buying is in `payment.py`."""
 
 from serve.access.billing import RECORD_CREDITS
 from serve.access.modules import scale
 from serve.access.next_plan import monthly
 from serve.access.result import Response
 from serve.access.rights import apercu
-from serve.website import page_errors
+from serve.services.settings import PACK_CREDITS
 from serve.website.page_request import PageRequest
+from serve.website.pages import payment
 from serve.website.render import page
 
 
@@ -23,12 +20,11 @@ async def prices(request: PageRequest) -> Response:
         plans=plans,
         visitor=next(plan for plan in all_plans if apercu(plan)),
         monthly={plan.slug: monthly(plan) for plan in plans},
+        sold=[plan.slug for plan in plans if payment.is_sold(plan)],
+        stripe=request.context.stripe,
+        pack=PACK_CREDITS,
+        contact=request.server.config.contact,
         mine=request.session.account.plan if request.session else None,
         cost=RECORD_CREDITS,
         analysis=scale()["entreprise"],
     )  # fmt: skip
-
-
-async def buy(_request: PageRequest) -> Response:
-    """Buy a plan or a pack of credits. Raises ApiError 503, always."""
-    raise page_errors.paiement_ferme()

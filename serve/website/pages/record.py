@@ -2,24 +2,35 @@
 
 A person who is logged in first sees the public preview, for nothing, with the price of the rest: a
 full record costs 5 credits, so only a form requests it, never a link. If the record was paid for this
-month, it comes at once (D9), and costs a call like any other.
+month, it comes at once and costs nothing more (decision 110).
 """
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from serve.access import admission, billing, next_plan
+from serve.access import admission, billing, modules, next_plan
 from serve.access.admission import Call
 from serve.access.caller import Caller
 from serve.access.envelope import Record
+from serve.access.modules import AnalysisTerms
 from serve.access.result import CallResult, PreparedCall, Request, Response
 from serve.access.rights import VISITOR
-from serve.api.societe import path_of, societe
+from serve.api.analyses.comparables import comparables
+from serve.api.analyses.entreprise import ENTREPRISE
+from serve.api.societe import find, path_of, societe
+from serve.contract.errors import ApiError
 from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
-from serve.website.charts import history
+from serve.website import formatting
+from serve.website.charts import histogram, history, sparkline
 from serve.website.page_request import PageRequest
+from serve.website.pages import export_form
+from serve.website.record import key_figures, linked_data, peer_ranks
+from serve.website.record.key_figures import KeyFigures
 from serve.website.render import page
 from serve.website.search import facet_bars
+
+_NEAR: Final = 5  # comparable companies
 
 
 async def record(request: PageRequest) -> Response:
@@ -44,10 +55,12 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
         request.trace.generation = generation.id
         prepared, call = _prepared(request, generation, Caller(server.plans[VISITOR]))
         company = prepared.company
-        full = counting and company and (paid or await _is_charged(request, company))
-        if full:
+        known = False
+        if counting and company and not paid:
+            known = await _is_charged(request, company)
+        if counting and company and (paid or known):
             prepared, call = _prepared(request, generation, request.caller)
-        result = await billing.run(prepared, call, counting if full else None, {})
+        result = await billing.run(prepared, call, counting if paid and company else None, {})
         assert company  # a visitor's call to an absent company raises 404
         return page(
             request, "record.html",
@@ -55,9 +68,13 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             outcome=result.outcome,
             cost=billing.RECORD_CREDITS,
             call=path_of(company),
+            address=formatting.record_path(*company.split("/", 1)),
             credits=result.headers.get("X-Credits-Restants"),
-            debited=result.headers.get("X-Credits-Debites"),
+            debited="0" if known else result.headers.get("X-Credits-Debites"),
+            analysis=_analysis_terms(request),
+            exports=await export_form.meter(request),
             **_shown(request, generation, result),
+            **await _beside(request, generation, call),
         )  # fmt: skip
 
 
@@ -75,6 +92,14 @@ async def _is_charged(request: PageRequest, company: str) -> bool:
     return await request.store.is_charged(request.session.account.id, company, request.now)
 
 
+def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:
+    """The price of the analysis; None for a plan without the module."""
+    try:
+        return modules.terms(request.caller, ENTREPRISE, request.server.plans)
+    except ApiError:
+        return None
+
+
 def _shown(
     request: PageRequest, generation: OpenGeneration, result: CallResult[Record]
 ) -> dict[str, Any]:
@@ -82,16 +107,56 @@ def _shown(
     found = result.content
     assert found is not None  # without If-None-Match there is no 304
     lines = found.comptes()
-    sections = arranged(lines)
+    company = found.societe()
+    figures = KeyFigures(lines)
+    reference = generation.reference
     return {
-        "societe": found.societe(),
+        "societe": company,
         "contacts": found.contacts,
         "offre": next_plan.offer(found.caller.plan, request.server.plans),
         "refused": result.error,
         "full": found.statements is not None,
-        "names": facet_bars.labels(request, generation.reference),
-        "sections": {name: rows for name, rows in sections.items() if rows},
-        "years": sorted({line["exercice"] for line in lines}, reverse=True),
+        "names": facet_bars.labels(request, reference),
+        "sub_sectors": facet_bars.sub_sector_names(request, reference),
+        "slugs": {one.secteur: one.slug for one in reference.secteurs},
+        "registers": {one.iso2: one.registre for one in reference.pays},
+        "sections": {name: rows for name, rows in arranged(lines).items() if rows},
+        "english": key_figures.english,
+        "figures": figures,
+        "figure_names": key_figures.NAMES,
+        "sparkline": sparkline.points,
+        "years": figures.years,
         "currencies": currencies_of(lines),
-        "chart": history.history([line for rows in sections.values() for line in rows]),
+        "chart": history.history(figures.by_code),
+        "credit_of": generation.sources[company["iso2"]].imports[:1],
+        "generation": generation.id,
+        "linked_data": linked_data.organization(company, request.origin),
     }
+
+
+async def _beside(
+    request: PageRequest, generation: OpenGeneration, call: Request
+) -> dict[str, Any]:
+    """The values of the template for the company among others: ranks and comparable companies."""
+    shard, row = find(call, generation)
+    assert row is not None  # the record was found
+    company = shard.company(row)
+    division = shard.cell_at(row).secteur
+    peers = await peer_ranks.of_company(generation, shard.iso2, division, company["ca_eur"])
+    return {
+        "peers": peers,
+        "histogram_size": (histogram.WIDTH, histogram.HEIGHT),
+        "near": await _comparable(request, generation),
+    }
+
+
+async def _comparable(
+    request: PageRequest, generation: OpenGeneration
+) -> Sequence[Mapping[str, Any]]:
+    """The comparable companies, as many as the visitor's plan shows."""
+    pairs = (("n", str(_NEAR)),)
+    call = Call("/api/v1/societes", request.segments, lambda: pairs)
+    asked = admission.read(request.server, call, request.caller)
+    found = (await comparables(asked, generation).run()).content
+    assert found is not None  # without If-None-Match there is no 304
+    return [one["societe"] for one in found.companies()]

@@ -93,7 +93,9 @@ def test_cleaning_twice_changes_nothing(names: list[str | None]) -> None:
     )
 
     assert (
-        text_cleaning.clean(once.drop(text_cleaning.CUT, text_cleaning.NO_LINK))
+        text_cleaning.clean(
+            once.drop(text_cleaning.CUT, text_cleaning.NO_LINK, text_cleaning.NO_EMAIL)
+        )
         .collect()
         .equals(once.collect())
     )
@@ -107,7 +109,7 @@ def test_a_frame_without_text_that_can_be_too_long_is_cleaned_too() -> None:
         pl.LazyFrame({"id": [" 1 "], "libelle": ["Œuvre\t"]}).pipe(text_cleaning.clean).collect()
     )
 
-    assert frame.row(0) == ("1", "Œuvre", False, 0)
+    assert frame.row(0) == ("1", "Œuvre", False, 0, False)
 
 
 def test_the_texts_of_a_list_are_cleaned_and_an_empty_list_is_null() -> None:
@@ -159,3 +161,41 @@ def test_an_address_that_is_none_of_the_web_is_null_and_counted(published: str, 
     assert found["site_web"].item() == (published if kept else None)
     assert found[text_cleaning.NO_LINK].item() == (0 if kept else 1)
     assert found["url_registre"].item() == "https://register.ee/1"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("info@abc.ee", True),
+        ("jean-paul.o'neil+x@sub.société-générale.fr", True),
+        ("почта@пример.бг", True),
+        ("a@xn--exmple-cua.xn--p1ai", True),
+        ("A_B=C!#$%&*/?^`{|}~@A.COM", True),
+        ("info@abc.ee; x@y.fr", False),
+        ("info@abc.ee, x@y.fr", False),
+        ("mailto:info@abc.ee", False),
+        ("javascript:alert(1)@a.fr", False),
+        ("<info@abc.ee>", False),
+        ("info @abc.ee", False),
+        ("info(at)abc.ee", False),
+        ("info@@abc.ee", False),
+        ("info@abc", False),
+        ("info@abc.", False),
+        ("info@.ee", False),
+        ("info@-abc.ee", False),
+        ("info@abc..ee", False),
+        (".info@abc.ee", False),
+        ("info.@abc.ee", False),
+        ("info@127.0.0.1", False),
+        ("@abc.ee", False),
+        ("n/a", False),
+        ("www.abc.ee", False),
+    ],
+)
+def test_what_is_no_email_address_is_null_and_counted(text: str, kept: bool) -> None:
+    frame = pl.DataFrame({"email": [text, None], "nom": ["A", "B"]}).lazy()
+
+    found = text_cleaning.clean(frame).collect()
+
+    assert found["email"].to_list() == [text if kept else None, None]
+    assert found[text_cleaning.NO_EMAIL].to_list() == [not kept, False]

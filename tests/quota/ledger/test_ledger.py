@@ -130,7 +130,7 @@ def test_an_export_counts_when_it_is_committed_and_not_when_it_is_released() -> 
     assert isinstance(second, Reservation)
 
     assert store.commit(first, NOON).result().granted
-    store.release(second, NOON)
+    store.release(second.account, second.id)
     assert store.usage(A, PLANS["free"], NOON).result().exports.used == 1
     assert not store.commit(second, NOON).result().granted
 

@@ -6,7 +6,9 @@ import pytest
 
 from quota.accounts import Account
 from quota.errors import NotAllowedError, UnknownError
+from quota.keys import digest
 from quota.ledger import passwords, people
+from quota.ledger.payments import Payment
 from quota.ledger.people import Person
 from quota.ledger.purchase import Purchase
 from quota.plans import load
@@ -143,10 +145,43 @@ def test_the_last_day_of_a_key_only_moves_on(store: DictStore) -> None:
 
     assert store.accounts.last_used([key.id]).result() == {}
     for day in (NOW, NOW + timedelta(days=2), NOW + timedelta(days=1)):
-        store.accounts.note_key_use(text, day.date()).result()
-    store.accounts.note_key_use("soc_live_nobody", NOW.date()).result()
+        store.accounts.add_key_calls({digest(text): 2}, day.date()).result()
+    store.accounts.add_key_calls({digest("soc_live_nobody"): 1}, NOW.date()).result()
 
     assert store.accounts.last_used([key.id, "k_0"]).result() == {key.id: "2026-11-23"}
+
+
+def test_calls_are_told_by_day_and_by_key_as_long_as_they_are_kept(store: DictStore) -> None:
+    account = signed_up(store).account
+    key, text = store.accounts.create_key(account, PLANS, NOW).result()
+    later = NOW + timedelta(days=70)
+    for day, calls in ((NOW, 1), (later, 2), (later, 3)):
+        store.accounts.add_key_calls({digest(text): calls}, day.date()).result()
+        for _ in range(calls):
+            store.take(account, 50, day).result()
+
+    assert store.accounts.key_calls(account, 99, later).result() == {key.id: {later.date(): 5}}
+    by_day = store.accounts.calls_by_day(account, 71, later).result()
+    assert (by_day[0], by_day[1][1], by_day[-1]) == (
+        (NOW.date(), 1), 0, (later.date(), 5)
+    )  # fmt: skip
+
+
+def test_a_sealed_key_is_shown_once_to_its_session_in_time(store: DictStore) -> None:
+    account = signed_up(store).account
+    _, text = store.accounts.create_key(account, PLANS, NOW).result()
+    rows: DictRows = store._file  # type: ignore[assignment]
+    before = dict(rows.rows)
+    tokens = [store.accounts.seal_key(text, b"mine", NOW).result() for _ in range(3)]
+    late = NOW + timedelta(minutes=5)
+
+    assert text.encode() not in b"".join(rows.rows.values())
+    assert store.accounts.unseal_key(tokens[0], b"other", NOW).result() is None
+    assert store.accounts.unseal_key(tokens[0], b"mine", NOW).result() == text
+    assert store.accounts.unseal_key(tokens[0], b"mine", NOW).result() is None
+    assert store.accounts.unseal_key(tokens[1], b"mine", late).result() is None
+    store.accounts.seal_key(text, b"mine", late).result()  # drops the one that nobody took
+    assert len(rows.rows) == len(before) + 1
 
 
 def test_a_record_is_charged_in_this_month_or_not(store: DictStore) -> None:
@@ -195,10 +230,27 @@ def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None
         assert not kept.sign_up("Autre", "ZOÉ@exemple.fr", "hash", PLANS, NOW).result(10)
         person = kept.person_by_email("zoé@exemple.fr").result()
         assert person
+        unused = kept.create("free", PLANS, NOW).result(10)
         key, text = store.accounts.create_key(person.account, PLANS, NOW).result(10)
-        kept.note_key_use(text, NOW.date()).result(10)
+        kept.add_key_calls({digest(text): 3}, NOW.date()).result(10)
         kept.open_session(person.id, b"token", NOW, SOON).result(10)
 
+        assert kept.key_calls(person.account, 30, NOW).result() == {key.id: {NOW.date(): 3}}
+        assert kept.calls_by_day(person.account, 2, NOW).result()[-1] == (NOW.date(), 0)
+        pack = Payment("cs_1", "pack", person.account, "", False, "paid", "cus_1", 1, credits=9)
+        assert [kept.add_pack(pack).result(10) for _ in range(2)] == [True, False]
+        sold = Payment("sub_1", "abonnement", person.account, "data", True, "active", "cus_1", 2)
+        assert kept.apply_subscription(sold, 0, PLANS).result(10)
+        assert not kept.apply_subscription(sold, 0, PLANS).result(10)
+        assert kept.get(person.account).result().plan == "data"
+        assert kept.payments_of(person.account).result() == [sold, pack]
+        token = kept.seal_key(text, b"session", NOW).result(10)
+        assert kept.unseal_key(token, b"session", NOW).result(10) == text
+        assert kept.unseal_key(token, b"session", NOW).result(10) is None
+        later = NOW + timedelta(days=400)
+        assert [one.id for one in store.unused(later)] == [unused.id]
+        assert store.remove_unused(unused.id, later, later).result(10)
+        assert kept.all().result() == [kept.get(person.account).result()]
         assert kept.last_used([key.id]).result() == {key.id: "2026-11-21"}
         assert kept.in_session(person.id, b"token", NOW).result() == person
         assert not store.is_charged(person.account, "EE/1", NOW).result()

@@ -43,11 +43,17 @@ COMPANIES = [
     company("EE", "10", "Vana OÜ", division="62", groupe="62.0", secteur=world.IT, a_comptes=True),
     company("EE", "11", "Tühi OÜ", division="62", groupe="62.0", secteur=world.IT),
     company("EE", "12", "Sektorita OÜ", a_comptes=True),
+    company("EE", "13", "Lühike OÜ", a_comptes=True),
     *PEERS,
 ]  # fmt: skip
 STATEMENTS = {
     FIRM: lines({2024: (800.0, -20.0, -5.0, 100.0, 50.0), 2023: (1_000.0, -10.0, 25.0, 100.0, None)}),
     ("EE", "10"): lines({2019: (None, 5.0, 50.0, 100.0, None)}),
+    ("EE", "13"): [
+        *lines({2024: (500.0, 50.0, 50.0, 100.0, None), 2023: (800.0, 80.0, 50.0, 100.0, None)}),
+        {"etat": "annexe", "code": "PeriodMonths", "libelle": "Durée", "valeur": 6.0, "devise": None,
+         "exercice": 2024, "ordre": 9},
+    ],
     ("EE", "12"): lines({2024: (None, 5.0, 50.0, 0.0, None)}),
 } | {
     (one["iso2"], one["id"]): lines({2023: (None, None, float(one["id"][1:]), 100.0, None)})
@@ -98,6 +104,24 @@ def test_a_ratio_is_its_formula(analysed: Any, code: str, values: list[float | N
         None if v is None else pytest.approx(v) for v in values
     ]
     assert all((one["valeur"] is None) == (one["motif"] is not None) for one in found)
+
+
+def test_flows_of_an_unlike_year_count_as_those_of_twelve_months(served: Served) -> None:
+    """Half a year with 500 follows a year with 800: at 1 000 a year that is growth of a quarter."""
+    found = served.ask(path("EE", "13"), headers=served.customer("corporate").headers).json
+
+    assert found["exercices"] == [
+        {"exercice": 2024, "devise": "EUR", "duree_mois": 6},
+        {"exercice": 2023, "devise": "EUR", "duree_mois": 12},
+    ]
+    values = {
+        code: [one["valeur"] for one in ratio(found, code)["valeurs"]]
+        for code in ("croissance_ca", "rotation_actif", "marge_nette", "autonomie_financiere")
+    }
+    assert values["croissance_ca"] == [pytest.approx(0.25), None]
+    assert values["rotation_actif"] == [pytest.approx(10.0), 8.0]  # 500 × 12 / 6 / 100
+    assert values["marge_nette"] == [pytest.approx(0.1), 0.1]  # a flow by a flow: as filed
+    assert values["autonomie_financiere"] == [0.5, 0.5]
 
 
 def test_a_value_that_lacks_says_which_line_was_not_filed(analysed: Any) -> None:

@@ -23,7 +23,7 @@ CODES = {
     "parametre_invalide": 400, "parametre_inconnu": 400, "identifiant_invalide": 400,
     "societe_introuvable": 404, "route_inconnue": 404, "methode_non_autorisee": 405,
     "cle_invalide": 401, "corps_invalide": 400, "corps_trop_grand": 413, "uri_trop_longue": 414,
-    "type_non_supporte": 415, "erreur_interne": 500,
+    "type_non_supporte": 415, "attente_refusee": 417, "erreur_interne": 500,
     "version_expiree": 409, "ligne_invalide": 400,
 }  # fmt: skip
 
@@ -47,6 +47,7 @@ ALL = [
     errors.ligne_invalide(("vide", "empty")),
     errors.lignes_d_un_visiteur(2),
     errors.cle_invalide(),
+    errors.attente_refusee("200-ok"),
     errors.compte_requis(refused=False),
     errors.credits_epuises(5, 0, "2026-12-01T00:00:00Z"),
     errors.module_non_inclus("marche", "integral"),

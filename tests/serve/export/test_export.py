@@ -79,9 +79,9 @@ def test_the_file_is_an_attachment_that_no_cache_keeps(own: Served) -> None:
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
     )
     assert int(headers["Content-Length"]) == len(reply.body)
-    generation = headers["X-Donnees-Version"]
     assert headers["Content-Disposition"] == (
-        f'attachment; filename="societes-EE-{generation[:8]}.xlsx"'
+        'attachment; filename="societes-EE-2026-11-21.xlsx"; '
+        "filename*=UTF-8''societes-EE-2026-11-21.xlsx"
     )
     assert headers["Cache-Control"] == "private, no-store"
     assert "ETag" not in headers
@@ -123,7 +123,7 @@ def test_a_table_is_chosen_by_name_or_by_accept_and_counted_as_a_workbook(
     reply = own.ask(f"{PATH}?{wanted}", headers={**customer.headers, "Accept": accept})
 
     assert (reply.status, reply.headers["Content-Type"]) == (200, media_type)
-    assert reply.headers["Content-Disposition"].endswith(f'.{extension}"')
+    assert reply.headers["Content-Disposition"].endswith(f"-2026-11-21.{extension}")
     assert reply.headers["Vary"] == "Authorization, Accept"
     assert int(reply.headers["Content-Length"]) == len(reply.body)
     assert reply.headers["X-Export-Lignes"] == "11"

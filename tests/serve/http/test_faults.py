@@ -62,6 +62,20 @@ def test_a_method_that_is_nowhere_allowed_is_405(served: Served, line: str) -> N
     assert json.loads(body)["erreur"]["code"] == "methode_non_autorisee"
 
 
+@pytest.mark.parametrize("path", ["/api/v1/pays", "/", "/rien", "/api/mcp"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_expectation_that_is_not_known_is_417(served: Served, method: str, path: str) -> None:
+    """RFC 9110 §10.1.1"""
+    line = f"{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n"
+
+    head, _, body = raw(served, f"{line}Expect: 200-ok\r\n\r\n".encode()).partition(b"\r\n\r\n")
+    known = raw(served, f"{line}Expect: 100-Continue\r\n\r\n".encode())
+
+    assert b" 417 " in head.splitlines()[0]
+    assert json.loads(body)["erreur"]["code"] == "attente_refusee"
+    assert b" 417 " not in known.splitlines()[0]
+
+
 @pytest.mark.parametrize("target", ["GET /api/v%31/pays", "GET /%61pi/v1/x", "OPTIONS /api/v%31/x"])
 def test_an_escaped_path_is_open_to_all_too(served: Served, target: str) -> None:
     """G2"""

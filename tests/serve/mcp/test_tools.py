@@ -57,12 +57,10 @@ def test_a_tool_describes_itself(tool: Any) -> None:
     for schema in (told["inputSchema"], told["outputSchema"]):
         Draft202012Validator.check_schema(schema)
         assert (schema["type"], schema["additionalProperties"]) == ("object", False)
-    assert told["annotations"] == {
-        "title": told["title"], "readOnlyHint": True, "destructiveHint": False,
-        "idempotentHint": True, "openWorldHint": False,
-    }  # fmt: skip
+    assert told["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
     described = told["inputSchema"].get("properties", {})
-    assert all(one["description"] for one in described.values())
+    searched = parameters.names(arguments.SCOPE) if tool.brief else ()
+    assert all(one["description"] for name, one in described.items() if name not in searched)
     assert set(told["inputSchema"].get("required", [])) <= set(described)
 
 
@@ -118,6 +116,33 @@ def test_companies_are_counted_by_dimension(served: Served) -> None:
         assert kept == [(one["valeur"], one["n"]) for one in counted]
         left = found["total"] - sum(n for _, n in kept)
         assert found["autres"].get(name, 0) == left == route["autres"].get(name, 0)
+
+
+def test_an_analysis_is_that_of_the_route(served: Served, customer: Customer) -> None:
+    """X11, with fewer words."""
+    headers = customer.headers
+    market = served.ask("/api/v1/analyses/marche?pays=FR,UK", headers=headers).json
+    company = f"/api/v1/societes/FR/{FR}"
+    alone = served.ask(f"{company}/analyses/entreprise", headers=headers).json
+    near = served.ask(f"{company}/comparables", headers=headers).json
+
+    found = shown(served, "analyse_market", headers, pays=["FR", "UK"])
+    of_one = shown(served, "analyse_company", headers, iso2="FR", id=FR)
+    like = shown(served, "comparable_companies", headers, iso2="FR", id=FR)
+
+    assert {name: found[name] for name in ("total", "taille", "premieres")} == {
+        name: market[name] for name in ("total", "taille", "premieres")
+    }
+    assert found["credits_debites"] == of_one["credits_debites"] == 0  # paid for by the routes
+    assert of_one["rangs"] == alone["rangs"]
+    assert [one["code"] for one in of_one["ratios"]] == [one["code"] for one in alone["ratios"]]
+    assert [one["distance"] for one in like["comparables"]] == [
+        one["distance"] for one in near["comparables"]
+    ]
+    assert "module_non_inclus" in refused(
+        served, "analyse_market", served.customer("corporate").headers
+    )
+    assert "compte_requis" in refused(served, "analyse_company", {}, iso2="FR", id=FR)
 
 
 def test_all_of_them_together_are_small(served: Served) -> None:
@@ -566,9 +591,11 @@ def test_texts_of_companies_are_said_to_be_no_instructions(served: Served) -> No
         "break_down_companies": call(served, "break_down_companies", par=["ville"]),
         "read_company": call(served, "read_company", iso2="FR", id="552100554"),
         "read_companies": call(served, "read_companies", ids=["FR:552100554"]),
+        "comparable_companies": call(served, "comparable_companies", iso2="FR", id="552100554"),
     }
 
-    assert {*answers, "changes"} == quoting.keys()
+    keyed = {"changes", "analyse_company", "analyse_market"}
+    assert {*answers, *keyed} == quoting.keys()
     for name, answer in answers.items():
         assert quoting[name].definition["description"].endswith(THIRD_PARTIES)
         assert [part["text"] for part in answer["content"]][1:] == [THIRD_PARTIES]

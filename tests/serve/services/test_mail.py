@@ -134,10 +134,14 @@ def test_a_refused_recipient_is_shown_and_not_tried_again(
         ("[courriel]\nhost = 'h'\nsender = 'ab.fr'", "sender = 'ab.fr'"),
         ("[courriel]\nhost = 'h'\nsender = 'a@b.fr'\nprot = 1", "'prot' in [courriel]"),
         ("courriel = 1", "[courriel]"),
+        ("[paiement]\nkey_file = 'k'", "[paiement]: it needs key_file and webhook_file"),
+        ("[paiement]\nkey_file = 'k'\nwebhook_file = 'w'", "[paiement] needs base_url"),
         ("[courriel]\nhost = 'h'\nsender = 'a@b.fr'", "base_url"),
     ],
 )
-def test_mail_settings_that_cannot_work_are_named(tmp_path: Path, text: str, named: str) -> None:
+def test_settings_of_a_service_that_cannot_work_are_named(
+    tmp_path: Path, text: str, named: str
+) -> None:
     path = tmp_path / "serve.toml"
     path.write_text(text, encoding="utf-8")
 

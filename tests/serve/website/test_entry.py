@@ -1,12 +1,13 @@
 """Sign-up, log-in, log-out (contract A12): no response reveals whether an account exists."""
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 
 from quota.ledger import passwords
 from tests.serve.client import PLANS, Served
-from tests.serve.website.visitor import PASSWORD, Visitor, address, member
+from tests.serve.website.visitor import FORM, PASSWORD, Visitor, address, member
 
 
 def test_a_sign_up_and_a_log_in_show_the_first_key_once(served: Served) -> None:
@@ -23,6 +24,42 @@ def test_a_sign_up_and_a_log_in_show_the_first_key_once(served: Served) -> None:
     assert f"curl -H &#39;Authorization: Bearer {welcome.key}&#39;" in welcome.html
     assert welcome.key not in again.html
     assert welcome.key[-4:] in again.html
+
+
+def test_a_reload_of_the_page_with_the_key_says_that_it_was_shown(served: Served) -> None:
+    visitor, email = Visitor(served), address()
+    visitor.sign_up(email)
+    visitor.get("/connexion")
+    form = {"jeton": visitor.token, "email": email, "mot_de_passe": PASSWORD}
+    kept = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
+
+    reply = served.ask(
+        "/connexion", "POST", {"Cookie": kept, "Content-Type": FORM}, body=urlencode(form).encode()
+    )
+    visitor.cookies["session"] = reply.headers["Set-Cookie"].partition(";")[0].partition("=")[2]
+    target = reply.headers["Location"].partition("#")[0]
+    stranger = Visitor(served).get(target)
+    head = visitor.get(target, "HEAD")
+    first, second = visitor.get(target), visitor.get(target)
+
+    assert (reply.status, b"soc_live_" in reply.body) == (303, False)
+    assert stranger.status == 303
+    assert head.status == 200
+    assert len(first.key) == 47
+    assert second.status == 200
+    assert "La clé a été montrée une fois" in second.text
+    assert first.key not in second.html
+    assert len(served.store.keys_of(_account(served, email)).result()) == 1
+
+
+def test_who_is_logged_in_is_shown_so_by_errors_too(served: Served) -> None:
+    visitor, _ = member(served)
+
+    for seen in (visitor.get("/absent"), visitor.send("/compte/cles", {"jeton": "faux"})):
+        assert seen.status in (403, 404)
+        assert "Mon compte" in seen.text
+        assert "Créer un compte" not in seen.text
+        assert seen.headers["Cache-Control"] == "no-store"
 
 
 def test_a_sign_up_does_not_tell_whether_the_address_is_known(served: Served) -> None:
@@ -178,3 +215,9 @@ def test_who_is_logged_in_is_not_asked_again(served: Served) -> None:
 
     assert visitor.get("/inscription").headers["Location"] == "/compte"
     assert visitor.get("/connexion?suite=/statut").headers["Location"] == "/statut"
+
+
+def _account(served: Served, email: str) -> str:
+    person = served.store.accounts.person_by_email(email).result()
+    assert person
+    return person.account

@@ -111,7 +111,8 @@ def test_a_visitor_sees_two_companies_and_what_an_account_would_show(served: Ser
     assert total(seen) == len(COMPANIES)
     assert "Un compte gratuit en montre 5" in seen.text
     assert "/inscription" in links(seen)
-    assert not [link for link in links(seen) if "offset" in link and "lang" not in link]
+    in_page = [link for link in links(seen) if not link.startswith("http")]
+    assert not [link for link in in_page if "offset" in link and "lang" not in link]
 
 
 def test_pages_follow_each_other_as_far_as_the_plan_goes(served: Served) -> None:

@@ -250,13 +250,38 @@ def test_cookies_are_for_us_alone(data_of_its_own: Path) -> None:
     with serving(data_of_its_own, "https://societes.example") as served:
         email, visitor = address(), Visitor(served, {"Origin": "https://societes.example"})
         visitor.sign_up(email)
+        welcome = visitor.log_in(email)
+        visitor.send("/deconnexion")
         seen = visitor.log_in(email)
 
     cookie = seen.headers["Set-Cookie"]
     assert cookie.startswith("__Host-session=p_")
     assert cookie.endswith("; HttpOnly; SameSite=Lax; Secure")
-    assert set(visitor.cookies) == {"__Host-session", "__Host-visite"}
-    assert "https://societes.example/api/v1/societes" in seen.html
+    assert set(visitor.cookies) == {"__Host-session", "__Host-visite", "__Host-appareil"}
+    assert "https://societes.example/api/v1/societes" in welcome.html
+
+
+def test_a_browser_that_has_logged_in_keeps_its_place_when_others_try_passwords(
+    data_of_its_own: Path,
+) -> None:
+    debit = replace(GENEROUS, connexions=2)
+    with serving(data_of_its_own, debit=debit) as served:
+        email, owner = address(), Visitor(served)
+        owner.sign_up(email)
+        owner.log_in(email)
+        owner.send("/deconnexion")
+        other_person = address()
+        tried = [Visitor(served).log_in(email, "devinez").status for _ in range(3)]
+
+        stranger = Visitor(served).log_in(email)
+        copied = Visitor(served, cookies={"appareil": owner.cookies["appareil"]})
+        for_another = copied.log_in(other_person, "devinez")
+        known = owner.log_in(email)
+
+    assert tried[-1] == 429
+    assert stranger.status == 429  # the right password, from a browser that nobody knows
+    assert for_another.status == 429  # the cookie is good for one person
+    assert known.status == 303
 
 
 def test_a_visitor_without_a_form_gets_no_cookie(served: Served) -> None:

@@ -1,9 +1,14 @@
 """/societes/{iso}/{id}: the public preview, the announced price, one charge a month."""
 
+import re
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from quota.ledger.purchase import Purchase
-from tests.serve.client import PLANS, Served
+from tests.serve import world
+from tests.serve.client import PLANS, Served, serving
 from tests.serve.website.visitor import Visitor, member
 from tests.serve.world import CONTACT
 
@@ -24,7 +29,6 @@ def test_a_visitor_sees_the_public_identity_and_pays_nothing(served: Served) -> 
     assert seen.status == 200
     for told in ("Société Générale d'Orléans", "552100554", "4 mai 1864", "3,25 Md€", "1200"):
         assert told in seen.figures
-    assert "Total de l" in seen.text
     assert "12,5" not in seen.text
     assert CONTACT not in seen.html
     assert "Créer un compte" in seen.text
@@ -50,8 +54,9 @@ def test_a_record_is_charged_once_a_month_and_then_comes_at_once(served: Served)
 
     assert "5 crédits débités · 245 restants" in paid.text
     assert "Déjà débitée ce mois-ci · 245 restants" in again.text
+    assert "Déjà débitée ce mois-ci" in later.text
     assert all("12,5" in seen.text for seen in (paid, again, later))
-    assert used(served, account) == (3, 5)
+    assert used(served, account) == (2, 5)  # to read it again costs nothing (decision 110)
     assert "5 crédits" in visitor.get(OTHER).text
 
 
@@ -67,7 +72,62 @@ def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served
     seen = visitor.get(COMPANY)
 
     assert "Déjà débitée" in seen.text
-    assert used(served, account) == (2, 5)
+    assert used(served, account) == (1, 5)
+
+
+def test_a_record_that_was_paid_for_is_read_again_when_the_calls_of_the_day_are_used(
+    served: Served,
+) -> None:
+    """Decision 110"""
+    visitor, account = member(served)
+    visitor.get(COMPANY)
+    visitor.send(COMPANY)
+    for _ in range(50):
+        served.store.take(account, 50, served.context.now()).result(10)
+
+    seen = visitor.get(COMPANY)
+
+    assert (seen.status, "12,5" in seen.text) == (200, True)
+    assert visitor.get(OTHER).status == 200
+    assert visitor.send(OTHER).status == 429
+
+
+def test_the_rank_among_peers_is_the_place_in_a_search(served: Served) -> None:
+    """§8.2 rule 3: exact counts"""
+    software = "programmation-conseil-et-autres-activites-informatiques"
+    company = served.search(secteur=software, tri="ca_desc", avec_ca="1", q="tarkvara")["societes"][
+        0
+    ]
+    wanted = {"secteur": software, "avec_ca": "1"}
+    number = served.search(**wanted)["total"]
+    above = served.search(**wanted, ca_min=str(company["ca_eur"] + 0.001))["total"]
+
+    seen = Visitor(served).get("/societes/EE/12652512").text
+
+    assert f"N° {above + 1} sur {number}" in seen
+    assert "N° 1 sur 1 " in seen  # the only one in Estonia
+
+
+def test_the_analysis_is_charged_as_that_of_the_api_and_only_by_a_form(served: Served) -> None:
+    """X11"""
+    visitor, account = member(served, "corporate")
+    free, _ = member(served)
+    path = f"{COMPANY}/analyse"
+    offered = visitor.get(COMPANY).text
+    free.get(COMPANY)
+
+    linked = visitor.get(path)
+    made, again = visitor.send(path), visitor.send(path)
+
+    assert "Analyser (10 crédits, une fois par mois)" in offered
+    assert linked.headers["Location"] == COMPANY
+    assert "10 crédits débités" in made.text
+    assert "0 crédits débités" in again.text
+    assert "Médiane" in made.text
+    assert used(served, account, "corporate") == (2, 10)
+    refused = free.send(path)
+    assert (refused.status, "Analyse non comprise" in refused.text) == (403, True)
+    assert Visitor(served).get(path).headers["Location"].startswith("/connexion")
 
 
 def test_a_link_never_charges(served: Served) -> None:
@@ -160,6 +220,38 @@ def test_status_and_form_are_shown_as_published_with_words_in_the_language_of_th
                  "In proceedings", "1 Jun 2026"):  # fmt: skip
         assert told in english.figures
     assert '<span class="badge procedure">' in english.html
+
+
+def test_statements_have_changes_shares_and_labels_in_english(tmp_path: Path) -> None:
+    """Each line beside the year before, and in parts of the total assets or the turnover"""
+
+    def line(etat: str, code: str, label: str, year: int, value: float) -> dict[str, Any]:
+        return {"etat": etat, "code": code, "libelle": label, "valeur": value, "devise": "EUR",
+                "exercice": year, "ordre": 1}  # fmt: skip
+
+    lines = [
+        line("bilan_actif", "TotalAssets", "Total de l'actif", 2024, 200.0),
+        line("bilan_actif", "TotalAssets", "Total de l'actif", 2023, 160.0),
+        line("bilan_actif", "CashBankOnHand", "Disponibilités", 2024, 50.0),
+        line("compte_resultat", "TurnoverRevenue", "Chiffre d'affaires", 2024, 400.0),
+        line("compte_resultat", "TurnoverRevenue", "Chiffre d'affaires", 2023, 500.0),
+        line("compte_resultat", "ProfitLoss", "Résultat", 2024, -20.0),
+    ]
+    data = tmp_path / "data"
+    data.mkdir()
+    world.publish(data, world.COMPANIES, {("FR", "552100554"): lines})
+    with serving(data) as served:
+        visitor, _ = member(served)
+        visitor.get(f"{COMPANY}?lang=en")
+        seen = visitor.send(COMPANY)
+
+    assert "Total assets Total de l'actif 200 160 +25% 100%" in seen.text
+    assert "Cash at bank and in hand Disponibilités 50 – 25%" in seen.text
+    assert "Turnover Chiffre d'affaires 400 500 −20% 100%" in seen.text
+    assert "−20 – −5%" in seen.text
+    assert "Turnover 2024 €400 ▼ 20%" in seen.text
+    for told in ("2023 €500; 2024 €400", "Source: fr-registre", "data version"):
+        assert told in " ".join([seen.text, *re.findall(r'aria-label="([^"]*)"', seen.html)])
 
 
 def test_a_list_marks_the_companies_that_are_not_active(served: Served) -> None:

@@ -1,7 +1,9 @@
 """/tarifs, /statut, the assets, and errors as pages."""
 
+import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from serve.website import assets
 from tests.serve.access.test_unavailable import Faulty
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.website.visitor import PASSWORD, Visitor, address, member
-from tests.serve.world import COMPANIES
+from tests.serve.world import COMPANIES, CONTACT
 
 PAGES = ["/", "/?q=lab", "/chiffres?q=lab", "/societes/FR/552100554", "/tarifs", "/inscription",
          "/connexion", "/statut", "/sources", "/rapprochement", "/rien"]  # fmt: skip
@@ -31,8 +33,8 @@ def test_the_prices_are_those_of_the_plans_file(served: Served) -> None:
             assert f"{plan.exports_par_mois} × {plan.lignes_par_export}" in text
         if plan.prix_annuel_eur:
             assert f"{plan.prix_annuel_eur} €" in text
-    for monthly in ("462,96 €", "1620,37 €", "2777,78 €"):
-        assert f"ou {monthly} HT par mois" in text
+    for monthly in (463, 1620, 2778):
+        assert f"ou ≈ {monthly} € HT par mois" in text
     assert "250 € HT par an" in text
 
 
@@ -250,3 +252,58 @@ def test_a_request_for_a_page_is_logged_without_what_a_form_held(served: Served)
     assert b'"route":"explorateur"' in logged
     for secret in (email, PASSWORD, visitor.cookies["session"], passwords.NOBODY):
         assert secret.encode() not in logged
+
+
+def test_a_page_can_be_shared(served: Served) -> None:
+    """Description, Open Graph, canonical address and both languages; nothing of it where it is personal"""
+    origin = f"http://127.0.0.1:{served.port}"
+    inside, _ = member(served)
+
+    record = Visitor(served).get("/societes/FR/552100554?lang=en").html
+    search = Visitor(served).get("/?q=lab&pays=FR").html
+    closed = [Visitor(served).get("/rien").html, inside.get("/compte").html]
+
+    assert f'<link rel="canonical" href="{origin}/societes/FR/552100554">' in record
+    assert f'hreflang="fr" href="{origin}/societes/FR/552100554?lang=fr"' in record
+    assert '<meta property="og:title" content="Société Générale d&#39;Orléans">' in record
+    assert 'content="Société Générale d&#39;Orléans (552100554), Orléans, France, ' in record
+    assert f'href="{origin}/?q=lab&amp;pays=FR&amp;lang=en"' in search
+    assert all('<meta name="robots" content="noindex">' in html for html in closed)
+    assert not any("canonical" in html for html in closed)
+
+
+def test_a_record_is_an_organization_of_schema_org(served: Served) -> None:
+    html = Visitor(served).get("/societes/EE/12652512").html
+    found = re.search(r'<script type="application/ld\+json">(.*?)</script>', html)
+    assert found
+
+    told = json.loads(found[1])
+
+    assert told["@type"] == "Organization"
+    assert (told["name"], told["leiCode"]) == ("Eesti Tarkvara OÜ", "549300LKH2ZT2UYX8L57")
+    assert told["address"]["addressCountry"] == "EE"
+    assert CONTACT not in html
+
+
+def test_crawlers_find_the_searches_of_each_country(served: Served) -> None:
+    """The sitemap protocol: an index, and every address of it answers"""
+    visitor = Visitor(served)
+    origin = f"http://127.0.0.1:{served.port}"
+
+    robots = visitor.get("/robots.txt").html
+    parts = re.findall(r"<loc>([^<]+)</loc>", visitor.get("/sitemap.xml").html)
+    places = [
+        unescape(place)
+        for part in parts
+        for place in re.findall(r"<loc>([^<]+)</loc>", visitor.get(part.removeprefix(origin)).html)
+    ]
+
+    assert f"Sitemap: {origin}/sitemap.xml" in robots
+    assert "Disallow: /compte\n" in robots
+    assert [part.rpartition("/")[2] for part in parts] == [
+        "pages.xml", "FR.xml", "UK.xml", "DE.xml", "EE.xml"
+    ]  # fmt: skip
+    assert f"{origin}/?pays=DE&secteur=industries-alimentaires" in places
+    assert {visitor.get(place.removeprefix(origin)).status for place in places} == {200}
+    assert visitor.get("/sitemap/XX.xml").status == 404
+    assert visitor.get("/favicon.ico").headers["Content-Type"] == "image/svg+xml"

@@ -68,8 +68,8 @@ def of_sheets(data: ExportData, names: Mapping[int, str]) -> Sequence[CompanyAcc
 
 
 def amounts() -> Sequence[Ratio]:
-    """The rows of the table of ratios that are amounts of money."""
-    return [ratio for ratio in ratios().values() if ratio.unite == "montant"]
+    """The rows of the table of ratios that are amounts of money, as filed."""
+    return [ratio for ratio in ratios().values() if ratio.unite == "montant" and not ratio.annual]
 
 
 def proper() -> Sequence[Ratio]:

@@ -24,11 +24,12 @@ from serve.export.workbook.lists import table_sheet
 from serve.export.workbook.lists.list_columns import IDENTITY, company_column
 from serve.export.workbook.lists.table_sheet import TableColumn
 from serve.export.workbook.sheet import Sheet
-from shards.ratios.ratio_table import Ratio, chart_lines
+from shards.ratios.ratio_table import MONTHS, Ratio, chart_lines, ratios
 
 _WIDTH: Final = 15
 _TREND: Final = 16
-_TURNOVER: Final = "chiffre_affaires"
+# What growth compares: the turnover of twelve months.
+_TURNOVER: Final = "chiffre_affaires_annuel"
 _HEADCOUNT: Final = "effectif"
 
 
@@ -39,6 +40,8 @@ def write(
     table = _KeyFigures(data, labels, companies, sheet)
     links = {place: one.sheet for place, one in enumerate(companies)}
     table_sheet.write(sheet, "chiffres_cles", table.columns, links)
+    # Printed are the turnovers, the first amount of the table of ratios: all columns would be specks.
+    sheet.raw.print_area(0, 0, max(1, len(companies)), table.trends[0][1])
     for first, trend in table.trends:
         _sparklines(sheet, first, trend, len(companies))
     sheet.raw.ignore_errors({"number_stored_as_text": "A:C", "formula_range": "A:XFD"})
@@ -122,6 +125,7 @@ class _KeyFigures:
         """Fix the columns of the closed values, before the formulas that refer to them."""
         place = count(first)
         self._places[_HEADCOUNT, 0] = next(place)
+        self._places[_TURNOVER, 0] = next(place)
         self._places[_TURNOVER, -1] = next(place)
         for code in sorted(chart_lines()):
             self._places[code, 0] = next(place)
@@ -132,10 +136,16 @@ class _KeyFigures:
         known = [one.by_year[one.last_year] for one in self._companies]
         headcounts = [one.value(_HEADCOUNT, one.last_year) for one in self._companies]
         self._closed(f"{labels('effectif')} N", headcounts)
+        self._closed(
+            ratios()[_TURNOVER].libelle[labels.lang] + " N",
+            [one.euros(_TURNOVER, one.last_year) for one in self._companies],
+        )
         self._closed(labels("turnover_before"), [_turnover_before(one) for one in self._companies])
         for code in sorted(chart_lines()):
             values = [
-                _times(accounts.figures.get(code), one.rate(one.last_year))
+                _times(
+                    accounts.figures.get(code), 1.0 if code == MONTHS else one.rate(one.last_year)
+                )
                 for accounts, one in zip(known, self._companies, strict=True)
             ]
             french = seed_tables.line_labels()[code][0]

@@ -8,7 +8,7 @@ itself which lines are there; it gives "" where a line lacks or the denominator 
 from collections.abc import Callable, Sequence
 
 from shards.ratios.formula import Formula, Term
-from shards.ratios.ratio_table import Ratio, ratios
+from shards.ratios.ratio_table import MONTHS, YEAR_MONTHS, Ratio, ratios
 
 # The cell of a line of the chart or a row of the table of ratios, so many years before; None: not filed.
 Cell = Callable[[str, int], str | None]
@@ -23,7 +23,9 @@ def known(ratio: Ratio, cell: Cell) -> str | None:
     if top is None or ratio.denominator is None:
         return top
     below = _first(ratio.denominator, cell)
-    return None if below is None else f"{_factor(ratio)}{_group(top)}/{_group(below)}"
+    if below is None:
+        return None
+    return f"{_factor(ratio)}{_group(top)}/{_group(below)}{_annual(ratio, cell(MONTHS, 0))}"
 
 
 def general(ratio: Ratio, cell: Callable[[str, int], str]) -> str:
@@ -32,8 +34,9 @@ def general(ratio: Ratio, cell: Callable[[str, int], str]) -> str:
     if ratio.denominator is None:
         return top
     below = _choice(ratio.denominator.alternatives, cell)
+    months = f"IF(N({cell(MONTHS, 0)})>0,{cell(MONTHS, 0)},{YEAR_MONTHS})" if ratio.annual else None
     # In a comparison a text is greater than any number; as a divisor it is an error, and caught.
-    return f'IFERROR(IF({below}>0,{_factor(ratio)}{top}/{below},""),"")'
+    return f'IFERROR(IF({below}>0,{_factor(ratio)}{top}/{below}{_annual(ratio, months)},""),"")'
 
 
 def _first(formula: Formula, cell: Cell) -> str | None:
@@ -50,7 +53,9 @@ def _written_out(term: Term, cell: Cell) -> str | None:
     if text is not None or row is None or not row.is_amount:
         return text
     inner = _first(row.numerator, lambda name, _: cell(name, term.years_before))
-    return None if inner is None else _group(inner)
+    return (
+        None if inner is None else f"{_group(inner)}{_annual(row, cell(MONTHS, term.years_before))}"
+    )
 
 
 def _choice(alternatives: Sequence[Sequence[Term]], cell: Callable[[str, int], str]) -> str:
@@ -71,6 +76,13 @@ def _sum(terms: Sequence[tuple[Term, str]]) -> str:
         size = abs(term.factor)
         text += ("-" if term.factor < 0 else "+") + ("" if size == 1 else f"{size:g}*") + cell
     return text.removeprefix("+")
+
+
+def _annual(ratio: Ratio, months: str | None) -> str:
+    """The factor that makes a flow one of twelve months; none where the months are not stated."""
+    if not ratio.annual or months is None:
+        return ""
+    return f"*{YEAR_MONTHS}/{months}" if ratio.annual > 0 else f"*{months}/{YEAR_MONTHS}"
 
 
 def _factor(ratio: Ratio) -> str:

@@ -29,6 +29,7 @@ _HEAD: Final = 5  # the row of the years
 _CHARTED: Final = (("chiffre_affaires", "resultat"), ("total_actif", "capitaux_propres"))
 _LABEL_WIDTH: Final = 56
 _YEAR_WIDTH: Final = 16
+_CHANGE_WIDTH: Final = 21
 
 
 def write(sheet: Sheet, data: ExportData, one: CompanyAccounts, labels: Labels) -> None:
@@ -37,7 +38,7 @@ def write(sheet: Sheet, data: ExportData, one: CompanyAccounts, labels: Labels) 
     years = sorted(one.by_year, reverse=True)
     currencies = currencies_of(lines)
     _head(sheet, data, data.rows[one.row], labels, sorted(set(currencies.values())))
-    sheet.widths(_LABEL_WIDTH, *[_YEAR_WIDTH] * (len(years) + 2), 3)
+    sheet.widths(_LABEL_WIDTH, *[_YEAR_WIDTH] * len(years), _CHANGE_WIDTH, _YEAR_WIDTH, 3)
     look = sheet.styles
     sheet.text(_HEAD, 0, labels("line"), look.header)
     for col, year in enumerate(years, 1):

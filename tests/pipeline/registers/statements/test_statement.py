@@ -53,6 +53,30 @@ def test_a_balance_on_the_first_day_is_the_close_of_the_year_before() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("start", "months"),
+    [
+        (OPEN, None),
+        (date(2016, 10, 2), None),  # 52 weeks
+        (date(2016, 9, 25), None),  # 53 weeks
+        (date(2016, 4, 1), 18.0),
+        (date(2017, 2, 14), 8.0),
+        (date(2012, 10, 1), None),  # since a foundation, perhaps: no fiscal year
+    ],
+)
+def test_a_year_of_other_than_twelve_months_says_its_length(
+    start: date, months: float | None
+) -> None:
+    """By the longest period of its facts, or by the register where facts have none."""
+    short = _fact("Turnover", 3, start=date(2017, 7, 1))
+    found, tally = _read(_fact("ProfitLoss", 3, start=start), short, _fact("Equity", 7))
+    amounts = statement.amounts([_fact("Equity", 7)], CLOSE, TAXONOMY, Tally(), start)
+
+    assert found.get((2017, "PeriodMonths")) == months
+    assert [a.valeur for a in amounts if a.line.code == "PeriodMonths"] == [months] * bool(months)
+    assert tally.counts["durées d'exercice invraisemblables"] == (start.year == 2012)
+
+
 def test_of_two_closings_in_a_calendar_year_the_later_counts() -> None:
     found, tally = _read(_fact("Equity", 10), _fact("Equity", 7, date(2017, 3, 31)))
 

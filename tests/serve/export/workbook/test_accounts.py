@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from serve.contract import seed_tables
+from serve.export.workbook.accounts import ratio_formulas
 from shards.ratios import accounts
-from shards.ratios.ratio_table import ratios
+from shards.ratios.ratio_table import MONTHS, ratios
 from tests.serve.export.workbook.workbooks import (
     ACCOUNTS,
     PLANS,
@@ -44,7 +45,7 @@ def test_key_figures_are_five_years_in_euros_at_the_rate_of_each(
 
     assert (row["Dernier exercice (N)"], row["Devise"]) == (last, devise)
     for ratio in ratios().values():
-        if ratio.unite != "montant":
+        if ratio.unite != "montant" or ratio.annual:
             continue
         for before in range(5):
             value = known[last - before][ratio.code].value if last - before in known else None
@@ -68,6 +69,25 @@ def test_ratios_are_formulas_whose_values_are_those_of_the_api(
         assert (row[ratio.libelle["fr"]] or None) == pytest.approx(known[ratio.code].value), (
             ratio.code
         )
+
+
+def test_flows_of_an_unlike_year_count_as_those_of_twelve_months() -> None:
+    """Cells: C is the line with the months, A any other of the year, B of the year before, which has twelve."""
+
+    def cell(name: str, before: int) -> str | None:
+        if name[0].islower():
+            return None
+        return ("B" if name != MONTHS else None) if before else ("C" if name == MONTHS else "A")
+
+    known = {
+        code: ratio_formulas.known(ratios()[code], cell)
+        for code in ("rotation_actif", "delai_clients")
+    }
+    growth = ratio_formulas.known(ratios()["croissance_ca"], cell)
+
+    assert known == {"rotation_actif": "A/A*12/C", "delai_clients": "365*A/A*C/12"}
+    assert growth == "(A*12/C-B)/B"
+    assert ratio_formulas.known(ratios()["marge_nette"], cell) == "A/A"
 
 
 def test_a_ratio_is_one_formula_for_all_companies(whole: File) -> None:

@@ -1,0 +1,50 @@
+"""POST /export: the file of a search, for a person who is logged in (extensions X10).
+
+It is the export of the API with the rights and the meter of the organisation's plan, whatever its keys may do; a
+form with the token of the session asks for it, never a link. The form is templates/export_form.html.
+"""
+
+from typing import Final
+
+from quota.results import Meter
+from serve.access import admission
+from serve.access.result import Response
+from serve.api import export
+from serve.api.export import ExportCall
+from serve.request import params
+from serve.request.params import Pairs
+from serve.website.page_request import PageRequest, without
+
+# The parameters of a page of results that an export does not have.
+_OF_A_PAGE: Final = ("limit", "offset", "version", "lang")
+
+
+async def download(request: PageRequest) -> Response:
+    """The file, counted as an export of the month.
+
+    Raises:
+        ApiError: 400, 409, 429, 503, each shown as a page; nothing is counted.
+        StoreUnavailable: nothing was counted.
+    """
+
+    async def read() -> Pairs:
+        form = request.form
+        search = params.pairs(form.get("recherche", "").removeprefix("?"))
+        named = [(name, form[name]) for name in ("format", "comptes") if form.get(name)]
+        return (*without(search, _OF_A_PAGE), *named, ("lang", request.lang))
+
+    server, trace = request.server, request.trace
+    admitted = await admission.admit_caller(server, request.caller, trace, export.current_headers)
+    return await export.requested(server, admitted, ExportCall(read, None, request.is_gone), trace)
+
+
+async def meter(request: PageRequest) -> Meter | None:
+    """The exports of the month, for the form; None for a visitor, who has none.
+
+    Raises:
+        StoreUnavailable
+    """
+    if request.session is None:
+        return None
+    usage = await request.store.usage(request.session.account.id, request.caller.plan, request.now)
+    return usage.exports

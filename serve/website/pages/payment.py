@@ -1,0 +1,141 @@
+"""Buying at /tarifs, invoices under /compte, and the events of Stripe at /paiement/evenements (X10).
+
+People pay on pages of Stripe; nothing of a card comes here. An event only says what to look at: the
+state of a subscription is asked of Stripe, so an event that comes twice, late or out of order changes
+nothing (quota/ledger/payments.py). An answer other than 200 makes Stripe send the event again.
+"""
+
+import logging
+from typing import Final
+
+from quota.errors import NotAllowedError, UnknownError
+from quota.ledger.payments import served
+from quota.ledger.people import ADMINISTRATOR
+from quota.plans import Plan
+from serve.access.result import Response
+from serve.services.stripe_account import Buyer, SignatureError, StripeAccount, StripeError
+from serve.website import page_errors
+from serve.website.page_request import PageRequest, Session
+from serve.website.render import is_token_valid, see_other
+
+# Attempts to store a state that no other process has outdated meanwhile.
+_ATTEMPTS: Final = 5
+
+_log: Final = logging.getLogger("serve.website.pages.payment")
+
+
+async def buy(request: PageRequest) -> Response:
+    """Redirect to the page of Stripe where a plan or a pack is paid.
+
+    An organisation with a subscription is led to Stripe's portal to end it first, or it would have two.
+
+    Raises:
+        ApiError: 403, 422, 503.
+        StoreUnavailable
+    """
+    stripe = _account(request)
+    session = request.session
+    if session is None:
+        return see_other("/connexion?suite=/tarifs")
+    _check(request, session)
+    payments = await request.accounts.payments_of(session.account.id)
+    running = served(payments)
+    customer = next((one.customer for one in payments if one.customer), "")
+    buyer = Buyer(session.account.id, session.person.email, customer, request.lang)
+    try:
+        if "pack" in request.form and stripe.settings.pack_eur:
+            return see_other(await stripe.buy_pack(buyer))
+        plan = request.server.plans.get(request.form.get("offre", ""))
+        if plan is None or not is_sold(plan):
+            raise page_errors.sur_devis(request.server.config.contact)
+        if running:
+            return see_other(await stripe.portal(running.customer))
+        tool = request.form.get("outil_api") == "1" and plan.outil_api_eur is not None
+        return see_other(await stripe.subscribe(buyer, plan, api_tool=tool))
+    except StripeError as error:
+        _log.error("Stripe: %s", error)
+        raise page_errors.paiement_indisponible() from error
+
+
+async def invoices(request: PageRequest) -> Response:
+    """Redirect to the page of Stripe with the invoices, the card and the cancellation.
+
+    Raises:
+        ApiError: 403, 404, 503.
+        StoreUnavailable
+    """
+    stripe, session = _account(request), request.session
+    assert session  # the route is `personal`
+    _check(request, session)
+    payments = await request.accounts.payments_of(session.account.id)
+    customer = next((one.customer for one in payments if one.customer), "")
+    if not customer:
+        raise page_errors.sans_facture()
+    try:
+        return see_other(await stripe.portal(customer))
+    except StripeError as error:
+        _log.error("Stripe: %s", error)
+        raise page_errors.paiement_indisponible() from error
+
+
+async def event(request: PageRequest) -> Response:
+    """Do what an event of Stripe asks for, once.
+
+    Raises:
+        ApiError: 400: not signed by Stripe; 503: to be sent again.
+        StoreUnavailable
+    """
+    stripe = _account(request)
+    try:
+        found = await stripe.event(request.file, request.form.get("signature", ""))
+    except SignatureError as error:
+        raise page_errors.signature_refusee() from error
+    try:
+        if found.subscription:
+            await _synchronize(request, stripe, found.subscription)
+        if found.pack:
+            await request.accounts.add_pack(found.pack)
+    except StripeError as error:
+        _log.error("event %s: %s", found.kind, error)
+        raise page_errors.paiement_indisponible() from error
+    except (UnknownError, NotAllowedError) as error:
+        # Sent again it would fail again: an account that was removed, or a plan that is no more.
+        _log.error("event %s was not applied: %s", found.kind, error)
+    return Response(200, b"{}", {"Content-Type": "application/json", "Cache-Control": "no-store"})
+
+
+def is_sold(plan: Plan) -> bool:
+    """Whether the plan has a price, and is not free."""
+    return bool(plan.prix_annuel_eur)
+
+
+async def _synchronize(request: PageRequest, stripe: StripeAccount, name: str) -> None:
+    """Store the state of a subscription as it is now.
+
+    Raises:
+        StripeError: it cannot be asked, or other processes were faster each time.
+        UnknownError, NotAllowedError: as `apply` (quota/ledger/payments.py).
+    """
+    for _ in range(_ATTEMPTS):
+        known = await request.accounts.payment_version(name)
+        state = await stripe.subscription(name)
+        if state is None:
+            return
+        plans = request.server.plans
+        if await request.accounts.apply_subscription(state, known, plans):
+            return
+    raise StripeError(f"{name} is being changed by other processes")
+
+
+def _account(request: PageRequest) -> StripeAccount:
+    if request.context.stripe is None:
+        raise page_errors.paiement_ferme(request.server.config.contact)
+    return request.context.stripe
+
+
+def _check(request: PageRequest, session: Session) -> None:
+    """Check that an administrator sent a form of ours. Raises ApiError 403."""
+    if not is_token_valid(request):
+        raise page_errors.formulaire_refuse()
+    if session.person.role != ADMINISTRATOR:
+        raise page_errors.administrateurs_seulement()
