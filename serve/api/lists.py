@@ -13,6 +13,7 @@ import orjson
 
 from serve.access.etag import etag, matches
 from serve.access.result import DATA_VERSION, CallResult, Request, not_modified
+from serve.contract import seed_tables
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import SearchScope
@@ -77,18 +78,24 @@ def sous_secteurs(request: Request, generation: OpenGeneration) -> CallResult[Li
     would find. `perimetre` spells the scope out: without `pays` it is every country.
     """
     scope = params.sub_sectors(request.pairs, generation.names)
-    reference = generation.reference
+    reference, english = generation.reference, seed_tables.nace_labels()
 
     def document() -> Document:
         counts: Counter[tuple[str | None, str | None]] = Counter()
         for cell in _cells(reference, scope):
             counts[cell.secteur, cell.sous_secteur] += cell.n
         by_label: Counter[str] = Counter()
+        codes: dict[str, str] = {}
         for one in reference.sous_secteurs:
             if one.secteur in scope.secteurs:
                 by_label[one.sous_secteur] += counts[one.secteur, one.code]
+                codes.setdefault(one.sous_secteur, one.code)
         entries = [
-            {"sous_secteur": label, "n_societes": number}
+            {
+                "sous_secteur": label,
+                "n_societes": number,
+                "sous_secteur_en": english.get(codes[label], (label, label))[1],
+            }
             for label, number in by_label.items()
             if number
         ]

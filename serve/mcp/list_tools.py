@@ -55,8 +55,10 @@ async def sub_sectors(call: ToolCall) -> ToolResult:
     def document(entries: list[Any]) -> dict[str, Any]:
         return {"total": found["total"], "sous_secteurs": entries}
 
-    entries = sizes.most(found["sous_secteurs"], document)
-    if len(entries) == len(found["sous_secteurs"]):
+    kept = ("sous_secteur", "n_societes")
+    known = [{name: one[name] for name in kept} for one in found["sous_secteurs"]]
+    entries = sizes.most(known, document)
+    if len(entries) == len(known):
         return results.of_result(result, document(entries))
     note = f"Only the first {len(entries)} are shown; ask for fewer sectors at a time."
     return results.of_result(result, {**document(entries), "note": note})

@@ -267,7 +267,11 @@ SHAPES: Final[dict[str, Schema]] = {
     ),
     "SousSecteur": shape(
         "A sub-sector.",
-        {"sous_secteur": text("Label, French; to be sent exactly so."), "n_societes": _N},
+        {
+            "sous_secteur": text("Label, French; to be sent exactly so."),
+            "n_societes": _N,
+            "sous_secteur_en": text("Label, English."),
+        },
     ),
     "Perimetre": shape(
         "The scope that was counted.",

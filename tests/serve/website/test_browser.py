@@ -17,7 +17,9 @@ from tests.serve.website.browser import DESK, PHONE, window
 from tests.serve.website.visitor import PASSWORD, address
 
 OPEN = ["/", "/?q=a&pays=DE", "/?q=rien+du+tout", "/?ca_min=x", "/societes/FR/552100554",
-        "/tarifs", "/inscription", "/connexion", "/statut", "/chiffres?q=a", "/rapprochement", "/rien"]  # fmt: skip
+        "/tarifs", "/inscription", "/connexion", "/statut", "/chiffres?q=a", "/rapprochement", "/rien",
+        "/docs", "/docs?q=pays", "/docs/guides/erreurs", "/docs/routes/searchCompanies",
+        "/docs/objets/Societe", "/mentions-legales"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -292,6 +294,29 @@ def test_proposals_are_chosen_by_keyboard(shop: Served, chromium: Browser) -> No
         expect(page.get_by_role("heading", level=1)).to_have_text("Eesti Tarkvara OÜ")
 
         assert not serious
+        assert opened.is_calm()
+
+
+def test_an_example_is_chosen_with_the_keyboard_and_runs(shop: Served, chromium: Browser) -> None:
+    """The JavaScript runs in the browser, with a key as `process.env.KEY` has it in Node."""
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        key = sign_up(opened)
+        page = opened.open("/docs/routes/searchCompanies")
+        expect(page.locator(".panel:visible")).to_contain_text("curl")
+        page.locator("#appel-curl").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".panel:visible")).to_contain_text("urlopen")
+        page.keyboard.press("ArrowRight")
+        code = page.locator(".panel:visible code").inner_text()
+        page.evaluate(
+            "async ([code, KEY]) => { const run = new Function('process', 'console',"
+            "`return (async () => { ${code} })()`);"
+            "await run({ env: { KEY } }, { log: (it) => { window.said = it; } }); }",
+            [code, key],
+        )
+
+        assert page.evaluate("window.said.plan") == "free"
+        assert page.evaluate("window.said.total") >= 0
         assert opened.is_calm()
 
 

@@ -1,0 +1,52 @@
+"""The examples of the documentation run as they stand, against the bundled data."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from serve.docs.manual.manual import manual
+from tests.proof.tools import need
+from tests.serve.client import Served, serving
+
+# Those of an answer in JSON whose key may be any; a generation that nobody has is told in the page.
+RUN = [
+    one.name
+    for one in manual().reference.operations.values()
+    if one.tag in ("Companies", "Lists", "Account") and one.request.json
+]
+
+
+@pytest.fixture(scope="module")
+def demo(demo_data: Path) -> Iterator[Served]:
+    with serving(demo_data) as server:
+        yield server
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_curl_and_python_say_the_same(demo: Served, name: str) -> None:
+    call = manual().reference.operations[name].request
+    served = str(demo.context.published.generation)
+    texts = {
+        one.slug: one.text.replace("81c09a7b6c5d4e3f", served)
+        for one in call.texts(f"http://127.0.0.1:{demo.port}")
+    }
+    key = demo.customer("integral").key
+    curl = need("curl", "curl")
+    environment = {**os.environ, "KEY": key, "PATH": f"{Path(curl).parent}:/usr/bin:/bin"}
+
+    by_curl = subprocess.run(
+        ["sh", "-c", f"{texts['curl']} -s"], env=environment, capture_output=True, check=True
+    )
+    by_python = subprocess.run(
+        [sys.executable, "-c", texts["python"]], env=environment, capture_output=True, check=True
+    )
+
+    answer = orjson.loads(by_curl.stdout)
+    assert "erreur" not in answer
+    told = eval(by_python.stdout, {"__builtins__": {}})
+    assert list(told) == list(answer)
