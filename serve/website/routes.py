@@ -87,7 +87,6 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/rapprochement": WebRoute(
         "liste", matching.show, matching.match, remembers=True, file=list_file.LARGEST
     ),
-<<<<<<< HEAD
     "/compte/facturation": WebRoute("facturation", post=payment.invoices, personal=True),
     "/paiement/evenements": WebRoute(
         "evenements", post=payment.event, guarded=False, signature="Stripe-Signature"
@@ -96,12 +95,6 @@ _PLAIN: Final[Mapping[str, WebRoute]] = {
     "/favicon.ico": WebRoute("favicon", crawlers.favicon),
     "/sitemap.xml": WebRoute("plan-du-site", crawlers.index),
     "/export": WebRoute("export-page", post=export_form.download, personal=True),
-=======
-    "/export": WebRoute("export-page", post=export_form.download, personal=True),
-    "/robots.txt": WebRoute("robots", crawlers.robots),
-    "/favicon.ico": WebRoute("favicon", crawlers.favicon),
-    "/sitemap.xml": WebRoute("plan-du-site", crawlers.index),
->>>>>>> nform
     "/statut": WebRoute("statut", status.status),
     "/sources": WebRoute("sources", sources.sources),
     "/docs": WebRoute("docs", manual.contents),

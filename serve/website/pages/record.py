@@ -70,15 +70,9 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             call=path_of(company),
             address=formatting.record_path(*company.split("/", 1)),
             credits=result.headers.get("X-Credits-Restants"),
-<<<<<<< HEAD
             debited="0" if known else result.headers.get("X-Credits-Debites"),
             analysis=_analysis_terms(request),
             exports=await export_form.meter(request),
-=======
-            exports=await export_form.meter(request),
-            debited="0" if known else result.headers.get("X-Credits-Debites"),
-            analysis=_analysis_terms(request),
->>>>>>> nform
             **_shown(request, generation, result),
             **await _beside(request, generation, call),
         )  # fmt: skip
