@@ -20,11 +20,9 @@ from serve.website.pages import (
     one_time_links,
     payment,
     record,
-    sources,
-    status,
     suggestions,
 )
-from serve.website.pages.documents import legal, manual
+from serve.website.pages.documents import legal, manual, sources, status
 
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _TERM: Final = re.compile(
-    r"\s*(?P<sign>[+-])?\s*(?:(?P<factor>\d+(?:\.\d+)?)\s*\*\s*)?"
+    r"\s*+(?P<sign>[+-])?\s*+(?:(?P<factor>\d++(?:\.\d++)?)\s*+\*\s*+)?"
     r"(?P<name>[A-Za-z][A-Za-z0-9_]*(?:-[a-z][A-Za-z]*)*)(?P<before>@-1)?(?P<optional>\?)?\s*"
 )
 
