@@ -217,7 +217,8 @@ async def attack(
         found.slowest = max(found.slowest, time.monotonic() - since)
         status = int(answer[9:12]) if answer[:7] == b"HTTP/1." else 0
         found.statuses[status] += 1
-        busy = status == 503 and b"/export" in one.sent[:60]
+        # The queue of exports may be full; without settings nobody can pay.
+        busy = status == 503 and (b"/export" in one.sent[:60] or b"/paiement/" in one.sent[:60])
         if (status >= 500 and not busy) or (one.formed and status == 0):
             found.faults.append(f"{status} {answer[:200]!r} for {one.sent[:300]!r}")
 

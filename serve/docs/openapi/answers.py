@@ -135,7 +135,7 @@ def refusals(*statuses: int, route: str = "") -> dict[str, Schema]:
         found["503"] = _error_answer(503, either(ref("FicheIndisponible"), ref("Erreur503")))
         found["503"]["headers"] |= headers.of("Content-Location")
     if route.startswith("analyse-"):
-        found["402"] = _error_answer(402, ref("Erreur402"))  # nothing is left to show
+        found["402"] = _error_answer(402, ref("Erreur402"), route)  # nothing is left to show
     return found
 
 

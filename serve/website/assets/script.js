@@ -159,9 +159,7 @@
   };
 
   const findable = (picker) => {
-    const field = Object.assign(document.createElement("input"), {
-      className: "find", type: "search", placeholder: english ? "Find…" : "Trouver…" });
-    field.setAttribute("aria-label", `${english ? "Find" : "Trouver"} : ${$("legend", picker).textContent}`);
+    const field = $(".find", picker);
     const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
     field.addEventListener("input", () => {
       for (const item of all("li", picker))
@@ -172,7 +170,7 @@
       }
     });
     field.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
-    $(".options", picker).before(field);
+    field.hidden = false;
   };
 
   // -- what has to be done again when a part was replaced --

@@ -12,6 +12,7 @@ import orjson
 
 from serve.access.result import Response
 from serve.contract import seed_tables
+from serve.contract.errors import ApiError
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request.params import Pairs
 from serve.website.charts import tile_map
@@ -149,7 +150,10 @@ def _lists(generation: OpenGeneration, day: int) -> CompanyLists:
 
 
 def _example(generation: OpenGeneration, pairs: Pairs, fr: str, en: str) -> ExampleSearch | None:
-    query = generation.search(pairs).query
+    try:
+        query = generation.search(pairs).query
+    except ApiError:  # a generation without this country or sector
+        return None
     if generation.shards.missing.intersection(query.pays or generation.shards.missing):
         return None
     found = search(generation.shards, query, offset=0, limit=0)

@@ -110,7 +110,8 @@ def of_search(
     for one in reference.secteurs:
         option = Option(one.slug, facet_bars.sector_name(request, one),
                         _number(in_secteurs, one.code), one.slug in form.secteurs)  # fmt: skip
-        section = t(one.grand_secteur, seed_tables.sections_in_english()[one.grand_secteur])
+        in_english = seed_tables.sections_in_english().get(one.grand_secteur, one.grand_secteur)
+        section = t(one.grand_secteur, in_english)
         sections.setdefault(section, []).append(option)
     groups = [OptionGroup(label, _ranked(options)) for label, options in sections.items()]
     groups.sort(key=lambda one: (not one.chosen, -(one.number or 0), fold(one.label)))

@@ -41,12 +41,15 @@ def test_the_parser_reads_every_section_of_the_summary(named: str, tmp_path: Pat
 
 
 def test_afdocs_has_nothing_against_the_documentation(named: str, node: Path) -> None:
-    """All checks that apply; a script renders the page, so the start of its text has no meaning."""
+    """All checks that apply.
+
+    /docs is a table of contents beside a menu, /docs.md the whole text: they differ, and menus come first.
+    """
     cli = MODULES / ".bin" / "afdocs"
 
     said = run(
         node, cli, "check", f"{named}/docs", "--format", "json", "--quiet",
-        "--skip-checks", "content-start-position",
+        "--skip-checks", "content-start-position,markdown-content-parity",
     )  # fmt: skip
 
     results = orjson.loads(said)["results"]

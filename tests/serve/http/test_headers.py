@@ -32,7 +32,7 @@ def test_another_method_is_405_with_those_allowed(served: Served, method: str, p
 
 @pytest.mark.parametrize(
     "path",
-    ["/rien", "/api", "/api/v1/", "/api/v1/exports", "/api/v1/comptes", "/favicon.ico"],
+    ["/rien", "/api", "/api/v1/", "/api/v1/exports", "/api/v1/comptes", "/icone.ico"],
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
 def test_an_unknown_path_is_404_whatever_the_method(served: Served, path: str, method: str) -> None:

@@ -53,9 +53,10 @@ def test_what_is_found_is_what_two_dicts_say(
 
 
 def test_statements_that_changed_are_a_change_of_comptes(tmp_path: Path) -> None:
-    lines = {"1": [{"valeur": 1.0}]}
+    line = {"code": "FA", "valeur": 1.0, "devise": "EUR", "exercice": 2024}
+    lines = {"1": [line]}
     write_shard(tmp_path / "old", "EE", FOUND, lines)
-    write_shard(tmp_path / "new", "EE", FOUND, {"1": [{"valeur": 2.0}]})
+    write_shard(tmp_path / "new", "EE", FOUND, {"1": [line | {"valeur": 2.0}]})
 
     counts = comparison.compare(tmp_path / "old", tmp_path / "new", "EE", tmp_path / "EE.changes")
 

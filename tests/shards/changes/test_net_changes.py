@@ -22,7 +22,7 @@ from tests import oracle
 from tests.world import Company, company, names, total_assets, write_shard
 
 FIRST_ENTRY = 72  # after the header and three starts
-LINES = [{"valeur": 1.0}]
+LINES = [{"code": "FA", "valeur": 1.0, "devise": "EUR", "exercice": 2024}]
 
 towns = st.sampled_from([None, "Orléans", "ORLEANS", "Łódź", "-", "Tallinn"])
 postcodes = st.sampled_from([None, "sw1a 2aa", "SW1A", "45000", " "])
