@@ -121,7 +121,7 @@ def _sections(request: PageRequest, generation: OpenGeneration) -> Sequence[Sect
     english = seed_tables.sections_in_english()
     return [
         SectionBar(
-            request.t(section, english[section]),
+            request.t(section, english.get(section, section)),
             number,
             round(max(0.6, 100 * number / most), 1),
             f"/?{query_string([('secteur', '|'.join(one.slug for one in grouped[section]))])}",
