@@ -27,6 +27,7 @@ def expected(old: Sequence[Company], new: Sequence[Company]) -> Changes:
     before, after = ({one["id"]: one for one in found} for found in (old, new))
     changed = {
         name: tuple(field for field in FIELDS if before[name][field] != after[name][field])
+        + ("comptes",) * (before[name]["a_comptes"] != after[name]["a_comptes"])
         for name in before.keys() & after.keys()
     }
     return {
