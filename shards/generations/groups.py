@@ -5,7 +5,7 @@ the row that is n-th by parent, kind and child. Both directions are then a binar
 The file is absent where a build had no relationships. `groups.json` beside it says where they come from.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -54,14 +54,25 @@ class Groups:
                 return
             yield found
 
-    def children(self, lei: str) -> Iterator[Relationship]:
-        """The relationships in which this LEI is the parent, by kind and child."""
-        first = bisect_left(range(len(self.rows)), lei, key=lambda at: self._by_parent(at).parent)
-        for at in range(first, len(self.rows)):
-            found = self._by_parent(at)
-            if found.parent != lei:
-                return
-            yield found
+    def children(self, lei: str, nature: str, most: int | None = None) -> list[Relationship]:
+        """The relationships of a kind in which this LEI is the parent, by child; the first `most`."""
+        found = self._children(lei, nature)
+        return [self._by_parent(at) for at in found[:most]]
+
+    def count_children(self, lei: str, nature: str) -> int:
+        """The number of relationships of a kind in which this LEI is the parent; none is read."""
+        return len(self._children(lei, nature))
+
+    def _children(self, lei: str, nature: str) -> range:
+        """The places by parent of these relationships."""
+        places = range(len(self.rows))
+        wanted = (lei, NATURES.index(nature))
+
+        def key(at: int) -> tuple[str, int]:
+            row = self.rows[int(self.rows[at]["by_parent"])]
+            return _text(row["parent"]), int(row["nature"])
+
+        return range(bisect_left(places, wanted, key=key), bisect_right(places, wanted, key=key))
 
     def _by_parent(self, at: int) -> Relationship:
         return _relationship(self.rows[int(self.rows[at]["by_parent"])])

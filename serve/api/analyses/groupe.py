@@ -6,7 +6,6 @@ has its LEI alone. Parents go up link by link; a chain that comes back to itself
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -42,11 +41,15 @@ class CompanyGroup(NamedTuple):
 
 
 class _Links(NamedTuple):
-    """The links of a company: up to the top, to the ultimate parent, down; `loops` if going up does."""
+    """The links of a company: up to the top, to the ultimate parent, down as far as shown, and the counts.
+
+    `loops` where going up comes back.
+    """
 
     up: list[Relationship]
     top: Relationship | None
     down: list[Relationship]
+    children: int
     ultimate: int
     loops: bool
 
@@ -74,32 +77,35 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Company
 
     async def run() -> "CallResult[CompanyGroup]":
         groups, imports = generation.groups
-        links = _links(groups, record["lei"]) if record["lei"] else None
-        others = _others(links, limit)
+        links = _links(groups, record["lei"], limit) if record["lei"] else None
+        others = dict.fromkeys(_named(links)) if links else {}
         places = await generation.aside(
             _MICROSECONDS_AN_LEI * len(others),
             lambda: {lei: identifiers.maybe_numbered(generation.shards, lei) for lei in others},
         )
         # Records are read on the event loop: a shard's decompressor is not for two threads at once.
         known = {lei: _company(generation, lei, found) for lei, found in places.items()}
-        document = _document(subject, links, known, limit, imports)
+        document = _document(subject, links, known, imports)
         return CallResult(200, CompanyGroup(document, request.offer), headers)
 
     return PreparedCall(run, tag, headers)
 
 
-def _links(groups: Groups, lei: str) -> _Links | None:
-    """The links of an LEI; None if there are none."""
+def _links(groups: Groups, lei: str, limit: int) -> _Links | None:
+    """The links of an LEI, at most `limit` of them down; None if there are none."""
     own = list(groups.parents(lei))
     up, loops = _upward(groups, lei)
-    down = list(groups.children(lei))
-    if not own and not down:
+    down = [one for nature in (DIRECT, BRANCH) for one in groups.children(lei, nature, limit)]
+    children = sum(groups.count_children(lei, nature) for nature in (DIRECT, BRANCH))
+    ultimate = groups.count_children(lei, ULTIMATE)
+    if not own and not children and not ultimate:
         return None
     return _Links(
         up,
         _current(one for one in own if one.nature == ULTIMATE),
-        [one for one in down if one.nature != ULTIMATE],
-        sum(one.nature == ULTIMATE for one in down),
+        down[:limit],
+        children,
+        ultimate,
         loops,
     )
 
@@ -130,16 +136,12 @@ def _current(links: Iterable[Relationship]) -> Relationship | None:
     )
 
 
-def _others(links: _Links | None, limit: int) -> dict[str, None]:
-    """The LEI that the answer names, each once."""
-    return dict.fromkeys(_named(links, limit)) if links else {}
-
-
-def _named(links: _Links, limit: int) -> Iterator[str]:
+def _named(links: _Links) -> Iterator[str]:
+    """The LEI that the answer names."""
     yield from (one.parent for one in links.up)
     if links.top:
         yield links.top.parent
-    yield from (one.child for one in islice(links.down, limit))
+    yield from (one.child for one in links.down)
 
 
 def _company(
@@ -157,7 +159,6 @@ def _document(
     subject: Mapping[str, Any],
     links: _Links | None,
     known: Mapping[str, Mapping[str, Any] | None],
-    limit: int,
     imports: Iterable[RegisterImport],
 ) -> dict[str, Any]:
     def shown(lei: str, one: Relationship) -> dict[str, Any]:
@@ -172,8 +173,8 @@ def _document(
         "motif": nothing if links is None else "boucle" if links.loops else None,
         "parents": up,
         "tete": shown(links.top.parent, links.top) if links and links.top else None,
-        "enfants": [shown(one.child, one) for one in links.down[:limit]] if links else None,
-        "total_enfants": len(links.down) if links else None,
+        "enfants": [shown(one.child, one) for one in links.down] if links else None,
+        "total_enfants": links.children if links else None,
         "total_consolidees": links.ultimate if links else None,
         "sources": [_source(one) for one in imports] if links else [],
     }

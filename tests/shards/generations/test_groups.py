@@ -30,8 +30,12 @@ def test_parents_and_children_are_those_of_a_list(
     groups.check(found)
     for lei in [*LEIS, "B" * 20]:
         assert set(found.parents(lei)) == {one for one in relationships if one.child == lei}
-        assert set(found.children(lei)) == {one for one in relationships if one.parent == lei}
-    assert sum(len(list(found.children(lei))) for lei in LEIS) == len(set(relationships))
+        for nature in NATURES:
+            below = {one for one in relationships if (one.parent, one.nature) == (lei, nature)}
+            children = found.children(lei, nature)
+            assert (set(children), len(children)) == (below, len(below))
+            assert found.count_children(lei, nature) == len(below)
+            assert found.children(lei, nature, 1) == children[:1]
 
 
 def test_the_same_relationships_give_the_same_bytes_in_any_order(tmp_path: Path) -> None:
