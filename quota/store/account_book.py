@@ -14,9 +14,10 @@ from typing import Final
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import activity, addresses, calls, payments, people, registry
+from quota.ledger import activity, calls, payments, people, registry
 from quota.ledger.payments import Payment
 from quota.ledger.people import Person
+from quota.ledger.registry import ADDRESSES
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import iso
 from quota.plans import Plan
@@ -116,9 +117,7 @@ class AccountBook:
 
         The future raises NotAllowedError if the account has all the keys that its plan allows (A9).
         """
-        text = keys.make(secrets.randbelow)
-        name = keys.make_id(keys.KEY_ID, secrets.randbelow)
-        key = Key(name, account, keys.last4(text), label, iso(now), None)
+        text, key = _key(account, label, now, keys.PREFIX, keys.KEY_ID)
         digest = keys.digest(text)
         return self._transactions.submit(
             lambda txn: (registry.create_key(txn, key, digest, plans), text)
@@ -181,27 +180,27 @@ class AccountBook:
 
         The future raises NotAllowedError if the account has as many as its plan allows keys.
         """
-        text = keys.make(secrets.randbelow, keys.ADDRESS_PREFIX)
-        name = keys.make_id(keys.ADDRESS_ID, secrets.randbelow)
-        address = Key(name, account, keys.last4(text), label, iso(now), None)
+        text, address = _key(account, label, now, keys.ADDRESS_PREFIX, keys.ADDRESS_ID)
         digest = keys.digest(text)
         return self._transactions.submit(
-            lambda txn: (addresses.create(txn, address, digest, plans), text)
+            lambda txn: (registry.create_key(txn, address, digest, plans, ADDRESSES), text)
         )
 
     def addresses_of(self, account: str) -> StoreResult[Sequence[Key]]:
         """The reconciliation addresses of an account, revoked ones included, the oldest first."""
-        return self._transactions.read(lambda txn: addresses.of_account(txn, account))
+        return self._transactions.read(lambda txn: registry.keys_of(txn, account, ADDRESSES))
 
     def by_address(self, token: str) -> StoreResult[Account | None]:
         """The account of a reconciliation address; None for any text that is none in force."""
         digest = keys.digest(token)
-        return self._transactions.read(lambda txn: addresses.account_by(txn, digest))
+        return self._transactions.read(lambda txn: registry.identify(txn, digest, ADDRESSES))
 
     def revoke_address(self, address_id: str, now: datetime) -> StoreFuture[Key]:
         """End a reconciliation address; the next request at it is refused."""
         moment = iso(now)
-        return self._transactions.submit(lambda txn: addresses.revoke(txn, address_id, moment))
+        return self._transactions.submit(
+            lambda txn: registry.revoke_key(txn, address_id, moment, ADDRESSES)
+        )
 
     def last_used(self, key_ids: Sequence[str]) -> StoreResult[Mapping[str, str]]:
         """The day of the last use of each key that was used, as "2026-11-21", by key id."""
@@ -284,6 +283,12 @@ def _seal(token: str, session: bytes, length: int) -> tuple[bytes, bytes]:
     secret = token.encode() + session
     name = hashlib.sha256(b"name" + secret).digest()
     return name, hashlib.shake_256(b"seal" + secret).digest(length)
+
+
+def _key(account: str, label: str, now: datetime, prefix: str, kind: str) -> tuple[str, Key]:
+    """The text of a new key or address, and what is stored of it."""
+    text, name = keys.make(secrets.randbelow, prefix), keys.make_id(kind, secrets.randbelow)
+    return text, Key(name, account, keys.last4(text), label, iso(now), None)
 
 
 def _person(account: str, email: str, password: str, now: datetime) -> Person:
