@@ -15,6 +15,7 @@ from typing import Final
 from quota import keys
 from quota.accounts import FREE, Account, Key
 from quota.ledger import activity, calls, payments, people, registry
+from quota.ledger.openings import Opening
 from quota.ledger.payments import Payment
 from quota.ledger.people import Person
 from quota.ledger.registry import ADDRESSES
@@ -86,6 +87,10 @@ class AccountBook:
         """Add a pack of credits; returns the credits that all packs have left."""
         return self._transactions.submit(lambda txn: calls.add_credits(txn, account, count))
 
+    def opened(self, account: str, now: datetime) -> StoreResult[Sequence[Opening]]:
+        """The last records and analyses that were charged in this month, the newest first."""
+        return self._transactions.read(lambda txn: calls.opened(txn, account, now))
+
     # -- payments ------------------------------------------------------------------
 
     def payment_version(self, payment: str) -> StoreResult[int]:
@@ -145,13 +150,12 @@ class AccountBook:
         return self._transactions.read(lambda txn: activity.calls_by_day(txn, account, days, now))
 
     def seal_key(self, text: str, session: bytes, now: datetime) -> StoreFuture[str]:
-        """Keep the text of a new key until a page of this session shows it; returns its token.
+        """Keep the text of a new key or address until a page of this session shows it; returns its token.
 
-        It is XORed with as many bytes of SHAKE-256 of the token, which is random and used once.
+        The text is XORed with as many bytes of SHAKE-256 of the token, which is random and used once.
         """
         token = secrets.token_urlsafe(32)
-        name, pad = _seal(token, session, len(text))
-        sealed = bytes(a ^ b for a, b in zip(text.encode(), pad, strict=True))
+        name, sealed = _sealed_name(token, session), _sealed(token, session, text.encode())
         start = int(now.timestamp())
 
         def keep(txn: WriteTransaction) -> str:
@@ -161,15 +165,13 @@ class AccountBook:
         return self._transactions.submit(keep)
 
     def unseal_key(self, token: str, session: bytes, now: datetime) -> StoreFuture[str | None]:
-        """The text of the key that this session sealed; None the second time, and after SEALED_S."""
-        name, pad = _seal(token, session, keys.LENGTH)
+        """The text that this session sealed; None the second time, and after SEALED_S."""
+        name = _sealed_name(token, session)
         moment = int(now.timestamp())
 
         def take(txn: WriteTransaction) -> str | None:
             sealed = activity.take_sealed(txn, name, moment)
-            if sealed is None:
-                return None
-            return bytes(a ^ b for a, b in zip(sealed, pad, strict=True)).decode()
+            return None if sealed is None else _sealed(token, session, sealed).decode()
 
         return self._transactions.submit(take)
 
@@ -278,11 +280,15 @@ class AccountBook:
         return self._transactions.submit(lambda txn: people.close_session(txn, person, token))
 
 
-def _seal(token: str, session: bytes, length: int) -> tuple[bytes, bytes]:
-    """The name of a sealed key, and the bytes that seal it; neither tells anything of the other."""
-    secret = token.encode() + session
-    name = hashlib.sha256(b"name" + secret).digest()
-    return name, hashlib.shake_256(b"seal" + secret).digest(length)
+def _sealed_name(token: str, session: bytes) -> bytes:
+    """The name of a sealed text, which tells nothing of the bytes that seal it."""
+    return hashlib.sha256(b"name" + token.encode() + session).digest()
+
+
+def _sealed(token: str, session: bytes, text: bytes) -> bytes:
+    """A text sealed, or a sealed one opened."""
+    pad = hashlib.shake_256(b"seal" + token.encode() + session).digest(len(text))
+    return bytes(a ^ b for a, b in zip(text, pad, strict=True))
 
 
 def _key(account: str, label: str, now: datetime, prefix: str, kind: str) -> tuple[str, Key]:
