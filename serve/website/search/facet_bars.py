@@ -53,15 +53,15 @@ def of_counts(
     sectors = {one.code: one for one in reference.secteurs}
     pays = [
         (country_name(request, countries[code]), number, form.href(pays=code))
-        for code, number in counts.pays.items()
+        for code, number in counts.by["pays"].items()
         if code is not None
     ]
     secteurs = [
         (sector_name(request, sectors[code]), number, _in_sector(form, sectors[code]))
-        for code, number in counts.secteurs.items()
+        for code, number in counts.by["secteur"].items()
         if code is not None
     ]
-    without = counts.secteurs.get(None, 0)
+    without = counts.by["secteur"].get(None, 0)
     sans = request.t("Sans secteur", "Without a sector")
     return Bars(
         counts.total,

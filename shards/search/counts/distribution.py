@@ -23,6 +23,8 @@ _BANDS: Final = {
     "tranche_effectif": "effectif_desc",
     "annee_creation": "recent",
 }
+# The dimension whose values are named in the code, so that they need not be gathered.
+_NAMED: Final = {"etat"}
 # Each dimension, and the kind of slot in which its values are counted.
 DIMENSIONS: Final[Mapping[str, int]] = {
     "pays": types.BY_CELL, "secteur": types.BY_CELL, "sous_secteur": types.BY_CELL,
@@ -76,7 +78,7 @@ def distributions(
         MissingCountryError: a country of the search is left out.
     """
     base.require(query.pays)
-    if budget < UNLIMITED and not base.memo.keys() >= set(dimensions):
+    if budget < UNLIMITED and not base.memo.keys() >= set(dimensions) - _NAMED:
         return None
     kinds = {DIMENSIONS[name] for name in dimensions}
     census = base.own_worker().census(query, kinds, 1e3 * budget)
