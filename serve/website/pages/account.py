@@ -6,6 +6,7 @@ the response that made it. A form that is sent again makes no second one: it con
 time it was drawn.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -16,6 +17,8 @@ from quota.ledger import passwords
 from quota.ledger.tickets import SENT
 from serve.access.result import Response
 from serve.api.routes import RECONCILIATION_PATH
+from serve.docs.manual.manual import manual
+from serve.docs.manual.request_example import CodeText
 from serve.website import page_errors, sessions
 from serve.website.page_request import PageRequest, Session, last
 from serve.website.render import page, see_other
@@ -197,7 +200,14 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
         ),
         news=notice.news,
         text=notice.text,
+        first_call=_first_call(request, notice.text),
     )  # fmt: skip
+
+
+def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
+    """A search with a key that was just made, in the languages of the documentation."""
+    search = manual().reference.operations["searchCompanies"].request
+    return search.asking(limit=3).texts(request.origin, key)
 
 
 def _session(request: PageRequest) -> Session:
