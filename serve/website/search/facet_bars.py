@@ -77,7 +77,12 @@ def country_name(request: PageRequest, pays: Pays) -> str:
 
 def sector_name(request: PageRequest, secteur: Secteur) -> str:
     """The name of a sector in the visitor's language."""
-    return request.t(secteur.secteur, secteur.secteur_en)
+    return set_in_type(request.t(secteur.secteur, secteur.secteur_en))
+
+
+def set_in_type(label: str) -> str:
+    """A label of the tables, which have the apostrophe of typewriters, with that of print."""
+    return label.replace("'", "’")
 
 
 def labels(request: PageRequest, reference: Reference) -> Mapping[str, str]:
@@ -91,8 +96,8 @@ def sub_sector_names(request: PageRequest, reference: Reference) -> Mapping[str,
     """The names of sub-sectors in the visitor's language, by the French labels that the API takes."""
     labels = seed_tables.nace_labels()
     return {
-        one.sous_secteur: request.t(
-            one.sous_secteur, labels.get(one.code, ("", one.sous_secteur))[1]
+        one.sous_secteur: set_in_type(
+            request.t(one.sous_secteur, labels.get(one.code, ("", one.sous_secteur))[1])
         )
         for one in reference.sous_secteurs
     }

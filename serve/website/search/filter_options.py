@@ -134,7 +134,9 @@ def _sections(
     for one in reference.secteurs:
         option = Option(one.slug, facet_bars.sector_name(request, one),
                         _number(counts, one.code), one.slug in form.secteurs)  # fmt: skip
-        section = request.t(one.grand_secteur, english.get(one.grand_secteur, one.grand_secteur))
+        section = facet_bars.set_in_type(
+            request.t(one.grand_secteur, english.get(one.grand_secteur, one.grand_secteur))
+        )
         sections.setdefault(section, []).append(option)
     groups = [OptionGroup(label, _ranked(options)) for label, options in sections.items()]
     return sorted(groups, key=lambda one: (not one.chosen, -(one.number or 0), fold(one.label)))

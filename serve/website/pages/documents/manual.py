@@ -5,6 +5,7 @@ as a digest, so the pages name the caller's keys and let the variable KEY stand 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -89,8 +90,8 @@ async def _page(request: PageRequest, template: str, **values: Any) -> Response:
         reference=reference,
         guides=guides.GUIDES,
         keys=[key for key in keys if key.revoked is None],
-        call=lambda name, **query: _texts(
-            request, reference.operations[name].request.asking(**query)
+        call=lambda name, *, key=True, **query: _texts(
+            request, replace(reference.operations[name].request.asking(**query), key=key)
         ),
         example=lambda call: _texts(request, call),
         own_words=_own_words(request),
