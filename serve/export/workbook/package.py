@@ -6,7 +6,7 @@ default, for a fifth more bytes.
 """
 
 from io import BytesIO, StringIO, TextIOWrapper
-from typing import Final, Self
+from typing import Any, Final, Self
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from xlsxwriter import Workbook
@@ -18,6 +18,8 @@ _LEVEL: Final = 2
 
 class PackedWorkbook(Workbook):  # type: ignore[misc]  # xlsxwriter has no types
     """A workbook that states its language (`dc:language`), the property `language`."""
+
+    filename: Any
 
     def _store_workbook(self) -> None:
         # What xlsxwriter packs itself is empty: the packager below returns no file to it.
