@@ -111,6 +111,16 @@ def _subject(asked: Market, base: Base) -> str:
     return f"{MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
 
 
+async def whole_base(generation: OpenGeneration) -> None:
+    """Make the analysis of all companies, so that nobody who asks for it has to wait.
+
+    Raises:
+        MissingCountryError: a country is left out.
+        CorruptError: a shard refers to a row, a word or a place that it does not have.
+    """
+    await _figures(generation, Query())
+
+
 async def _figures(generation: OpenGeneration, query: Query) -> Figure:
     """The analysis without what depends on the caller; those of plain markets are remembered.
 
