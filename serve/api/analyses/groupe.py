@@ -23,7 +23,8 @@ from shards.generations.groups import Groups, Relationship
 from shards.generations.register_sources import RegisterImport
 
 MOST_CHILDREN: Final = 100
-MOST_PARENTS: Final = 20  # the longest chain of the published data has 9 links
+MOST_PARENTS: Final = 100
+LOOP, CUT = "boucle", "parents_coupes"
 DIRECT, ULTIMATE, BRANCH = "directe", "ultime", "succursale"
 # A search of an LEI in the indexes of 25 countries.
 _MICROSECONDS_AN_LEI: Final = 100.0
@@ -43,7 +44,7 @@ class CompanyGroup(NamedTuple):
 class _Links(NamedTuple):
     """The links of a company: up to the top, to the ultimate parent, down as far as shown, and the counts.
 
-    `loops` where going up comes back.
+    `motif`: why going up ended before the top, None where it did not.
     """
 
     up: list[Relationship]
@@ -51,7 +52,7 @@ class _Links(NamedTuple):
     down: list[Relationship]
     children: int
     ultimate: int
-    loops: bool
+    motif: str | None
 
 
 def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[CompanyGroup]:
@@ -94,7 +95,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Company
 def _links(groups: Groups, lei: str, limit: int) -> _Links | None:
     """The links of an LEI, at most `limit` of them down; None if there are none."""
     own = list(groups.parents(lei))
-    up, loops = _upward(groups, lei)
+    up, motif = _upward(groups, lei)
     down = [one for nature in (DIRECT, BRANCH) for one in groups.children(lei, nature, limit)]
     children = sum(groups.count_children(lei, nature) for nature in (DIRECT, BRANCH))
     ultimate = groups.count_children(lei, ULTIMATE)
@@ -106,25 +107,25 @@ def _links(groups: Groups, lei: str, limit: int) -> _Links | None:
         down[:limit],
         children,
         ultimate,
-        loops,
+        motif,
     )
 
 
-def _upward(groups: Groups, lei: str) -> tuple[list[Relationship], bool]:
-    """The chain of direct parents, or head offices; whether it comes back to one of its own."""
+def _upward(groups: Groups, lei: str) -> tuple[list[Relationship], str | None]:
+    """The chain of direct parents, or head offices; why it ends before the top, if it does."""
     chain: list[Relationship] = []
     seen = {lei}
     while len(chain) < MOST_PARENTS:
         above = [one for one in groups.parents(lei) if one.nature != ULTIMATE]
         found = _current(above)
         if found is None:
-            return chain, False
+            return chain, None
         chain.append(found)
         lei = found.parent
         if lei in seen:
-            return chain, True
+            return chain, LOOP
         seen.add(lei)
-    return chain, False
+    return chain, CUT
 
 
 def _current(links: Iterable[Relationship]) -> Relationship | None:
@@ -170,7 +171,7 @@ def _document(
     return {
         "societe": {name: subject[name] for name in ("iso2", "id", "nom", "lei")},
         "plan": subject["plan"],
-        "motif": nothing if links is None else "boucle" if links.loops else None,
+        "motif": nothing if links is None else links.motif,
         "parents": up,
         "tete": shown(links.top.parent, links.top) if links and links.top else None,
         "enfants": [shown(one.child, one) for one in links.down] if links else None,

@@ -38,7 +38,7 @@ _GROUP: Final[dict[str, Schema]] = {
     "motif": nullable(
         text(
             "`lei_absent`: the company has no LEI; `aucune_relation`: the LEI data know no links of it; "
-            "`boucle`: its parents lead back to one of themselves."
+            "`boucle`: its parents lead back to one of themselves; `parents_coupes`: it has over 100."
         )
     ),
     "parents": either(
