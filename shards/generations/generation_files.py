@@ -5,6 +5,7 @@
     DATA/4f6a…/reference.json       countries, sectors, sub-sectors and their counts
     DATA/4f6a…/quality.json         the report of the build
     DATA/4f6a…/sources.json         the registers of each country, their licences and files (register_sources.py)
+    DATA/4f6a…/groups.npy           which LEI consolidates which, where the input has it (groups.py)
     DATA/4f6a…/FR.shard …           one shard per country; an unchanged shard is the same file as before
     DATA/changes/81c0…-4f6a…/       the differences between two generations (change_steps.py)
     DATA/.partial-…                 a generation that is being built, or whose build died
