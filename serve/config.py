@@ -422,7 +422,7 @@ def _section(section: str, values: Mapping[str, Any], where: str) -> dict[str, A
 
 def _readers(section: type) -> dict[str, Callable[[object], Any]]:
     """The reader of each setting of a section, by its type."""
-    by_type = {str: _text, int: _positive, Path | None: _path}
+    by_type = {str: _text, int: _positive, bool: _truth, Path | None: _path}
     return {name: by_type[kind] for name, kind in get_type_hints(section).items()}
 
 
