@@ -5,6 +5,7 @@ Until then it is kept sealed, for minutes; a reload of that page says that it wa
 again makes no second one: it contains their number at the time it was drawn.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -15,6 +16,8 @@ from quota.ledger import passwords
 from quota.ledger.tickets import SENT
 from serve.access.result import Response
 from serve.api.routes import RECONCILIATION_PATH
+from serve.docs.manual.manual import manual
+from serve.docs.manual.request_example import CodeText
 from serve.website import page_errors, sessions
 from serve.website.page_request import PageRequest, Session, last
 from serve.website.record import opened_records
@@ -211,7 +214,14 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         ),
         news=notice.news,
         text=notice.text,
+        first_call=_first_call(request, notice.text),
     )  # fmt: skip
+
+
+def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
+    """A search with a key that was just made, in the languages of the documentation."""
+    search = manual().reference.operations["searchCompanies"].request
+    return search.asking(limit=3).texts(request.origin, key)
 
 
 def _session(request: PageRequest) -> Session:

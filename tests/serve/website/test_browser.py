@@ -132,7 +132,7 @@ def test_from_sign_up_to_a_revoked_key(shop: Served, chromium: Browser) -> None:
         headers = {"Authorization": f"Bearer {key}"}
         curl = page.locator(".made code").nth(1).inner_text()
         assert curl == (
-            f"curl -H 'Authorization: Bearer {key}' '{base(shop)}/api/v1/societes?limit=3'"
+            f"curl '{base(shop)}/api/v1/societes?limit=3' \\\n  -H \"Authorization: Bearer {key}\""
         )
 
         answer = shop.ask("/api/v1/societes?limit=3", headers=headers)
