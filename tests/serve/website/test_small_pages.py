@@ -2,6 +2,7 @@
 
 import json
 import re
+import struct
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -227,11 +228,12 @@ def test_an_asset_is_kept_for_ever_under_the_digest_of_its_bytes(served: Served)
 
     for name, path in assets.names().items():
         assert path in html
-        seen = Visitor(served).get(path)
+        seen = served.ask(path)
         assert (seen.status, "immutable" in seen.headers["Cache-Control"]) == (200, True)
-        assert seen.html == (assets.FOLDER / name).read_text()
+        assert seen.body == (assets.FOLDER / name).read_bytes()
         assert Visitor(served).get(path.replace("-", "0-")).status == 404
-    assert sum(path.stat().st_size for path in assets.FOLDER.iterdir()) < 40_000
+    loaded = [path for path in assets.FOLDER.iterdir() if path.suffix != ".png"]
+    assert sum(path.stat().st_size for path in loaded) < 40_000
 
 
 @pytest.mark.parametrize("name", ["../seals.py", "..%2fseals.py", "%2e%2e/seals.py", ""])
@@ -268,6 +270,11 @@ def test_a_page_can_be_shared(served: Served) -> None:
     assert '<meta property="og:title" content="Société Générale d&#39;Orléans">' in record
     assert 'content="Société Générale d&#39;Orléans (552100554), Orléans, France, ' in record
     assert f'href="{origin}/?q=lab&amp;pays=FR&amp;lang=en"' in search
+    (picture,) = set(re.findall(rf'property="og:image" content="{origin}([^"]+)"', record + search))
+    shared = served.ask(picture)
+    assert shared.headers["Content-Type"] == "image/png"
+    assert struct.unpack(">II", shared.body[16:24]) == (1200, 630)
+    assert len(shared.body) < 60_000
     assert all('<meta name="robots" content="noindex">' in html for html in closed)
     assert not any("canonical" in html for html in closed)
 
