@@ -84,13 +84,16 @@ def distributions(
     census = base.own_worker().census(query, kinds, 1e3 * budget)
     if census is None:
         return None
-    found = {}
-    for name in dimensions:
-        values = values_of(base, name)
-        slots = census.counts[DIMENSIONS[name]]
-        counts = np.bincount(values.numbers, slots, values.known + 1).astype(np.int64)
-        found[name] = Distribution(values, counts[:-1], int(counts[-1]))
-    return census.total, found
+    return census.total, {
+        name: distribution(base, name, census.counts[DIMENSIONS[name]]) for name in dimensions
+    }
+
+
+def distribution(base: Base, dimension: str, slots: NDArray[np.int64]) -> Distribution:
+    """The matches in each slot of a dimension, by value."""
+    values = values_of(base, dimension)
+    counts = np.bincount(values.numbers, slots, values.known + 1).astype(np.int64)
+    return Distribution(values, counts[:-1], int(counts[-1]))
 
 
 def values_of(base: Base, dimension: str) -> DimensionValues:
