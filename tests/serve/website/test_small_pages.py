@@ -103,7 +103,7 @@ def test_the_sources_are_those_of_the_route(served: Served) -> None:
             assert all(file["nom"] in seen.text for file in one["fichiers"])
     assert "Aucune source n’est déclarée" in seen.text  # Germany
     assert "Autriche, " in seen.text.partition("Pays sans données")[2]
-    assert re.search(r"Site web</dt><dd>(\d+)", seen.html)
+    assert re.search(r"Site web</th>(<td>(\d+\u202f%|–)</td>){3}", seen.html)
 
 
 @pytest.mark.parametrize("path", PAGES)
