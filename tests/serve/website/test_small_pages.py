@@ -296,6 +296,25 @@ def test_a_page_can_be_shared(served: Served) -> None:
     assert not any("canonical" in html for html in closed)
 
 
+def test_every_kind_of_page_says_what_it_is_and_in_which_languages(served: Served) -> None:
+    kinds = [*PAGES[:2], *PAGES[3:6], "/statut", "/sources", "/rapprochement", "/docs", "/docs?q=x",
+             "/docs/guides/erreurs", "/docs/routes/suggest", "/docs/objets/Societe"]  # fmt: skip
+    pages = {path: Visitor(served).get(path).html for path in kinds}
+
+    for path, html in pages.items():
+        assert html.count('rel="canonical"') == html.count('property="og:image"') == 1, path
+        assert set(re.findall(r'hreflang="(fr|en|x-default)" href', html)) == {
+            "fr",
+            "en",
+            "x-default",
+        }
+    told = [
+        re.findall(r'<meta name="description" content="([^"]+)">', html) for html in pages.values()
+    ]
+    assert all(len(one) == 1 for one in told)
+    assert len({text for (text,) in told}) == len(kinds) - 1  # that of /docs and of its search
+
+
 def test_a_record_is_an_organization_of_schema_org(served: Served) -> None:
     html = Visitor(served).get("/societes/EE/12652512").html
     found = re.search(r'<script type="application/ld\+json">(.*?)</script>', html)
