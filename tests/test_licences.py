@@ -1,4 +1,4 @@
-"""What a server installs: permissive licences that are known, and nothing missing on the oldest Python."""
+"""Licences and versions of what a server installs: permissive, and there for the oldest Python."""
 
 import re
 from importlib import metadata

@@ -62,7 +62,8 @@ class Tool(NamedTuple):
 @cache
 def tools() -> dict[str, Tool]:
     """The tools by name; made at the first call, since the schemas read the tables of `seeds/`."""
-    return {tool.name: tool for tool in (*_lists(), *_companies())}
+    groups = (_lists(), _searches(), _records(), _other_questions())
+    return {tool.name: tool for group in groups for tool in group}
 
 
 def _lists() -> list[Tool]:
@@ -108,7 +109,7 @@ def _lists() -> list[Tool]:
     ]
 
 
-def _companies() -> list[Tool]:
+def _searches() -> list[Tool]:
     return [
         Tool(
             "count_companies",
@@ -169,6 +170,11 @@ def _companies() -> list[Tool]:
             arguments.SEARCH,
             third_parties=True,
         ),
+    ]
+
+
+def _records() -> list[Tool]:
+    return [
         Tool(
             "read_company",
             "Read one company (société)",
@@ -215,6 +221,11 @@ def _companies() -> list[Tool]:
             ("iso2", "id"),
             third_parties=True,
         ),
+    ]
+
+
+def _other_questions() -> list[Tool]:
+    return [
         Tool(
             "changes",
             "What changed (modifications)",

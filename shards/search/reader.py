@@ -42,7 +42,7 @@ from shards.search.name_lookup import NameLookup
 _CACHED: Final = (
     "layout", "facts", "turnover_facts", "website_turnover", "website_headcount",
     "words", "idents", "sets", "phrases", "list_starts", "top_rows", "frames",
-    "statement_rows", "statements", "spellings", "ratio_years",
+    "statement_rows", "statements", "spellings", "ratio_years", "_ratios",
 )  # fmt: skip
 
 
@@ -131,7 +131,14 @@ class Shard:
 
     def ratio(self, code: str) -> NDArray[np.float64]:
         """A ratio of the last year of the companies with statements, in the order of `statement_rows`."""
-        return self._array(format.RATIO, code, format.F8)
+        found = self._ratios.get(code)
+        if found is None:
+            found = self._ratios[code] = self._array(format.RATIO, code, format.F8)
+        return found
+
+    @cached_property
+    def _ratios(self) -> dict[str, NDArray[np.float64]]:
+        return {}
 
     @cached_property
     def ratio_years(self) -> NDArray[np.uint16]:

@@ -36,7 +36,7 @@ from serve.website.search.facet_bars import Bars
 from serve.website.search.filter_options import OptionCounts
 from serve.website.search.result_table import ORDER_NAMES
 from serve.website.search.search_form import SearchForm
-from shards.query import STATES, Query
+from shards.query import Query
 
 ROWS: Final = 25  # of a page
 
@@ -179,10 +179,10 @@ def _around(
         "names": facet_bars.labels(request, generation.reference),
         "rows": ROWS,
         "pickers": filter_options.of_search(request, generation, form, options),
+        "uncounted": None in options.values(),
         "chips": restrictions,
         "search_title": chips.title(request, restrictions),
         "heads": result_table.heads(request, form),
-        "states": STATES,
         "orders": {tri: request.t(*names) for tri, names in ORDER_NAMES.items()},
         "total": generation.generation.manifest.total,
         "call": f"{_SEARCH}?{search_form.query_string([*form.pairs(), ('limit', str(ROWS))])}",

@@ -93,8 +93,8 @@ def test_a_server_that_is_down_or_slow_loses_no_invitation(
     (ticket,) = book.of(account, now).result()
     assert (ticket.mail, ticket.attempts) == (tickets.WAITING, 1)
     assert "courriel en attente" in page
-    assert "1 essais" in page
-    assert "1 courriels ne sont pas partis" in admin.get("/compte").text
+    assert "1 essai ·" in page
+    assert "Un courriel n’est pas parti." in admin.get("/compte").text
     # A minute later it is tried again: here the row is made due, and the process looks when woken.
     due = replace(ticket, next_attempt=0)
     equipped.store.submit(lambda txn: tickets._put(txn, due)).result()

@@ -177,7 +177,8 @@ def test_another_password_ends_the_other_sessions(served: Served) -> None:
         "/compte/mot-de-passe", {"actuel": PASSWORD, "nouveau": "un nouveau mot de passe"}
     )
 
-    assert (wrong.status, short.status, changed.status) == (403, 422, 200)
+    assert (wrong.status, short.status, changed.status) == (403, 422, 303)
+    assert "Mot de passe changé" in visitor.get(changed.headers["Location"].partition("#")[0]).text
     assert elsewhere.get("/compte").status == 303
     assert visitor.get("/compte").status == 200
     assert Visitor(served).log_in(person.email).status == 403

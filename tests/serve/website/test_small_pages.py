@@ -38,6 +38,23 @@ def test_the_prices_are_those_of_the_plans_file(served: Served) -> None:
     assert "250 € HT par an" in text
 
 
+def test_each_plan_says_what_it_has_more_than_the_one_that_it_contains(served: Served) -> None:
+    text = Visitor(served).get("/tarifs").figures.partition("Comparer")[0]
+
+    for name, contained in (
+        ("Données", "Découverte"), ("Finance d'entreprise", "Données"),
+        ("Finance de marché", "Données"), ("Intégrale", "Finance d'entreprise"),
+        ("Sur mesure", "Données"),
+    ):  # fmt: skip
+        assert re.search(rf"{name} [^:]*? Tout de {contained}, et", text), name
+    assert (
+        "Tout de Données, et 500 résultats par recherche 5000 appels par jour 60 exports par mois, "
+        "de 5000 lignes 25000 crédits par mois, soit 5000 fiches complètes Analyse d’un marché "
+        "l’outil API, compris Choisir" in text
+    )
+    assert "Tout de Données, et les modules de votre choix Choisir" in text
+
+
 @pytest.mark.parametrize("form", [{"offre": "data"}, {"pack": "1000"}, {}])
 def test_buying_is_not_open_as_a_page_and_as_json(served: Served, form: dict[str, str]) -> None:
     """§7"""
