@@ -11,7 +11,7 @@ from typing import Final
 
 from quota.accounts import FREE, Account, Key, load_account
 from quota.errors import UnknownError
-from quota.ledger import addresses, people, registry, row_format
+from quota.ledger import addresses, exports, people, registry, row_format
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 
 Rows = Callable[[bytes], Iterable[tuple[bytes, bytes]]]
@@ -59,6 +59,7 @@ def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool
     _delete_keys(txn, links, row_format.ADDRESS, row_format.ADDRESS_OF)
     for person in persons:
         people.delete(txn, person)
+    exports.forget(txn, account)
     txn.delete(row_format.join(row_format.ACCOUNT, account))
     return True
 
