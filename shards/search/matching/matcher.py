@@ -11,7 +11,7 @@ from shards.search.matching import candidate_rows, evidence
 from shards.search.matching.candidate_rows import CandidateRows, Found, folded_words, information
 from shards.search.matching.evidence import Evidence
 from shards.search.matching.line import Candidate, Line, MatchResult
-from shards.search.matching.name_comparison import NameComparison, Told, compare
+from shards.search.matching.name_comparison import ComparedName, NameComparison, compare
 from shards.search.matching.name_tables import UMLAUTS, BareName, NameTables
 from shards.search.matching.probability import Weights
 from shards.search.search import Base
@@ -42,6 +42,14 @@ class Compared(NamedTuple):
             return 0.0
         compared = self.compared
         return compared.lacking + compared.extra + 3 * compared.errors - compared.common
+
+
+class LineName(NamedTuple):
+    """The name of a line without the legal forms of a country, and what its words tell there."""
+
+    bare: BareName
+    compared: ComparedName
+    told: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ class Matcher:
         if near:
             spellings += candidate_rows.further_spellings(bare.words)
         found = [*more, *self._rows.rows(spellings, chosen, near=near)]
-        names: dict[str, tuple[BareName, list[Told], dict[str, int]]] = {}
+        names: dict[str, LineName] = {}
         rows = list({(row.shard, row.row): row for row in found}.values())
         compared = [self._compare(words, row, names) for row in rows]
         return sorted(compared, key=lambda each: each.distance)
@@ -138,29 +146,34 @@ class Matcher:
         self,
         words: tuple[str, ...],
         row: Found,
-        names: dict[str, tuple[BareName, list[Told], dict[str, int]]],
+        names: dict[str, LineName],
     ) -> Compared:
         """Compare a name with that of a row; `names` has that of the line without the forms of each country."""
         shard = self._table.shards[row.shard]
-        if shard.iso2 not in names:
-            bare = self._tables.bare(words, shard.iso2)
-            known = self._rows.sizes(bare.words, row.shard)
-            told = [(word, information(shard.rows, known[word])) for word in bare.words]
-            names[shard.iso2] = bare, told, known
-        bare, told, known = names[shard.iso2]
-        found = []
+        line = names.get(shard.iso2)
+        if line is None:
+            line = names[shard.iso2] = self._line_name(words, row.shard)
+        nearest: Compared | None = None
         for place, theirs in enumerate(folded_words(shard, row.row)):
             sizes = dict(theirs)
             other = self._tables.bare(tuple(word for word, _ in theirs), shard.iso2)
-            other_told = [
-                (word, information(shard.rows, sizes.get(word, 0))) for word in other.words
-            ]
-            compared = compare(
-                told, other_told, self._tables, umlauts=shard.iso2 in UMLAUTS, known=known
-            )
-            classes = bare.classes, other.classes
-            found.append(Compared(row, compared, classes, dict(told), former=place > 0))
-        return min(found, key=lambda each: each.distance)
+            told = [(word, information(shard.rows, sizes.get(word, 0))) for word in other.words]
+            compared = compare(line.compared, told, self._tables)
+            classes = line.bare.classes, other.classes
+            found = Compared(row, compared, classes, line.told, former=place > 0)
+            if nearest is None or found.distance < nearest.distance:
+                nearest = found
+        assert nearest is not None  # a row has a name
+        return nearest
+
+    def _line_name(self, words: tuple[str, ...], number: int) -> LineName:
+        """The name of a line as it is compared with those of a shard."""
+        shard = self._table.shards[number]
+        bare = self._tables.bare(words, shard.iso2)
+        known = self._rows.sizes(bare.words, number)
+        told = [(word, information(shard.rows, known[word])) for word in bare.words]
+        compared = ComparedName.of(told, self._tables, known, umlauts=shard.iso2 in UMLAUTS)
+        return LineName(bare, compared, dict(told))
 
     # -- evidence ------------------------------------------------------------------------------
 
