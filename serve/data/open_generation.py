@@ -75,6 +75,7 @@ class OpenGeneration:
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
+    _lists: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(THREADS - 1))
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
 
     @property
@@ -176,6 +177,11 @@ class OpenGeneration:
                     await asyncio.wait([made])
                 except asyncio.CancelledError:
                     continue
+
+    async def aside_of_a_list(self, make: Callable[[], T]) -> T:
+        """`aside` for a part of a long work: all such works together leave a thread to searches."""
+        async with self._lists:
+            return await self.aside(EXPENSIVE_MICROSECONDS, make)
 
     def close(self) -> None:
         """Wait for the threads, then close every file."""
