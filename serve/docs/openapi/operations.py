@@ -28,7 +28,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "sources": _sources, "suggestions": _suggestions, "societes": _societes, "societe": _societe,
         "modifications": _modifications, "identifiants": _identifiants,
         "analyse-entreprise": _company_analysis, "analyse-marche": _market_analysis,
-        "comparables": _comparables,
+        "comparables": _comparables, "groupe": _groupe,
         "rapprochement": _rapprochement, "repartition": _repartition,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs-file": _docs_file,
@@ -43,6 +43,7 @@ def variables(name: str) -> tuple[str, ...]:
         "societe": parameters.names(parameters.RECORD),
         "analyse-entreprise": parameters.names(parameters.RECORD),
         "comparables": parameters.names(parameters.RECORD),
+        "groupe": parameters.names(parameters.RECORD),
         "identifiants": (parameters.VALEUR.name,),
         "docs-file": ("file",),
     }.get(name, ())
@@ -234,6 +235,15 @@ def _comparables() -> Mapping[str, Operation]:
         refusals(400, 401, 404, 429, 503, route="comparables"),
         *_record(), *in_query(*parameters.COMPARABLES),
         examples=("comparables",), first="comparables/0/societe",
+    )  # fmt: skip
+
+
+def _groupe() -> Mapping[str, Operation]:
+    return _of_companies(
+        "readGroup", prose.GROUPE, ("The group.", "Groupe"), ("Content-Location", *headers.CALLS),
+        refusals(400, 401, 404, 409, 429, 503, route="groupe"),
+        *_record(), *in_query(*parameters.IDENTIFIANTS), examples=("groupe",),
+        first="parents/0/societe",
     )  # fmt: skip
 
 

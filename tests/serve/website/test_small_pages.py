@@ -206,6 +206,9 @@ def test_without_data_there_is_a_page_that_says_so(tmp_path: Path) -> None:
         assert '<a href="mailto:zoé@b.fr">' in legal.html
         assert "<p>Un</p><p>Deux</p>" in legal.html
         assert "[editeur]" not in legal.text
+        for cookie, days in (("visite", 180), ("session", 14), ("appareil", 180)):
+            assert re.search(rf"<code>{cookie}</code></dt><dd>[^<]+\. {days} jours", legal.html)
+        assert "Invitations : 7 jours ; liens de mot de passe : 1 jour" in legal.text
 
 
 @pytest.fixture
