@@ -132,6 +132,13 @@ def test_a_person_who_is_logged_in_sees_which_keys_there_are(served: Served) -> 
     assert not re.search(r"soc_live_[0-9A-Za-z]{38}", seen.html)
 
 
+@pytest.mark.parametrize("path", ["/docs", "/docs/guides/demarrage"])
+def test_the_first_call_needs_no_key(served: Served, path: str) -> None:
+    calls = re.findall(r"<pre[^>]*>(.*?)</pre>", Visitor(served).get(path).html, re.DOTALL)
+
+    assert [("KEY" in one, "/api/v1/societes?" in one) for one in calls[:3]] == [(False, True)] * 3
+
+
 def test_a_trailing_slash_is_dropped(served: Served) -> None:
     assert "/docs/guides/demarrage" in Visitor(served).get("/docs/").html
 

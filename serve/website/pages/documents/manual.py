@@ -91,13 +91,18 @@ async def _page(request: PageRequest, template: str, **values: Any) -> Response:
         guides=guides.GUIDES,
         keys=[key for key in keys if key.revoked is None],
         call=lambda name, *, key=True, **query: _texts(
-            request, replace(reference.operations[name].request.asking(**query), key=key)
+            request, _call(reference.operations[name].request.asking(**query), key)
         ),
         example=lambda call: _texts(request, call),
         own_words=_own_words(request),
         json=_json,
         **values,
     )  # fmt: skip
+
+
+def _call(call: RequestExample, key: bool) -> RequestExample:
+    """The call, without its key where none is wanted."""
+    return call if key else replace(call, key=False)
 
 
 def _texts(request: PageRequest, call: RequestExample) -> list[CodeText]:

@@ -24,5 +24,8 @@ async def sources(request: PageRequest) -> Response:
             countries=countries,
             champs=dict.fromkeys(champ for one in countries for champ in one.filled),
             without=[one.iso2 for one in known if not one.n_societes],
-            fields={one.champ: one.title[request.lang] for one in seed_tables.fields()},
+            fields={
+                one.champ: facet_bars.set_in_type(one.title[request.lang])
+                for one in seed_tables.fields()
+            },
         )  # fmt: skip
