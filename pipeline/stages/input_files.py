@@ -16,8 +16,8 @@ from blake3 import blake3
 from pipeline import canonical
 from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
+from shards.codec.folding import SPELLINGS
 from shards.generations.manifest import InputSource
-from shards.generations.reference import SPELLINGS
 
 Survey = Mapping[Path, Mapping[str, int]]  # rows per file and country; "" for no country
 
@@ -46,7 +46,7 @@ def check_folders(inputs: Sequence[Path]) -> None:
             raise BuildError(f"{folder} is given twice; name each input once")
         if not any(_parquet(folder, table) for table in TABLES):
             raise BuildError(
-                f"{folder} holds neither companies/*.parquet nor comptes/*.parquet; "
+                f"{folder} holds none of {', '.join(f'{table}/*.parquet' for table in TABLES)}; "
                 "fill it with `python -m pipeline import`"
             )
     if not files(inputs, "companies"):

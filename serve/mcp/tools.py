@@ -29,7 +29,7 @@ class Tool(NamedTuple):
 
     Attributes:
         third_parties: its results quote texts of companies.
-        brief: its filters are described by search_companies alone.
+        brief: its filters are described by search_companies alone, its company by read_company.
     """
 
     name: str
@@ -209,6 +209,7 @@ def _records() -> list[Tool]:
             arguments.ANALYSED,
             ("iso2", "id"),
             third_parties=True,
+            brief=True,
         ),
         Tool(
             "comparable_companies",
@@ -220,6 +221,19 @@ def _records() -> list[Tool]:
             arguments.COMPARED,
             ("iso2", "id"),
             third_parties=True,
+            brief=True,
+        ),
+        Tool(
+            "company_group",
+            "Group of one company (groupe)",
+            "Who consolidates the company of read_company, up to the top, and whom it consolidates, by the "
+            "LEI data. One that is not served is an LEI alone. Counts as one API call.",
+            company_tool.read_group,
+            outputs.GROUP,
+            arguments.ANALYSED,
+            ("iso2", "id"),
+            third_parties=True,
+            brief=True,
         ),
     ]
 

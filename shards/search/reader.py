@@ -153,15 +153,19 @@ class Shard:
 
     def numbered(self, number: str) -> list[int]:
         """The rows of the companies with this LEI or VAT number, compared by letters and digits."""
-        keys, rows = self.aliases["keys"], self.aliases["rows"]
-        wanted = np.uint64(aliases.key(number))
-        first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
         folded = fold_id(number)
         return [
             row
-            for row in rows[first:end].tolist()
+            for row in self.maybe_numbered(number)
             if folded in {fold_id(self.company(row)[field] or "") for field in aliases.FIELDS}
         ]
+
+    def maybe_numbered(self, number: str) -> list[int]:
+        """The rows of `numbered`, and rarely others: no record is read, so any thread may ask."""
+        keys, rows = self.aliases["keys"], self.aliases["rows"]
+        wanted = np.uint64(aliases.key(number))
+        first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
+        return [int(row) for row in rows[first:end]]
 
     @property
     def aliases(self) -> Mapping[str, NDArray[Any]]:

@@ -28,11 +28,11 @@ from serve.request.params import Market
 from shards.codec import bands
 from shards.codec.folding import fold_id
 from shards.query import ORDERS, Query
-from shards.ratios.distribution import Figures, Quantiles, concentration, quantiles
+from shards.ratios.distribution import Concentration, Figures, Quantiles, concentration, quantiles
 from shards.ratios.ratio_table import ratios, stored_codes
 from shards.search.counts import market
 from shards.search.counts.distribution import Distribution
-from shards.search.counts.market import MarketPart
+from shards.search.counts.market import MarketPart, MarketTurnovers
 from shards.search.search import Base, records, search
 
 MARCHE: Final = "marche"
@@ -135,12 +135,22 @@ async def _figures(generation: OpenGeneration, query: Query) -> Figure:
             for one in market.parts(base, query)
         )
     )
-    first, turnovers = await asyncio.gather(
+    turnovers = MarketTurnovers(base, parts)
+    first, _, _ = await asyncio.gather(
         generation.aside(_MICROSECONDS, lambda: _first(base, query)),
-        generation.aside(_MICROSECONDS, lambda: market.turnovers(base, parts)),
+        generation.aside(_MICROSECONDS, lambda: turnovers.write(0)),
+        generation.aside(_MICROSECONDS, lambda: turnovers.write(1)),
     )
-    years = [oldest, newest] if newest else None
-    made = await generation.aside(_MICROSECONDS, lambda: _document(parts, turnovers, first, years))
+    figures = turnovers.figures()
+    shares, made = await asyncio.gather(
+        generation.aside(_MICROSECONDS, lambda: concentration(figures)),
+        generation.aside(
+            _MICROSECONDS,
+            lambda: _document(parts, figures, first, [oldest, newest] if newest else None),
+        ),
+    )
+    lacking = _NO_TURNOVER if made["total"] else _NO_COMPANY
+    made["concentration"] = _concentration(shares, lacking)
     if _is_plain(query):
         remembered = generation.markets
         while len(remembered) >= _REMEMBERED:
@@ -171,7 +181,7 @@ def _document(
         "total": total,
         "exercices": years,
         "taille": _size(turnovers, lacking or _NO_TURNOVER),
-        "concentration": _concentration(turnovers, lacking or _NO_TURNOVER),
+        "concentration": None,  # beside it, since it takes as long
         "tranches": {
             "ca": _turnover_bands(turnovers, total),
             "effectif": _entries(headcounts, bands.headcount_names()),
@@ -204,8 +214,7 @@ def _quantiles(found: Quantiles) -> Figure:
     return dict(zip(QUANTILES, found.values, strict=True))
 
 
-def _concentration(turnovers: Figures, lacking: str) -> Figure:
-    found = concentration(turnovers)
+def _concentration(found: Concentration | None, lacking: str) -> Figure:
     if found is None:
         return {"hhi": None, "cr4": None, "cr10": None, "gini": None, "motif": lacking}
     shares = {"hhi": found.hhi, "cr4": found.cr4, "cr10": found.cr10, "gini": found.gini}

@@ -135,7 +135,8 @@ async def _results(
 async def _near(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
     """The companies of the searched countries whose identifier `q` may be, but for zeros or a typing error (X6)."""
     q = query.q or ""
-    if not any(char.isdigit() for char in q):
+    letters = sum(char.isalpha() for char in q)
+    if sum(char.isdigit() for char in q) < max(1, letters):  # a name with a number is no identifier
         return ()
     chosen = query.pays or tuple(generation.shards)
     shards = {iso2: generation.shards[iso2] for iso2 in chosen}

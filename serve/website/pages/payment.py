@@ -50,7 +50,7 @@ async def prices(request: PageRequest) -> Response:
         sold=[plan.slug for plan in plans if is_sold(plan)],
         stripe=request.context.stripe,
         pack=PACK_CREDITS,
-        contact=request.server.config.contact,
+        contact=request.server.config.operator_address,
         mine=request.session.account.plan if request.session else None,
         cost=RECORD_CREDITS,
         scale=scale(),
@@ -80,7 +80,7 @@ async def buy(request: PageRequest) -> Response:
             return see_other(await stripe.buy_pack(buyer))
         plan = request.server.plans.get(request.form.get("offre", ""))
         if plan is None or not is_sold(plan):
-            raise page_errors.sur_devis(request.server.config.contact)
+            raise page_errors.sur_devis(request.server.config.operator_address)
         if running:
             return see_other(await stripe.portal(running.customer))
         tool = request.form.get("outil_api") == "1" and plan.outil_api_eur is not None
@@ -175,7 +175,7 @@ async def _synchronize(request: PageRequest, stripe: StripeAccount, name: str) -
 
 def _account(request: PageRequest) -> StripeAccount:
     if request.context.stripe is None:
-        raise page_errors.paiement_ferme(request.server.config.contact)
+        raise page_errors.paiement_ferme(request.server.config.operator_address)
     return request.context.stripe
 
 

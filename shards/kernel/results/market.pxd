@@ -3,7 +3,7 @@ from shards.kernel.find cimport (
     damaged,
 )
 from shards.kernel.types cimport (
-    Address, COLUMNS, Int, MarketArrays, Real, ShardArrays, Table, U4, Wide,
+    Address, COLUMNS, F8, Int, Ints, MarketArrays, Real, Reals, ShardArrays, Table, U4, Wide,
 )
 
 cdef extern from *:
@@ -16,3 +16,6 @@ cdef Int count_marked(
 cdef Int count_bands(ShardArrays shard, MarketArrays market, Int kind, Int marked) except? -1 nogil
 cdef Int write_turnovers(Table table, MarketArrays market) except? -1 nogil
 cdef Int write_step(ShardArrays shard, MarketArrays market, Int step, Int used) except? -1 nogil
+cdef Int gather_known(
+    F8 source, Int size, Ints numbers, Int count, Reals target
+) except? -1 nogil

@@ -12,11 +12,14 @@ if not cython.compiled:
     from shards.kernel.find import damaged
     from shards.kernel.types import (
         COLUMNS,
+        F8,
         U4,
         Address,
         Int,
+        Ints,
         MarketArrays,
         Real,
+        Reals,
         ShardArrays,
         Table,
         Wide,
@@ -106,10 +109,11 @@ def write_step(shard: ShardArrays, market: MarketArrays, step: Int, used: Int) -
     order = shard.order[0]
     base: Int = shard.first_mark
     rows: Int = shard.rows
+    room: Int = market.room
     euros: Real = -shard.turnover_keys[step]
     first: Int = shard.steps[0][step]
     end: Int = shard.steps[0][step + 1]
-    if end > shard.order_size[0] or used + end - first > market.room:
+    if end > shard.order_size[0]:
         damaged()
     if cython.compiled:
         # More streams than a processor reads ahead by itself: three of each country, from their ends.
@@ -120,9 +124,47 @@ def write_step(shard: ShardArrays, market: MarketArrays, step: Int, used: Int) -
         row: Int = order[place]
         if row >= rows:
             damaged()
-        figures[used] = euros
+        if used < room:  # what follows the last figure belongs to another thread
+            figures[used] = euros
         used += (bits[base + (row >> 5)] >> (row & 31)) & 1
+    if used > room:
+        damaged()
     return used
+
+
+def gather_known(source: F8, size: Int, numbers: Ints, count: Int, target: Reals) -> Int:
+    """Write the figures source[numbers[i]] that are not NaN to `target`; returns how many these are."""
+    used: Int = 0
+    for i in range(count):  # NaN is not equal to itself
+        number: Int = numbers[i]
+        if number >= size:
+            damaged()
+        figure: Real = source[number]
+        target[used] = figure
+        used += figure == figure
+    return used
+
+
+def known(source: Address, size: int, numbers: Address, count: int, target: Address) -> int:
+    """`gather_known` for Python: arrays by address; frees its lock.
+
+    Args:
+        source: `size` figures, 8 bytes each.
+        numbers: of these figures, `count`, 8 bytes each, none below 0.
+        target: room for as many figures.
+
+    Raises:
+        CorruptError: a number is not below `size`.
+    """
+    figures: F8 = cython.cast(F8, source)
+    chosen: Ints = cython.cast(Ints, numbers)
+    found: Reals = cython.cast(Reals, target)
+    room: Int = size
+    asked: Int = count
+    used: Int = 0
+    with cython.nogil:
+        used = gather_known(figures, room, chosen, asked, found)
+    return used  # noqa: RET504 (with the lock, into a Python number)
 
 
 def mark(table: Address, market: Address, shard: int, first: int, count: int) -> None:
@@ -153,6 +195,24 @@ def bands(table: Address, market: Address, shard: int, kind: int, marked: int) -
     total: Int = marked
     with cython.nogil:
         count_bands(generation.shards[number], kept, order, total)
+
+
+def turnovers_from(table: Address, market: Address, shard: int, first: int) -> int:
+    """How many marked rows of a shard have a turnover, from a place of the order of turnovers on.
+
+    Raises:
+        CorruptError: the shard refers to what it does not have.
+    """
+    generation: Table = cython.cast(Table, table)
+    kept: MarketArrays = cython.cast(MarketArrays, market)
+    number: Int = shard
+    start: Int = first
+    found: Int = 0
+    of_shard: ShardArrays
+    with cython.nogil:
+        of_shard = generation.shards[number]
+        found = count_marked(of_shard, kept, of_shard.order[0], start, of_shard.known)
+    return found  # noqa: RET504 (with the lock, into a Python number)
 
 
 def turnovers(table: Address, market: Address) -> int:

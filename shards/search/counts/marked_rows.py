@@ -5,7 +5,7 @@ two for each row of a country, whether it is marked or not. Few rows are better 
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,31 @@ from shards.search.table import SearchTable
 _SEQUENCE: Final = "turnover sequence"
 
 Bits = NDArray[np.uint32]
+
+
+class TurnoverSequence(NamedTuple):
+    """The order of all distinct turnovers of a generation.
+
+    Attributes:
+        shards: the number of the shard of each, ascending by turnover; a byte each.
+        middle: by shard, how many of its turnovers are in the first half of these.
+    """
+
+    shards: bytes
+    middle: NDArray[np.int64]
+
+
+def turnover_sequence(base: Base) -> TurnoverSequence:
+    """The order of all distinct turnovers, made once and kept in the memo of the generation."""
+    found: TurnoverSequence | None = base.memo.get(_SEQUENCE)
+    if found is None:
+        keys = [base[iso2].steps("ca_desc").keys for iso2 in sorted(base)]
+        numbers = np.repeat(np.arange(len(keys), dtype=np.uint8), [len(one) for one in keys])
+        order = np.argsort(np.concatenate([*keys, np.empty(0)]))
+        numbers = numbers[order[::-1]]
+        middle = np.bincount(numbers[: len(numbers) // 2], minlength=len(keys))
+        found = base.memo[_SEQUENCE] = TurnoverSequence(numbers.tobytes(), middle)
+    return found
 
 
 class MarkedRows:
@@ -46,7 +71,7 @@ class MarkedRows:
             CorruptError: a row is outside its shard.
         """
         placed = Memory()
-        record = placed.place(self._record(rows=view(rows)))
+        record = placed.place(self.record(rows=view(rows)))
         for number, first, count in lists:
             market.mark(self._table.address, record, number, first, count)
             self.totals[number] += count
@@ -77,45 +102,53 @@ class MarkedRows:
         kind = types.COLUMNS + ORDERS.index(tri)
         counts = np.zeros(self._table.kinds[-1].stop + 1, np.int64)
         placed = Memory()
-        record = placed.place(self._record(counts=view(counts)))
+        record = placed.place(self.record(counts=view(counts)))
         for number, total in enumerate(self.totals):
             if total:
                 market.bands(self._table.address, record, number, kind, total)
         return counts[self._table.kinds[kind]]
 
-    def turnovers(self, base: Base) -> Figures:
-        """The turnovers of the marked rows, ascending.
+    def count_lesser(self, sequence: TurnoverSequence) -> int:
+        """How many marked rows have a turnover in the first half of all distinct ones.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
-        steps = [shard.steps("ca_desc") for shard in self._table.shards]
-        chosen = np.array([total > 0 for total in self.totals], np.int64)
-        found = np.empty(sum(one.known for one, use in zip(steps, chosen, strict=True) if use))
-        cursors = np.array([len(one.keys) for one in steps], np.int64)
-        sequence = turnover_sequence(base)
         placed = Memory()
-        record = self._record(cursors=view(cursors), chosen=view(chosen), figures=view(found))
-        record.sequence, record.sequence_size = memoryview(sequence), len(sequence)
-        record.room = len(found)
-        count = market.turnovers(self._table.address, placed.place(record))
-        return found[:count]
+        record = placed.place(self.record())
+        found = 0
+        for number, total in enumerate(self.totals):
+            steps = self._table.shards[number].steps("ca_desc")
+            first = int(steps.places[len(steps.keys) - sequence.middle[number]])
+            if total:
+                found += market.turnovers_from(self._table.address, record, number, first)
+        return found
 
-    def _record(self, **arrays: memoryview) -> types.MarketArrays:
+    def write(self, sequence: TurnoverSequence, half: int, figures: Figures) -> int:
+        """Write the turnovers of the marked rows, ascending, from one half of all distinct ones; returns how many.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have, or there are more than `figures` has room for.
+        """
+        middle = len(sequence.shards) // 2
+        sizes = [len(shard.steps("ca_desc").keys) for shard in self._table.shards]
+        cursors = np.array(sizes, np.int64) - half * sequence.middle
+        chosen = np.array([total > 0 for total in self.totals], np.int64)
+        part = (
+            memoryview(sequence.shards)[middle:] if half else memoryview(sequence.shards)[:middle]
+        )
+        record = self.record(
+            cursors=view(cursors), chosen=view(chosen), figures=view(figures), sequence=part
+        )
+        record.sequence_size, record.room = len(part), len(figures)
+        placed = Memory()
+        return market.turnovers(self._table.address, placed.place(record))
+
+    def record(self, **arrays: memoryview) -> types.MarketArrays:
+        """These rows for the compiled modules, with other arrays by the names of their fields."""
         made = types.MarketArrays()
         none = view(np.empty(0, np.uint32))
         for name, kind in types.MarketArrays.__annotations__.items():
             setattr(made, name, 0 if kind is types.Int else arrays.get(name, none))
         made.bits = view(self.bits)
         return made
-
-
-def turnover_sequence(base: Base) -> bytes:
-    """The numbers of the shards from which all distinct turnovers come, ascending; a byte each, kept in the memo."""
-    found: bytes | None = base.memo.get(_SEQUENCE)
-    if found is None:
-        keys = [base[iso2].steps("ca_desc").keys for iso2 in sorted(base)]
-        numbers = np.repeat(np.arange(len(keys), dtype=np.uint8), [len(one) for one in keys])
-        order = np.argsort(np.concatenate([*keys, np.empty(0)]))
-        found = base.memo[_SEQUENCE] = numbers[order[::-1]].tobytes()
-    return found

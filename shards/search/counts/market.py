@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
+from shards.kernel.memory import address_of
+from shards.kernel.results.market import known as gather_known
 from shards.query import STATES, Query
 from shards.ratios.distribution import Figures, Quantiles, quantiles
 from shards.ratios.ratio_table import stored_codes
 from shards.search.counts.distribution import Distribution, distribution, distributions
-from shards.search.counts.marked_rows import MarkedRows
+from shards.search.counts.marked_rows import MarkedRows, turnover_sequence
 from shards.search.reader import Shard
 from shards.search.search import UNLIMITED, Base, search
 
@@ -36,6 +38,7 @@ class MarketPart:
         total, ceased: how many there are, and how many of them have ceased.
         counted: their bands of headcount and years of creation.
         marks, figures: their rows or, of few, their turnovers, in no order.
+        lesser: how many of the marked rows have one of the lesser half of all distinct turnovers.
         quantiles: by ratio, then by country; countries without any figure are left out.
         growth: the growth of turnover of all companies with recent accounts, in no order.
     """
@@ -44,6 +47,7 @@ class MarketPart:
     ceased: int
     counted: Mapping[str, Distribution]
     marks: MarkedRows | None
+    lesser: int
     figures: Figures
     quantiles: Mapping[str, Mapping[str, Quantiles]]
     growth: Figures
@@ -79,33 +83,58 @@ def part(base: Base, query: Query, oldest: int) -> MarketPart:
         figures = [_turnovers(shard, rows) for shard, rows in looked_up]
         statements = [(shard, _statements(shard, rows)) for shard, rows in looked_up]
         return MarketPart(
-            found, ceased, counted, None, _joined(figures), *_ratios(statements, oldest)
+            found, ceased, counted, None, 0, _joined(figures), *_ratios(statements, oldest)
         )
     worker = base.own_worker()
     marks = MarkedRows(worker.table)
     marks.mark(*worker.lists(query))
     counted = {name: distribution(base, name, marks.bands(tri)) for name, tri in _COUNTED.items()}
+    lesser = marks.count_lesser(turnover_sequence(base))
     statements = [
         (shard, np.flatnonzero(marks.of(number)[shard.statement_rows]))
         for number, shard in enumerate(worker.table.shards)
         if marks.totals[number]
     ]
-    return MarketPart(found, ceased, counted, marks, np.empty(0), *_ratios(statements, oldest))
+    return MarketPart(
+        found, ceased, counted, marks, lesser, np.empty(0), *_ratios(statements, oldest)
+    )
 
 
-def turnovers(base: Base, found: Sequence[MarketPart]) -> Figures:
-    """The turnovers in euros of all companies of these parts, ascending; unknown ones are left out.
+class MarketTurnovers:
+    """The turnovers in euros of all companies of some parts, ascending; unknown ones are left out.
 
-    Raises:
-        CorruptError: a shard refers to a row, a word or a place that it does not have.
+    Those of marked rows are written in two halves, so that two threads can work beside each other.
     """
-    few = _joined([one.figures for one in found])
-    few.sort()
-    marked = [one.marks for one in found if one.marks is not None]
-    if not marked:
-        return few
-    many = MarkedRows.union(marked).turnovers(base)
-    return np.sort(np.concatenate([few, many])) if len(few) else many
+
+    def __init__(self, base: Base, found: Sequence[MarketPart]) -> None:
+        self._sequence = turnover_sequence(base)
+        self._few = np.sort(_joined([one.figures for one in found]))
+        marked = [one.marks for one in found if one.marks is not None]
+        self._marks = MarkedRows.union(marked) if marked else None
+        self._lesser = sum(one.lesser for one in found)
+        shards = sorted(base.items())
+        totals = self._marks.totals if self._marks else [0] * len(shards)
+        chosen = [shard for (_, shard), total in zip(shards, totals, strict=True) if total]
+        self._many = np.empty(sum(shard.steps("ca_desc").known for shard in chosen))
+        self._size = self._lesser
+
+    def write(self, half: int) -> None:
+        """Write one half, 0 or 1; each has to be written once.
+
+        Raises:
+            CorruptError: a shard refers to a row, a word or a place that it does not have.
+        """
+        if self._marks is None:
+            return
+        room = self._many[self._lesser :] if half else self._many[: self._lesser]
+        count = self._marks.write(self._sequence, half, room)
+        if half:
+            self._size = self._lesser + count
+
+    def figures(self) -> Figures:
+        """All of them, once both halves are written."""
+        many = self._many[: self._size]
+        return np.sort(np.concatenate([self._few, many])) if len(self._few) else many
 
 
 def counted(found: Sequence[MarketPart], dimension: str) -> Distribution:
@@ -153,11 +182,19 @@ def _ratios(
         recent = numbers[shard.ratio_years[numbers] >= max(1, oldest)]
         if not len(recent):
             continue
+        room = np.empty(len(recent))
         for code in found:
-            figures = shard.ratio(code).take(recent)
-            known = quantiles(figures)
-            if known.n:
-                found[code][shard.iso2] = known
+            figures = _known(shard.ratio(code), recent, room)
             if code == GROWTH:
-                growth.append(figures[~np.isnan(figures)])
+                growth.append(figures.copy())
+            figures.sort()
+            if len(figures):
+                found[code][shard.iso2] = quantiles(figures, ascending=True)
     return found, _joined(growth)
+
+
+def _known(figures: Figures, numbers: NDArray[np.int64], room: Figures) -> Figures:
+    """The figures of these numbers that are known, in `room`: a fourth of the time that NumPy takes for it."""
+    addresses = (address_of(one) for one in (figures, numbers, room))
+    source, chosen, target = addresses
+    return room[: gather_known(source, len(figures), chosen, len(numbers), target)]

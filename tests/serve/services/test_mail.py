@@ -125,6 +125,29 @@ def test_a_refused_recipient_is_shown_and_not_tried_again(
     mail_server.refusals.clear()
 
 
+def test_a_link_is_handed_over_in_place_of_a_mail_that_does_not_go_out(
+    equipped: Served, mail_server: MailServer
+) -> None:
+    admin, account = member(equipped)
+    book, now, email = equipped.store.accounts.tickets, equipped.context.now(), address()
+    mail_server.refusals["zoé"] = "550 no such mailbox"
+    sent(admin, email)
+    awaited(lambda: bool(book.of(account, now).result()[0].error))
+    (refused,) = book.of(account, now).result()
+    admin.get("/compte/membres")
+
+    shown = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
+    again = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
+    mail_server.refusals.clear()
+
+    (ticket,) = book.of(account, now).result()
+    assert (ticket.email, ticket.mail, ticket.role) == (email, tickets.NO_MAIL, MEMBER)
+    assert again.status == 404
+    visitor = Visitor(equipped)
+    visitor.get(link(shown.text))
+    assert visitor.send(link(shown.text), {"mot_de_passe": PASSWORD}).status == 303
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

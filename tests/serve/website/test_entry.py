@@ -21,7 +21,7 @@ def test_a_sign_up_and_a_log_in_show_the_first_key_once(served: Served) -> None:
     assert "soc_live_" not in signed_up.html
     headers = {"Authorization": f"Bearer {welcome.key}"}
     assert served.ask("/api/v1/compte", headers=headers).json["plan"] == "free"
-    assert f"curl -H &#39;Authorization: Bearer {welcome.key}&#39;" in welcome.html
+    assert f"-H &#34;Authorization: Bearer {welcome.key}&#34;" in welcome.html
     assert welcome.key not in again.html
     assert welcome.key[-4:] in again.html
 
