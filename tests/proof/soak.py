@@ -41,10 +41,10 @@ BOUNDS: Final = {
 }
 TIMEOUT_S: Final = 30.0
 CALLS_PER_ACCOUNT: Final = 8_000  # an account of the largest plan has 10 000 a day
-FEWEST_ACCOUNTS: Final = 8  # an account makes two exports at once, and the first ones take a while
+FEWEST_ACCOUNTS: Final = 9  # an account makes two exports at once, and the first ones take a while
 LEAST_SAMPLES: Final = 6
 EARLY: Final = range(
-    40, 1_000, 160
+    40, 1_000, 161
 )  # exports that start the processes for workbooks of all workers
 
 Headers = Mapping[str, str]
