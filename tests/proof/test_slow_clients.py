@@ -32,12 +32,15 @@ LINGERING_SECONDS: Final = 10.0
 # On a busy machine timers are late.
 LATE_SECONDS: Final = 20.0
 KINDS: Final = 5
+# Exports are made one after another; a client can only be slow once it has its file.
+EXPORT_SECONDS: Final = 0.5
+LONGEST_SECONDS: Final = 120.0
 # On a machine with other work; 50 ms is the goal on a quiet one.
 MOST_MS: Final = 250.0
 # All bodies together, and the responses that wait for those who do not read.
-MOST_MIB: Final = 64 + 2 * CLIENTS / KINDS
+MOST_MIB: Final = 64 + 3 * CLIENTS / KINDS
 PAUSE_SECONDS: Final = 0.05
-ROWS: Final = 10_000
+ROWS: Final = 1_500
 
 
 def head(path: str, *fields: str) -> bytes:
@@ -54,7 +57,7 @@ def requests(key: str) -> list[tuple[bytes, bool]]:
         b'--b\r\nContent-Disposition: form-data; name="liste"; filename="a"\r\n\r\n'
         + b"a" * 900_000
     )
-    search = head("/api/v1/societes?limit=1000", key)
+    search = head("/api/v1/societes?limit=200", key)
     export = head("/api/v1/export?format=csv", key)
     return [
         (b"GET /api/v1/pays HTTP/1.1\r\nHost: a\r\nX-Slow: ", True),
@@ -127,7 +130,7 @@ def until_cut(
     since = time.monotonic()
     last = [0.0] * (1 + max(kind for kind, _ in found.values()))
     left = {client.getsockname()[1]: (client, *about) for client, about in found.items()}
-    while left and time.monotonic() - since < FORM_SECONDS + LINGERING_SECONDS + LATE_SECONDS:
+    while left and time.monotonic() - since < LONGEST_SECONDS:
         look()
         still = held(port)
         for own, (client, kind, sends) in list(left.items()):
@@ -147,7 +150,7 @@ def test_slow_clients_are_cut_off_and_others_do_not_wait(tmp_path: Path) -> None
     """R13; `pytest -s` shows the figures"""
     publish(
         tmp_path / "data",
-        [company("EE", f"{i:05}", f"Õun Lab {i}", adresse="a" * 400) for i in range(ROWS)],
+        [company("EE", f"{i:05}", f"Õun Lab {i}", adresse="a" * 4_000) for i in range(ROWS)],
     )
     accounts = [one["Authorization"] for one in keys(tmp_path / "state", 1 + CLIENTS // 5)]
     with serving(tmp_path / "data", tmp_path / "state") as server:
@@ -170,7 +173,8 @@ def test_slow_clients_are_cut_off_and_others_do_not_wait(tmp_path: Path) -> None
         f"{during:.0f} ms; private memory {memory:.0f} MiB, at most {max(peak):.0f} MiB\n"
     )
     heads, bodies, forms, readers, exports = seconds
-    assert max(heads, bodies, readers, exports) < CUT_SECONDS + LATE_SECONDS
+    assert max(heads, bodies, readers) < CUT_SECONDS + LATE_SECONDS
+    assert exports < CUT_SECONDS + LATE_SECONDS + EXPORT_SECONDS * CLIENTS / KINDS
     assert forms < FORM_SECONDS + LINGERING_SECONDS + LATE_SECONDS
     assert others.statuses == {200}
     assert during < max(MOST_MS, 3 * before)

@@ -42,3 +42,12 @@ def test_what_grows_or_fails_is_named(last: dict[str, object], said: str) -> Non
 
     assert said in "; ".join(soak.faults([CALM] * 4 + [late] * 2))
     assert soak.faults([CALM] * 6) == []
+
+
+def test_a_p99_over_the_goal_is_named() -> None:
+    """R17: the first third of the run warms up"""
+    cold, late = replace(CALM, p99=900.0), replace(CALM, p99=50.1)
+
+    assert soak.faults([cold, CALM, CALM], 50.0) == []
+    assert soak.faults([CALM, CALM, late], 50.0) == ["p99 was 50.1 ms after 60 s, 50 ms at most"]
+    assert soak.faults([CALM, CALM, late]) == []
