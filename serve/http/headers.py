@@ -78,7 +78,9 @@ def first_lines(status: int, kind: str, policy: str, *, opened: bool) -> str:
         opened: a browser of any origin may read the response (G2).
     """
     given = {"Content-Type": kind} if kind else {}
-    page = HTML if kind.startswith(_HTML) else {}
+    page = dict(HTML) if kind.startswith(_HTML) else {}
+    if "frame-ancestors 'none'" not in policy:
+        page.pop("X-Frame-Options", None)
     safe = {**SAFE, **page, "Content-Security-Policy": policy}
     always = {**given, **safe, **(CORS if opened else {})}
     return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines(always)}"

@@ -14,12 +14,19 @@ from serve.access.result import NO_STORE, Content, PreparedCall, Request, Respon
 from serve.api import routes
 from serve.api.matching import reconciliation
 from serve.contract import errors
+from serve.contract.errors import ApiError
 from serve.data.open_generation import OpenGeneration
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import line_list, params
 
 _FORM: Final = "application/x-www-form-urlencoded"
+# Seconds that a client may be told to wait. OpenRefine sleeps for as long as it is told, midnight included, and shows
+# nothing meanwhile; without the header it shows the refusal.
+_LONGEST_WAIT: Final = 60
+# A preview is shown in a frame of the client's own page.
+_FRAMED: Final = "default-src 'none'; frame-ancestors *"
+
 # In the place of a token, for paths below the service of a caller without one.
 OPEN: Final = "visiteur"
 
@@ -31,16 +38,20 @@ async def respond(request: HttpRequest) -> Response:
         ApiError: 400, 401, 404, 413, 415, 429, 503.
         StoreUnavailable: nothing was counted.
     """
-    token, *path = request.target.segments or (OPEN,)
+    segments = request.target.segments
+    if segments[-1:] == ("",):  # an address that was pasted with a stroke at its end
+        segments = segments[:-1]
+    token, *path = segments or (OPEN,)
     admitted = await _admitted(request, token)
     given = await _parameters(request)
     if not path and "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
-        return _json(reconciliation.manifest(origin, f"{routes.RECONCILIATION_PATH}/{token}"))
-    if path in (["suggest", "property"], ["properties"]):
-        found = reconciliation.properties(given.get("prefix", ""))
-        proposed = {"type": reconciliation.TYPE["id"], "properties": found}
-        return _json({"result": found} if path[0] == "suggest" else proposed)
+        place = f"{routes.RECONCILIATION_PATH}/{token}"
+        return _json(reconciliation.manifest(origin, place, visitor=token == OPEN))
+    if path == ["suggest", "property"]:
+        return _json({"result": reconciliation.properties(given.get("prefix", ""))})
+    if path == ["properties"]:
+        return _json(reconciliation.proposed(_limit(given.get("limit"))))
     if path == ["suggest", "type"]:
         return _json({"result": [reconciliation.TYPE]})
     if len(path) == 2 and path[0] in ("view", "preview"):
@@ -59,8 +70,28 @@ async def respond(request: HttpRequest) -> Response:
         return reconciliation.extend(given["extend"], asked, generation).encoded()
 
     call = request.call()._replace(read=tuple, if_none_match=None)
-    result = await admission.perform(request.context, admitted, prepare, call, request.trace)
+    try:
+        result = await admission.perform(request.context, admitted, prepare, call, request.trace)
+    except ApiError as error:
+        if int(error.headers.get("Retry-After", 0)) > _LONGEST_WAIT:
+            del error.headers["Retry-After"]
+        raise
     return result.response(request.lang)
+
+
+def _limit(given: str | None) -> int | None:
+    """How many properties to propose.
+
+    Raises:
+        ApiError: 400: it is no whole number over 0.
+    """
+    if given is None:
+        return None
+    if given.isascii() and given.isdigit() and len(given) < 10 and int(given):
+        return int(given)
+    raise errors.parametre_invalide(
+        "limit", ("un entier supérieur à 0 est attendu", "a whole number over 0 is expected")
+    )
 
 
 async def _admitted(request: HttpRequest, token: str) -> Admitted:
@@ -102,7 +133,11 @@ def _company(request: HttpRequest, what: str, identifier: str) -> Response:
         raise errors.societe_introuvable(*identifier.partition(":")[::2])
     if what == "view":
         return Response(303, b"", {**NO_STORE, "Location": reconciliation.page_of(company)})
-    headers = {**NO_STORE, "Content-Type": "text/html; charset=utf-8"}
+    headers = {
+        **NO_STORE,
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": _FRAMED,
+    }
     return Response(200, reconciliation.preview(company).encode(), headers)
 
 

@@ -13,25 +13,30 @@ from urllib.parse import quote
 import orjson
 
 from serve.access.result import DATA_VERSION, NO_STORE, CallResult, PreparedCall, Request
+from serve.api.matching import reconciliation_query
 from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES, matched
+from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
 from serve.contract import errors, seed_tables
-from serve.data.open_generation import OpenGeneration
-from serve.request import json_body, line_list
+from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.request import line_list
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
 from shards.query import Query
-from shards.search.matching.line import SURE, Line, MatchResult
+from shards.search.matching.line import SURE, MatchResult
 from shards.search.search import records, search
 
 VERSION: Final = "0.2"
+_NAME: Final = "Sociétés européennes"
 TYPE: Final = {"id": "societe", "name": "Société"}
 MOST_QUERIES: Final = line_list.MOST_LINES
 _MOST_IDS: Final = 1_000
-_CANDIDATES: Final = 5
 _SUGGESTED: Final = 10
-# The properties that a query may have, besides the name.
-GIVEN: Final = ("pays", "id", "tva", "ville", "code_postal", "date_creation")
-_ALIASES: Final = {"iso2": "pays"}
+# To read a record and the fields of a company, measured: 80 ms for 1 000.
+_MICROSECONDS: Final = 80.0
+# Queries in a batch of a client that asks for the size: a request of OpenRefine then takes a fraction of a second.
+_BATCH: Final = 50
+# A client may read an integer as one of 32 bits, as OpenRefine does.
+_LARGEST_INT: Final = 2**31 - 1
 _PREVIEW: Final = {"width": 400, "height": 150}
 
 
@@ -44,21 +49,25 @@ class JsonContent(NamedTuple):
         return orjson.dumps(self.value)
 
 
-def manifest(origin: str, place: str) -> dict[str, Any]:
+def manifest(origin: str, place: str, *, visitor: bool) -> dict[str, Any]:
     """The manifest of the service.
 
     Args:
         origin: the address of this server.
         place: the path of the service, with the token of the caller.
+        visitor: the caller has no account: batches have no more queries than are answered.
     """
     url = f"{origin}{place}"
     return {
         "versions": [VERSION],
-        "name": "Sociétés européennes",
+        "name": _NAME
+        if not visitor
+        else f"{_NAME} (sans compte : {VISITOR_LINES} lignes à la fois)",
         "identifierSpace": f"{origin}/api/v1/societes",
         "schemaSpace": f"{origin}/openapi.json",
         "documentation": f"{origin}/docs",
         "defaultTypes": [TYPE],
+        "batchSize": VISITOR_LINES if visitor else _BATCH,
         "view": {"url": f"{url}/view/{{{{id}}}}"},
         "preview": {"url": f"{url}/preview/{{{{id}}}}", **_PREVIEW},
         "suggest": {
@@ -83,72 +92,23 @@ def reconcile(
     Raises:
         ApiError: 400: it is no batch; 413: it has too many queries.
     """
-    queries = _object(text, "queries")
-    if len(queries) > MOST_QUERIES:
-        raise errors.trop_de_lignes(len(queries), MOST_QUERIES)
-    lines = {name: _line(name, query, generation) for name, query in queries.items()}
-    wanted = [name for name, line in lines.items() if line is not None]
+    queries = reconciliation_query.read_batch(text, MOST_QUERIES, generation.names)
+    wanted = [name for name, query in queries.items() if query.line is not None]
     left = wanted if request.caller.account else wanted[:VISITOR_LINES]
+    most = max((queries[name].limit for name in left), default=0)
 
     async def run() -> "CallResult[JsonContent]":
-        given = [line for name in left if (line := lines[name]) is not None]
-        found = dict(zip(left, await matched(generation, given, _CANDIDATES), strict=True))
-        answer = {name: _answer(found.get(name), lines[name] is not None, lang) for name in queries}
+        given = [line for name in left if (line := queries[name].line) is not None]
+        found = dict(zip(left, await matched(generation, given, most), strict=True))
+        answer = {name: _answer(found.get(name), query, lang) for name, query in queries.items()}
         return _result(answer, generation)
 
     return PreparedCall(run, calls=-(-len(left) // LINES_PER_CALL))
 
 
-def _object(text: str, name: str) -> dict[str, Any]:
-    try:
-        found = json_body.loads(text.encode(), json_body.once)
-    except ValueError as error:
-        raise errors.parametre_invalide(name, ("ce n'est pas du JSON", "it is not JSON")) from error
-    if not isinstance(found, dict):
-        raise errors.parametre_invalide(
-            name, ("un objet JSON est attendu", "a JSON object is expected")
-        )
-    return found
-
-
-def _line(name: str, query: Any, generation: OpenGeneration) -> Line | None:
-    """A query as a line; None where it names nothing, or a country that there is not.
-
-    Raises:
-        ApiError: 400: it is no query, or has a property that no query may have.
-    """
-    if not isinstance(query, dict) or not isinstance(query.get("properties", []), list):
-        raise errors.parametre_invalide(
-            "queries", (f"{name[:50]!r} n'est pas une requête", f"{name[:50]!r} is no query")
-        )
-    values: dict[str, Any] = {"cle": name, "nom": query.get("query")}
-    for one in query.get("properties", []):
-        pid = _ALIASES.get(str(one.get("pid")), one.get("pid")) if isinstance(one, dict) else None
-        if pid not in GIVEN:
-            admitted = ", ".join(GIVEN)
-            shown = repr(str(pid)[:50])
-            why = (f"{shown} ; admis : {admitted}", f"{shown}; admitted: {admitted}")
-            raise errors.parametre_invalide("pid", why)
-        values[pid] = _value(one.get("v"))
-    if values.get("pays"):
-        known = generation.names.pays_alike
-        values["pays"] = known.get(fold(str(values["pays"])), values["pays"])
-    listed = line_list.of_document({"lignes": [values]}, generation.names).lines[0]
-    return listed.line
-
-
-def _value(given: Any) -> Any:
-    """The first value of a property; that of an entity is its identifier."""
-    if isinstance(given, list):
-        given = given[0] if given else None
-    if isinstance(given, dict):
-        given = given.get("id")
-    return given if isinstance(given, str | int | float) and given is not True else None
-
-
-def _answer(found: MatchResult | None, valid: bool, lang: str) -> dict[str, Any]:
+def _answer(found: MatchResult | None, query: ReconciliationQuery, lang: str) -> dict[str, Any]:
     if found is None:
-        if not valid:
+        if query.line is None:
             error = errors.ligne_invalide(
                 (
                     "il faut un nom, `id` ou `tva`, et un pays connu",
@@ -168,7 +128,7 @@ def _answer(found: MatchResult | None, valid: bool, lang: str) -> dict[str, Any]
                 "match": place == 0 and found.verdict == SURE,
                 "features": [{"id": "note", "value": one.note}],
             }
-            for place, one in enumerate(found.candidats)
+            for place, one in enumerate(found.candidats[: query.limit])
         ]
     }
 
@@ -203,7 +163,7 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
     Raises:
         ApiError: 400: it is no such query, or names a field that there is not; 413: too many companies.
     """
-    asked = _object(text, "extend")
+    asked = reconciliation_query.json_object(text, "extend")
     ids, wanted = asked.get("ids"), asked.get("properties")
     if not isinstance(ids, list) or not isinstance(wanted, list):
         raise errors.parametre_invalide(
@@ -212,8 +172,11 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
         )
     if len(ids) > _MOST_IDS:
         raise errors.trop_de_lignes(len(ids), _MOST_IDS)
-    names = {one["id"]: one["name"] for one in properties("")}
-    fields = [str(one.get("id")) if isinstance(one, dict) else "" for one in wanted]
+    names = {one["id"]: one["name"] for one in properties()}
+    # A field that is asked for a thousand times is one column, and costs as much.
+    fields = list(
+        dict.fromkeys(str(one.get("id")) if isinstance(one, dict) else "" for one in wanted)
+    )
     if unknown := [field for field in fields if field not in names]:
         shown_field = repr(unknown[0][:50])
         why = (f"champ inconnu : {shown_field}", f"unknown field: {shown_field}")
@@ -223,11 +186,14 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
         shown = shown[:VISITOR_LINES]
     coordonnees = request.caller.plan.coordonnees
 
-    async def run() -> "CallResult[JsonContent]":
+    def read() -> dict[str, dict[str, list[Any]]]:
         rows = {
             one: _cells(find(one, generation, coordonnees=coordonnees), fields) for one in shown
         }
-        rows |= {one: {field: [] for field in fields} for one in map(str, ids) if one not in rows}
+        return rows | {one: _cells(None, fields) for one in map(str, ids) if one not in rows}
+
+    async def run() -> "CallResult[JsonContent]":
+        rows = await generation.aside(_MICROSECONDS * len(shown), read)
         meta = [{"id": field, "name": names[field]} for field in fields]
         return _result({"meta": meta, "rows": rows}, generation)
 
@@ -235,30 +201,49 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
 
 
 def _cells(company: Mapping[str, Any] | None, fields: Sequence[str]) -> dict[str, list[Any]]:
-    return {field: _cell(company[field] if company else None) for field in fields}
+    return {field: cell(company[field] if company else None) for field in fields}
 
 
-def _cell(value: Any) -> list[dict[str, Any]]:
+def cell(value: Any) -> list[dict[str, Any]]:
     """A value in the form of the protocol: none for null, several for a list."""
     if value is None:
         return []
     if isinstance(value, list):
-        return [cell for one in value for cell in _cell(one)]
+        return [found for one in value for found in cell(one)]
     if isinstance(value, bool):
         return [{"str": "oui" if value else "non"}]
-    if isinstance(value, int):
+    if isinstance(value, int) and abs(value) <= _LARGEST_INT:
         return [{"int": value}]
-    return [{"float": value}] if isinstance(value, float) else [{"str": str(value)}]
+    return [{"float": value}] if isinstance(value, int | float) else [{"str": str(value)}]
 
 
-def properties(prefix: str) -> list[dict[str, str]]:
-    """The fields whose names or headings begin with `prefix`."""
+def properties(prefix: str = "") -> list[dict[str, str]]:
+    """The fields whose names or headings begin with `prefix`; those that queries may have first."""
     begins = fold(prefix)
-    return [
-        {"id": field.champ, "name": field.title["fr"]}
+    found = [
+        {
+            "id": field.champ,
+            "name": field.title["fr"],
+            "description": "pour rapprocher" if _is_given(field.champ) else "à ajouter ensuite",
+        }
         for field in seed_tables.fields()
-        if fold(field.champ).startswith(begins) or fold(field.title["fr"]).startswith(begins)
+        if any(fold(name).startswith(begins) for name in (field.champ, *field.title.values()))
     ]
+    return sorted(found, key=lambda one: not _is_given(one["id"]))
+
+
+def _is_given(champ: str) -> bool:
+    return reconciliation_query.ALIASES.get(champ, champ) in GIVEN
+
+
+def proposed(limit: int | None) -> dict[str, Any]:
+    """The fields that `extend` may ask for, at most `limit`."""
+    found = [{"id": field.champ, "name": field.title["fr"]} for field in seed_tables.fields()]
+    return {
+        "type": TYPE["id"],
+        "properties": found[:limit],
+        **({} if limit is None else {"limit": limit}),
+    }
 
 
 def suggest_entities(
@@ -270,8 +255,10 @@ def suggest_entities(
     async def run() -> "CallResult[JsonContent]":
         found: list[dict[str, Any]] = []
         if fold(prefix):
-            base = generation.shards
-            page = search(base, Query(q=prefix[:120], tri="score"), offset=0, limit=most)
+            base, query = generation.shards, Query(q=prefix[:120], tri="score")
+            page = await generation.aside(
+                EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=0, limit=most)
+            )
             found = orjson.loads(b"[%s]" % records(base, page.places, coordonnees=False))
         rows = [
             {
@@ -296,11 +283,11 @@ def preview(company: Mapping[str, Any]) -> str:
         company["secteur"],
         company["etat"],
     ]
-    lines = "".join(f"<p>{escape(str(fact))}</p>" for fact in facts if fact)
     place = f"{company['iso2']} {company['id']}"
+    lines = "<br>".join(escape(str(fact)) for fact in (place, *facts) if fact)
     return (
         f'<!doctype html><html lang="fr"><meta charset="utf-8"><title>{escape(place)}</title>'
-        f"<body><h1>{escape(company['nom'])}</h1><p>{escape(place)}</p>{lines}</body></html>"
+        f"<body><h3>{escape(company['nom'])}</h3><p>{lines}</p></body></html>"
     )
 
 

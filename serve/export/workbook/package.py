@@ -26,7 +26,7 @@ class PackedWorkbook(Workbook):  # type: ignore[misc]  # xlsxwriter has no types
         path, self.filename = self.filename, BytesIO()
         with (
             ZipFile(path, "w", ZIP_DEFLATED, compresslevel=_LEVEL) as package,
-            _Parts(package) as self._parts,
+            _PackageParts(package) as self._parts,
         ):
             super()._store_workbook()
 
@@ -34,19 +34,19 @@ class PackedWorkbook(Workbook):  # type: ignore[misc]  # xlsxwriter has no types
         return _Packager(self._parts)
 
 
-class _Parts:
+class _PackageParts:
     """The parts of a package, which are written one after the other."""
 
     def __init__(self, package: ZipFile) -> None:
         self._package = package
         self._last: TextIOWrapper | None = None
 
-    def next(self, name: str) -> "_Part":
+    def next(self, name: str) -> "_PackagePart":
         """End the part before, and begin one."""
         self._end()
         # By its name alone, an entry has the level of the package and a fixed date.
         self._last = TextIOWrapper(self._package.open(name, "w"), "utf-8", newline="")
-        return _Part(self._last)
+        return _PackagePart(self._last)
 
     def __enter__(self) -> Self:
         return self
@@ -60,7 +60,7 @@ class _Parts:
             self._last = None
 
 
-class _Part(StringIO):
+class _PackagePart(StringIO):
     """A part that is being written: a StringIO by its type, by which xlsxwriter tells it from a path."""
 
     def __init__(self, file: TextIOWrapper) -> None:
@@ -69,11 +69,11 @@ class _Part(StringIO):
 
 
 class _Packager(Packager):  # type: ignore[misc]  # xlsxwriter has no types
-    def __init__(self, parts: _Parts) -> None:
+    def __init__(self, parts: _PackageParts) -> None:
         super().__init__()
         self._parts = parts
 
-    def _filename(self, xml_filename: str) -> _Part:
+    def _filename(self, xml_filename: str) -> _PackagePart:
         return self._parts.next(xml_filename)
 
     def _write_core_file(self) -> None:

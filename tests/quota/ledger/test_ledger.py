@@ -7,8 +7,10 @@ from hypothesis import settings
 
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.exports import KEPT
+from quota.ledger.openings import Opening
 from quota.ledger.purchase import Purchase
 from quota.results import CountedExport, Refusal, Reservation
+from quota.store.ledger_store import LedgerStore
 from tests.quota.dict_store import DictStore
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.small import NOON, PLANS
@@ -62,6 +64,31 @@ def test_a_company_is_charged_once_a_month_and_free_at_zero() -> None:
     assert (other.outcome, other.cost, other.left) == ("refused", 0, 0)
     assert december
     assert december.outcome == "charged"
+
+
+def check_the_last_openings(store: LedgerStore) -> None:
+    """Charge 22 companies, one of them twice, and look at what is told of them."""
+    for number in range(22):
+        purchase = Purchase(A, 99, f"EE/n° {number} Żabka", 5, 109)
+        store.take_and_charge(purchase, NOON + number * HOUR / 60).result()
+    store.take_and_charge(Purchase(A, 99, "EE/n° 7 Żabka", 5, 109), NOON).result()  # a second time
+    store.take_and_charge(Purchase(A, 99, "marche/x", 0, 109, 3), NOON + HOUR).result()
+
+    told = store.accounts.opened(A, NOON).result()
+
+    assert [one.subject for one in told] == [  # the 22nd was refused: 105 of 109 credits are spent
+        "marche/x", *(f"EE/n° {number} Żabka" for number in range(20, 1, -1)),
+    ]  # fmt: skip
+    assert [one.credits for one in told] == [0] + [5] * 19
+    assert told[:2] == [
+        Opening(NOON + HOUR, 0, "marche/x"), Opening(NOON + HOUR / 3, 5, "EE/n° 20 Żabka"),
+    ]  # fmt: skip
+    assert not store.accounts.opened(A, NOON + 31 * 24 * HOUR).result()
+    assert not store.accounts.opened("a_0000000000bB", NOON).result()
+
+
+def test_the_last_openings_of_a_month_are_told_the_newest_first() -> None:
+    check_the_last_openings(DictStore())
 
 
 def test_packs_pay_what_the_grant_does_not() -> None:

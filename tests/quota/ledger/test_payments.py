@@ -85,6 +85,18 @@ def test_a_plan_that_the_operator_gave_outlives_a_subscription_to_another(
     assert told(store, replace(live, status="canceled"))[0] == "integral"
 
 
+def test_a_plan_that_the_operator_gave_outlives_a_renewal_and_ends_with_another_purchase(
+    store: DictStore, account: str
+) -> None:
+    live = subscription(account, "sub_1", "data", "active", 1)
+    told(store, live)
+    store.accounts.set_plan(account, "integral", PLANS, api_tool=False).result()
+
+    assert told(store, replace(live, ends=2))[0] == "integral"
+    assert told(store, replace(live, status="past_due"))[0] == "integral"
+    assert told(store, subscription(account, "sub_2", "corporate", "active", 2))[0] == "corporate"
+
+
 def test_a_pack_is_added_once(store: DictStore, account: str) -> None:
     pack = Payment("cs_1", "pack", account, "", False, "paid", "cus_1", 1, credits=1_000)
 

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, quote_plus, urlencode
 
 import orjson
 import pytest
@@ -11,6 +11,7 @@ from jsonschema import Draft7Validator, ValidationError
 from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
+from serve.api.matching import reconciliation
 from serve.contract import seed_tables
 from tests.serve import world
 from tests.serve.client import PLANS, Customer, Reply, Served
@@ -73,6 +74,8 @@ def test_the_manifest_describes_the_service_of_its_own_address(
         assert found["versions"] == ["0.2"]
         assert found["view"]["url"].endswith(f"{place}/view/{{{{id}}}}")
         assert found["suggest"]["entity"]["service_url"].endswith(place)
+        assert found["batchSize"] == (2 if path == PATH else 50)
+        assert served.ask(f"{path}/").json == found
 
 
 def test_queries_are_answered_and_counted_as_lines(
@@ -145,6 +148,15 @@ def test_fields_of_companies_are_had_with_the_rights_of_the_plan(
     assert visitor["rows"][GENERALE]["email"] == []
 
 
+def test_a_field_asked_for_many_times_is_read_once(served: Served) -> None:
+    """A body of 1 MiB may name fields 78 000 times, for 1 000 companies: seconds of work for a visitor."""
+    asked = {"ids": [GENERALE, "UK:1"], "properties": [{"id": "nom"}, {"id": "ville"}] * 500}
+    found = valid(send(served, PATH, extend=asked), "data-extension-response")
+
+    assert [one["id"] for one in found["meta"]] == ["nom", "ville"]
+    assert list(found["rows"][GENERALE]) == ["nom", "ville"]
+
+
 def test_companies_properties_and_types_are_suggested(served: Served, address: str) -> None:
     def asked(path: str, name: str) -> Any:
         return valid(served.ask(f"{address}/{path}"), name)
@@ -156,8 +168,14 @@ def test_companies_properties_and_types_are_suggested(served: Served, address: s
 
     assert entities[0]["id"] == "FR:309634954"
     assert [one["id"] for one in fields] == ["ville"]
+    assert asked("suggest/property?prefix=cod", "suggest-properties-response")["result"][0] == {
+        "id": "code_postal", "name": "Code postal", "description": "pour rapprocher",
+    }  # fmt: skip
     assert types[0]["id"] == "societe"
     assert len(proposed["properties"]) > 30
+    some = asked("properties?type=societe&limit=3", "data-extension-property-proposal")
+    assert (some["properties"], some["limit"]) == (proposed["properties"][:3], 3)
+    assert served.ask(f"{address}/properties?limit=0").code == "parametre_invalide"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +197,10 @@ def test_a_company_is_shown_in_a_few_lines_and_on_its_page(served: Served, addre
     view = served.ask(f"{address}/view/{GENERALE}")
 
     assert preview.headers["Content-Type"].startswith("text/html")
-    assert b"<h1>Soci" in preview.body and world.CONTACT.encode() not in preview.body
+    assert b"<h3>Soci" in preview.body and world.CONTACT.encode() not in preview.body
+    # OpenRefine shows a preview in a frame of its page, and follows a view.
+    assert "X-Frame-Options" not in preview.headers
+    assert preview.headers["Content-Security-Policy"] == "default-src 'none'; frame-ancestors *"
     assert (view.status, view.headers["Location"]) == (303, "/societes/FR/552100554")
     assert served.ask(f"{address}/preview/FR:absente").code == "societe_introuvable"
 
@@ -199,3 +220,67 @@ def test_an_address_can_be_revoked_opens_nothing_else_and_is_never_logged(served
     logged = b"".join(served.lines)
     assert token.encode() not in logged
     assert b"/api/v1/reconciliation/soc_rec_" in logged
+
+
+# -- as OpenRefine 3.6.2 and the source of 3.10 send it ---------------------------------------------
+
+
+def openrefine(served: Served, path: str, queries: str) -> Reply:
+    """What its Java client posts: a form in the encoding of java.net.URLEncoder, with its own headers."""
+    headers = {
+        "Content-Type": "application/x-www-form-urlencoded; charset=UTF-8",
+        "Accept-Encoding": "gzip, x-gzip, deflate",
+        "Connection": "keep-alive",
+        "User-Agent": "OpenRefine/3.6.2 [62de008]",
+    }
+    return served.ask(path, "POST", headers, body=b"queries=" + quote_plus(queries).encode())
+
+
+def test_openrefine_guesses_the_types_of_a_column(served: Served, address: str) -> None:
+    queries = '{"q0":{"query":"Mueller Maschinenbau","limit":3},"q1":{"query":"Müller","limit":1}}'
+    found = valid(openrefine(served, address, queries), "reconciliation-result-batch")
+
+    assert 1 <= len(found["q0"]["result"]) <= 3
+    assert len(found["q1"]["result"]) == 1
+    assert {one["type"][0]["id"] for one in found["q0"]["result"]} == {"societe"}
+
+
+def test_openrefine_sends_cells_that_are_numbers_times_or_reconciled_elsewhere(
+    served: Served, address: str
+) -> None:
+    """A country that was matched with Wikidata is its name, a company that was matched here its identifier."""
+    queries = (
+        '{"q0":{"query":"Mueller Maschinenbau","type":"societe","type_strict":"should","properties":['
+        '{"pid":"iso2","v":{"id":"Q183","name":"Germany"}},{"pid":"code_postal","v":80331.0},'
+        '{"pid":"date_creation","v":"1998-03-04T00:00:00Z"}]},'
+        '"q1":{"query":"?","properties":[{"pid":"id","v":{"id":"FR:552100554","name":"Orléans"}}]}}'
+    )
+    found = valid(openrefine(served, address, queries), "reconciliation-result-batch")
+
+    assert found["q0"]["result"][0]["id"] == "DE:F1103R_HRB218916"
+    assert [one["id"] for one in found["q1"]["result"]] == [GENERALE]
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "true", '"3"', "1.5"])
+def test_a_limit_that_is_no_number_over_0_is_refused(
+    served: Served, address: str, limit: str
+) -> None:
+    reply = openrefine(served, address, f'{{"q0":{{"query":"Fitlab","limit":{limit}}}}}')
+
+    assert reply.code == "parametre_invalide"
+
+
+def test_a_client_is_not_told_to_sleep_until_midnight(served: Served) -> None:
+    """OpenRefine sleeps for as long as Retry-After says, and shows nothing meanwhile."""
+    customer = served.customer("free")
+    path = made(served, customer)
+    batch = orjson.dumps({f"q{i}": {"query": "Fitlab"} for i in range(1_000)}).decode()
+    reply = openrefine(served, path, batch)
+
+    assert (reply.status, reply.code) == (429, "quota_api")
+    assert "Retry-After" not in reply.headers
+
+
+def test_integers_of_more_than_32_bits_are_sent_as_numbers_with_a_fraction() -> None:
+    assert reconciliation.cell(2**31 - 1) == [{"int": 2**31 - 1}]
+    assert reconciliation.cell(2**31) == [{"float": 2**31}]

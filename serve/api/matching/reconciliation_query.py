@@ -1,0 +1,109 @@
+"""Batches of reconciliation queries, as clients of the Reconciliation Service API 0.2 send them, as lines to match.
+
+A value is a text, a number, or a cell that was reconciled before, with an identifier and a name. Pure.
+"""
+
+from typing import Any, Final, NamedTuple
+
+from serve.contract import errors
+from serve.request import json_body, line_list
+from serve.request.place_names import PlaceNames
+from shards.codec.folding import fold
+from shards.search.matching.line import Line
+
+# The properties that a query may have, besides the name.
+GIVEN: Final = ("pays", "id", "tva", "ville", "code_postal", "date_creation")
+ALIASES: Final = {"iso2": "pays"}
+DEFAULT_CANDIDATES: Final = 5
+# Properties that identify a company, so that the identifier of a reconciled cell is meant.
+_IDENTIFIERS: Final = ("id", "tva")
+
+
+class ReconciliationQuery(NamedTuple):
+    """A query as a line, and how many candidates it may have.
+
+    Attributes:
+        line: None where the query names nothing, or a country that there is not.
+    """
+
+    line: Line | None
+    limit: int
+
+
+def read_batch(text: str, most: int, names: PlaceNames) -> dict[str, ReconciliationQuery]:
+    """The queries of a batch, by their names.
+
+    Raises:
+        ApiError: 400: it is no batch; 413: it has more than `most` queries.
+    """
+    queries = json_object(text, "queries")
+    if len(queries) > most:
+        raise errors.trop_de_lignes(len(queries), most)
+    return {name: _query(name, query, names) for name, query in queries.items()}
+
+
+def json_object(text: str, name: str) -> dict[str, Any]:
+    """The JSON object that is the value of a parameter.
+
+    Raises:
+        ApiError: 400: it is none.
+    """
+    try:
+        found = json_body.loads(text.encode(), json_body.once)
+    except ValueError as error:
+        raise errors.parametre_invalide(name, ("ce n'est pas du JSON", "it is not JSON")) from error
+    if not isinstance(found, dict):
+        raise errors.parametre_invalide(
+            name, ("un objet JSON est attendu", "a JSON object is expected")
+        )
+    return found
+
+
+def _query(name: str, query: Any, names: PlaceNames) -> ReconciliationQuery:
+    """A query.
+
+    Raises:
+        ApiError: 400: it is none, or has a property that no query may have.
+    """
+    if not isinstance(query, dict) or not isinstance(query.get("properties", []), list):
+        raise errors.parametre_invalide(
+            "queries", (f"{name[:50]!r} n'est pas une requête", f"{name[:50]!r} is no query")
+        )
+    values: dict[str, Any] = {"cle": name, "nom": query.get("query")}
+    for one in query.get("properties", []):
+        pid = ALIASES.get(str(one.get("pid")), one.get("pid")) if isinstance(one, dict) else None
+        if pid not in GIVEN:
+            admitted = ", ".join(GIVEN)
+            shown = repr(str(pid)[:50])
+            why = (f"{shown} ; admis : {admitted}", f"{shown}; admitted: {admitted}")
+            raise errors.parametre_invalide("pid", why)
+        values[pid] = _value(one.get("v"), pid)
+    if values.get("pays"):
+        values["pays"] = names.pays_alike.get(fold(str(values["pays"])), values["pays"])
+    line = line_list.of_document({"lignes": [values]}, names).lines[0].line
+    return ReconciliationQuery(line, _limit(query.get("limit", DEFAULT_CANDIDATES)))
+
+
+def _value(given: Any, pid: str) -> str | int | float | None:
+    """The first value of a property; of a reconciled cell its identifier or its name, and of a time its day."""
+    if isinstance(given, list):
+        given = given[0] if given else None
+    if isinstance(given, dict):
+        first, second = ("id", "name") if pid in _IDENTIFIERS else ("name", "id")
+        given = given.get(first) or given.get(second)
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    if pid == "date_creation" and isinstance(given, str):
+        given = given.partition("T")[0]
+    return given if isinstance(given, str | int | float) and given is not True else None
+
+
+def _limit(given: Any) -> int:
+    if isinstance(given, int) and not isinstance(given, bool) and given > 0:
+        return min(given, line_list.MOST_CANDIDATES)
+    shown = str(given)[:50]
+    why = (
+        f"un entier supérieur à 0 est attendu, pas {shown}",
+        f"a whole number over 0 is expected, not {shown}",
+    )
+    raise errors.parametre_invalide("limit", why)
