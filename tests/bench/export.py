@@ -1,7 +1,8 @@
 """`python -m tests.bench.export DATA`: the largest tables and workbook, beside bare writers.
 
 Bare writers write the same cells, read back from our file, without search, formats, links or
-charts. All run in turn in separate processes, which report their times. On a shared machine trust
+charts. All run in turn in separate processes, which report their times. Libraries are imported where they are
+used: a process has the memory of its own only. On a shared machine trust
 the ratio of processor times more than that of wall times. A second part measures cheap searches on
 a server while exports run.
 """
@@ -22,12 +23,6 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 import orjson
-import polars as pl
-import pyarrow.parquet
-import pyexcelerate
-import rustpy_xlsxwriter
-from python_calamine import CalamineWorkbook
-from xlsxwriter import Workbook
 
 from quota.plans import load
 from serve.contract.export_tables import CSV, NDJSON, PARQUET
@@ -165,6 +160,8 @@ def _bare_ndjson(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def _bare_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    import pyarrow.parquet
+
     pyarrow.parquet.write_table(
         pyarrow.Table.from_pylist(list(rows)), path, compression="zstd", compression_level=3
     )
@@ -173,11 +170,15 @@ def _bare_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
 _BARE: Final = {CSV: _bare_csv, NDJSON: _bare_ndjson, PARQUET: _bare_parquet}
 
 
-def _frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+def _frame(rows: Sequence[dict[str, Any]]) -> Any:
+    import polars as pl
+
     return pl.from_dicts(rows, infer_schema_length=None)
 
 
 def _polars_csv(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    import polars as pl
+
     texts = pl.col(pl.List(pl.String)).list.join("|")
     _frame(rows).with_columns(texts).write_csv(path)
 
@@ -219,6 +220,8 @@ def _ours(asked: ExportRequest, path: Path, folder: Path) -> None:
 
 
 def _bare(sheets: Sheets, path: Path) -> None:
+    from xlsxwriter import Workbook
+
     with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
         options = {"constant_memory": True, "tmpdir": temporary}
         workbook = Workbook(str(path), options)
@@ -235,6 +238,8 @@ def _bare(sheets: Sheets, path: Path) -> None:
 
 
 def _pyexcelerate(sheets: Sheets, path: Path) -> None:
+    import pyexcelerate
+
     workbook = pyexcelerate.Workbook()
     for name, rows in sheets:
         workbook.new_sheet(name, data=[[value or None for value in row] for row in rows])
@@ -242,6 +247,8 @@ def _pyexcelerate(sheets: Sheets, path: Path) -> None:
 
 
 def _rust(records: Sequence[tuple[str, Sequence[dict[str, Any]]]], path: Path) -> None:
+    import rustpy_xlsxwriter
+
     rustpy_xlsxwriter.write_worksheets(records, str(path))
 
 
@@ -255,6 +262,8 @@ def _records(sheets: Sheets) -> Sequence[tuple[str, Sequence[dict[str, Any]]]]:
 
 def _sheets(path: Path) -> Sheets:
     """The cells of a workbook: text, "" where there is none, and numbers."""
+    from python_calamine import CalamineWorkbook
+
     read = CalamineWorkbook.from_path(str(path))
     return [
         (name, [[_plain(value) for value in line] for line in
