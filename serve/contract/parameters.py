@@ -20,9 +20,8 @@ from typing import Any, Final, Literal
 
 from serve.contract import export_tables, seed_tables
 from shards.changes.change_file import NATURES
-from shards.codec.folding import fold
+from shards.codec.folding import SPELLINGS, fold
 from shards.codec.record import FIELDS
-from shards.generations.reference import SPELLINGS
 from shards.query import DEEPEST, ORDERS, STATES
 from shards.search.counts import distribution
 
