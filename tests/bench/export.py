@@ -1,7 +1,8 @@
 """`python -m tests.bench.export DATA`: the largest tables and workbook, beside bare writers.
 
-The bare script writes the same cells, read back from our file, without search, formats, links or
-charts. Both run in turn in separate processes, which report their times. On a shared machine trust
+Bare writers write the same cells, read back from our file, without search, formats, links or
+charts. All run in turn in separate processes, which report their times. Libraries are imported where they are
+used: a process has the memory of its own only. On a shared machine trust
 the ratio of processor times more than that of wall times. A second part measures cheap searches on
 a server while exports run.
 """
@@ -22,9 +23,6 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 import orjson
-import pyarrow.parquet
-from python_calamine import CalamineWorkbook
-from xlsxwriter import Workbook
 
 from quota.plans import load
 from serve.contract.export_tables import CSV, NDJSON, PARQUET
@@ -33,7 +31,7 @@ from serve.export.workbook import book
 from serve.export.workbook.export_request import ExportRequest
 from serve.request.export_options import FileOptions
 from shards.generations import generation_files, pointer
-from shards.query import ORDERS, Query
+from shards.query import Query
 from tests.bench.load import Request, Server, measure
 from tests.bench.served import Headers, data_of, keys, serving
 
@@ -71,23 +69,39 @@ def main(data: Path) -> None:
 
 
 def _speed(data: Path, folder: Path) -> None:
+    """A plain list and the largest workbook, in turn with bare writers of the same cells."""
     path = folder / "ours.xlsx"
-    print("| tri | rows, sheets | wall s | of bare | processor s | of bare | peak MiB | private |")
-    print("| --- | --: | --: | --: | --: | --: | --: | --: |")
-    for tri in ORDERS:
-        asked = _asked(data, Query(tri=tri))
-        made = _in_a_process(_ours, asked, path, folder)
+    print(
+        "| file | writer | rows, sheets | MB | processor s | of xlsxwriter | peak MiB | private |"
+    )
+    print("| --- | --- | --: | --: | --: | --: | --: | --: |")
+    whole = _asked(data, Query())
+    plain = replace(whole, plan=replace(whole.plan, etats_financiers=False))
+    for kind, asked in {"list": plain, "workbook": whole}.items():
+        _in_a_process(_ours, asked, path, folder)
         sheets = _sheets(path)
-        ours, bare = [made], []
-        for _ in range(ROUNDS if tri == ORDERS[0] else 2):
-            bare.append(_in_a_process(_bare, sheets, folder))
-            ours.append(_in_a_process(_ours, asked, path, folder))
-        wall, cpu = (median(getattr(one, name) for one in ours[1:]) for name in ("wall", "cpu"))
-        others = [median(getattr(one, name) for one in bare) for name in ("wall", "cpu")]
+        writers: dict[str, tuple[Any, ...]] = {
+            "ours": (_ours, asked, path, folder),
+            "xlsxwriter": (_bare, sheets, folder / "bare.xlsx"),
+            "pyexcelerate": (_pyexcelerate, sheets, folder / "pyexcelerate.xlsx"),
+            "rustpy-xlsxwriter": (_rust, _records(sheets), folder / "rust.xlsx"),
+        }
+        took: dict[str, list[Took]] = {name: [] for name in writers}
+        for _ in range(ROUNDS):
+            for name, work in writers.items():
+                took[name].append(_in_a_process(*work))
+        bare = median(one.cpu for one in took["xlsxwriter"])
         rows = len(dict(sheets)["Liste"]) - 1
-        print(f"| {tri} | {rows:,}, {len(sheets)} | {wall:.2f} | {wall / others[0]:.2f} | "
-              f"{cpu:.2f} | {cpu / others[1]:.2f} | {max(one.peak for one in ours):.0f} | "
-              f"{max(one.private for one in ours):.0f} |", flush=True)  # fmt: skip
+        for name, work in writers.items():
+            found = took[name]
+            cpu = median(one.cpu for one in found)
+            size = next(one for one in work if isinstance(one, Path)).stat().st_size / 1e6
+            print(
+                f"| {kind} | {name} | {rows:,}, {len(sheets)} | {size:.1f} | {cpu:.2f} | {cpu / bare:.2f} | "
+                f"{max(one.peak for one in found):.0f} | {max(one.private for one in found):.0f} |",
+                flush=True,
+            )
+    print()
 
 
 def _tables(data: Path, folder: Path) -> None:
@@ -95,8 +109,10 @@ def _tables(data: Path, folder: Path) -> None:
     asked = _asked(data, Query())
     place = asked.folder
     path = folder / "table"
-    print("| format | rows | bytes | processor s | of bare | with `comptes=1` s |")
-    print("| --- | --: | --: | --: | --: | --: |")
+    print(
+        "| format | rows | bytes | processor s | of bare | of polars | with `comptes=1` s | peak MiB | private |"
+    )
+    print("| --- | --: | --: | --: | --: | --: | --: | --: | --: |")
     with generation_files.load(place.parent, place.name) as generation:
 
         def make(form: str, *, comptes: bool = False) -> int:
@@ -109,9 +125,13 @@ def _tables(data: Path, folder: Path) -> None:
             ours = _processor(partial(make, form))
             size = path.stat().st_size
             theirs = _processor(partial(bare, rows, path))
+            frames = _processor(partial(_POLARS[form], rows, path))
             both = _processor(partial(make, form, comptes=True))
+            table = replace(asked, file=FileOptions(form))
+            took = _in_a_process(_our_table, table, path, folder)
             print(
-                f"| {form} | {len(rows):,} | {size:,} | {ours:.2f} | {ours / theirs:.2f} | {both:.2f} |",
+                f"| {form} | {len(rows):,} | {size:,} | {ours:.2f} | {ours / theirs:.2f} | {ours / frames:.2f} | "
+                f"{both:.2f} | {took.peak:.0f} | {took.private:.0f} |",
                 flush=True,
             )
     print()
@@ -140,12 +160,43 @@ def _bare_ndjson(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def _bare_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    import pyarrow.parquet
+
     pyarrow.parquet.write_table(
         pyarrow.Table.from_pylist(list(rows)), path, compression="zstd", compression_level=3
     )
 
 
 _BARE: Final = {CSV: _bare_csv, NDJSON: _bare_ndjson, PARQUET: _bare_parquet}
+
+
+def _frame(rows: Sequence[dict[str, Any]]) -> Any:
+    import polars as pl
+
+    return pl.from_dicts(rows, infer_schema_length=None)
+
+
+def _polars_csv(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    import polars as pl
+
+    texts = pl.col(pl.List(pl.String)).list.join("|")
+    _frame(rows).with_columns(texts).write_csv(path)
+
+
+def _polars_ndjson(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    _frame(rows).write_ndjson(path)
+
+
+def _polars_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    _frame(rows).write_parquet(path, compression="zstd", compression_level=3)
+
+
+_POLARS: Final = {CSV: _polars_csv, NDJSON: _polars_ndjson, PARQUET: _polars_parquet}
+
+
+def _our_table(asked: ExportRequest, path: Path, folder: Path) -> None:
+    with generation_files.load(asked.folder.parent, asked.folder.name) as generation:
+        table_files.make(asked, generation, path, folder)
 
 
 def _asked(data: Path, query: Query) -> ExportRequest:
@@ -168,10 +219,12 @@ def _ours(asked: ExportRequest, path: Path, folder: Path) -> None:
         book.make(asked, generation, path, Path(temporary))
 
 
-def _bare(sheets: Sheets, folder: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+def _bare(sheets: Sheets, path: Path) -> None:
+    from xlsxwriter import Workbook
+
+    with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
         options = {"constant_memory": True, "tmpdir": temporary}
-        workbook = Workbook(str(folder / "bare.xlsx"), options)
+        workbook = Workbook(str(path), options)
         for name, rows in sheets:
             sheet = workbook.add_worksheet(name)
             for row, values in enumerate(rows):
@@ -184,8 +237,33 @@ def _bare(sheets: Sheets, folder: Path) -> None:
         workbook.close()
 
 
+def _pyexcelerate(sheets: Sheets, path: Path) -> None:
+    import pyexcelerate
+
+    workbook = pyexcelerate.Workbook()
+    for name, rows in sheets:
+        workbook.new_sheet(name, data=[[value or None for value in row] for row in rows])
+    workbook.save(str(path))
+
+
+def _rust(records: Sequence[tuple[str, Sequence[dict[str, Any]]]], path: Path) -> None:
+    import rustpy_xlsxwriter
+
+    rustpy_xlsxwriter.write_worksheets(records, str(path))
+
+
+def _records(sheets: Sheets) -> Sequence[tuple[str, Sequence[dict[str, Any]]]]:
+    """The sheets as rustpy-xlsxwriter takes them: a row is a dict."""
+    return [
+        (name, [{str(col): value or None for col, value in enumerate(row)} for row in rows])
+        for name, rows in sheets
+    ]
+
+
 def _sheets(path: Path) -> Sheets:
     """The cells of a workbook: text, "" where there is none, and numbers."""
+    from python_calamine import CalamineWorkbook
+
     read = CalamineWorkbook.from_path(str(path))
     return [
         (name, [[_plain(value) for value in line] for line in
@@ -203,6 +281,7 @@ def _in_a_process(work: Any, *arguments: Any) -> Took:
     ours, theirs = context.Pipe()
     process = context.Process(target=_measured, args=(theirs, work, arguments))
     process.start()
+    theirs.close()  # a process that fails ends the pipe
     private = 0.0
     while not ours.poll(_EVERY):
         private = max(private, _mib(process.pid, "RssAnon"))
