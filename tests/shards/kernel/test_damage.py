@@ -9,6 +9,7 @@ import random
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -112,22 +113,20 @@ def _questions(modules: Mapping[str, ModuleType], base: Base) -> list[Callable[[
     lookup = rows.CandidateRows(base.own_worker().table)
     spellings = [Spelling(text, i, 1.0) for i, text in enumerate(("fitlab", "fitlb", "ab", "17"))]
     found: list[Callable[[], object]] = [
-        lambda query=query: searching.search(base, query, offset=0, limit=60) for query in QUERIES
+        partial(searching.search, base, query, offset=0, limit=60) for query in QUERIES
     ]
     for query in QUERIES[:: len(QUERIES) // 5]:
         found += [
-            lambda query=query: facets.count_facets(base, query, limit=20),
-            lambda query=query: distribution.distributions(
-                base, query, distribution.DIMENSIONS, UNLIMITED
-            ),
+            partial(facets.count_facets, base, query, limit=20),
+            partial(distribution.distributions, base, query, distribution.DIMENSIONS, UNLIMITED),
         ]
     for q in ("a", "fit", "ab c", "4 f", "t"):
         found += [
-            lambda q=q: suggestions.companies(base, q, (), 5),
-            lambda q=q: suggestions.words(base, q, (), 5),
-            lambda q=q: suggestions.towns(base, q, (), 5),
+            partial(suggestions.companies, base, q, (), 5),
+            partial(suggestions.words, base, q, (), 5),
+            partial(suggestions.towns, base, q, (), 5),
         ]
-    return [*found, lambda: lookup.rows(spellings, [0], near=True)]
+    return [*found, partial(lookup.rows, spellings, [0], near=True)]
 
 
 def _damage(path: Path, chance: random.Random) -> None:
