@@ -32,6 +32,8 @@ WAITING := -n $$((2 * $(CPUS))) --dist loadfile
 # Without fsync to a disk the small tests take half as long; /dev/shm of a container may be too small.
 IN_MEMORY := memory=$$(mktemp -d /dev/shm/societes.XXXXXX 2>/dev/null || mktemp -d) && \
   trap 'rm -rf "$$memory"' EXIT && trap 'exit 130' INT TERM && TMPDIR=$$memory
+# The oldest Python that the locks must serve: some packages need another one before 3.11.3.
+OLDEST := --python-version 3.11.0
 FIELD := $(PY) -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])'
 
 help:     ## list the targets
@@ -144,19 +146,19 @@ viewer: $(JUDGE) ## fetch the viewer of /docs again from npm, in the version tha
 
 lock: $(READY) ## write the Python lock files again from pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group dev --generate-hashes \
+	$(BIN)/uv pip compile $(OLDEST) pyproject.toml --quiet --all-extras --group dev --generate-hashes \
 	  --no-header --output-file requirements.lock
-	$(BIN)/uv pip compile --quiet --group compiler --constraint requirements.lock --generate-hashes \
+	$(BIN)/uv pip compile $(OLDEST) --quiet --group compiler --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-compiler.lock
-	$(BIN)/uv pip compile --quiet --group bench --constraint requirements.lock --generate-hashes \
+	$(BIN)/uv pip compile $(OLDEST) --quiet --group bench --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file requirements-bench.lock
-	$(BIN)/uv pip compile pyproject.toml --quiet --extra redis --extra s3 --extra sign --extra mail --extra payment --constraint requirements.lock \
+	$(BIN)/uv pip compile $(OLDEST) pyproject.toml --quiet --extra redis --extra s3 --extra sign --extra mail --extra payment --constraint requirements.lock \
 	  --generate-hashes --no-header --output-file requirements-serve.lock
-	$(BIN)/uv pip compile --quiet --group release --generate-hashes --no-header --output-file requirements-release.lock
-	$(BIN)/uv pip compile --quiet --group judges --constraint requirements.lock --generate-hashes \
+	$(BIN)/uv pip compile $(OLDEST) --quiet --group release --generate-hashes --no-header --output-file requirements-release.lock
+	$(BIN)/uv pip compile $(OLDEST) --quiet --group judges --constraint requirements.lock --generate-hashes \
 	  --no-header --output-file tests/judges/requirements-judges.lock
 	for era in modern legacy; do \
-	  $(BIN)/uv pip compile --quiet --group mcp-$$era --generate-hashes --no-header \
+	  $(BIN)/uv pip compile $(OLDEST) --quiet --group mcp-$$era --generate-hashes --no-header \
 	    --output-file tests/judges/mcp/requirements-$$era.lock || exit 1; \
 	done
 

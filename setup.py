@@ -11,7 +11,7 @@ from setuptools import Extension, setup
 
 MODULES = (
     "find", "row_sets", "codes", "rows", "generate", "head", "conditions", "merge",
-    "records", "search", "text.phrases", "text.names", "text.suggest", "text.near",
+    "search", "results.records", "results.market", "text.phrases", "text.names", "text.suggest", "text.near",
     "text.candidates",
 )  # fmt: skip
 DIRECTIVES = {

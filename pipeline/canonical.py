@@ -1,7 +1,7 @@
 """The canonical schema: the output of every register, the only input of a build.
 
-It has a table of companies and a table of statement lines. Importers end here and the build begins
-here; the two share this module and nothing else.
+It has a table of companies, one of statement lines, and one of relationships between LEI. Importers
+end here and the build begins here; the two share this module and nothing else.
 
 Rules: an unknown column and a missing required column are errors that name it. A missing optional
 column becomes a null of its type, so that no later stage asks whether a column exists. Types are
@@ -89,9 +89,24 @@ COMPTES: Final[Schema] = MappingProxyType(
 )
 COMPTES_REQUIRED: Final = frozenset(COMPTES) - {"devise", "ordre"}
 
+RELATIONS: Final[Schema] = MappingProxyType(
+    {
+        "lei": TEXT,
+        "parent_lei": TEXT,
+        "nature": TEXT,  # of shards.generations.groups.NATURES
+        "debut": TEXT,  # ISO
+        "fin": TEXT,
+    }
+)
+RELATIONS_REQUIRED: Final = frozenset({"lei", "parent_lei", "nature"})
+
 # Folder of an input -> columns of its files, required columns.
 TABLES: Final = MappingProxyType(
-    {"companies": (COMPANIES, COMPANIES_REQUIRED), "comptes": (COMPTES, COMPTES_REQUIRED)}
+    {
+        "companies": (COMPANIES, COMPANIES_REQUIRED),
+        "comptes": (COMPTES, COMPTES_REQUIRED),
+        "relations": (RELATIONS, RELATIONS_REQUIRED),
+    }
 )
 
 # Texts that may also be Parquet dates.

@@ -110,6 +110,7 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "poste sans code": "element without a code",
         "sans montant": "no amount",
         "montant illisible": "unreadable amount",
+        "durées d'exercice invraisemblables": "lengths that no fiscal year has",
         "postes répétés": "repeated elements",
         "postes contradictoires (le premier est repris)": "contradictory elements (first kept)",
         "sociétés": "companies",

@@ -1,6 +1,6 @@
 """Import of a register: published files become canonical Parquet, with an account of every row.
 
-    out/companies/<source>.<stems>.parquet      or out/comptes/…, by the source
+    out/companies/<source>.<stems>.parquet      or out/comptes/…, out/relations/…, by the source
     out/rejected/<source>.<stems>.parquet       only if a row could not be kept
     out/imports/<source>.<stems>.json           the report
     out/sources.json                            register, licence, files and their dates, by table

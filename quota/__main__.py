@@ -174,6 +174,7 @@ def _argument(*names: str, **options: Any) -> _Argument:
 
 _PLANS_HELP: Final = f"one of {', '.join(slug for slug in SLUGS if slug != 'visiteur')}"
 _ACCOUNT: Final = _argument("account", metavar="ACCOUNT")
+_LABEL: Final = _argument("--label", type=_line, default="", help="a name for its use")
 _MODULES: Final = _argument("--modules", type=_modules, metavar="A,B", help="of a custom plan")
 _API_TOOL: Final = _argument(
     "--api-tool",
@@ -223,7 +224,7 @@ _VERBS: Final = (
     _Verb(
         "key create", commands.create_key, "a new key, shown this once",
         "a_0000000000aA --label 'CRM de Żabka' --json",
-        [_ACCOUNT, _argument("--label", type=_line, default="", help="a name for its use")],
+        [_ACCOUNT, _LABEL],
     ),
     _Verb("key list", commands.list_keys, "the keys of an organisation", "a_0000000000aA", [_ACCOUNT]),
     _Verb(
@@ -233,7 +234,7 @@ _VERBS: Final = (
     _Verb(
         "address create", commands.create_address, "a new reconciliation address, shown this once",
         "a_0000000000aA --label OpenRefine --json",
-        [_ACCOUNT, _argument("--label", type=_line, default="", help="a name for its use")],
+        [_ACCOUNT, _LABEL],
     ),
     _Verb(
         "address list", commands.list_addresses, "the addresses of an organisation",
@@ -281,6 +282,8 @@ _VERBS: Final = (
         [_ACCOUNT, _argument("count", type=_pack, metavar="N", help=f"at most {PACK_MOST}")],
     ),
     _Verb("usage", commands.usage, "calls, exports and credits, used and left", "a_0000000000aA --json",
+          [_ACCOUNT]),
+    _Verb("exports", commands.list_exports, "the last 20 exports that were counted", "a_0000000000aA",
           [_ACCOUNT]),
     _Verb(
         "compact", commands.compact, "drop the counters of old months", "--keep-months 24",

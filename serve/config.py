@@ -264,12 +264,19 @@ class Config:
     )
     contact: str | None = field(
         default=None,
-        metadata=_declared(_text, "TEXT", "address of the operator, for pages that refer to one"),
+        metadata=_declared(
+            _text, "TEXT", "address of the operator, for pages; in [editeur] it is courriel"
+        ),
     )
     debit: BurstLimits = field(default_factory=BurstLimits)
     courriel: MailSettings | None = None
     editeur: EditorSettings | None = None
     paiement: PaymentSettings | None = None
+
+    @property
+    def operator_address(self) -> str | None:
+        """Where people write to the operator: `courriel` of `[editeur]`, or `contact`."""
+        return self.editeur.courriel if self.editeur else self.contact
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {
@@ -308,17 +315,35 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
             if name in layer:
                 sections.setdefault(name, {}).update(layer.pop(name))
         values |= layer
+    _unite_contact(values, sections.get("editeur"))
     made: dict[str, Any] = {
         name: _made(name, _SERVICES[name], it) for name, it in sections.items() if name != _DEBIT
     }
     config = Config(**values, debit=BurstLimits(**sections.get(_DEBIT, {})), **made)
-    for name in _SERVICES:
+    for name in ("courriel", "paiement"):
         if getattr(config, name) and not config.base_url:
             raise ConfigError(f"[{name}] needs base_url, the beginning of the links that it sends")
     if config.quota == open_store.LMDB and (config.lease or config.quota_strict):
         name = "lease" if config.lease else "quota_strict"
         raise ConfigError(f"{name} = true is for several hosts; give quota = redis://… with it")
     return config
+
+
+def _unite_contact(values: dict[str, Any], editor: dict[str, Any] | None) -> None:
+    """Move `contact` to `courriel` of `[editeur]`, which is the same address.
+
+    Raises:
+        ConfigError: both are given, and differ.
+    """
+    contact = values.get("contact")
+    if editor is None or contact is None:
+        return
+    if editor.setdefault("courriel", contact) != contact:
+        raise ConfigError(
+            f"contact = {contact!r} and courriel = {editor['courriel']!r} in [editeur] are the same "
+            "setting, the address of the operator; give one of them"
+        )
+    del values["contact"]
 
 
 def to_toml(config: Config) -> str:
@@ -397,7 +422,7 @@ def _section(section: str, values: Mapping[str, Any], where: str) -> dict[str, A
 
 def _readers(section: type) -> dict[str, Callable[[object], Any]]:
     """The reader of each setting of a section, by its type."""
-    by_type = {str: _text, int: _positive, Path | None: _path}
+    by_type = {str: _text, int: _positive, bool: _truth, Path | None: _path}
     return {name: by_type[kind] for name, kind in get_type_hints(section).items()}
 
 

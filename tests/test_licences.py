@@ -1,9 +1,11 @@
-"""The licences of what a server installs: each is known, and none asks for the source of the server."""
+"""Licences and versions of what a server installs: permissive, and there for the oldest Python."""
 
 import re
 from importlib import metadata
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests import ROOT
 
@@ -37,3 +39,16 @@ def test_a_dependency_of_the_server_has_a_known_permissive_licence(name: str) ->
 
     assert licences, f"{name} states no licence"
     assert not [one for one in licences if not ALLOWED.fullmatch(one.strip())], licences
+
+
+def test_the_lock_has_what_the_oldest_python_needs() -> None:
+    """Python 3.11.2 is that of Debian 12. With `--require-hashes` a package that is missing ends the installation."""
+    oldest = {"python_full_version": "3.11.0", "python_version": "3.11", "extra": ""}
+    needed = {
+        canonicalize_name(one.name)
+        for name in LOCKED
+        for one in map(Requirement, metadata.requires(name) or ())
+        if one.marker is None or one.marker.evaluate(oldest)
+    }
+
+    assert needed <= set(map(canonicalize_name, LOCKED))

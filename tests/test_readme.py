@@ -75,7 +75,7 @@ def test_every_curl_of_the_readme_is_answered(demo: Demo) -> None:
 
     answers = {command: _answer(demo, command) for command in commands}
 
-    assert len(answers) == 13
+    assert len(answers) == 14
     refused = [command for command, answer in answers.items() if answer.status != 200]
     assert len(refused) == 1 and "pays=germany" in refused[0]
     files = [answer.body for command, answer in answers.items() if "/export" in command]

@@ -24,6 +24,7 @@ from pipeline.build import (
     country,
     country_sources,
     diff,
+    groups,
     kept_countries,
     plan,
     reference_lists,
@@ -118,6 +119,7 @@ def run(options: BuildOptions) -> Built:
                 (register_sources.SOURCES, register_sources.dump(registers)),
             ):
                 (staged / name).write_bytes(document)
+            groups.write(options.inputs, previous, staged)
             generation = publication.publish(
                 options.out,
                 staged,

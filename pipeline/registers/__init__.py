@@ -16,11 +16,13 @@ To add a register of companies:
 Nothing else: REGISTERS below is made of the folder. Filed accounts that are tables are declared
 too, with `[statements]`, and their elements have rows in `seeds/elements.csv`. Those that are
 documents need such rows and a module of `annual_accounts/`, which reads one document.
+`lei_relationships` reads who consolidates whom (GLEIF, level 2).
 """
 
 from pathlib import Path
 from typing import Final
 
+from pipeline.registers import lei_relationships
 from pipeline.registers.annual_accounts import (
     be_nbb,
     dk_comptes,
@@ -54,5 +56,5 @@ _FILED: Final = [
 ]
 
 REGISTERS: Final[dict[str, Register]] = {
-    register.source: register for register in (*_DECLARED, *_FILED)
+    register.source: register for register in (*_DECLARED, *_FILED, lei_relationships.REGISTER)
 }

@@ -94,7 +94,7 @@ class Register:
     """
 
     source: str
-    table: Literal["companies", "comptes"]
+    table: Literal["companies", "comptes", "relations"]
     read: Callable[[Sequence[Path], Path], RegisterRows]
     english: Mapping[str, str] = field(default_factory=dict)
     complement: tuple[str, ...] = ()

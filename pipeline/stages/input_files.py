@@ -46,7 +46,7 @@ def check_folders(inputs: Sequence[Path]) -> None:
             raise BuildError(f"{folder} is given twice; name each input once")
         if not any(_parquet(folder, table) for table in TABLES):
             raise BuildError(
-                f"{folder} holds neither companies/*.parquet nor comptes/*.parquet; "
+                f"{folder} holds none of {', '.join(f'{table}/*.parquet' for table in TABLES)}; "
                 "fill it with `python -m pipeline import`"
             )
     if not files(inputs, "companies"):

@@ -9,14 +9,15 @@ A clock that steps back gives nobody extra calls or credits: the counters of the
 still exist. Where `compact` dropped them, the first kept moment replaces the time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice, takewhile
 from typing import Final
 
 from quota.errors import NotAllowedError
-from quota.ledger import row_format
+from quota.ledger import openings, row_format
+from quota.ledger.openings import Opening
 from quota.ledger.purchase import Purchase
 from quota.ledger.registry import account_of
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
@@ -76,29 +77,33 @@ def take_and_charge(
 def charge(txn: WriteTransaction, purchase: Purchase, now: datetime) -> Charge:
     """Charge a company once per calendar month (D9), from the grant first, then from packs (D8)."""
     account, cost, grant = purchase.account, purchase.cost, purchase.grant
-    period = month(kept(txn, now))
+    moment = kept(txn, now)
+    period = month(moment)
     key = charge_key(period, purchase)
     credit = _credits(txn, account, grant, period)
     if txn.get(key) is not None:
         return Charge("already", 0, credit.left, period.end)
     if purchase.trials is not None:
-        return _try(txn, purchase, period, Charge("tried", 0, credit.left, period.end))
+        return _try(txn, purchase, moment, Charge("tried", 0, credit.left, period.end))
     if credit.left < cost:
         return Charge("refused", 0, credit.left, period.end)
     from_grant = min(cost, max(0, grant - credit.used))
     _spend(txn, account, period, from_grant, cost - from_grant)
     txn.put(key, row_format.pack_pair(from_grant, cost - from_grant))
+    openings.note(txn, period, account, purchase.company, cost, moment)
     return Charge("charged", cost, credit.left - cost, period.end)
 
 
-def _try(txn: WriteTransaction, purchase: Purchase, period: Period, tried: Charge) -> Charge:
+def _try(txn: WriteTransaction, purchase: Purchase, moment: datetime, tried: Charge) -> Charge:
     """Count a trial of the month if the plan allows another one."""
+    period = month(moment)
     key = row_format.join(row_format.TRIALS, period.key, purchase.account)
     used = row_format.number(txn.get(key))
     if used >= (purchase.trials or 0):
         return replace(tried, outcome="no_trial")
     txn.put(key, row_format.pack(used + 1))
     txn.put(charge_key(period, purchase), row_format.pack_pair(0, 0))
+    openings.note(txn, period, purchase.account, purchase.company, 0, moment)
     return tried
 
 
@@ -112,6 +117,11 @@ def trials(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Met
 def is_charged(txn: ReadTransaction, account: str, company: str, now: datetime) -> bool:
     """Whether the company was charged in this calendar month, so that its record is free (D9)."""
     return txn.get(_charge_key(month(kept(txn, now)), account, company)) is not None
+
+
+def opened(txn: ReadTransaction, account: str, now: datetime) -> Sequence[Opening]:
+    """The last records and analyses that were charged in this month, the newest first."""
+    return openings.of_account(txn, month(kept(txn, now)), account)
 
 
 def add_credits(txn: WriteTransaction, account: str, count: int) -> int:

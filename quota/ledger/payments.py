@@ -63,10 +63,10 @@ def version(txn: ReadTransaction, payment: str) -> int:
 def apply(
     txn: WriteTransaction, subscription: Payment, known: int, plans: Mapping[str, Plan]
 ) -> bool:
-    """Store the state of a subscription, and give the account the plan that follows.
+    """Store the state of a subscription, and give the account the plan that follows if that changes.
 
-    False, without a change, if another state was stored since the version `known` was read: the state
-    in hand may then be the older one.
+    A plan that the operator has given meanwhile stays until then. False, without a change, if another
+    state was stored since the version `known` was read: the state in hand may then be the older one.
 
     Raises:
         UnknownError: there is no such account, or no such plan.
@@ -78,9 +78,9 @@ def apply(
     before = {one.id: one for one in of_account(txn, account.id)}
     after = before | {subscription.id: subscription}
     wanted, sold = served(after.values()), served(before.values())
-    if wanted:
+    if wanted and (sold is None or _offer(wanted) != _offer(sold)):
         set_plan(txn, account.id, wanted.plan, wanted.outil_api, None, plans)
-    elif sold and account.plan == sold.plan:  # the operator may have given another plan since
+    elif sold and not wanted and account.plan == sold.plan:
         set_plan(txn, account.id, FREE, False, None, plans)
     _put(txn, subscription, known + 1)
     return True
@@ -111,6 +111,10 @@ def served(payments: Iterable[Payment]) -> Payment | None:
     """The subscription whose plan is served: of those that live the one that began last."""
     live = [one for one in payments if one.kind == SUBSCRIPTION and one.status in LIVE]
     return max(live, key=lambda one: (one.created, one.id), default=None)
+
+
+def _offer(subscription: Payment) -> tuple[str, bool]:
+    return subscription.plan, subscription.outil_api
 
 
 def _put(txn: WriteTransaction, payment: Payment, number: int) -> None:

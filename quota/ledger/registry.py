@@ -1,11 +1,15 @@
-"""Accounts and their keys, as functions of one transaction.
+"""Accounts, their keys and their reconciliation addresses, as functions of one transaction.
 
 As in `calls.py`, each function decides first and writes afterwards. A key is found by its digest;
 revoking it is one write, which the next `identify` of any process sees.
+
+A reconciliation address (extensions X5) is a key for clients that send no header: it names its account at
+the reconciliation service alone. Its tables are its own, so that no look-up of keys finds one.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final, NamedTuple
 
 from quota.accounts import Account, Key, check_plan, dump, load_account, load_key, subscribed_plan
 from quota.errors import NotAllowedError, UnknownError
@@ -80,59 +84,88 @@ def _put(txn: WriteTransaction, account: Account) -> Account:
 # -- keys --------------------------------------------------------------------------
 
 
-def identify(txn: ReadTransaction, digest: bytes) -> Account | None:
+class KeyKind(NamedTuple):
+    """The tables of keys, or of reconciliation addresses, and the command that manages them."""
+
+    table: bytes
+    of_account: bytes
+    command: str
+    plural: str
+
+
+KEYS: Final = KeyKind(row_format.KEY, row_format.KEY_OF, "key", "active keys")
+ADDRESSES: Final = KeyKind(row_format.ADDRESS, row_format.ADDRESS_OF, "address", "addresses")
+
+
+def identify(txn: ReadTransaction, digest: bytes, kind: KeyKind = KEYS) -> Account | None:
     """The account of a key; None for a revoked key and for one that never existed (A4)."""
-    stored = txn.get(row_format.KEY + digest)
+    stored = txn.get(kind.table + digest)
     if stored is None:
         return None
     key = load_key(stored)
     return None if key.revoked else account_of(txn, key.account)
 
 
-def keys_of(txn: ReadTransaction, account: str) -> list[Key]:
+def keys_of(txn: ReadTransaction, account: str, kind: KeyKind = KEYS) -> list[Key]:
     """The keys of an account, revoked ones included, the oldest first."""
-    digests = [digest for _, digest in txn.scan(row_format.join(row_format.KEY_OF, account, ""))]
-    loaded = [
-        load_key(stored) for digest in digests if (stored := txn.get(row_format.KEY + digest))
-    ]
+    digests = [digest for _, digest in txn.scan(row_format.join(kind.of_account, account, ""))]
+    loaded = [load_key(stored) for digest in digests if (stored := txn.get(kind.table + digest))]
     return sorted(loaded, key=lambda key: (key.created, key.id))
 
 
-def create_key(txn: WriteTransaction, key: Key, digest: bytes, plans: Mapping[str, Plan]) -> Key:
+def create_key(
+    txn: WriteTransaction,
+    key: Key,
+    digest: bytes,
+    plans: Mapping[str, Plan],
+    kind: KeyKind = KEYS,
+) -> Key:
     """Store a new key of an account whose plan allows one more (§5 rule 6).
 
     The number of keys follows from the plan that the account pays for; the API tool decides only
-    with which rights a key is served.
+    with which rights a key is served. An account may have as many addresses as keys.
 
     Raises:
         UnknownError: there is no such account.
         NotAllowedError: the account has as many active keys as its plan allows.
     """
     plan = subscribed_plan(account_of(txn, key.account), plans)
-    active = [other for other in keys_of(txn, key.account) if not other.revoked]
+    active = [other for other in keys_of(txn, key.account, kind) if not other.revoked]
     if len(active) >= plan.cles_actives:
         raise NotAllowedError(
-            f"{key.account} has {len(active)} active keys, the plan {plan.slug!r} allows "
-            f"{plan.cles_actives}; revoke one first: key revoke {active[0].id if active else ''}"
+            f"{key.account} has {len(active)} {kind.plural}, the plan {plan.slug!r} allows "
+            f"{plan.cles_actives}; revoke one first: "
+            f"{kind.command} revoke {active[0].id if active else ''}"
         )
-    txn.put(row_format.KEY + digest, dump(key))
+    txn.put(kind.table + digest, dump(key))
     txn.put(row_format.join(row_format.KEY_ID, key.id), digest)
-    txn.put(row_format.join(row_format.KEY_OF, key.account, key.id), digest)
+    txn.put(row_format.join(kind.of_account, key.account, key.id), digest)
     return key
 
 
-def revoke_key(txn: WriteTransaction, key_id: str, now: str) -> Key:
+def revoke_key(txn: WriteTransaction, key_id: str, now: str, kind: KeyKind = KEYS) -> Key:
     """Revoke a key; a key that is revoked already keeps its date.
 
     Raises:
         UnknownError: there is no such key.
     """
     digest = txn.get(row_format.join(row_format.KEY_ID, key_id))
-    stored = None if digest is None else txn.get(row_format.KEY + digest)
+    stored = None if digest is None else txn.get(kind.table + digest)
     if digest is None or stored is None:
-        raise UnknownError(f"there is no key {key_id!r}; `key list ACCOUNT` shows their ids")
+        raise UnknownError(
+            f"there is no {kind.command} {key_id!r}; `{kind.command} list ACCOUNT` shows their ids"
+        )
     key = load_key(stored)
     if key.revoked is None:
         key = replace(key, revoked=now)
-        txn.put(row_format.KEY + digest, dump(key))
+        txn.put(kind.table + digest, dump(key))
     return key
+
+
+def delete_keys(txn: WriteTransaction, account: str, kind: KeyKind = KEYS) -> None:
+    """Delete all keys of an account."""
+    for key in keys_of(txn, account, kind):
+        digest = txn.get(row_format.join(row_format.KEY_ID, key.id)) or b""
+        txn.delete(kind.table + digest)
+        txn.delete(row_format.join(row_format.KEY_ID, key.id))
+        txn.delete(row_format.join(kind.of_account, key.account, key.id))

@@ -9,9 +9,10 @@ never used.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from quota.accounts import FREE, Account, Key, load_account
+from quota.accounts import FREE, Account, load_account
 from quota.errors import UnknownError
-from quota.ledger import addresses, people, registry, row_format
+from quota.ledger import exports, people, registry, row_format
+from quota.ledger.registry import ADDRESSES, KEYS
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 
 Rows = Callable[[bytes], Iterable[tuple[bytes, bytes]]]
@@ -45,7 +46,7 @@ def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool
         known = registry.account_of(txn, account)
     except UnknownError:
         return False
-    keys, links = registry.keys_of(txn, account), addresses.of_account(txn, account)
+    keys, links = registry.keys_of(txn, account), registry.keys_of(txn, account, ADDRESSES)
     persons = people.people_of(txn, account)
     called = txn.get(row_format.join(row_format.CALLS, today, account)) is not None
     bought = next(iter(txn.scan(row_format.join(row_format.PAYMENT, account, ""))), None)
@@ -55,20 +56,13 @@ def remove(txn: WriteTransaction, account: str, before: str, today: str) -> bool
     inside = any(_sessions(txn, person.id) for person in persons)
     if called or bought or newer or last or inside or not _may_go(known, before):
         return False
-    _delete_keys(txn, keys, row_format.KEY, row_format.KEY_OF)
-    _delete_keys(txn, links, row_format.ADDRESS, row_format.ADDRESS_OF)
+    for kind in (KEYS, ADDRESSES):
+        registry.delete_keys(txn, account, kind)
     for person in persons:
         people.delete(txn, person)
+    exports.forget(txn, account)
     txn.delete(row_format.join(row_format.ACCOUNT, account))
     return True
-
-
-def _delete_keys(txn: WriteTransaction, keys: Sequence[Key], table: bytes, of: bytes) -> None:
-    for key in keys:
-        digest = txn.get(row_format.join(row_format.KEY_ID, key.id)) or b""
-        txn.delete(table + digest)
-        txn.delete(row_format.join(row_format.KEY_ID, key.id))
-        txn.delete(row_format.join(of, key.account, key.id))
 
 
 def _may_go(account: Account, before: str) -> bool:

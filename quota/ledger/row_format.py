@@ -23,6 +23,7 @@ PACKS: Final = b"p/"  # p/<account> -> credits of packs: bought, spent
 RESERVED: Final = b"r/"  # r/<account>/<reservation> -> expiry (ms since 1970), month ("2026-11")
 CALLS: Final = b"d/"  # d/<day>/<account> -> calls
 EXPORTS: Final = b"e/"  # e/<month>/<account> -> exports
+LAST_EXPORTS: Final = b"E/"  # E/<account> -> JSON list of the last exports, the newest first
 GRANT: Final = b"g/"  # g/<month>/<account> -> credits of the grant used
 # At a centre with edges: the calls that a move took for an edge, or gave back (-n), as text.
 # m/<day>/<account>/<process> -> the last move of this process that got no calls
@@ -39,6 +40,8 @@ TICKET: Final = b"j/"  # j/<ticket> -> JSON of a Ticket: an invitation, or anoth
 TOKEN: Final = b"h/"  # h/<SHA-256 of a token, 32 bytes> -> ticket
 CHARGE: Final = b"c/"  # c/<month>/<account>/<ISO2>/<id> -> cost: from the grant, from packs
 # c/<month>/<account>/<module>/<subject> -> the same, of an analysis
+# The last of them, the newest first, as lines: second of the charge, credits, <ISO2>/<id>
+OPENED: Final = b"C/"  # C/<month>/<account> -> lines
 TRIALS: Final = b"t/"  # t/<month>/<account> -> analyses that were tried
 
 # At an edge: calls it may still grant, calls counted at the centre, second of the last use.
@@ -47,7 +50,7 @@ MOVING: Final = b"q/"  # q/<day>/<account>/<move> -> calls requested or given ba
 KNOWN: Final = b"n/"  # n/<SHA-256> -> second of the last look-up, JSON of the account if any
 
 # Tables with a period in their keys; `compact` never deletes rows of the others.
-PERIODIC: Final = (CALLS, EXPORTS, GRANT, CHARGE, TRIALS, MOVES)
+PERIODIC: Final = (CALLS, EXPORTS, GRANT, CHARGE, OPENED, TRIALS, MOVES)
 
 MAX_KEY: Final = 511  # of LMDB
 

@@ -19,7 +19,7 @@ from hashlib import sha1
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
-from quota.ledger import row_format
+from quota.ledger import openings, row_format
 from quota.ledger.calls import charge_key, since
 from quota.ledger.purchase import Purchase
 from quota.periods import day, month
@@ -104,12 +104,14 @@ def take_and_charge(
         period_hash(row_format.CHARGE, period.key),
         place(row_format.PACKS)[0],
         period_hash(row_format.TRIALS, period.key),
+        period_hash(row_format.OPENED, period.key),
     )
     limit = purchase.call_limit if count_call else 0
     command = _evalsha(
         _CHARGE, names, floor, purchase.account, limit if count_call else "",
         purchase.company, purchase.cost, purchase.grant,
         "" if purchase.trials is None else purchase.trials,
+        int(moment.timestamp()), openings.KEPT,
     )  # fmt: skip
 
     def parse(reply: Reply) -> tuple[Meter, Charge | None]:

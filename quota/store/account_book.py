@@ -14,12 +14,15 @@ from typing import Final
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import activity, addresses, calls, payments, people, registry
+from quota.ledger import activity, calls, exports, payments, people, registry
+from quota.ledger.openings import Opening
 from quota.ledger.payments import Payment
 from quota.ledger.people import Person
+from quota.ledger.registry import ADDRESSES
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import iso
 from quota.plans import Plan
+from quota.results import CountedExport
 from quota.store.future import StoreFuture, StoreResult
 from quota.store.ticket_book import TicketBook
 from quota.store.transactions import Transactions
@@ -85,6 +88,10 @@ class AccountBook:
         """Add a pack of credits; returns the credits that all packs have left."""
         return self._transactions.submit(lambda txn: calls.add_credits(txn, account, count))
 
+    def opened(self, account: str, now: datetime) -> StoreResult[Sequence[Opening]]:
+        """The last records and analyses that were charged in this month, the newest first."""
+        return self._transactions.read(lambda txn: calls.opened(txn, account, now))
+
     # -- payments ------------------------------------------------------------------
 
     def payment_version(self, payment: str) -> StoreResult[int]:
@@ -107,6 +114,10 @@ class AccountBook:
         """The subscriptions and packs of an account, the newest first."""
         return self._transactions.read(lambda txn: payments.of_account(txn, account))
 
+    def last_exports(self, account: str) -> StoreResult[Sequence[CountedExport]]:
+        """The last exports of an account, the newest first."""
+        return self._transactions.read(lambda txn: exports.last(txn, account))
+
     # -- keys ----------------------------------------------------------------------
 
     def create_key(
@@ -116,9 +127,7 @@ class AccountBook:
 
         The future raises NotAllowedError if the account has all the keys that its plan allows (A9).
         """
-        text = keys.make(secrets.randbelow)
-        name = keys.make_id(keys.KEY_ID, secrets.randbelow)
-        key = Key(name, account, keys.last4(text), label, iso(now), None)
+        text, key = _key(account, label, now, keys.PREFIX, keys.KEY_ID)
         digest = keys.digest(text)
         return self._transactions.submit(
             lambda txn: (registry.create_key(txn, key, digest, plans), text)
@@ -146,13 +155,12 @@ class AccountBook:
         return self._transactions.read(lambda txn: activity.calls_by_day(txn, account, days, now))
 
     def seal_key(self, text: str, session: bytes, now: datetime) -> StoreFuture[str]:
-        """Keep the text of a new key until a page of this session shows it; returns its token.
+        """Keep the text of a new key or address until a page of this session shows it; returns its token.
 
-        It is XORed with as many bytes of SHAKE-256 of the token, which is random and used once.
+        The text is XORed with as many bytes of SHAKE-256 of the token, which is random and used once.
         """
         token = secrets.token_urlsafe(32)
-        name, pad = _seal(token, session, len(text))
-        sealed = bytes(a ^ b for a, b in zip(text.encode(), pad, strict=True))
+        name, sealed = _sealed_name(token, session), _sealed(token, session, text.encode())
         start = int(now.timestamp())
 
         def keep(txn: WriteTransaction) -> str:
@@ -162,15 +170,13 @@ class AccountBook:
         return self._transactions.submit(keep)
 
     def unseal_key(self, token: str, session: bytes, now: datetime) -> StoreFuture[str | None]:
-        """The text of the key that this session sealed; None the second time, and after SEALED_S."""
-        name, pad = _seal(token, session, keys.LENGTH)
+        """The text that this session sealed; None the second time, and after SEALED_S."""
+        name = _sealed_name(token, session)
         moment = int(now.timestamp())
 
         def take(txn: WriteTransaction) -> str | None:
             sealed = activity.take_sealed(txn, name, moment)
-            if sealed is None:
-                return None
-            return bytes(a ^ b for a, b in zip(sealed, pad, strict=True)).decode()
+            return None if sealed is None else _sealed(token, session, sealed).decode()
 
         return self._transactions.submit(take)
 
@@ -181,27 +187,27 @@ class AccountBook:
 
         The future raises NotAllowedError if the account has as many as its plan allows keys.
         """
-        text = keys.make(secrets.randbelow, keys.ADDRESS_PREFIX)
-        name = keys.make_id(keys.ADDRESS_ID, secrets.randbelow)
-        address = Key(name, account, keys.last4(text), label, iso(now), None)
+        text, address = _key(account, label, now, keys.ADDRESS_PREFIX, keys.ADDRESS_ID)
         digest = keys.digest(text)
         return self._transactions.submit(
-            lambda txn: (addresses.create(txn, address, digest, plans), text)
+            lambda txn: (registry.create_key(txn, address, digest, plans, ADDRESSES), text)
         )
 
     def addresses_of(self, account: str) -> StoreResult[Sequence[Key]]:
         """The reconciliation addresses of an account, revoked ones included, the oldest first."""
-        return self._transactions.read(lambda txn: addresses.of_account(txn, account))
+        return self._transactions.read(lambda txn: registry.keys_of(txn, account, ADDRESSES))
 
     def by_address(self, token: str) -> StoreResult[Account | None]:
         """The account of a reconciliation address; None for any text that is none in force."""
         digest = keys.digest(token)
-        return self._transactions.read(lambda txn: addresses.account_by(txn, digest))
+        return self._transactions.read(lambda txn: registry.identify(txn, digest, ADDRESSES))
 
     def revoke_address(self, address_id: str, now: datetime) -> StoreFuture[Key]:
         """End a reconciliation address; the next request at it is refused."""
         moment = iso(now)
-        return self._transactions.submit(lambda txn: addresses.revoke(txn, address_id, moment))
+        return self._transactions.submit(
+            lambda txn: registry.revoke_key(txn, address_id, moment, ADDRESSES)
+        )
 
     def last_used(self, key_ids: Sequence[str]) -> StoreResult[Mapping[str, str]]:
         """The day of the last use of each key that was used, as "2026-11-21", by key id."""
@@ -279,11 +285,21 @@ class AccountBook:
         return self._transactions.submit(lambda txn: people.close_session(txn, person, token))
 
 
-def _seal(token: str, session: bytes, length: int) -> tuple[bytes, bytes]:
-    """The name of a sealed key, and the bytes that seal it; neither tells anything of the other."""
-    secret = token.encode() + session
-    name = hashlib.sha256(b"name" + secret).digest()
-    return name, hashlib.shake_256(b"seal" + secret).digest(length)
+def _sealed_name(token: str, session: bytes) -> bytes:
+    """The name of a sealed text, which tells nothing of the bytes that seal it."""
+    return hashlib.sha256(b"name" + token.encode() + session).digest()
+
+
+def _sealed(token: str, session: bytes, text: bytes) -> bytes:
+    """A text sealed, or a sealed one opened."""
+    pad = hashlib.shake_256(b"seal" + token.encode() + session).digest(len(text))
+    return bytes(a ^ b for a, b in zip(text, pad, strict=True))
+
+
+def _key(account: str, label: str, now: datetime, prefix: str, kind: str) -> tuple[str, Key]:
+    """The text of a new key or address, and what is stored of it."""
+    text, name = keys.make(secrets.randbelow, prefix), keys.make_id(kind, secrets.randbelow)
+    return text, Key(name, account, keys.last4(text), label, iso(now), None)
 
 
 def _person(account: str, email: str, password: str, now: datetime) -> Person:

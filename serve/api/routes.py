@@ -70,6 +70,7 @@ ROUTES: Final = (
     Route("societe", ("api", "v1", "societes", "", "")),
     Route("analyse-entreprise", ("api", "v1", "societes", "", "", "analyses", "entreprise")),
     Route("comparables", ("api", "v1", "societes", "", "", "comparables")),
+    Route("groupe", ("api", "v1", "societes", "", "", "groupe")),
     Route("analyse-marche", ("api", "v1", "analyses", "marche")),
     Route("rapprochement", ("api", "v1", "rapprochement"), MATCH_METHODS),
     Route("identifiants", ("api", "v1", "identifiants", "")),

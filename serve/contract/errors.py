@@ -33,6 +33,10 @@ NO_CHANGES: Final = (
     "Les modifications ne peuvent être lues pour l'instant",
     "The changes cannot be read for the moment",
 )
+NO_ROOM: Final = (
+    "Trop de corps de requête arrivent à la fois",
+    "Too many request bodies arrive at once",
+)
 NO_WORKBOOK: Final = (
     "Le fichier n'a pas pu être produit et l'export n'est pas décompté",
     "The file could not be made, and the export is not counted",

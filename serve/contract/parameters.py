@@ -306,8 +306,8 @@ FORMAT: Final = Parameter(
 )
 COLONNES: Final = Parameter(
     "colonnes",
-    "Columns (colonnes) of the companies in a table, keys of `Societe` separated by commas, in the order wanted. "
-    "Without it: all, in the order of `Societe`. Not for a workbook.",
+    "Columns (colonnes) of the companies, keys of `Societe` separated by commas, in the order wanted: of a table, "
+    "or of the sheet Liste of a workbook. Without it: all.",
     "iso2,id,nom,ca_eur",
     enum=FIELDS,
     separator=",",

@@ -19,7 +19,7 @@ Everything but the comparison runs on the thread of the event loop, so there is 
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,6 +98,7 @@ class CurrentGeneration:
         self._data = data
         self._damage = DamageList(state)
         self._on_unread: Callable[[Generation], None] | None = None
+        self._prepare: Callable[[OpenGeneration], Awaitable[object]] | None = None
         self._left_open: list[str] = []  # damaged, and nothing else can be served
         self._open: tuple[_RefCounted, ...] = ()  # the current one, then the previous one
         self._seen: _Signature | None = None
@@ -171,6 +172,10 @@ class CurrentGeneration:
         if self._open:
             read(self._open[0].generation.generation)
 
+    def prepare_with(self, prepare: Callable[[OpenGeneration], Awaitable[object]]) -> None:
+        """Await `prepare` with each later generation before it is served; what it raises refuses it."""
+        self._prepare = prepare
+
     async def follow(self) -> None:
         """Replace the generation whenever CURRENT changes, until cancelled."""
         while True:
@@ -200,6 +205,7 @@ class CurrentGeneration:
             published = pointer.read(self._data)
             if published is not None and (published.generation != self.generation or self._missing):
                 new = await asyncio.to_thread(_verified, self._data, published.generation)
+                await self._prepared(new)
                 self._damage.clear()
                 self._swap(published, _RefCounted(new))
             self._refused = None
@@ -208,6 +214,14 @@ class CurrentGeneration:
             _log.error(
                 "the published generation is refused, %s serves on: %s", self.generation, error
             )
+
+    async def _prepared(self, new: OpenGeneration) -> None:
+        try:
+            if self._prepare:
+                await self._prepare(new)
+        except BaseException:
+            new.close()
+            raise
 
     def leave_damaged(self) -> None:
         """Serve another generation, or fewer countries, if a shard that is open is damaged."""

@@ -57,6 +57,15 @@ def find(shards: Shards, number: str) -> Match:
     return Match(IDENTIFIER, list(dict.fromkeys(respelt(shards, folded))))
 
 
+def maybe_numbered(shards: Shards, number: str) -> list[CompanyPlace]:
+    """The companies that may have this LEI or VAT number; no record is read, so any thread may ask."""
+    return [
+        CompanyPlace(iso2, row)
+        for iso2, shard in shards.items()
+        for row in shard.maybe_numbered(number)
+    ]
+
+
 def row(shard: Shard, identifier: str) -> int | None:
     """The row of a company of a country, in any spelling that means one company only (contract E2, extensions X6)."""
     exact = shard.find(identifier)

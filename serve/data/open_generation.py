@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from serve.contract import errors
 from serve.contract.parameters import VERSION
@@ -23,9 +23,11 @@ from serve.request.place_names import PlaceNames
 from shards.changes import change_steps
 from shards.changes.change_file import ChangeFile
 from shards.changes.change_steps import ChangeStep
-from shards.generations import generation_files
+from shards.generations import generation_files, groups, register_sources
 from shards.generations.generation_files import Generation
+from shards.generations.groups import Groups
 from shards.generations.reference import Reference
+from shards.generations.register_sources import RegisterImport
 from shards.query import Query
 from shards.search.search import Base
 
@@ -42,6 +44,13 @@ _DOCUMENTS: Final = 64
 # Python's lock, so such threads run beside the event loop; there are as many as a small machine has processors.
 EXPENSIVE_MICROSECONDS: Final = 1_000.0
 THREADS: Final = 2
+
+
+class GroupsRead(NamedTuple):
+    """The groups of a generation, and the imports that they come from."""
+
+    groups: Groups
+    imports: Sequence[RegisterImport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,7 @@ class OpenGeneration:
     _documents: dict[Hashable, Any] = field(default_factory=dict)
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
+    _lists: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(THREADS - 1))
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
 
     @property
@@ -102,6 +112,11 @@ class OpenGeneration:
             if name == VERSION.name and value.strip() in self._previous:
                 return self._previous[value.strip()]
         return self
+
+    @property
+    def groups(self) -> GroupsRead:
+        """The groups of companies, and where they come from (X12)."""
+        return self.document("groups", lambda: _groups(self.generation))
 
     def set_previous(self, previous: "OpenGeneration | None") -> None:
         """Let requests name `previous`, which stays open as long as this one is leased."""
@@ -163,12 +178,26 @@ class OpenGeneration:
                 except asyncio.CancelledError:
                     continue
 
+    async def aside_of_a_list(self, make: Callable[[], T]) -> T:
+        """`aside` for a part of a long work: all such works together leave a thread to searches."""
+        async with self._lists:
+            return await self.aside(EXPENSIVE_MICROSECONDS, make)
+
     def close(self) -> None:
         """Wait for the threads, then close every file."""
         self._threads.shutdown()
         for changes in self._changes.values():
             changes.close()
         self.generation.close()
+
+
+def _groups(generation: Generation) -> GroupsRead:
+    known, folder = generation.manifest.files, generation.folder
+    if groups.GROUPS not in known:
+        return GroupsRead(groups.NO_GROUPS, ())
+    sources = register_sources.load((folder / groups.GROUP_SOURCES).read_bytes())
+    imports = [one for entries in sources.values() for one in entries]
+    return GroupsRead(groups.read(folder / groups.GROUPS), imports)
 
 
 def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGeneration:

@@ -14,6 +14,8 @@ from serve.request.json_body import LARGEST, check_kind
 BODY_SECONDS: Final = 10.0
 # A file of a form may be 4 MiB, from a line of 1 Mbit/s.
 FILE_SECONDS: Final = 40.0
+# Bytes of bodies that one process receives at the same time; slow clients would fill its memory with them.
+MOST_AT_ONCE: Final = 64 << 20
 # The errors of aiohttp's parser besides its own: it asserts that a part ends with a boundary.
 _NO_PARTS: Final = (ValueError, RuntimeError, AssertionError)
 
@@ -46,23 +48,21 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
     """The parts of a multipart form: at most `most`, of at most `largest` bytes in all.
 
     Raises:
-        ApiError: 413: it is too large; 400: it does not arrive, or is no such form.
+        ApiError: 413: it is too large; 400: it does not arrive, or is no such form; 503: as `body`.
     """
     await _continue(message, largest)
     found: list[FormPart] = []
-    left = largest
     try:
         async with asyncio.timeout(FILE_SECONDS):
-            async for part in await message.multipart():
-                if not isinstance(part, BodyPartReader) or len(found) == most or not part.name:
-                    raise ValueError("a part of another kind, or too many")
-                content = bytearray()
-                while chunk := await part.read_chunk():
-                    content += chunk
-                    if len(content) > left:
-                        raise errors.corps_trop_grand(largest)
-                left -= len(content)
-                found.append(FormPart(part.name, part.filename, bytes(content)))
+            with _BodyMemory(largest) as room:
+                async for part in await message.multipart():
+                    if not isinstance(part, BodyPartReader) or len(found) == most or not part.name:
+                        raise ValueError("a part of another kind, or too many")
+                    content = bytearray()
+                    while chunk := await part.read_chunk():
+                        room.take(len(chunk))
+                        content += chunk
+                    found.append(FormPart(part.name, part.filename, bytes(content)))
     except TimeoutError:
         raise _late(FILE_SECONDS) from None
     except (*_NO_PARTS, HttpProcessingError, web.RequestPayloadError) as error:
@@ -75,16 +75,16 @@ async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
     """The whole body, of at most `largest` bytes.
 
     Raises:
-        ApiError: 413: it is too large; 400: it does not arrive, or cannot be read.
+        ApiError: 413: it is too large; 400: it does not arrive, or cannot be read; 503: too many arrive at once.
     """
     await _continue(message, largest)
     raw = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            async for piece in message.content.iter_any():
-                raw += piece
-                if len(raw) > largest:
-                    raise errors.corps_trop_grand(largest)
+            with _BodyMemory(largest) as room:
+                async for piece in message.content.iter_any():
+                    room.take(len(piece))
+                    raw += piece
     except TimeoutError:
         raise _late(BODY_SECONDS) from None
     except web.RequestPayloadError as error:
@@ -95,6 +95,35 @@ async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
 def waits(message: web.BaseRequest) -> bool:
     """Does the client wait for leave to send its body (RFC 9110 §10.1.1)?"""
     return message.headers.get("Expect", "").strip().lower() == "100-continue"
+
+
+class _BodyMemory:
+    """The room that a body takes while it is received, of that of the process."""
+
+    _taken = 0
+
+    def __init__(self, largest: int) -> None:
+        self._largest = largest
+        self._own = 0
+
+    def __enter__(self) -> "_BodyMemory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _BodyMemory._taken -= self._own
+
+    def take(self, size: int) -> None:
+        """Take room for so many bytes more.
+
+        Raises:
+            ApiError: 413: the body is too large; 503: all bodies together are.
+        """
+        self._own += size
+        _BodyMemory._taken += size
+        if self._own > self._largest:
+            raise errors.corps_trop_grand(self._largest)
+        if _BodyMemory._taken > MOST_AT_ONCE:
+            raise errors.indisponible(errors.NO_ROOM)
 
 
 async def _continue(message: web.BaseRequest, largest: int) -> None:

@@ -22,6 +22,7 @@ from serve.access.result import (
 from serve.api import health, lists, static_pages
 from serve.api.analyses.comparables import comparables
 from serve.api.analyses.entreprise import entreprise
+from serve.api.analyses.groupe import groupe
 from serve.api.analyses.marche import marche
 from serve.api.analyses.repartition import repartition
 from serve.api.changes.modifications import modifications
@@ -161,6 +162,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "societe": _keyed(societe),
     "analyse-entreprise": _analysis(entreprise),
     "comparables": _keyed(comparables),
+    "groupe": _keyed(groupe),
     "analyse-marche": _analysis(marche),
     "rapprochement": match_adapter.respond,
     "reconciliation": reconciliation_adapter.respond,

@@ -5,6 +5,8 @@ takes longer than all the rest of a 304. Here most of the head is text that was 
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from email.utils import formatdate
 from functools import lru_cache
 from time import time
@@ -25,6 +27,9 @@ _BODILESS: Final = (204, 304)
 
 # Seconds for some ten megabytes: slower than any line, shorter than a client needs to hold up a file.
 SENDING: Final = 600.0
+# A response in memory waits so many seconds for its client, and a second more for so many bytes.
+PATIENCE: Final = 30.0
+_SLOWEST: Final = 16 * 1024
 
 _PIECE: Final = 64 * 1024
 
@@ -71,14 +76,20 @@ class Reply(web.StreamResponse):
         return self._writer
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Send the bytes; waits while the client is slow."""
-        assert self._writer is not None and not data
+        """Send the bytes; waits while the client is slow.
+
+        Raises:
+            ConnectionError: the client has left, or was cut off.
+        """
+        writer = self._writer
+        assert writer is not None and not data
         head, body = self._pieces
-        if len(body) <= _COPIED:
-            await self._writer.write_eof(head + body)
-        else:
-            await self._writer.write(head)
-            await self._writer.write_eof(body)
+        if len(body) <= _COPIED and not _is_waited_for(writer):
+            await writer.write_eof(head + body)
+            return
+        async with _in_time(writer, PATIENCE + len(body) / _SLOWEST):
+            await writer.write(head)
+            await writer.write_eof(body)
 
     def _head(self, old: bool) -> bytes:
         response, trace, length = self._response, self.trace, len(self._response.body)
@@ -122,21 +133,39 @@ class Download(Reply):
         Raises:
             ConnectionError: the client has left, or was cut off.
         """
-        assert self._writer is not None and not data
+        writer = self._writer
+        assert writer is not None and not data
         try:
-            async with asyncio.timeout(SENDING):
-                await self._writer.write(self._pieces[0])
+            async with _in_time(writer, SENDING):
+                await writer.write(self._pieces[0])
                 # A blocking read is from the page cache: the file was written a moment ago.
                 while piece := self._file.read(_PIECE):
-                    await self._writer.write(piece)
+                    await writer.write(piece)
                     self._sent += len(piece)
-                await self._writer.write_eof()
-        except TimeoutError:
-            if self._writer.transport is not None:
-                self._writer.transport.abort()
-            raise ConnectionAbortedError(f"cut off after {SENDING:g} s") from None
+                await writer.write_eof()
         finally:
             self._file.close()
+
+
+@asynccontextmanager
+async def _in_time(writer: AbstractStreamWriter, seconds: float) -> AsyncIterator[None]:
+    """Cut the client off if it has not taken what is written within `seconds`.
+
+    Raises:
+        ConnectionAbortedError: it was cut off.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        if writer.transport is not None:
+            writer.transport.abort()
+        raise ConnectionAbortedError(f"cut off after {seconds:g} s") from None
+
+
+def _is_waited_for(writer: AbstractStreamWriter) -> bool:
+    """Does an earlier response on the connection still wait for its client?"""
+    return writer.transport is not None and writer.transport.get_write_buffer_size() > 0
 
 
 @lru_cache(maxsize=4)

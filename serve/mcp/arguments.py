@@ -87,6 +87,8 @@ COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 COMPANIES: Final = (RECORDS,)
 ANALYSED: Final = (COUNTRY, ID)
 COMPARED: Final = (COUNTRY, ID, parameters.N)
+# What search_companies and read_company describe, in the same list.
+_DESCRIBED: Final = (*SCOPE, COUNTRY, ID)
 
 
 def schema(
@@ -95,12 +97,13 @@ def schema(
     """The JSON Schema (2020-12) of the arguments of a tool.
 
     Args:
-        brief: filters have no words, since a model reads those of search_companies in the same list.
+        brief: filters and keys of a company have few words or none: a model reads those of search_companies
+            and read_company in the same list.
     """
     found: dict[str, Any] = {"type": "object", "additionalProperties": False}
     if allowed:
         found["properties"] = {
-            one.name: _bare(one) if brief and one in SCOPE else _schema(one) for one in allowed
+            one.name: _bare(one) if brief and one in _DESCRIBED else _schema(one) for one in allowed
         }
     return found | ({"required": list(required)} if required else {})
 
@@ -157,10 +160,11 @@ def _schema(one: Parameter) -> dict[str, Any]:
 
 
 def _bare(one: Parameter) -> dict[str, Any]:
-    """The type of a filter alone."""
+    """The type of a filter alone, or of a key of a company."""
     found = _schema(one)
     bare = {name: found[name] for name in ("type", "pattern") if name in found}
-    return bare | ({"items": {"type": "string"}} if one.separator else {})
+    as_read = {} if one in SCOPE else {"description": "As for read_company."}
+    return bare | as_read | ({"items": {"type": "string"}} if one.separator else {})
 
 
 def _described(one: Parameter) -> str:

@@ -15,6 +15,7 @@ from serve.access.envelope import Record
 from serve.access.result import CallResult, PreparedCall, Request
 from serve.api.analyses.comparables import Comparables, comparables
 from serve.api.analyses.entreprise import Analysis, entreprise
+from serve.api.analyses.groupe import CompanyGroup, groupe
 from serve.api.identifiants import Candidates, identifiants
 from serve.api.societe import exercices, identite, societe
 from serve.contract import errors
@@ -188,6 +189,34 @@ async def compare(call: ToolCall) -> ToolResult:
         return {**about, "comparables": shown, **motif}
 
     return results.of_result(result, document(sizes.most(rows, document)))
+
+
+async def read_group(call: ToolCall) -> ToolResult:
+    """The group of a company, as many children as fit."""
+    context, trace = call.context, call.trace
+    admitted = await admission.admit(context, call.authorization, trace)
+
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[CompanyGroup]:
+        return groupe(_of_company(request), generation)
+
+    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    if result.content is None:
+        return results.of_result(result, None)
+    found = result.content.document
+    lists = {name: [_link(one) for one in found[name] or ()] for name in ("parents", "enfants")}
+    credits = [one["attribution_en"] for one in found["sources"]]
+    about = sizes.known({**found, "societe": sizes.known(found["societe"]), "sources": credits})
+    if found["tete"]:
+        about["tete"] = _link(found["tete"])
+
+    def document(children: list[Any]) -> dict[str, Any]:
+        return {**about, "parents": lists["parents"], "enfants": children}
+
+    return results.of_result(result, document(sizes.most(lists["enfants"], document)))
+
+
+def _link(one: Mapping[str, Any]) -> dict[str, Any]:
+    return sizes.known(dict(one))
 
 
 def _of_company(request: Request) -> Request:

@@ -262,6 +262,17 @@ COMPARABLES: Final = _object(
     {"societe": _BY_NAME, "plan": _TEXT, "comparables": _list(_BY_NAME)}, {"motif": _TEXT}
 )
 
+GROUP: Final = _object(
+    {"societe": _BY_NAME, "plan": _TEXT, "parents": _list(_BY_NAME), "enfants": _list(_BY_NAME)},
+    {
+        "tete": _BY_NAME,
+        "motif": _TEXT,
+        "total_enfants": _COUNT,
+        "total_consolidees": _COUNT,
+        "sources": _list(_TEXT),
+    },
+)
+
 _METER: Final = _object({
     "limite": _COUNT, "utilise": _COUNT, "restant": _COUNT, "reinitialisation": _TEXT,
 })  # fmt: skip

@@ -29,7 +29,7 @@ class Tool(NamedTuple):
 
     Attributes:
         third_parties: its results quote texts of companies.
-        brief: its filters are described by search_companies alone.
+        brief: its filters are described by search_companies alone, its company by read_company.
     """
 
     name: str
@@ -62,7 +62,8 @@ class Tool(NamedTuple):
 @cache
 def tools() -> dict[str, Tool]:
     """The tools by name; made at the first call, since the schemas read the tables of `seeds/`."""
-    return {tool.name: tool for tool in (*_lists(), *_companies())}
+    groups = (_lists(), _searches(), _records(), _other_questions())
+    return {tool.name: tool for group in groups for tool in group}
 
 
 def _lists() -> list[Tool]:
@@ -108,7 +109,7 @@ def _lists() -> list[Tool]:
     ]
 
 
-def _companies() -> list[Tool]:
+def _searches() -> list[Tool]:
     return [
         Tool(
             "count_companies",
@@ -169,6 +170,11 @@ def _companies() -> list[Tool]:
             arguments.SEARCH,
             third_parties=True,
         ),
+    ]
+
+
+def _records() -> list[Tool]:
+    return [
         Tool(
             "read_company",
             "Read one company (société)",
@@ -203,6 +209,7 @@ def _companies() -> list[Tool]:
             arguments.ANALYSED,
             ("iso2", "id"),
             third_parties=True,
+            brief=True,
         ),
         Tool(
             "comparable_companies",
@@ -214,7 +221,25 @@ def _companies() -> list[Tool]:
             arguments.COMPARED,
             ("iso2", "id"),
             third_parties=True,
+            brief=True,
         ),
+        Tool(
+            "company_group",
+            "Group of one company (groupe)",
+            "Who consolidates the company of read_company, up to the top, and whom it consolidates, by the "
+            "LEI data. One that is not served is an LEI alone. Counts as one API call.",
+            company_tool.read_group,
+            outputs.GROUP,
+            arguments.ANALYSED,
+            ("iso2", "id"),
+            third_parties=True,
+            brief=True,
+        ),
+    ]
+
+
+def _other_questions() -> list[Tool]:
+    return [
         Tool(
             "changes",
             "What changed (modifications)",

@@ -21,7 +21,9 @@ from quota.errors import StoreUnavailable
 from quota.open_store import open_store
 from serve.access.context import make_context
 from serve.access.store_holder import StoreHolder
+from serve.api.analyses import marche
 from serve.config import Config
+from serve.contract.errors import ApiError
 from serve.data.current_generation import CurrentGeneration
 from serve.export.worker_pool import WorkerPool
 from serve.http.app import make_handler
@@ -32,6 +34,7 @@ from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
 from serve.process.read_ahead import ReadAhead
 from serve.website import signing
 from serve.website.page_request import PageContext, make_page_context
+from shards.errors import ShardError
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 
@@ -110,6 +113,8 @@ async def _serve(
     reading: list[ReadAhead] = []
     if config.warm:
         current.read_unread(partial(_read_ahead, current, reading))
+        current.prepare_with(marche.whole_base)
+        others.append(asyncio.create_task(_prepare_first(current)))
     try:
         await stop.wait()
     finally:
@@ -141,6 +146,15 @@ async def _release(store: StoreHolder, makers: WorkerPool) -> None:
             _log.warning(
                 "an export of a killed process keeps its place until it expires: %s", error
             )
+
+
+async def _prepare_first(current: CurrentGeneration) -> None:
+    """Analyse the whole base of the generation of the start, while requests are answered already."""
+    try:
+        with current.lease() as generation:
+            await marche.whole_base(generation)
+    except (ApiError, ShardError) as error:
+        _log.warning("the market of all companies is not analysed ahead: %s", error)
 
 
 def _tune_collector() -> None:

@@ -53,12 +53,14 @@ class PaymentSettings:
         webhook_file: holds the secret that signs its events (`whsec_…`).
         pack_eur: price of PACK_CREDITS credits in euros, excl. VAT; without it no pack is sold.
         api: the address of Stripe's API.
+        automatic_tax: whether Stripe Tax adds VAT; it must be set up at Stripe.
     """
 
     key_file: Path | None = None
     webhook_file: Path | None = None
     pack_eur: int = 0
     api: str = "https://api.stripe.com"
+    automatic_tax: bool = False
 
     def __post_init__(self) -> None:
         if self.key_file is None or self.webhook_file is None:

@@ -31,6 +31,10 @@ class StripeError(Exception):
     """Stripe cannot be reached, or refuses; the message is Stripe's own."""
 
 
+class UnknownCustomerError(StripeError):
+    """Stripe has no such customer."""
+
+
 class SignatureError(Exception):
     """A message that Stripe did not sign, or signed too long ago."""
 
@@ -92,7 +96,9 @@ class StripeAccount:
         price = self.settings.pack_eur
         items = [_item(f"{PACK_CREDITS} credits", price, yearly=False)]
         told = {"account": buyer.account, "credits": str(PACK_CREDITS)}
-        return await self._checkout(buyer, "payment", items, told, {"customer_creation": "always"})
+        # A subscription has invoices anyway, a payment only if they are asked for.
+        more = {"invoice_creation": {"enabled": True}}
+        return await self._checkout(buyer, "payment", items, told, more)
 
     async def portal(self, customer: str) -> str:
         """The address of the hosted page with invoices, card and cancellation."""
@@ -159,22 +165,25 @@ class StripeAccount:
         told: Mapping[str, str],
         more: Mapping[str, Any],
     ) -> str:
-        # A customer who is known is billed as one, and not created again.
-        who: dict[str, Any] = {"customer_email": buyer.email} | dict(more)
-        if buyer.customer:
-            who = {name: it for name, it in more.items() if name != "customer_creation"}
-            who["customer"] = buyer.customer
         params: Any = {
             "mode": mode,
             "line_items": items,
             "client_reference_id": buyer.account,
             "metadata": dict(told),
             "locale": buyer.lang,
+            "billing_address_collection": "required",
+            "tax_id_collection": {"enabled": True},
+            "automatic_tax": {"enabled": self.settings.automatic_tax},
             "success_url": f"{self._base_url}{_PAGE}?paiement=recu#factures",
             "cancel_url": f"{self._base_url}/tarifs",
-            **who,
+            **more,
         }
-        session = await self._call(lambda client: client.v1.checkout.sessions.create(params))
+        try:
+            asked = params | _customer(buyer, mode)
+            session = await self._call(lambda client: client.v1.checkout.sessions.create(asked))
+        except UnknownCustomerError:  # deleted at Stripe, or of another account there
+            anew = params | _customer(buyer._replace(customer=""), mode)
+            session = await self._call(lambda client: client.v1.checkout.sessions.create(anew))
         return str(session.url)
 
     async def _call(self, ask: "Callable[[stripe.StripeClient], T]") -> T:
@@ -189,10 +198,22 @@ class StripeAccount:
                 )
             try:
                 return ask(self._client)
+            except stripe.InvalidRequestError as error:
+                if (error.code, error.param) == ("resource_missing", "customer"):
+                    raise UnknownCustomerError(str(error)) from error
+                raise StripeError(str(error)) from error
             except stripe.StripeError as error:
                 raise StripeError(str(error)) from error
 
         return await asyncio.to_thread(called)
+
+
+def _customer(buyer: Buyer, mode: str) -> dict[str, Any]:
+    """A customer who is known is billed as one, and not created again."""
+    if buyer.customer:
+        return {"customer": buyer.customer, "customer_update": {"name": "auto", "address": "auto"}}
+    created = {"customer_creation": "always"} if mode == "payment" else {}
+    return {"customer_email": buyer.email, **created}
 
 
 def _item(name: str, price: Any, *, yearly: bool) -> dict[str, Any]:

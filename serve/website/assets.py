@@ -1,4 +1,4 @@
-"""The stylesheet, the script and the icon.
+"""The stylesheet, the scripts, the icon, and the picture of shared links (1200 by 630 pixels).
 
 The path of each contains a digest of its bytes, so that browsers may keep it for ever.
 """
@@ -16,6 +16,7 @@ PREFIX: Final = "assets"
 _KINDS: Final = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
     ".svg": "image/svg+xml",
 }
 

@@ -1,4 +1,4 @@
-"""The companies of a search by country, sector and sub-sector: what the bars and the filters of the explorer show.
+"""The companies of a search by country, sector, sub-sector and state: what the bars and filters of the explorer show.
 
 The counts are exact (shards/search/counts/distribution.py). Those that cost little come with the page. Otherwise every
 matching row is read, so the page comes first and requests the counts afterwards. One such count runs at a time in a
@@ -22,43 +22,51 @@ _KEPT: Final = 512  # some 20 kB each
 _WAITING: Final = 8
 # Microseconds, by estimate, that a count may take before a page is answered.
 BUDGET: Final = EXPENSIVE_MICROSECONDS
-_DIMENSIONS: Final = ("pays", "secteur", "sous_secteur")
+# Dimensions that are counted together. States are apart: in a sector they need a look at each company.
+PLACES: Final = ("pays", "secteur", "sous_secteur")
+STATES: Final = ("etat",)
 
 Counts = Mapping[str | None, int]
+Dimensions = tuple[str, ...]
+_Key = tuple[str, Query, Dimensions]
 
 
 @dataclass(frozen=True, slots=True)
 class FacetTotals:
-    """Companies by country code, NACE division and NACE group; None: those without a sector or sub-sector."""
+    """Companies by dimension: by country code, NACE division, NACE group or state; None: those without a value."""
 
     total: int
-    pays: Counts
-    secteurs: Counts
-    sous_secteurs: Counts
+    by: Mapping[str, Counts]
 
 
 class FacetCounter:
     """The counts of recent searches."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, Query], FacetTotals] = OrderedDict()
+        self._known: OrderedDict[_Key, FacetTotals] = OrderedDict()
         self._turn = asyncio.Lock()
         self._waiting = 0
 
-    def known(self, generation: OpenGeneration, query: Query) -> FacetTotals | None:
-        """The counts where they cost little: remembered, sums over cells, or within the budget; else None."""
-        found = self._known.get(_key(generation, query))
+    def known(
+        self, generation: OpenGeneration, query: Query, dimensions: Dimensions = PLACES
+    ) -> FacetTotals | None:
+        """The counts where they cost little: remembered, known sums, or within the budget; else None."""
+        key = _key(generation, query, dimensions)
+        found = self._known.get(key)
         if found is None:
-            found = _count(generation, query, UNLIMITED if _is_scope(query) else BUDGET)
-        return self._keep(_key(generation, query), found) if found else None
+            budget = UNLIMITED if _is_summed(query, dimensions) else BUDGET
+            found = _count(generation, query, dimensions, budget)
+        return self._keep(key, found) if found else None
 
-    async def of(self, generation: OpenGeneration, query: Query) -> FacetTotals:
+    async def of(
+        self, generation: OpenGeneration, query: Query, dimensions: Dimensions = PLACES
+    ) -> FacetTotals:
         """The counts, whatever they cost.
 
         Raises:
             ApiError: 503: too many requests wait.
         """
-        found = self.known(generation, query)
+        found = self.known(generation, query, dimensions)
         if found is not None:
             return found
         if self._waiting >= _WAITING:
@@ -72,40 +80,45 @@ class FacetCounter:
         try:
             async with self._turn:
                 # Another request may have counted the same meanwhile.
-                found = self.known(generation, query)
+                found = self.known(generation, query, dimensions)
                 if found is not None:
                     return found
                 counts = await generation.aside(
-                    EXPENSIVE_MICROSECONDS, lambda: _count(generation, query, UNLIMITED)
+                    EXPENSIVE_MICROSECONDS,
+                    lambda: _count(generation, query, dimensions, UNLIMITED),
                 )
                 assert counts is not None  # nothing is over this budget
-                return self._keep(_key(generation, query), counts)
+                return self._keep(_key(generation, query, dimensions), counts)
         finally:
             self._waiting -= 1
 
-    def _keep(self, key: tuple[str, Query], counts: FacetTotals) -> FacetTotals:
+    def _keep(self, key: _Key, counts: FacetTotals) -> FacetTotals:
         self._known[key] = counts
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return counts
 
 
-def _key(generation: OpenGeneration, query: Query) -> tuple[str, Query]:
-    return generation.id, replace(query, tri=ORDERS[0])
+def _key(generation: OpenGeneration, query: Query, dimensions: Dimensions) -> _Key:
+    return generation.id, replace(query, tri=ORDERS[0]), dimensions
 
 
-def _is_scope(query: Query) -> bool:
-    """Is the query only a scope: countries, sectors and sub-sectors?"""
-    scope = Query(query.pays, query.secteurs, query.sous_secteurs, tri=query.tri)
+def _is_summed(query: Query, dimensions: Dimensions) -> bool:
+    """Are the counts sums of known ones: places of whole cells, states of whole countries?"""
+    scope = Query(query.pays, tri=query.tri)
+    if dimensions == PLACES:
+        scope = replace(scope, secteurs=query.secteurs, sous_secteurs=query.sous_secteurs)
     return query == scope
 
 
-def _count(generation: OpenGeneration, query: Query, budget: float) -> FacetTotals | None:
-    found = distributions(generation.shards, query, _DIMENSIONS, budget)
+def _count(
+    generation: OpenGeneration, query: Query, dimensions: Dimensions, budget: float
+) -> FacetTotals | None:
+    found = distributions(generation.shards, query, dimensions, budget)
     if found is None:
         return None
     total, counted = found
-    return FacetTotals(total, *(_by_value(counted[name]) for name in _DIMENSIONS))
+    return FacetTotals(total, {name: _by_value(counted[name]) for name in dimensions})
 
 
 def _by_value(found: Distribution) -> Counts:

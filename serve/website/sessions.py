@@ -23,7 +23,7 @@ _SHAPE: Final = re.compile(r"(p_[0-9A-Za-z]{12})\.([0-9a-f]{64})\.([A-Za-z0-9_-]
 _PURPOSE: Final = "session"
 _BYTES: Final = 32
 
-_DEVICE_LASTS: Final = timedelta(days=180)
+DEVICE_LASTS: Final = timedelta(days=180)
 _DEVICE: Final = re.compile(r"([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})")
 _DEVICE_PURPOSE: Final = "device"
 
@@ -76,5 +76,5 @@ def device_cookie(context: PageContext, person: Person) -> str:
     """The Set-Cookie header by which a browser is known for this person."""
     name = secrets.token_urlsafe(16)
     signature = context.signer.signature(_DEVICE_PURPOSE, f"{name}.{folded(person.email)}")
-    seconds = int(_DEVICE_LASTS.total_seconds())
+    seconds = int(DEVICE_LASTS.total_seconds())
     return cookies.written(cookies.DEVICE, f"{name}.{signature}", seconds, secure=context.secure)

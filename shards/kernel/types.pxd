@@ -369,3 +369,15 @@ cdef struct PoolFields:
     Int count
     Int weighed
 ctypedef PoolFields* Pool
+
+cdef struct MarketArraysFields:
+    Words rows
+    Words bits
+    U1 sequence
+    Int sequence_size
+    Ints cursors
+    Ints chosen
+    Ints counts
+    Reals figures
+    Int room
+ctypedef MarketArraysFields* MarketArrays

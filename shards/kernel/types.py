@@ -37,6 +37,7 @@ Bytes = Any
 Pointer = Any
 Decompress = Callable[..., int]
 memcpy: Any = None
+prefetch: Any = None
 
 # The seven orders, by their place in `query.ORDERS`.
 CA_DESC: Final = 0
@@ -427,3 +428,17 @@ class Pool:
     scores: Reals
     count: Int  # of `rows`
     weighed: Int
+
+
+class MarketArrays:
+    """All rows that a search found, and what is made of them."""
+
+    rows: Words  # row numbers, of one shard after the other
+    bits: Words  # a bit a row of each shard, placed by `ShardArrays.first_mark`
+    sequence: U1  # the shards of all distinct turnovers of the table, ascending
+    sequence_size: Int
+    cursors: Ints  # by shard: distinct turnovers that are still to come
+    chosen: Ints  # by shard: 1 where rows are marked
+    counts: Ints  # a number a slot of each kind of each shard, as of a census
+    figures: Reals
+    room: Int  # of `figures`

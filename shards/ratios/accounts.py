@@ -83,13 +83,13 @@ def last_year(lines: Iterable[Mapping[str, Any]]) -> tuple[int, dict[str, float]
 
 def values(accounts: Accounts) -> dict[int, dict[str, RatioValue]]:
     """Every row of the table for every year, the last year first."""
-    known: dict[tuple[int, str], float | None] = {}
+    known: dict[tuple[int, str], RatioValue] = {}
     found: dict[int, dict[str, RatioValue]] = {}
     for year in sorted(accounts):
         of_year = found[year] = {}
         for ratio in ratios().values():
-            value = of_year[ratio.code] = _value(ratio, accounts, year, known)
-            known[year, ratio.code] = value.value
+            value = _value(ratio, accounts, year, known)
+            of_year[ratio.code] = known[year, ratio.code] = value
     return dict(reversed(found.items()))
 
 
@@ -97,12 +97,13 @@ def _value(
     ratio: Ratio,
     accounts: Accounts,
     year: int,
-    known: Mapping[tuple[int, str], float | None],
+    known: Mapping[tuple[int, str], RatioValue],
 ) -> RatioValue:
     def lookup(name: str, years_before: int) -> float | None:
         at = year - years_before
         if name[0].islower():
-            return known.get((at, name))
+            row = known.get((at, name))
+            return row.value if row else None
         return accounts[at].figures.get(name) if at in accounts else None
 
     if ratio.looks_back and year - 1 in accounts and not accounts[year].joins(accounts[year - 1]):
@@ -111,7 +112,7 @@ def _value(
     denominator = ratio.denominator.value(lookup) if ratio.denominator else 1.0
     if numerator is None or denominator is None:
         asked = (ratio.numerator, ratio.denominator)
-        return _lacking([formula for formula in asked if formula], lookup, accounts, year)
+        return _lacking([formula for formula in asked if formula], lookup, accounts, year, known)
     if denominator <= 0:
         return RatioValue(None, "denominateur_nul" if not denominator else "denominateur_negatif")
     value = ratio.factor * numerator / denominator
@@ -123,10 +124,18 @@ def _value(
 
 
 def _lacking(
-    formulas: Iterable[Formula], lookup: Lookup, accounts: Accounts, year: int
+    formulas: Iterable[Formula],
+    lookup: Lookup,
+    accounts: Accounts,
+    year: int,
+    known: Mapping[tuple[int, str], RatioValue],
 ) -> RatioValue:
-    """Why a formula has no value: lines that lack, or the year before."""
+    """Why a formula has no value: lines that lack (those of a row of the table for the row), or the year before."""
     terms = [term for formula in formulas for term in formula.lacking(lookup)]
     if any(term.years_before and year - term.years_before not in accounts for term in terms):
         return RatioValue(None, "exercice_absent")
-    return RatioValue(None, "poste_absent", tuple(dict.fromkeys(term.name for term in terms)))
+    names: dict[str, None] = {}
+    for term in terms:
+        row = known.get((year - term.years_before, term.name))
+        names |= dict.fromkeys((row.lacking if row else ()) or (term.name,))
+    return RatioValue(None, "poste_absent", tuple(names))

@@ -16,6 +16,7 @@ Figures = NDArray[np.float64]
 QUANTILES: Final = (0.10, 0.25, 0.50, 0.75, 0.90)
 # Fewer figures of a country are not compared; those of all countries are.
 FEWEST: Final = 30
+_TOGETHER: Final = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,26 @@ def concentration(figures: Figures) -> Concentration | None:
     total = float(positive.sum())
     if not total:
         return None
-    n = len(positive)
-    places = np.arange(1 - n, n, 2, dtype=np.float64)
+    squares, ranked = _moments(positive, total)
     return Concentration(
-        hhi=10_000 * float(np.dot(positive, positive)) / total**2,
+        hhi=10_000 * squares,
         cr4=float(positive[-4:].sum()) / total,
         cr10=float(positive[-10:].sum()) / total,
-        gini=float(np.dot(places, positive)) / (n * total),
+        gini=ranked / len(positive),
     )
+
+
+def _moments(figures: Figures, total: float) -> tuple[float, float]:
+    """The sum of the squares of n shares in `total`, and their sum with the factors 1 - n, 3 - n, … n - 1.
+
+    A few figures at a time, which stay in the nearest memory; without `np.dot`, whose threads wait for each other by
+    counting.
+    """
+    ramp = 2.0 * np.arange(min(_TOGETHER, len(figures)))
+    squares = ranked = 0.0
+    for first in range(0, len(figures), _TOGETHER):
+        shares = figures[first : first + _TOGETHER] / total
+        least = 2 * first + 1 - len(figures)
+        ranked += float((ramp[: len(shares)] * shares).sum()) + least * float(shares.sum())
+        squares += float(np.square(shares, out=shares).sum())
+    return squares, ranked

@@ -42,7 +42,7 @@ from shards.search.name_lookup import NameLookup
 _CACHED: Final = (
     "layout", "facts", "turnover_facts", "website_turnover", "website_headcount",
     "words", "idents", "sets", "phrases", "list_starts", "top_rows", "frames",
-    "statement_rows", "statements", "spellings", "ratio_years",
+    "statement_rows", "statements", "spellings", "ratio_years", "_ratios",
 )  # fmt: skip
 
 
@@ -131,7 +131,14 @@ class Shard:
 
     def ratio(self, code: str) -> NDArray[np.float64]:
         """A ratio of the last year of the companies with statements, in the order of `statement_rows`."""
-        return self._array(format.RATIO, code, format.F8)
+        found = self._ratios.get(code)
+        if found is None:
+            found = self._ratios[code] = self._array(format.RATIO, code, format.F8)
+        return found
+
+    @cached_property
+    def _ratios(self) -> dict[str, NDArray[np.float64]]:
+        return {}
 
     @cached_property
     def ratio_years(self) -> NDArray[np.uint16]:
@@ -146,15 +153,19 @@ class Shard:
 
     def numbered(self, number: str) -> list[int]:
         """The rows of the companies with this LEI or VAT number, compared by letters and digits."""
-        keys, rows = self.aliases["keys"], self.aliases["rows"]
-        wanted = np.uint64(aliases.key(number))
-        first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
         folded = fold_id(number)
         return [
             row
-            for row in rows[first:end].tolist()
+            for row in self.maybe_numbered(number)
             if folded in {fold_id(self.company(row)[field] or "") for field in aliases.FIELDS}
         ]
+
+    def maybe_numbered(self, number: str) -> list[int]:
+        """The rows of `numbered`, and rarely others: no record is read, so any thread may ask."""
+        keys, rows = self.aliases["keys"], self.aliases["rows"]
+        wanted = np.uint64(aliases.key(number))
+        first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
+        return [int(row) for row in rows[first:end]]
 
     @property
     def aliases(self) -> Mapping[str, NDArray[Any]]:

@@ -19,7 +19,7 @@ from shards.codec.strings import END, pair_key
 from shards.errors import CorruptError
 from shards.kernel import memory, types
 from shards.kernel.memory import Memory, address_of, view
-from shards.kernel.records import run as join_records
+from shards.kernel.results.records import run as join_records
 from shards.kernel.search import run
 from shards.kernel.text.near import run as near
 from shards.kernel.text.suggest import run as suggest
@@ -127,17 +127,26 @@ class SearchWorker:
         Raises:
             CorruptError: a shard refers to what it does not have.
         """
+        rows, lists = self.lists(query)
+        return [
+            (self._table.shards[number], rows[first : first + count].copy())
+            for number, first, count in lists
+        ]
+
+    def lists(self, query: Query) -> tuple[Rows, list[tuple[int, int, int]]]:
+        """All matches, where they lie until the next search: of each shard its number, the first one and how many.
+
+        Raises:
+            CorruptError: a shard refers to what it does not have.
+        """
         asked = compile_query(query)
         if asked is None or not self._table.shards:
-            return []
+            return np.empty(0, np.uint32), []
         if not self._run(asked, query, 0, 0, np.inf, listed=True):
-            return []
+            return self._rows, []
         lists = (self._found_shard, self._found_row, self._found_tie)
-        found = zip(*(one[: int(self._result[0])].tolist() for one in lists), strict=True)
-        return [
-            (self._table.shards[number], self._rows[first : first + count].copy())
-            for number, first, count in found
-        ]
+        found = (one[: int(self._result[0])].tolist() for one in lists)
+        return self._rows, list(zip(*found, strict=True))
 
     def best(self, query: Query, limit: int) -> Places:
         """The companies that complete `q` in the countries of `query`, the best first (X4).

@@ -21,6 +21,7 @@ from shards.codec.arrays import Rows
 from shards.codec.row_sets import Packing
 from shards.codec.sort_keys import KEY_OF, RANKED, Keys
 from shards.errors import CorruptError, GenerationError
+from shards.generations import groups
 from shards.generations.generation_files import Generation, Inode, inode_of
 from shards.query import ORDERS
 from shards.search.reader import Shard
@@ -44,7 +45,7 @@ def verify(
     jobs: int = 1,
     done: Callable[[], object] = lambda: None,
 ) -> None:
-    """Check every shard of `generation`, and the counts of `reference.json`.
+    """Check every shard of `generation`, the counts of `reference.json`, and the order of its groups.
 
     Args:
         checked: files that were checked already as part of another generation; the files checked now are added.
@@ -62,6 +63,7 @@ def verify(
         done()
     _check_all(list(left.values()), jobs, done)
     checked.update(left)
+    groups.check(groups.read(generation.folder / groups.GROUPS))
     for iso2, shard in generation.shards.items():
         counted = {
             (cell.secteur, cell.sous_secteur): cell.n for cell in generation.reference.counts[iso2]

@@ -139,13 +139,13 @@ def measure(
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(_SCRIPT % _lua(requests))
         script.flush()
-        before = _cpu(server)
+        before = processor_seconds(server)
         done = subprocess.run(
             ["wrk", "-t1", f"-c{connections}", f"-d{seconds}", "--latency", "-s", script.name,
              server.address],
             capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
-        spent = _cpu(server) - before
+        spent = processor_seconds(server) - before
     if "Non-2xx" in done and not any("If-None-Match" in one.headers for one in requests):
         raise SystemExit(f"{requests[0].path}: {done}")
     number = int(_found(r"(\d+) requests in", done)[1])
@@ -176,7 +176,7 @@ def _found(pattern: str, text: str) -> re.Match[str]:
     return found
 
 
-def _cpu(server: Server) -> float:
+def processor_seconds(server: Server) -> float:
     """Seconds of processor time that the processes of a server have used."""
     spent = 0
     for pid in server.pids():

@@ -24,6 +24,7 @@ from tests.bench.processes import Cost, run
 from tests.bench.questions import absurd, fixed, mix, values
 from tests.bench.questions.question import Answer, Goal, Question
 from tests.proof.tools import absent
+from tests.serve import world as served_world
 
 PEERS = [name for name in peer.NEEDS if peer.installed(name)]
 QUESTIONS = [Question("mix", "sector", Query(tri=tri)) for tri in ("nom", "score")]
@@ -350,3 +351,33 @@ def test_versions_that_answer_differently_end_the_comparison(built: Path, tmp_pa
 
     with pytest.raises(SystemExit, match="answers differ"):
         versions.main([str(other), "--data", str(built), "--searches", "1"])
+
+
+# -- analyses ----------------------------------------------------------------------------
+
+
+def test_analyses_are_asked_of_duckdb_figure_by_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    analyses = pytest.importorskip("tests.bench.analyses.__main__", exc_type=ImportError)
+    chance = random.Random(5)
+    found = [_company(chance, number) | {"a_comptes": number % 2 == 0} for number in range(80)]
+    filed = {
+        (one["iso2"], one["id"]): [
+            {"etat": "annexe", "code": code, "libelle": code, "valeur": chance.uniform(-9.0, 90.0),
+             "devise": "EUR", "exercice": 2024, "ordre": order}
+            for order, code in enumerate(("Equity", "TotalAssets"))
+        ]
+        for one in found if one["a_comptes"]
+    }  # fmt: skip
+    served_world.publish(tmp_path / "data", found, filed)
+
+    analyses.main([
+        str(tmp_path / "data"), "--work", str(tmp_path / "work"), "--searches", "1",
+        "--companies", "6", "--compared", "6",
+    ])  # fmt: skip
+
+    rows = [line.split("|")[1].strip() for line in capsys.readouterr().out.splitlines()]
+    assert {"markets of random searches", "company", "comparable companies"} <= set(rows)
+    with pytest.raises(SystemExit, match="everything: total is 3 here, 4 in DuckDB"):
+        analyses._expect("everything", "total", 3, 4)

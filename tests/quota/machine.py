@@ -11,7 +11,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from quota.errors import NotAllowedError, UnknownError
 from quota.keys import ADDRESS_PREFIX, PREFIX
-from quota.ledger import row_format
+from quota.ledger import openings, row_format
 from quota.ledger.purchase import Purchase
 from quota.periods import months_before
 from quota.redis.store import RedisStore
@@ -234,6 +234,17 @@ class StoreAgainstModel(PeopleAgainstModel):
             assert usage.exports.used == self.model.exports_used(account, month, self.now)
             assert usage.credits.packs == self.model.packs[account]
             assert usage.credits.left == self.model.left(account, plan.credits_par_mois, self.now)
+
+    @invariant()
+    def the_last_openings_of_the_month_are_told(self) -> None:
+        for account in self.names:
+            expected = self.model.opened.get((account, self.model.month(self.now)), [])
+
+            told = self.store.accounts.opened(account, self.now).result()
+
+            assert [(int(one.at.timestamp()), one.credits, one.subject) for one in told] == (
+                expected[: openings.KEPT]
+            )
 
     @invariant()
     def keys_lead_to_their_account_until_they_are_revoked(self) -> None:

@@ -29,6 +29,7 @@ class Model:
     spent: Counter[str] = field(default_factory=Counter)
     trials: Counter[tuple[str, str]] = field(default_factory=Counter)
     charged: set[tuple[str, str, str]] = field(default_factory=set)
+    opened: dict[tuple[str, str], list[tuple[int, int, str]]] = field(default_factory=dict)
     held: dict[str, Held] = field(default_factory=dict)
     plan: dict[str, str] = field(default_factory=dict)
     active: dict[str, str] = field(default_factory=dict)  # key text -> account
@@ -73,7 +74,7 @@ class Model:
         if self.trials[account, month] == trials:
             return "no_trial"
         self.trials[account, month] += 1
-        self.charged.add((account, month, subject))
+        self.open(account, subject, 0, now)
         return "tried"
 
     def charge(self, account: str, company: str, cost: int, grant: int, now: datetime) -> str:
@@ -82,7 +83,7 @@ class Model:
             return "already"
         if self.left(account, grant, now) < cost:
             return "refused"
-        self.charged.add((account, month, company))
+        self.open(account, company, cost, now)
         for _ in range(cost):  # one credit after the other: the grant first (D8)
             if self.grant[account, month] < grant:
                 self.grant[account, month] += 1
@@ -90,6 +91,11 @@ class Model:
                 self.packs[account] -= 1
                 self.spent[account] += 1
         return "charged"
+
+    def open(self, account: str, subject: str, cost: int, now: datetime) -> None:
+        month, second = self.month(now), int(self.at(now).timestamp())
+        self.charged.add((account, month, subject))
+        self.opened.setdefault((account, month), []).insert(0, (second, cost, subject))
 
     def live(self, account: str, now: datetime, month: str | None = None) -> list[str]:
         return [

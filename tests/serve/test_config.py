@@ -154,6 +154,31 @@ def test_a_publisher_is_named_whole(tmp_path: Path, text: str, named: str) -> No
         read(written(tmp_path, f"[editeur]\n{text}\n"), {})
 
 
+EDITOR = "[editeur]\nnom='x'\nadresse='x'\nhebergeur='x'\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"contact='a@b.fr'\n{EDITOR}",
+        f"{EDITOR}courriel='a@b.fr'",
+        f"contact='a@b.fr'\n{EDITOR}courriel='a@b.fr'",
+    ],
+)
+def test_the_address_of_the_operator_is_given_by_either_name(tmp_path: Path, text: str) -> None:
+    config = read(written(tmp_path, text), {})
+
+    assert config.operator_address == "a@b.fr"
+    assert config == read(written(tmp_path, to_toml(config)), {})
+    assert to_toml(config).count("a@b.fr") == 1
+    assert read({"contact": "+33 3 00"}, {}).operator_address == "+33 3 00"
+
+
+def test_two_addresses_of_the_operator_are_one_too_many(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"contact = 'c@d.fr' and courriel = 'a@b.fr'"):
+        read({**written(tmp_path, f"{EDITOR}courriel='a@b.fr'"), "contact": "c@d.fr"}, {})
+
+
 def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
     config = Config(
         data=Path('a "b\\c'),

@@ -16,8 +16,9 @@ import orjson
 
 from seeds import TABLES
 from shards.codec.record import FIELDS
-from shards.generations import generation_files, register_sources
+from shards.generations import generation_files, groups, register_sources
 from shards.generations import reference as references
+from shards.generations.groups import Relationship
 from shards.generations.reference import CellCount, Pays, Reference, Secteur, SousSecteur
 from shards.generations.register_sources import DateOrigin, Imports, RegisterFile, RegisterImport
 from shards.publish import publication
@@ -178,11 +179,22 @@ SOURCES: Final = {
 }
 
 
+# The parent of 12652512 of Estonia, and a child of it; level 2 names neither.
+_ESTONIAN, _ABOVE, _BELOW = "549300LKH2ZT2UYX8L57", "549300JB1P61FUTPEZ75", "097900BHF50000076475"
+RELATIONSHIPS: Final = (
+    Relationship(_ESTONIAN, _ABOVE, "directe", "2022-10-24", None),
+    Relationship(_ESTONIAN, _ABOVE, "ultime", "2022-10-24", None),
+    Relationship(_BELOW, _ESTONIAN, "directe", None, None),
+)
+LEVEL_2: Final = _imported("gleif-rr", "relations", "2023-11-06", "contenu", "CC0 1.0")
+
+
 def publish(
     data: Path,
     companies: Sequence[Company] = COMPANIES,
     comptes: Mapping[tuple[str, str], Lines] = MappingProxyType({WITH_STATEMENTS: STATEMENTS}),
     sources: Imports = MappingProxyType(SOURCES),
+    relationships: Sequence[Relationship] = RELATIONSHIPS,
 ) -> str:
     """Publish a generation of `companies` in the folder `data`; return its name.
 
@@ -196,6 +208,8 @@ def publish(
     (staged / generation_files.REFERENCE).write_bytes(references.dump(reference))
     (staged / generation_files.QUALITY).write_bytes(orjson.dumps(_quality(companies)))
     (staged / register_sources.SOURCES).write_bytes(register_sources.dump(sources))
+    groups.write(staged / groups.GROUPS, relationships)
+    (staged / groups.GROUP_SOURCES).write_bytes(register_sources.dump({"relations": [LEVEL_2]}))
     return publication.publish(data, staged, sources=(), gates=Gates(force=True))
 
 

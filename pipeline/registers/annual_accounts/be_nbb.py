@@ -6,7 +6,7 @@ element count: a filing has up to 1 300 contexts, most of them parts and notes. 
 abbreviated, micro, associations) share metric and members.
 
 The year is a dimension: `prd=m1` this one, `prd=m2` the one before. All contexts are dated with the
-closing date, so the year before is taken to have closed a year earlier.
+closing date, so the year before is taken to have closed a year earlier, and every year to have twelve months.
 Group accounts are not published as XBRL.
 """
 

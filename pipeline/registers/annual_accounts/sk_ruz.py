@@ -10,7 +10,7 @@ A file is a statement, or an array of them. Templates may stand beside them and 
 """
 
 from calendar import monthrange
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -39,6 +39,7 @@ NO_JSON: Final = "pas un document JSON"
 WRONG_SIZE: Final = "tableau d'une autre taille que son modèle"
 PUBLIC: Final = "Verejné"
 INTERIM_KIND: Final = "Priebežná"
+INCOME_STATEMENT: Final = 3  # the place of its table in every template
 
 
 class TemplateTable(NamedTuple):
@@ -107,27 +108,41 @@ def _account(identifier: str | None, statement: dict[str, Any]) -> Found:
     closing = _last_day(title.get("obdobieDo"))
     before = title.get("predchadzajuceObdobieDo")
     last_year = _last_day(before) if before else day_before(_first_day(title.get("obdobieOd")))
+    periods = [
+        (closing, _start(title, "obdobieOd")),
+        (last_year, _start(title, "predchadzajuceObdobieOd")),
+    ]
     tables = content.get("tabulky") or []
     if len(tables) != len(layouts):
         raise FilingError(WRONG_SIZE, f"{len(tables)} tableaux")
     facts: list[Fact] = []
     for place, (table, layout) in enumerate(zip(tables, layouts, strict=True), start=1):
         prefix = f"{statement['idSablony']}/{place}"
-        facts += _facts(table.get("data") or [], layout, prefix, closing, last_year)
+        facts += _facts(table.get("data") or [], layout, prefix, periods)
     return FiledAccount(identifier, closing, facts, f"{closing} {statement.get('id', 0):>12}")
 
 
 def _facts(
-    data: list[str | None], layout: TemplateTable, prefix: str, closing: date, last_year: date
+    data: list[str | None],
+    layout: TemplateTable,
+    prefix: str,
+    periods: Sequence[tuple[date, date | None]],
 ) -> Iterator[Fact]:
+    """The amounts of a table; `periods` are the last and the first day of this year and of the last."""
+    of_period = prefix.endswith(f"/{INCOME_STATEMENT}")
     rows = range(layout.first, layout.last + 1)
     if len(data) != len(rows) * layout.columns:
         raise FilingError(WRONG_SIZE, f"{prefix}: {len(data)} cases")
     for at, row in enumerate(rows):
-        for column, day in ((layout.current, closing), (layout.before, last_year)):
+        for column, (day, start) in zip((layout.current, layout.before), periods, strict=True):
             value = number(data[at * layout.columns + column])
             if value is not None:
-                yield amount(f"{prefix}/{row}", day, value, "EUR")
+                fact = amount(f"{prefix}/{row}", day, value, "EUR")
+                yield fact._replace(start=start) if of_period else fact
+
+
+def _start(title: Mapping[str, Any], key: str) -> date | None:
+    return _first_day(title[key]) if title.get(key) else None
 
 
 def _first_day(month: str | None) -> date:

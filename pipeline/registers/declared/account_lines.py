@@ -13,10 +13,11 @@ from typing import Final
 import polars as pl
 
 from pipeline.canonical import COMPTES, GROUP, InputError
-from pipeline.registers.declared.declaration import Declaration, Legend, Sum
+from pipeline.registers.declared.declaration import Declaration, FiledAccounts, Legend, Sum
 from pipeline.registers.declared.filed_accounts import (
     ELEMENT,
     KEY,
+    LENGTH,
     OWN,
     VALUE,
     StagedFile,
@@ -27,6 +28,7 @@ from pipeline.registers.declared.main_rows import stored
 from pipeline.registers.declared.source_file import ROW, FilePart
 from pipeline.registers.statements import chart, taxonomy
 from pipeline.registers.statements.chart import GROUP_PLACES
+from pipeline.registers.statements.statement import MONTHS, MOST_MONTHS
 from pipeline.registers.statements.statement_rows import COMPUTED, OF_GROUP
 from pipeline.registers.statements.taxonomy import Taxonomy
 from shards.codec.folding import fold
@@ -61,11 +63,13 @@ class AccountLines:
         left_out: amounts without a line, with `raison` and their place; `is_row` where the amount
             is a row of the published table.
         repeated: published rows whose line another row had given already, by reason.
+        unlikely: fiscal years whose length cannot be true.
     """
 
     kept: pl.LazyFrame
     left_out: pl.LazyFrame
     repeated: Mapping[str, int]
+    unlikely: int
 
 
 def read(
@@ -101,11 +105,15 @@ def read(
     judged = mapped.with_columns(raison=why)
     good = judged.filter(pl.col("raison").is_null() & pl.col("code").is_not_null())
     lines, repeated = _one_each(pl.concat([_signed(good), *_summed(judged, accounts.sums)]), work)
-    left_out = judged.filter(pl.col("raison").is_not_null())
+    months, unlikely = _lengths(accounts, staged, gone, lines)
+    columns = lines.collect_schema().names()
     return AccountLines(
-        kept=_canonical(lines, work),
-        left_out=stored(left_out, work / "montants-ecartes.parquet"),
+        kept=_canonical(pl.concat([lines, months.select(columns)]), work),
+        left_out=stored(
+            judged.filter(pl.col("raison").is_not_null()), work / "montants-ecartes.parquet"
+        ),
         repeated=repeated,
+        unlikely=unlikely,
     )
 
 
@@ -121,6 +129,42 @@ def _amounts(file: StagedFile, gone: pl.LazyFrame) -> pl.LazyFrame:
         on=list(file.values), index=index, variable_name=ELEMENT, value_name=VALUE
     )
     return several.filter(pl.col(VALUE).is_not_null())
+
+
+def _lengths(
+    accounts: FiledAccounts, staged: Sequence[StagedFile], gone: pl.LazyFrame, lines: pl.LazyFrame
+) -> tuple[pl.LazyFrame, int]:
+    """The fiscal years among `lines` that have not twelve months, as lines; the count of impossible lengths.
+
+    Of the lengths of several parts the longest counts. Only these years are in memory.
+    """
+    if accounts.start is None:
+        return lines.clear(), 0
+    rows = pl.concat(
+        chosen_rows(file, gone).select(*_COMPANY, *_PLACE, pl.col(LENGTH).alias("nombre"))
+        for file in staged
+    )
+    unlike = rows.filter(pl.col("nombre") != 12).select(_COMPANY).unique()
+    keys = unlike.collect(engine="streaming").lazy()
+    there = lines.join(keys, on=_COMPANY, how="semi").select(_COMPANY).unique()
+    found = (
+        rows.join(there, on=_COMPANY, how="semi")
+        .group_by(_COMPANY)
+        .agg(*(pl.col(name).min() for name in _PLACE), nombre=pl.col("nombre").max() * 1.0)
+        .filter(pl.col("nombre") != 12)
+        .sort("rank", ROW, *_COMPANY)
+        .collect(engine="streaming")
+    )
+    likely = found.lazy().filter(pl.col("nombre").is_between(1, MOST_MONTHS))
+    made = likely.with_columns(
+        devise=pl.lit(None, pl.String),
+        echelle=pl.lit(1.0),
+        is_row=pl.lit(False),
+        code=pl.lit(MONTHS),
+        choix=pl.lit(_SUMS, pl.Int64),
+        calcul=pl.lit(False),
+    )
+    return made, found.height - made.select(pl.len()).collect().item()
 
 
 def _labelled(

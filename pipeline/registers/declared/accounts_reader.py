@@ -16,6 +16,7 @@ from pipeline.registers.declared.declaration import Declaration
 from pipeline.registers.declared.filed_accounts import REPLACED, StagedFile
 from pipeline.registers.declared.source_file import ROW, FilePart
 from pipeline.registers.register import EXAMPLES, REJECTED, RegisterRows, RowCounts
+from pipeline.registers.statements.statement import UNLIKELY_LENGTH
 
 
 def read(
@@ -74,6 +75,8 @@ def _counts(
     dropped |= lines.repeated
     of_cells = account_lines.tally(lines.left_out.filter(~pl.col("is_row")))
     noted = _notes(staged) | of_cells
+    if lines.unlikely:
+        noted[UNLIKELY_LENGTH] = lines.unlikely
     names = account_lines.unknown_names(lines.left_out, 4 * EXAMPLES)
     return RowCounts(
         read=read,

@@ -38,7 +38,7 @@
                     `show`. Without this table they stop a build
     [statements]    makes of the register one of filed accounts, in the place of [columns]
       iso2 id currency scale group        SQL; the last one is the condition of group accounts
-      close         the closing date: { date, format }
+      close start   the closing date: { date, format }; the first day of the year, where it is published
       element value columns of a table with one amount a row, or
       values        columns with one amount each, whose names are the elements
       filing        SQL; rows with the same value are one filing (default: each row is one)
@@ -210,6 +210,7 @@ class FiledAccounts:
     iso2: str
     id: str
     close: Column
+    start: Column | None
     currency: str
     scale: str
     group: str
@@ -417,13 +418,14 @@ def _column(found: "_Table") -> Column:
 def _statements(found: "_Table") -> FiledAccounts | None:
     if (table := found.below("statements")) is None:
         return None
-    close, legend = table.below("close"), table.below("legend")
+    close, start, legend = table.below("close"), table.below("start"), table.below("legend")
     if close is None:
         raise table.wrong("close", "is missing: the closing date, { date, format }")
     accounts = FiledAccounts(
         iso2=table.text("iso2", ""),
         id=table.text("id", ""),
         close=_column(close),
+        start=_column(start) if start else None,
         currency=table.text("currency", "NULL"),
         scale=table.text("scale", "'1'"),
         group=table.text("group", "FALSE"),

@@ -17,6 +17,7 @@ from pipeline.registers.declared import column_mapping, sql
 from pipeline.registers.declared.declaration import Declaration, FiledAccounts
 from pipeline.registers.declared.entity import NO_ID
 from pipeline.registers.declared.source_file import ROW, FilePart
+from pipeline.registers.statements.statement import DAYS
 
 NO_CLOSE: Final = "date de clôture illisible"
 NO_SCALE: Final = "unité inconnue"
@@ -26,6 +27,7 @@ ELEMENT: Final = "poste"
 VALUE: Final = "valeur"
 OWN: Final = ("iso2", "id", "exercice", "groupe", "part")  # a filing of these replaces another
 _FILING: Final = (*OWN, "depot")
+LENGTH: Final = "mois"  # the months of the fiscal year; 0 where its first day is no date
 KEY: Final = "cle"  # the hash of what tells rows apart; two things may share one
 _KEYS_AT_ONCE: Final = 2_000_000
 _LATEST: Final = "latest "  # before a number: the texts by which the last filing is found
@@ -151,17 +153,26 @@ def _identity(
     close = sql.iso_date(read("close", accounts.close.sql[0]), accounts.close.formats)
     group = sql.expression(accounts.group, place.of("group"), columns)
     latest = {f"{_LATEST}{n}": read("latest", text) for n, text in enumerate(accounts.latest)}
+    start = read("start", accounts.start.sql[0]) if accounts.start else pl.lit(None, pl.String)
+    first = sql.iso_date(start, accounts.start.formats) if accounts.start else start
     return {
         "iso2": read("iso2", accounts.iso2),
         "id": read("id", accounts.id),
         "cloture": close,
         "exercice": close.str.head(4).cast(pl.Int64),
+        LENGTH: pl.when(start.is_not_null()).then(_months(first, close).fill_null(0)),
         "groupe": group.fill_null(False),
         "part": read("part", accounts.part) if accounts.part else pl.lit(part.kind.name),
         "devise": read("currency", accounts.currency),
         "echelle": read("scale", accounts.scale).cast(pl.Float64, strict=False),
         **latest,
     }
+
+
+def _months(first: pl.Expr, last: pl.Expr) -> pl.Expr:
+    """The months between two days in ISO text, both included; null where one is no date."""
+    days = last.str.to_date("%Y-%m-%d") - first.str.to_date("%Y-%m-%d")
+    return ((days.dt.total_days() + 1) * 12 / DAYS).round().cast(pl.Int64)
 
 
 def _text(written: str | None, key: str, declared: Declaration, columns: sql.Schema) -> pl.Expr:

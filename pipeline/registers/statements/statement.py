@@ -46,6 +46,7 @@ ROUNDING: Final = 2  # one unit for each of two rounded figures
 MONTHS: Final = "PeriodMonths"
 DAYS: Final = 365.25  # of a year
 MOST_MONTHS: Final = 24  # longer periods are not those of a fiscal year
+UNLIKELY_LENGTH: Final = "durées d'exercice invraisemblables"
 YEARS_BACK: Final = 10  # an older date than this before the closing is a typing error
 
 
@@ -124,7 +125,7 @@ def _months(
     if months == 12:
         return None
     if not 1 <= months <= MOST_MONTHS:
-        tally.counts["durées d'exercice invraisemblables"] += 1
+        tally.counts[UNLIKELY_LENGTH] += 1
         return None
     return Amount(exercice, chart.load()[MONTHS], float(months), None)
 

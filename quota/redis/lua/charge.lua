@@ -1,9 +1,19 @@
 -- ledger.calls.take_and_charge: count one call, and charge the record if the call is granted. With
 -- an empty limit this is ledger.calls.charge: the call is counted elsewhere, at an edge.
--- KEYS: meta, calls of the day, grants, charges, packs, trials.
--- ARGV: floor, account, limit or empty, company, cost, grant, trials or empty.
+-- KEYS: meta, calls of the day, grants, charges, packs, trials, last openings.
+-- ARGV: floor, account, limit or empty, company, cost, grant, trials or empty, second, openings kept.
 -- Reply: granted (0 or 1), calls used, and if granted: outcome, credits left.
 local company, cost, grant = account .. '/' .. ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+-- ledger.openings.note
+local function note(credits)
+  local lines = ARGV[8] .. ' ' .. credits .. ' ' .. ARGV[4] .. '\n'
+  local noted = 1
+  for line in string.gmatch(redis.call('HGET', KEYS[7], account) or '', '[^\n]+\n') do
+    if noted < tonumber(ARGV[9]) then lines = lines .. line end
+    noted = noted + 1
+  end
+  redis.call('HSET', KEYS[7], account, lines)
+end
 local used = number(redis.call('HGET', KEYS[2], account))
 if ARGV[3] ~= '' then
   if used >= tonumber(ARGV[3]) then return {0, used} end
@@ -20,6 +30,7 @@ if ARGV[7] ~= '' then
   if tried >= tonumber(ARGV[7]) then return {1, used, 'no_trial', left} end
   redis.call('HSET', KEYS[6], account, pack(tried + 1))
   redis.call('HSET', KEYS[4], company, pack_pair(0, 0))
+  note(0)
   return {1, used, 'tried', left}
 end
 if left < cost then return {1, used, 'refused', left} end
@@ -31,4 +42,5 @@ if from_packs > 0 then
   redis.call('HSET', KEYS[5], account, pack_pair(bought, spent + from_packs))
 end
 redis.call('HSET', KEYS[4], company, pack_pair(from_grant, from_packs))
+note(cost)
 return {1, used, 'charged', left - cost}

@@ -8,6 +8,7 @@ search that finds nothing has no figures, and its analysis costs a call alone.
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
@@ -26,18 +27,17 @@ from serve.request import params
 from serve.request.params import Market
 from shards.codec import bands
 from shards.codec.folding import fold_id
-from shards.query import ORDERS, STATES, Query
-from shards.ratios.distribution import Figures, Quantiles, concentration, quantiles
-from shards.ratios.ratio_table import ratios
+from shards.query import ORDERS, Query
+from shards.ratios.distribution import Concentration, Figures, Quantiles, concentration, quantiles
+from shards.ratios.ratio_table import ratios, stored_codes
 from shards.search.counts import market
-from shards.search.counts.distribution import Distribution, distributions
-from shards.search.counts.market import MarketRatios
-from shards.search.search import UNLIMITED, Base, records, search
+from shards.search.counts.distribution import Distribution
+from shards.search.counts.market import MarketPart, MarketTurnovers
+from shards.search.search import Base, records, search
 
 MARCHE: Final = "marche"
 _FIRST: Final = 10
 _SHOWN: Final = ("iso2", "id", "nom", "ville", "ca_eur", "ca_year")
-_COUNTED: Final = ("etat", "tranche_effectif", "annee_creation")
 # Markets by country and sector that are remembered: some 40 kB each.
 _REMEMBERED: Final = 64
 # A market that nobody asked for before.
@@ -111,6 +111,16 @@ def _subject(asked: Market, base: Base) -> str:
     return f"{MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
 
 
+async def whole_base(generation: OpenGeneration) -> None:
+    """Make the analysis of all companies, so that nobody who asks for it has to wait.
+
+    Raises:
+        MissingCountryError: a country is left out.
+        CorruptError: a shard refers to a row, a word or a place that it does not have.
+    """
+    await _figures(generation, Query())
+
+
 async def _figures(generation: OpenGeneration, query: Query) -> Figure:
     """The analysis without what depends on the caller; those of plain markets are remembered.
 
@@ -119,17 +129,29 @@ async def _figures(generation: OpenGeneration, query: Query) -> Figure:
     base = generation.shards
     newest = generation.document("newest year", lambda: ratio_peers.newest_year(base))
     oldest = newest - ratio_peers.YEARS + 1
-    counts, turnovers, found = await asyncio.gather(
-        generation.aside(_MICROSECONDS, lambda: distributions(base, query, _COUNTED, UNLIMITED)),
-        generation.aside(_MICROSECONDS, lambda: market.turnovers(base, query)),
-        generation.aside(_MICROSECONDS, lambda: market.ratios(base, query, oldest)),
+    parts = await asyncio.gather(
+        *(
+            generation.aside(_MICROSECONDS, partial(market.part, base, one, oldest))
+            for one in market.parts(base, query)
+        )
     )
-    assert counts is not None  # the budget is unlimited
-    years = [oldest, newest] if newest else None
-    made = await generation.aside(
-        _MICROSECONDS, lambda: _document(base, query, counts, turnovers, found, years)
+    turnovers = MarketTurnovers(base, parts)
+    first, _, _ = await asyncio.gather(
+        generation.aside(_MICROSECONDS, lambda: _first(base, query)),
+        generation.aside(_MICROSECONDS, lambda: turnovers.write(0)),
+        generation.aside(_MICROSECONDS, lambda: turnovers.write(1)),
     )
-    if market.is_plain(query):
+    figures = turnovers.figures()
+    shares, made = await asyncio.gather(
+        generation.aside(_MICROSECONDS, lambda: concentration(figures)),
+        generation.aside(
+            _MICROSECONDS,
+            lambda: _document(parts, figures, first, [oldest, newest] if newest else None),
+        ),
+    )
+    lacking = _NO_TURNOVER if made["total"] else _NO_COMPANY
+    made["concentration"] = _concentration(shares, lacking)
+    if _is_plain(query):
         remembered = generation.markets
         while len(remembered) >= _REMEMBERED:
             # The whole base is asked for most, and costs most.
@@ -138,31 +160,40 @@ async def _figures(generation: OpenGeneration, query: Query) -> Figure:
     return made
 
 
+def _is_plain(query: Query) -> bool:
+    """Whether a search has no filters but countries, sectors and sub-sectors."""
+    return replace(query, pays=(), secteurs=(), sous_secteurs=None, tri=ORDERS[0]) == Query()
+
+
 def _document(
-    base: Base,
-    query: Query,
-    counts: tuple[int, Mapping[str, Distribution]],
+    parts: Sequence[MarketPart],
     turnovers: Figures,
-    found: MarketRatios,
+    first: Sequence[Figure],
     years: list[int] | None,
 ) -> Figure:
-    total, counted = counts
+    total = sum(one.total for one in parts)
     lacking = None if total else _NO_COMPANY
+    headcounts, births = (
+        market.counted(parts, name) for name in ("tranche_effectif", "annee_creation")
+    )
+    growth = np.concatenate([one.growth for one in parts])
     return {
         "total": total,
         "exercices": years,
         "taille": _size(turnovers, lacking or _NO_TURNOVER),
-        "concentration": _concentration(turnovers, lacking or _NO_TURNOVER),
+        "concentration": None,  # beside it, since it takes as long
         "tranches": {
             "ca": _turnover_bands(turnovers, total),
-            "effectif": _entries(counted["tranche_effectif"], bands.headcount_names()),
+            "effectif": _entries(headcounts, bands.headcount_names()),
         },
-        "creations": _births(counted["annee_creation"]),
-        "cessations": {"annees": None, "motif": _NO_DATE, "societes": _ceased(counted["etat"])},
-        "croissance": _growth(found.growth, lacking or _NO_RATIO),
-        "ratios": _ratios(found.quantiles, lacking or _NO_RATIO),
-        "premieres": _first(base, query, turnovers),
-    }
+        "creations": _births(births),
+        "cessations": {
+            "annees": None, "motif": _NO_DATE, "societes": sum(one.ceased for one in parts),
+        },
+        "croissance": _growth(growth, lacking or _NO_RATIO),
+        "ratios": _ratios(parts, lacking or _NO_RATIO),
+        "premieres": _with_shares(first, turnovers),
+    }  # fmt: skip
 
 
 def _size(turnovers: Figures, lacking: str) -> Figure:
@@ -183,8 +214,7 @@ def _quantiles(found: Quantiles) -> Figure:
     return dict(zip(QUANTILES, found.values, strict=True))
 
 
-def _concentration(turnovers: Figures, lacking: str) -> Figure:
-    found = concentration(turnovers)
+def _concentration(found: Concentration | None, lacking: str) -> Figure:
     if found is None:
         return {"hhi": None, "cr4": None, "cr10": None, "gini": None, "motif": lacking}
     shares = {"hhi": found.hhi, "cr4": found.cr4, "cr10": found.cr10, "gini": found.gini}
@@ -214,10 +244,6 @@ def _births(found: Distribution) -> Figure:
     return {"annees": [{"annee": year, "n": n} for year, n in years], "sans_date": found.null}
 
 
-def _ceased(found: Distribution) -> int:
-    return dict(found.first()).get(STATES[2], 0)
-
-
 def _growth(figures: Figures, lacking: str) -> Figure:
     found = quantiles(figures)
     growing = int(np.count_nonzero(figures > 0))
@@ -227,25 +253,33 @@ def _growth(figures: Figures, lacking: str) -> Figure:
     }  # fmt: skip
 
 
-def _ratios(found: Mapping[str, Mapping[str, Quantiles]], lacking: str) -> list[Figure]:
+def _ratios(parts: Sequence[MarketPart], lacking: str) -> list[Figure]:
+    by_code = {
+        code: sorted(pair for part in parts for pair in part.quantiles[code].items())
+        for code in stored_codes()
+    }
     return [
         {
             **described(ratios()[code]),
             "pays": [
                 {"pays": iso2, "n": one.n, **dict(list(_quantiles(one).items())[1:-1])}
-                for iso2, one in by_country.items()
+                for iso2, one in by_country
             ],
             "motif": None if by_country else lacking,
         }
-        for code, by_country in found.items()
+        for code, by_country in by_code.items()
     ]
 
 
-def _first(base: Base, query: Query, turnovers: Figures) -> list[Figure]:
-    """The companies with the greatest turnovers, and their shares of all positive ones."""
+def _first(base: Base, query: Query) -> list[Figure]:
+    """The companies with the greatest turnovers."""
     largest = replace(query, tri=ORDERS[0], avec_ca=True)
     page = search(base, largest, offset=0, limit=_FIRST)
     rows = orjson.loads(b"[%b]" % records(base, page.places, coordonnees=False))
+    return [{name: row[name] for name in _SHOWN} for row in rows]
+
+
+def _with_shares(first: Sequence[Figure], turnovers: Figures) -> list[Figure]:
+    """These companies with their shares of all positive turnovers."""
     whole = float(turnovers[turnovers.searchsorted(0, side="right") :].sum())
-    shown = [{name: row[name] for name in _SHOWN} for row in rows]
-    return [{**one, "part": one["ca_eur"] / whole if one["ca_eur"] > 0 else None} for one in shown]
+    return [{**one, "part": one["ca_eur"] / whole if one["ca_eur"] > 0 else None} for one in first]

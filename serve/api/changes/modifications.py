@@ -18,6 +18,7 @@ import orjson
 from serve.access.caller import Caller
 from serve.access.etag import etag
 from serve.access.result import CallResult, PreparedCall, Request
+from serve.api.changes.envelope import ChangesEnvelope
 from serve.api.societes import PRIVATE
 from serve.contract import errors
 from serve.data.open_generation import OpenGeneration
@@ -85,27 +86,22 @@ class ChangesResult(NamedTuple):
 
     def json(self) -> bytes:
         """The envelope of the changes."""
-        plan, page = self.request.caller.plan, self.page
+        page = self.page
         jusque = page.step.after if page.step else self.generation
         suivant = None
         if page.end < page.visibles:
             suivant = f"{jusque}.{page.end}.{_walk(self.params)}"
-        envelope = {
-            "depuis": self.params.depuis,
-            "jusque": jusque,
-            "generation": self.generation,
-            "total": page.total,
-            "limit": page.limit,
-            "plan": plan.slug,
-            "plafond_resultats": plan.resultats_par_recherche,
-            "visibles": page.visibles,
-            "tronque": page.visibles < page.total,
-            "restantes": page.total - page.visibles,
-            "offre_suivante": orjson.Fragment(self.request.offer),
-            "suivant": suivant,
-            "modifications": orjson.Fragment(b"[" + b",".join(self.entries) + b"]"),
-        }
-        return orjson.dumps(envelope)
+        envelope = ChangesEnvelope(
+            self.params.depuis,
+            jusque,
+            self.generation,
+            page.total,
+            page.visibles,
+            page.limit,
+            suivant,
+        )
+        entries = orjson.Fragment(b"[" + b",".join(self.entries) + b"]")
+        return orjson.dumps(envelope.fields(self.request, entries))
 
 
 def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[ChangesResult]:

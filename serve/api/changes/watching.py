@@ -15,6 +15,7 @@ import orjson
 
 from serve.access.caller import Caller
 from serve.access.result import NO_STORE, CallResult, PreparedCall, Request
+from serve.api.changes.envelope import ChangesEnvelope
 from serve.contract import errors
 from serve.data import company_ids
 from serve.data.company_ids import LookedUp
@@ -77,25 +78,20 @@ class WatchResult(NamedTuple):
 
     def json(self) -> bytes:
         """The envelope of the changes."""
-        plan = self.request.caller.plan
-        envelope = {
-            "depuis": self.watch.walk.depuis,
-            "jusque": self.jusque,
-            "generation": self.generation,
-            "total": self.total,
-            "limit": _limit(self.watch, self.request.caller),
-            "plan": plan.slug,
-            "plafond_resultats": plan.resultats_par_recherche,
-            "visibles": self.shown,
-            "tronque": self.shown < self.total,
-            "restantes": self.total - self.shown,
-            "offre_suivante": orjson.Fragment(self.request.offer),
-            "suivant": self.suivant,
-            "modifications": self.changes,
-        }
+        limit = _limit(self.watch, self.request.caller)
+        envelope = ChangesEnvelope(
+            self.watch.walk.depuis,
+            self.jusque,
+            self.generation,
+            self.total,
+            self.shown,
+            limit,
+            self.suivant,
+        )
+        fields = envelope.fields(self.request, self.changes)
         if self.unknown is not None:
-            envelope["ids_inconnus"] = self.unknown
-        return orjson.dumps(envelope)
+            fields["ids_inconnus"] = self.unknown
+        return orjson.dumps(fields)
 
 
 def watching(request: Request, generation: OpenGeneration, raw: bytes) -> PreparedCall[WatchResult]:

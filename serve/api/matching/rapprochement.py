@@ -14,7 +14,7 @@ import orjson
 from serve.access.result import DATA_VERSION, NO_STORE, CallResult, PreparedCall, Request
 from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
-from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.data.open_generation import OpenGeneration
 from serve.request.line_list import LineList, ListedLine
 from shards.search.matching.line import Line, MatchResult
 from shards.search.matching.matcher import Matcher
@@ -69,7 +69,7 @@ async def matched(
     for first in range(0, len(lines), _AT_ONCE):
         part = lines[first : first + _AT_ONCE]
         work = partial(_match, generation.shards, part, limit)
-        found += await generation.aside(EXPENSIVE_MICROSECONDS, work)
+        found += await generation.aside_of_a_list(work)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from serve.contract.error_codes import CODES
-from serve.docs.manual.french import sentences
+from serve.docs.manual.french import in_french
 from serve.docs.manual.guides import GUIDES
 from serve.docs.manual.reference import ManualReference, ValueRow
 from shards.codec.folding import fold
@@ -98,4 +98,4 @@ def _part(kind: str, path: str, row: ValueRow) -> ManualEntry:
 
 
 def _both(english: str) -> tuple[str, str]:
-    return sentences().get(english, english), english
+    return in_french(english) or english, english

@@ -1,10 +1,11 @@
-"""French for the English sentences of the OpenAPI document, by the sentence (french.csv).
+"""French for the English texts of the OpenAPI document, by the text or by its sentences (french.csv).
 
-A sentence that is not in the table, since it is new or was changed, is shown in English and marked as such: a
-translation never says something else than the description.
+A sentence that is not in the table, since it is new or was changed, leaves its text English, marked as such: a
+translation never says something else than the description. A test holds the table to the whole document.
 """
 
 import csv
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -12,9 +13,59 @@ from typing import Final
 
 FILE: Final = Path(__file__).with_name("french.csv")
 
+# A sentence ends before a capital or a quoted name.
+_BETWEEN: Final = re.compile(r"(?<=\.) (?=[A-Z`])")
+# Sentences that serve/docs/openapi makes of values.
+_MADE: Final = (
+    (
+        re.compile(r"Today (`[^.]+`); others may come\."),
+        r"Aujourd’hui \1 ; d’autres peuvent venir.",
+    ),
+    (re.compile(r"By default (`[^`]+`)\."), r"Par défaut \1."),
+)
+# A status by its name, and what each of its codes means.
+_STATUS: Final = re.compile(r"([A-Z][A-Za-z -]+)\. (`\w+`: .+)\.")
+_CODE: Final = re.compile(r"(`\w+`): (.+)")
+_NEXT_CODE: Final = re.compile(r"; (?=`\w+`: )")
+
 
 @cache
 def sentences() -> Mapping[str, str]:
-    """The French sentences by the English ones."""
+    """The French texts by the English ones."""
     with FILE.open(encoding="utf-8", newline="") as file:
         return {row["en"]: row["fr"] for row in csv.DictReader(file)}
+
+
+@cache
+def in_french(english: str) -> str | None:
+    """The French of a text; None where a sentence of it has none.
+
+    >>> in_french("Name of the file."), in_french("Never said before.")
+    ('Nom du fichier.', None)
+    >>> in_french("State. Today `active`; others may come.")
+    'L’état. Aujourd’hui `active` ; d’autres peuvent venir.'
+    """
+    if english in sentences():
+        return sentences()[english]
+    for made, french in _MADE:
+        if found := made.fullmatch(english):
+            return found.expand(french)
+    if status := _STATUS.fullmatch(english):
+        return _status(*status.groups())
+    *before, last = _BETWEEN.split(english)
+    if not before:
+        return None
+    parts = in_french(english[: -len(last) - 1]), in_french(last)
+    return f"{parts[0]} {parts[1]}" if all(parts) else None
+
+
+def _status(name: str, codes: str) -> str | None:
+    """`Not Found. `code`: meaning; …`; the name of a status (RFC 9110) stays."""
+    told = []
+    for one in _NEXT_CODE.split(codes):
+        found = _CODE.fullmatch(one)
+        meaning = sentences().get(found[2]) if found else None
+        if not found or not meaning:
+            return None
+        told.append(f"{found[1]} : {meaning}")
+    return f"{name}. {' ; '.join(told)}."

@@ -1,7 +1,7 @@
 """A call of an operation, in the languages of the documentation: curl, Python and JavaScript.
 
 Each text runs as it stands, with nothing to install, once the variable KEY of the environment holds a key: only the
-digest of a key is stored, so no page but that of its creation could fill one in. Pure.
+digest of a key is stored, so no page but that of its creation can fill one in. Pure.
 """
 
 from collections.abc import Mapping
@@ -52,13 +52,13 @@ class RequestExample:
     file: str = ""
     json: bool = True
 
-    def texts(self, origin: str) -> tuple[CodeText, ...]:
-        """The call in each language, to the server at `origin`."""
+    def texts(self, origin: str, key: str = "") -> tuple[CodeText, ...]:
+        """The call in each language, to the server at `origin`, with `key` in place of the variable KEY."""
         url = origin + self.target
         return (
-            CodeText("curl", "curl", _curl(self, url)),
-            CodeText("python", "Python", _python(self, url)),
-            CodeText("javascript", "JavaScript", _javascript(self, url)),
+            CodeText("curl", "curl", _curl(self, url, f"Bearer {key or '$KEY'}")),
+            CodeText("python", "Python", _python(self, url, key)),
+            CodeText("javascript", "JavaScript", _javascript(self, url, key)),
         )
 
     def asking(self, **query: Any) -> "RequestExample":
@@ -110,10 +110,10 @@ def _target(node: Mapping[str, Any], parameters: Mapping[str, Any]) -> Mapping[s
     return named
 
 
-def _curl(call: RequestExample, url: str) -> str:
+def _curl(call: RequestExample, url: str, bearer: str) -> str:
     lines = [f"curl '{url}'"]
     if call.key:
-        lines.append('-H "Authorization: Bearer $KEY"')
+        lines.append(f'-H "Authorization: {bearer}"')
     if call.body is not None:
         lines.append("-H 'Content-Type: application/json'")
         # In quotes of the shell an apostrophe is written '\''.
@@ -123,11 +123,12 @@ def _curl(call: RequestExample, url: str) -> str:
     return " \\\n  ".join(lines)
 
 
-def _python(call: RequestExample, url: str) -> str:
-    headers = ['"Authorization": "Bearer " + os.environ["KEY"]'] if call.key else []
+def _python(call: RequestExample, url: str, key: str) -> str:
+    bearer = f'"Bearer {key}"' if key else '"Bearer " + os.environ["KEY"]'
+    headers = [f'"Authorization": {bearer}'] if call.key else []
     if call.body is not None:
         headers.append('"Content-Type": "application/json"')
-    modules = [*(["json"] if call.json else []), *(["os"] if call.key else [])]
+    modules = [*(["json"] if call.json else []), *(["os"] if call.key and not key else [])]
     lines = [f"import {name}" for name in modules]
     if headers:
         lines += ["from urllib.request import Request, urlopen", "", "request = Request("]
@@ -150,8 +151,9 @@ def _python(call: RequestExample, url: str) -> str:
     return "\n".join(lines)
 
 
-def _javascript(call: RequestExample, url: str) -> str:
-    headers = ["Authorization: `Bearer ${process.env.KEY}`"] if call.key else []
+def _javascript(call: RequestExample, url: str, key: str) -> str:
+    bearer = f'"Bearer {key}"' if key else "`Bearer ${process.env.KEY}`"
+    headers = [f"Authorization: {bearer}"] if call.key else []
     if call.body is not None:
         headers.append('"Content-Type": "application/json"')
     options = [f'method: "{call.method}",'] if call.method != "GET" else []

@@ -24,6 +24,7 @@ _REFUSED: Final = {
     "rapprochement": "RapprochementRefuse",
     "repartition": "RepartitionRefusee",
     "comparables": "ComparablesRefuses",
+    "groupe": "GroupeRefuse",
 }
 
 # The keys that may stand beside `erreur` (G6).

@@ -28,7 +28,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "sources": _sources, "suggestions": _suggestions, "societes": _societes, "societe": _societe,
         "modifications": _modifications, "identifiants": _identifiants,
         "analyse-entreprise": _company_analysis, "analyse-marche": _market_analysis,
-        "comparables": _comparables,
+        "comparables": _comparables, "groupe": _groupe,
         "rapprochement": _rapprochement, "repartition": _repartition,
         "export": _export, "compte": _compte, "docs-markdown": _docs_markdown, "llms": _llms,
         "llms-full": _llms_full, "openapi": _openapi, "docs-file": _docs_file,
@@ -43,6 +43,7 @@ def variables(name: str) -> tuple[str, ...]:
         "societe": parameters.names(parameters.RECORD),
         "analyse-entreprise": parameters.names(parameters.RECORD),
         "comparables": parameters.names(parameters.RECORD),
+        "groupe": parameters.names(parameters.RECORD),
         "identifiants": (parameters.VALEUR.name,),
         "docs-file": ("file",),
     }.get(name, ())
@@ -147,29 +148,45 @@ def _sources() -> Mapping[str, Operation]:
     return found
 
 
+def _of_companies(
+    operation: str,
+    text: tuple[str, str],
+    found: tuple[str, str],
+    own: tuple[str, ...],
+    refused: Mapping[str, Schema],
+    *given: Schema,
+    examples: tuple[str, ...] = (),
+    first: str = "",
+    security: list[Schema] = _EITHER,
+) -> Mapping[str, Operation]:
+    """A GET of companies, or of what is computed from them.
+
+    Args:
+        found: the description of the answer, and the name of its object.
+        own: headers that the answer has beside those of every tagged one; a 304 has them, too.
+        first: the place of the first company in the answer, whose record may be read next.
+    """
+    made = answer(found[0], ref(found[1]), (*headers.TAGGED, *own), *examples)
+    if first:
+        place = {"iso": f"$response.body#/{first}/iso2", "id": f"$response.body#/{first}/id"}
+        made = linked(made, company=("readCompany", place))
+    responses = {"200": made, "304": not_modified(*own), **refused}
+    return _get(operation, "Companies", text, responses, *given, _IF_NONE_MATCH, security=security)
+
+
 def _suggestions() -> Mapping[str, Operation]:
-    names = (*headers.TAGGED, "Vary")
-    first = {name: f"$response.body#/societes/0/{field}" for name, field in _FIRST.items()}
-    found = answer("What completes the text.", ref("Suggestions"), names, "suggestions")
-    responses = {
-        "200": linked(found, company=("readCompany", first)),
-        "304": not_modified("Vary"),
-        **refusals(400, 401, 409, 429, 503, route="suggestions"),
-    }
-    given = (*in_query(*parameters.SUGGESTIONS), _IF_NONE_MATCH)
-    text = prose.SUGGESTIONS
-    return _get("suggest", "Companies", text, responses, *given, security=_EITHER)
-
-
-# The parameters of a record, and the fields of a company that they are.
-_FIRST: Final = {"iso": "iso2", "id": "id"}
+    return _of_companies(
+        "suggest", prose.SUGGESTIONS, ("What completes the text.", "Suggestions"), ("Vary",),
+        refusals(400, 401, 409, 429, 503, route="suggestions"), *in_query(*parameters.SUGGESTIONS),
+        examples=("suggestions",), first="societes/0",
+    )  # fmt: skip
 
 
 def _societes() -> Mapping[str, Operation]:
     names = (*headers.TAGGED, "Link", *headers.CALLS)
     examples = ("societes-visiteur", "societes-data", "societes-nommees")
     page = answer("A page of companies.", ref("Recherche"), names, *examples)
-    first = {name: f"$response.body#/societes/0/{field}" for name, field in _FIRST.items()}
+    first = {"iso": "$response.body#/societes/0/iso2", "id": "$response.body#/societes/0/id"}
     responses = {
         "200": linked(page, company=("readCompany", first)),
         "304": not_modified(*headers.CALLS),
@@ -179,91 +196,73 @@ def _societes() -> Mapping[str, Operation]:
     return _get("searchCompanies", "Companies", prose.SOCIETES, responses, *given, security=_EITHER)
 
 
+_OF_RECORD: Final = ("Content-Location", *headers.CALLS, *headers.CREDITS)
+
+
+def _record() -> list[Schema]:
+    return [ref(one.name, "parameters") for one in parameters.RECORD]
+
+
 def _societe() -> Mapping[str, Operation]:
-    located = (*headers.TAGGED, "Content-Location", *headers.CALLS, *headers.CREDITS)
-    responses = {
-        "200": answer("The company.", ref("Fiche"), located, "societe-visiteur", "societe-data"),
-        "304": not_modified("Content-Location", *headers.CALLS, *headers.CREDITS),
-        **refusals(400, 401, 402, 404, 429, 503, route="societe"),
-    }
-    given = [ref(one.name, "parameters") for one in parameters.RECORD]
-    return _get(
-        "readCompany", "Companies", prose.SOCIETE, responses, *given, _IF_NONE_MATCH,
-        security=_EITHER,
+    return _of_companies(
+        "readCompany", prose.SOCIETE, ("The company.", "Fiche"), _OF_RECORD,
+        refusals(400, 401, 402, 404, 429, 503, route="societe"), *_record(),
+        examples=("societe-visiteur", "societe-data"),
     )  # fmt: skip
 
 
 def _company_analysis() -> Mapping[str, Operation]:
-    located = (*headers.TAGGED, "Content-Location", *headers.CALLS, *headers.CREDITS)
-    responses = {
-        "200": answer("The analysis.", ref("AnalyseEntreprise"), located),
-        "304": not_modified("Content-Location", *headers.CALLS, *headers.CREDITS),
-        **refusals(400, 401, 402, 403, 404, 429, 503, route="analyse-entreprise"),
-    }
-    given = [ref(one.name, "parameters") for one in parameters.RECORD]
-    return _get(
-        "analyseCompany", "Companies", prose.ANALYSE_ENTREPRISE, responses, *given, _IF_NONE_MATCH,
-        security=_KEY,
+    return _of_companies(
+        "analyseCompany", prose.ANALYSE_ENTREPRISE, ("The analysis.", "AnalyseEntreprise"),
+        _OF_RECORD, refusals(400, 401, 402, 403, 404, 429, 503, route="analyse-entreprise"),
+        *_record(), security=_KEY,
     )  # fmt: skip
 
 
 def _market_analysis() -> Mapping[str, Operation]:
-    names = (*headers.TAGGED, "Vary", *headers.CALLS, *headers.CREDITS)
-    responses = {
-        "200": answer("The analysis.", ref("AnalyseMarche"), names),
-        "304": not_modified("Vary", *headers.CALLS, *headers.CREDITS),
-        **refusals(400, 401, 402, 403, 409, 429, 503, route="analyse-marche"),
-    }
-    given = (*in_query(*parameters.MARCHE), _IF_NONE_MATCH)
-    return _get(
-        "analyseMarket", "Companies", prose.ANALYSE_MARCHE, responses, *given, security=_KEY
-    )
+    return _of_companies(
+        "analyseMarket", prose.ANALYSE_MARCHE, ("The analysis.", "AnalyseMarche"),
+        ("Vary", *headers.CALLS, *headers.CREDITS),
+        refusals(400, 401, 402, 403, 409, 429, 503, route="analyse-marche"),
+        *in_query(*parameters.MARCHE), security=_KEY,
+    )  # fmt: skip
 
 
 def _comparables() -> Mapping[str, Operation]:
-    located = (*headers.TAGGED, "Content-Location", *headers.CALLS)
-    first = {name: f"$response.body#/comparables/0/societe/{of}" for name, of in _FIRST.items()}
-    found = answer("The companies.", ref("Comparables"), located, "comparables")
-    responses = {
-        "200": linked(found, company=("readCompany", first)),
-        "304": not_modified("Content-Location", *headers.CALLS),
-        **refusals(400, 401, 404, 429, 503, route="comparables"),
-    }
-    given = [ref(one.name, "parameters") for one in parameters.RECORD]
-    return _get(
-        "findComparables", "Companies", prose.COMPARABLES, responses, *given,
-        *in_query(*parameters.COMPARABLES), _IF_NONE_MATCH, security=_EITHER,
+    return _of_companies(
+        "findComparables", prose.COMPARABLES, ("The companies.", "Comparables"),
+        ("Content-Location", *headers.CALLS),
+        refusals(400, 401, 404, 429, 503, route="comparables"),
+        *_record(), *in_query(*parameters.COMPARABLES),
+        examples=("comparables",), first="comparables/0/societe",
+    )  # fmt: skip
+
+
+def _groupe() -> Mapping[str, Operation]:
+    return _of_companies(
+        "readGroup", prose.GROUPE, ("The group.", "Groupe"), ("Content-Location", *headers.CALLS),
+        refusals(400, 401, 404, 409, 429, 503, route="groupe"),
+        *_record(), *in_query(*parameters.IDENTIFIANTS), examples=("groupe",),
+        first="parents/0/societe",
     )  # fmt: skip
 
 
 def _identifiants() -> Mapping[str, Operation]:
-    names = (*headers.TAGGED, "Vary", *headers.CALLS)
-    first = {name: f"$response.body#/candidats/0/{field}" for name, field in _FIRST.items()}
-    responses = {
-        "200": linked(
-            answer("The companies.", ref("Identification"), names), company=("readCompany", first)
-        ),
-        "304": not_modified("Vary", *headers.CALLS),
-        **refusals(400, 401, 404, 409, 429, 503, route="identifiants"),
-    }
-    given = (ref(parameters.VALEUR.name, "parameters"), *in_query(*parameters.IDENTIFIANTS))
-    return _get(
-        "lookUp", "Companies", prose.IDENTIFIANTS, responses, *given, _IF_NONE_MATCH,
-        security=_EITHER,
+    return _of_companies(
+        "lookUp", prose.IDENTIFIANTS, ("The companies.", "Identification"),
+        ("Vary", *headers.CALLS),
+        refusals(400, 401, 404, 409, 429, 503, route="identifiants"),
+        ref(parameters.VALEUR.name, "parameters"), *in_query(*parameters.IDENTIFIANTS),
+        first="candidats/0",
     )  # fmt: skip
 
 
 def _repartition() -> Mapping[str, Operation]:
-    names = (*headers.TAGGED, "Vary", *headers.CALLS)
-    responses = {
-        "200": answer("The counts.", ref("Repartition"), names, "repartition"),
-        "304": not_modified("Vary", *headers.CALLS),
-        **refusals(400, 401, 409, 429, 503, route="repartition"),
-    }
-    given = (*in_query(*parameters.REPARTITION), _IF_NONE_MATCH)
-    return _get(
-        "countCompanies", "Companies", prose.REPARTITION, responses, *given, security=_EITHER
-    )
+    return _of_companies(
+        "countCompanies", prose.REPARTITION, ("The counts.", "Repartition"),
+        ("Vary", *headers.CALLS), refusals(400, 401, 409, 429, 503, route="repartition"),
+        *in_query(*parameters.REPARTITION), examples=("repartition",),
+    )  # fmt: skip
 
 
 def _modifications() -> Mapping[str, Operation]:

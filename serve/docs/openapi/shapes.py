@@ -7,6 +7,7 @@ from serve.access.rights import VISITOR
 from serve.contract.parameters import DIMENSIONS
 from serve.data.identifiers import TYPES
 from serve.docs.openapi.analyses import ANALYSES
+from serve.docs.openapi.groups import GROUPS
 from serve.docs.openapi.markets import MARKETS
 from serve.docs.openapi.objects import LIGNE, LIGNE_EXPORTEE, SOCIETE, SOURCES, SUGGESTIONS
 from serve.docs.openapi.schema import (
@@ -288,6 +289,7 @@ SHAPES: Final[dict[str, Schema]] = {
     **SOURCES,
     **ANALYSES,
     **MARKETS,
+    **GROUPS,
     **SUGGESTIONS,
     "Vivant": shape("The process is alive.", {"statut": text("Always so.", enum=["vivant"])}),
     "Pret": shape(

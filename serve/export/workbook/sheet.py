@@ -17,7 +17,7 @@ from xlsxwriter.exceptions import FileCreateError
 from xlsxwriter.format import Format
 
 from serve.export.workbook import cell_values, styles
-from serve.export.workbook.package import LanguageWorkbook
+from serve.export.workbook.package import PackedWorkbook
 from serve.export.workbook.row_xml import RowWorksheet
 
 _OPTIONS: Final = {
@@ -54,7 +54,7 @@ class Book:
             temporary: a folder for the rows of each sheet; empty after `close`.
             properties: document properties, `language` too; `created` is a naive datetime.
         """
-        self._workbook = LanguageWorkbook(str(path), {**_OPTIONS, "tmpdir": str(temporary)})
+        self._workbook = PackedWorkbook(str(path), {**_OPTIONS, "tmpdir": str(temporary)})
         self._workbook.set_properties(dict(properties))
         # A size in which Intro fits: the default window is small.
         self._workbook.set_size(2_400, 1_500)

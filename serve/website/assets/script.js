@@ -181,6 +181,7 @@
     $("#filtres")?.addEventListener("change", (event) => event.target.closest(".picker") && follow());
     for (const picker of all("#filtres [data-list=secteur]")) findable(picker);
     for (const place of all("[data-figures]")) figures(place);
+    if ($("#filtres[data-uncounted]") && !$("[data-figures]")) follow();
   };
 
   const figures = async (place) => {

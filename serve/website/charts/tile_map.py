@@ -1,9 +1,8 @@
 """A map of Europe in tiles: a square a country, shaded by its number of companies."""
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, sqrt
 from typing import Final
 
 SIDE: Final = 48  # of a tile
@@ -38,12 +37,12 @@ class Tile:
 def tiles(counts: Mapping[str, int]) -> Sequence[Tile]:
     """The tiles of these countries; one without a place of its own stands below the map.
 
-    The shade is that of the rank: as many countries have one shade as another.
+    The shade is that of the square root: a country with a quarter of the most companies has half of the shades.
 
     >>> [(one.x, one.y, one.shade) for one in tiles({"FR": 1_000_000, "LU": 900, "XX": 0})]
-    [(52, 156, 5), (104, 156, 3), (0, 312, 0)]
+    [(52, 156, 5), (104, 156, 1), (0, 312, 0)]
     """
-    ranked = sorted(number for number in counts.values() if number)
+    most = max([1, *counts.values()])
     others = sorted(counts.keys() - _PLACES.keys())
     found = []
     for iso2, number in counts.items():
@@ -52,7 +51,7 @@ def tiles(counts: Mapping[str, int]) -> Sequence[Tile]:
         else:
             below, column = divmod(others.index(iso2), _COLUMNS)
             row = _ROWS + below
-        found.append(Tile(iso2, number, column * _STEP, row * _STEP, _shade(number, ranked)))
+        found.append(Tile(iso2, number, column * _STEP, row * _STEP, _shade(number, most)))
     return found
 
 
@@ -61,5 +60,5 @@ def height(drawn: Sequence[Tile]) -> int:
     return max((one.y for one in drawn), default=0) + SIDE
 
 
-def _shade(number: int, ranked: Sequence[int]) -> int:
-    return ceil(SHADES * bisect_right(ranked, number) / len(ranked)) if number else 0
+def _shade(number: int, most: int) -> int:
+    return ceil(SHADES * sqrt(number / most))

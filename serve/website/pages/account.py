@@ -1,28 +1,36 @@
 """/compte: the plan of an organisation, its usage, its keys, and the password of the person.
 
-A key is shown once (A11), by the page to which the form that made it redirects. Until then it is kept
-sealed, for minutes; a reload of that page says that the key was shown. A reconciliation address is shown in
-the response that made it. A form that is sent again makes no second one: it contains their number at the
-time it was drawn.
+A key or a reconciliation address is shown once (A11), by the page to which the form that made it redirects.
+Until then it is kept sealed, for minutes; a reload of that page says that it was shown. A form that is sent
+again makes no second one: it contains their number at the time it was drawn.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import parse_qsl, urlencode
 
 from quota.accounts import effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger import passwords
 from quota.ledger.tickets import SENT
+from quota.results import CountedExport
 from serve.access.result import Response
 from serve.api.routes import RECONCILIATION_PATH
+from serve.docs.manual.manual import manual
+from serve.docs.manual.request_example import CodeText
 from serve.website import page_errors, sessions
 from serve.website.page_request import PageRequest, Session, last
+from serve.website.record import opened_records
 from serve.website.render import page, see_other
 
 _LONGEST_LABEL: Final = 60
-# The parameter with the token of a key that is to be shown.
-_SHOWN: Final = "cle"
+# The parameters with the token of a key, or an address, that is to be shown.
+_KEY: Final = "cle"
+_ADDRESS: Final = "adresse"
+# The parameter that says that the password was changed.
+_PASSWORD_CHANGED: Final = "mot_de_passe_change"
 # The days of the picture of calls.
 _DAYS: Final = 30
 
@@ -34,13 +42,11 @@ class _Notice:
     Attributes:
         news: its name in the template.
         text: the key, or the reconciliation address, that was made.
-        cookie: a Set-Cookie header.
     """
 
     news: str = ""
     status: int = 200
     text: str = ""
-    cookie: str | None = None
 
 
 async def show(request: PageRequest) -> Response:
@@ -49,12 +55,19 @@ async def show(request: PageRequest) -> Response:
     Raises:
         StoreUnavailable
     """
-    session, token = _session(request), last(request.pairs, _SHOWN)
-    if token is None or request.head:
-        news = "paid" if last(request.pairs, "paiement") == "recu" else ""
-        return await _page(request, session, _Notice(news))
-    text = await request.accounts.unseal_key(token, session.token, request.now)
-    return await _page(request, session, _Notice("made" if text else "shown", text=text or ""))
+    session = _session(request)
+    for kind in (_KEY, _ADDRESS):
+        token = last(request.pairs, kind)
+        if token is not None and not request.head:
+            text = await request.accounts.unseal_key(token, session.token, request.now)
+            if text and kind == _ADDRESS:
+                text = f"{request.origin}{RECONCILIATION_PATH}/{text}"
+            news = f"{kind}_{'made' if text else 'shown'}"
+            return await _page(request, _Notice(news, text=text or ""))
+    news = _PASSWORD_CHANGED if last(request.pairs, _PASSWORD_CHANGED) is not None else ""
+    if last(request.pairs, "paiement") == "recu":
+        news = "paid"
+    return await _page(request, _Notice(news))
 
 
 async def create_key(request: PageRequest) -> Response:
@@ -62,7 +75,7 @@ async def create_key(request: PageRequest) -> Response:
     session = _session(request)
     keys = await request.store.keys_of(session.account.id)
     if request.form.get("connues") != str(len(keys)):
-        return await _page(request, session, _Notice("already", 409))
+        return await _page(request, _Notice("already", 409))
     return await new_key(request, request.form.get("libelle", "").strip()[:_LONGEST_LABEL])
 
 
@@ -74,9 +87,16 @@ async def new_key(request: PageRequest, label: str, *, cookie: str | None = None
             session.account.id, request.server.plans, request.now, label=label
         )
     except NotAllowedError:
-        return await _page(request, session, _Notice("too_many", 409))
+        return await _page(request, _Notice("too_many", 409))
+    return await _shown_next(request, session, _KEY, text, cookie)
+
+
+async def _shown_next(
+    request: PageRequest, session: Session, kind: str, text: str, cookie: str | None = None
+) -> Response:
+    """A redirect to the page that shows a new key or address."""
     token = await request.accounts.seal_key(text, session.token, request.now)
-    return see_other(f"/compte?{_SHOWN}={token}#cle", cookie)
+    return see_other(f"/compte?{kind}={token}#{kind}", cookie)
 
 
 async def revoke_key(request: PageRequest) -> Response:
@@ -98,16 +118,15 @@ async def create_address(request: PageRequest) -> Response:
     session = _session(request)
     known = await request.accounts.addresses_of(session.account.id)
     if request.form.get("connues") != str(len(known)):
-        return await _page(request, session, _Notice("address_already", 409))
+        return await _page(request, _Notice("address_already", 409))
     label = request.form.get("libelle", "").strip()[:_LONGEST_LABEL]
     try:
         _, token = await request.accounts.create_address(
             session.account.id, request.server.plans, request.now, label=label
         )
     except NotAllowedError:
-        return await _page(request, session, _Notice("too_many_addresses", 409))
-    text = f"{request.origin}{RECONCILIATION_PATH}/{token}"
-    return await _page(request, session, _Notice("address", text=text))
+        return await _page(request, _Notice("too_many_addresses", 409))
+    return await _shown_next(request, session, _ADDRESS, token)
 
 
 async def revoke_address(request: PageRequest) -> Response:
@@ -134,14 +153,14 @@ async def change_password(request: PageRequest) -> Response:
     session, throttle = _session(request), request.context.throttle
     throttle.log_in(request.trace.address, session.person.email, request.now)
     if not await throttle.is_right(request.form.get("actuel", ""), session.person.password):
-        return await _page(request, session, _Notice("wrong_password", 403))
+        return await _page(request, _Notice("wrong_password", 403))
     new = request.form.get("nouveau", "")
     if wrong_password(request, new):
-        return await _page(request, session, _Notice("bad_password", 422))
+        return await _page(request, _Notice("bad_password", 422))
     hashed = await throttle.hashed(new)
     person = await request.accounts.set_password(session.person.id, hashed)
-    session, cookie = await sessions.opened(request.context, person, request.now)
-    return await _page(request, session, _Notice("password_changed", cookie=cookie))
+    _, cookie = await sessions.opened(request.context, person, request.now)
+    return see_other(f"/compte?{_PASSWORD_CHANGED}=1#mot-de-passe", cookie)
 
 
 def wrong_password(request: PageRequest, password: str) -> str | None:
@@ -154,24 +173,23 @@ def wrong_password(request: PageRequest, password: str) -> str | None:
     )
 
 
-async def _page(request: PageRequest, session: Session, notice: _Notice) -> Response:
+async def _page(request: PageRequest, notice: _Notice) -> Response:
+    session = _session(request)
     plans, account = request.server.plans, session.account
     plan = subscribed_plan(account, plans)
     keys = sorted(
         await request.store.keys_of(account.id), key=lambda key: key.created, reverse=True
     )
     book = request.accounts
-    cookie = notice.cookie
-    if (
-        cookie is None
-        and request.keep is None
-        and not sessions.device(request.context, request.device, session.person.email)
+    cookie = None
+    if request.keep is None and not sessions.device(
+        request.context, request.device, session.person.email
     ):
         # The page to which a log-in leads: a response has one Set-Cookie, and that of the log-in is the session.
         cookie = sessions.device_cookie(request.context, session.person)
     await request.server.key_usage.flush(request.store)
     return page(
-        replace(request, session=session), "account.html",
+        request, "account.html",
         status=notice.status,
         headers={"Set-Cookie": cookie} if cookie else {},
         account=account,
@@ -179,11 +197,13 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
         plan=plan,
         key_plan=effective(account, plans),
         has_tool=has_tool(account, plans),
+        opened=await opened_records.of_account(request, account.id),
         usage=await request.store.usage(account.id, plan, request.now),
         keys=keys,
         active=sum(key.revoked is None for key in keys),
         addresses=await request.accounts.addresses_of(account.id),
         payments=await book.payments_of(account.id),
+        exports=[(one, _again(one)) for one in await book.last_exports(account.id)],
         billing=request.context.stripe is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
@@ -197,7 +217,27 @@ async def _page(request: PageRequest, session: Session, notice: _Notice) -> Resp
         ),
         news=notice.news,
         text=notice.text,
+        first_call=_first_call(request, notice.text),
     )  # fmt: skip
+
+
+def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
+    """A search with a key that was just made, in the languages of the documentation."""
+    search = manual().reference.operations["searchCompanies"].request
+    return search.asking(limit=3).texts(request.origin, key)
+
+
+def _again(export: CountedExport) -> dict[str, str]:
+    """The fields of the form that makes an export again (export_form.py); none if they were not kept."""
+    if export.search is None:
+        return {}
+    given = parse_qsl(export.search)
+    own = {
+        name: ",".join(value for known, value in given if known == name)
+        for name in ("comptes", "colonnes", "limit")
+    }
+    rest = [pair for pair in given if pair[0] not in (*own, "format")]
+    return {"recherche": urlencode(rest), "format": export.format, **own}
 
 
 def _session(request: PageRequest) -> Session:

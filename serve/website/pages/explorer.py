@@ -36,7 +36,7 @@ from serve.website.search.facet_bars import Bars
 from serve.website.search.filter_options import OptionCounts
 from serve.website.search.result_table import ORDER_NAMES
 from serve.website.search.search_form import SearchForm
-from shards.query import STATES, Query
+from shards.query import Query
 
 ROWS: Final = 25  # of a page
 
@@ -135,7 +135,8 @@ async def _results(
 async def _near(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
     """The companies of the searched countries whose identifier `q` may be, but for zeros or a typing error (X6)."""
     q = query.q or ""
-    if not any(char.isdigit() for char in q):
+    letters = sum(char.isalpha() for char in q)
+    if sum(char.isdigit() for char in q) < max(1, letters):  # a name with a number is no identifier
         return ()
     chosen = query.pays or tuple(generation.shards)
     shards = {iso2: generation.shards[iso2] for iso2 in chosen}
@@ -179,10 +180,10 @@ def _around(
         "names": facet_bars.labels(request, generation.reference),
         "rows": ROWS,
         "pickers": filter_options.of_search(request, generation, form, options),
+        "uncounted": None in options.values(),
         "chips": restrictions,
         "search_title": chips.title(request, restrictions),
         "heads": result_table.heads(request, form),
-        "states": STATES,
         "orders": {tri: request.t(*names) for tri, names in ORDER_NAMES.items()},
         "total": generation.generation.manifest.total,
         "call": f"{_SEARCH}?{search_form.query_string([*form.pairs(), ('limit', str(ROWS))])}",

@@ -121,7 +121,7 @@ def _sections(request: PageRequest, generation: OpenGeneration) -> Sequence[Sect
     english = seed_tables.sections_in_english()
     return [
         SectionBar(
-            request.t(section, english.get(section, section)),
+            facet_bars.set_in_type(request.t(section, english.get(section, section))),
             number,
             round(max(0.6, 100 * number / most), 1),
             f"/?{query_string([('secteur', '|'.join(one.slug for one in grouped[section]))])}",
@@ -135,9 +135,11 @@ def _lists(generation: OpenGeneration, day: int) -> CompanyLists:
     """The lists, of the countries whose shards are whole."""
     base = generation.shards
     pays = tuple(base) if base.missing else ()
-    begun = perf_counter()
-    examples = [_example(generation, pairs, fr, en) for pairs, fr, en in _EXAMPLES]
-    spent = 1e3 * (perf_counter() - begun) / len(_EXAMPLES)
+    examples, spent = [], 0.0
+    for pairs, fr, en in _EXAMPLES:
+        begun = perf_counter()
+        examples.append(_example(generation, pairs, fr, en))
+        spent = 1e3 * (perf_counter() - begun)
     return CompanyLists(
         [one for one in examples if one and one.total],
         _first(generation, Query(pays, tri="ca_desc", avec_ca=True)),

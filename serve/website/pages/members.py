@@ -12,7 +12,7 @@ from typing import Final
 
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
-from quota.ledger.tickets import Ticket
+from quota.ledger.tickets import INVITATION, Ticket
 from serve.access.result import Response
 from serve.services.outbox import PATHS
 from serve.website import page_errors
@@ -88,6 +88,26 @@ async def _make_link(request: PageRequest, session: Session) -> Response:
     return await _linked(request, ticket, token)
 
 
+async def _hand_over(request: PageRequest, session: Session) -> Response:
+    """A link to hand over in place of a mail that does not go out; it replaces the mail."""
+    open_tickets = await request.accounts.tickets.of(session.account.id, request.now)
+    wanted = request.form.get("billet", "")
+    known = next((ticket for ticket in open_tickets if ticket.id == wanted), None)
+    if known is None:
+        raise page_errors.lien_perime()
+    request.context.throttle.invite(session.account.id, request.now)
+    book = request.accounts.tickets
+    if known.kind == INVITATION:
+        ticket, token = await book.invite(
+            session.account.id, known.email, known.role, request.now, mail=False, lang=known.lang
+        )
+    else:
+        ticket, token = await book.ask_for_password(
+            known.email, request.now, mail=False, lang=known.lang
+        )
+    return await _linked(request, ticket, token)
+
+
 async def _linked(request: PageRequest, ticket: Ticket, token: str) -> Response:
     if not token:
         request.context.outbox_wakes()
@@ -119,6 +139,7 @@ _ACTS: Final[Mapping[str, Callable[[PageRequest, Session], Awaitable[Response]]]
     "role": _set_role,
     "retrait": _remove,
     "annulation": _withdraw,
+    "remise": _hand_over,
 }
 
 

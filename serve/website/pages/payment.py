@@ -6,6 +6,7 @@ nothing (quota/ledger/payments.py). An answer other than 200 makes Stripe send t
 """
 
 import logging
+from collections.abc import Sequence
 from typing import Final
 
 from quota.errors import NotAllowedError, UnknownError
@@ -26,6 +27,13 @@ from serve.website.render import is_token_valid, page, see_other
 # Attempts to store a state that no other process has outdated meanwhile.
 _ATTEMPTS: Final = 5
 
+# What the plans are compared by.
+_LIMITS: Final = (
+    "resultats_par_recherche", "lignes_par_appel", "appels_api_par_jour", "exports_par_mois",
+    "lignes_par_export", "societes_avec_comptes_par_export", "coordonnees", "etats_financiers",
+    "cles_actives", "credits_par_mois",
+)  # fmt: skip
+
 _log: Final = logging.getLogger("serve.website.pages.payment")
 
 
@@ -38,13 +46,14 @@ async def prices(request: PageRequest) -> Response:
         plans=plans,
         visitor=next(plan for plan in all_plans if apercu(plan)),
         monthly={plan.slug: monthly(plan) for plan in plans},
+        contained={plan.slug: _contained(plan, plans) for plan in plans},
         sold=[plan.slug for plan in plans if is_sold(plan)],
         stripe=request.context.stripe,
         pack=PACK_CREDITS,
-        contact=request.server.config.contact,
+        contact=request.server.config.operator_address,
         mine=request.session.account.plan if request.session else None,
         cost=RECORD_CREDITS,
-        analysis=scale()["entreprise"],
+        scale=scale(),
     )  # fmt: skip
 
 
@@ -71,7 +80,7 @@ async def buy(request: PageRequest) -> Response:
             return see_other(await stripe.buy_pack(buyer))
         plan = request.server.plans.get(request.form.get("offre", ""))
         if plan is None or not is_sold(plan):
-            raise page_errors.sur_devis(request.server.config.contact)
+            raise page_errors.sur_devis(request.server.config.operator_address)
         if running:
             return see_other(await stripe.portal(running.customer))
         tool = request.form.get("outil_api") == "1" and plan.outil_api_eur is not None
@@ -133,6 +142,19 @@ def is_sold(plan: Plan) -> bool:
     return bool(plan.prix_annuel_eur)
 
 
+def _contained(plan: Plan, plans: Sequence[Plan]) -> Plan | None:
+    """The dearest plan with a price that `plan` exceeds in some limits, and equals in all others."""
+    contained = [
+        other
+        for other in plans
+        if other is not plan
+        and other.prix_annuel_eur is not None
+        and all(getattr(other, name) <= getattr(plan, name) for name in _LIMITS)
+        and set(other.modules) <= set(plan.modules)
+    ]
+    return max(contained, key=lambda other: other.prix_annuel_eur or 0, default=None)
+
+
 async def _synchronize(request: PageRequest, stripe: StripeAccount, name: str) -> None:
     """Store the state of a subscription as it is now.
 
@@ -153,7 +175,7 @@ async def _synchronize(request: PageRequest, stripe: StripeAccount, name: str) -
 
 def _account(request: PageRequest) -> StripeAccount:
     if request.context.stripe is None:
-        raise page_errors.paiement_ferme(request.server.config.contact)
+        raise page_errors.paiement_ferme(request.server.config.operator_address)
     return request.context.stripe
 
 

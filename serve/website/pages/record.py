@@ -17,6 +17,7 @@ from serve.access.result import CallResult, PreparedCall, Request, Response
 from serve.access.rights import VISITOR
 from serve.api.analyses.comparables import comparables
 from serve.api.analyses.entreprise import ENTREPRISE
+from serve.api.analyses.groupe import groupe
 from serve.api.societe import find, path_of, societe
 from serve.contract.errors import ApiError
 from serve.data.open_generation import OpenGeneration
@@ -147,6 +148,7 @@ async def _beside(
         "peers": peers,
         "histogram_size": (histogram.WIDTH, histogram.HEIGHT),
         "near": await _comparable(request, generation),
+        "group": await _group(request, generation),
     }
 
 
@@ -160,3 +162,12 @@ async def _comparable(
     found = (await comparables(asked, generation).run()).content
     assert found is not None  # without If-None-Match there is no 304
     return [one["societe"] for one in found.companies()]
+
+
+async def _group(request: PageRequest, generation: OpenGeneration) -> Mapping[str, Any]:
+    """The group of the company, as far as the visitor's plan shows it."""
+    call = Call("/api/v1/societes", request.segments, tuple)
+    asked = admission.read(request.server, call, request.caller)
+    found = (await groupe(asked, generation).run()).content
+    assert found is not None  # without If-None-Match there is no 304
+    return found.document

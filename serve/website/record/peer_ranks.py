@@ -36,7 +36,7 @@ class PeerRanks(NamedTuple):
 async def of_company(
     generation: OpenGeneration, iso2: str, division: str | None, turnover: float | None
 ) -> PeerRanks | None:
-    """The ranks of a company; None without a sector or a turnover, or while a country is damaged."""
+    """The ranks of a company; None without a sector, a turnover or a peer, or while a country is damaged."""
     base = generation.shards
     if division is None or turnover is None or base.missing:
         return None
@@ -44,7 +44,7 @@ async def of_company(
     return await generation.aside(EXPENSIVE_MICROSECONDS, lambda: _ranks(base, query, turnover))
 
 
-def _ranks(base: Base, query: Query, turnover: float) -> PeerRanks:
+def _ranks(base: Base, query: Query, turnover: float) -> PeerRanks | None:
     everywhere = replace(query, pays=())
     found = distributions(base, query, ["tranche_ca"], UNLIMITED)
     assert found is not None  # nothing is over this budget
@@ -57,8 +57,9 @@ def _ranks(base: Base, query: Query, turnover: float) -> PeerRanks:
     own = bisect_right(bands.TURNOVERS, turnover)
     if not drawn[0][1]:  # nobody has a negative turnover
         drawn, own = drawn[1:], own - 1
-    ranks = [_rank(base, query, turnover), _rank(base, everywhere, turnover)]
-    return PeerRanks(ranks, histogram.columns(drawn, own))
+    ranks = [_rank(base, one, turnover) for one in (query, everywhere)]
+    told = [one for one in ranks if one.number > 1]  # the only one of its kind has no place
+    return PeerRanks(told, histogram.columns(drawn, own)) if told else None
 
 
 def _rank(base: Base, query: Query, turnover: float) -> PeerRank:

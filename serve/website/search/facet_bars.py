@@ -53,15 +53,15 @@ def of_counts(
     sectors = {one.code: one for one in reference.secteurs}
     pays = [
         (country_name(request, countries[code]), number, form.href(pays=code))
-        for code, number in counts.pays.items()
+        for code, number in counts.by["pays"].items()
         if code is not None
     ]
     secteurs = [
         (sector_name(request, sectors[code]), number, _in_sector(form, sectors[code]))
-        for code, number in counts.secteurs.items()
+        for code, number in counts.by["secteur"].items()
         if code is not None
     ]
-    without = counts.secteurs.get(None, 0)
+    without = counts.by["secteur"].get(None, 0)
     sans = request.t("Sans secteur", "Without a sector")
     return Bars(
         counts.total,
@@ -77,7 +77,12 @@ def country_name(request: PageRequest, pays: Pays) -> str:
 
 def sector_name(request: PageRequest, secteur: Secteur) -> str:
     """The name of a sector in the visitor's language."""
-    return request.t(secteur.secteur, secteur.secteur_en)
+    return set_in_type(request.t(secteur.secteur, secteur.secteur_en))
+
+
+def set_in_type(label: str) -> str:
+    """A label of the tables, which have the apostrophe of typewriters, with that of print."""
+    return label.replace("'", "’")
 
 
 def labels(request: PageRequest, reference: Reference) -> Mapping[str, str]:
@@ -91,8 +96,8 @@ def sub_sector_names(request: PageRequest, reference: Reference) -> Mapping[str,
     """The names of sub-sectors in the visitor's language, by the French labels that the API takes."""
     labels = seed_tables.nace_labels()
     return {
-        one.sous_secteur: request.t(
-            one.sous_secteur, labels.get(one.code, ("", one.sous_secteur))[1]
+        one.sous_secteur: set_in_type(
+            request.t(one.sous_secteur, labels.get(one.code, ("", one.sous_secteur))[1])
         )
         for one in reference.sous_secteurs
     }

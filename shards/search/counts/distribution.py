@@ -24,6 +24,8 @@ _BANDS: Final = {
     "tranche_effectif": "effectif_desc",
     "annee_creation": "recent",
 }
+# Dimensions whose values are gathered in a millisecond or two.
+_SHORT: Final = {"pays", "secteur", "sous_secteur", "etat"}
 # Each dimension, and the kind of slot in which its values are counted.
 DIMENSIONS: Final[Mapping[str, int]] = {
     "pays": types.BY_CELL, "secteur": types.BY_CELL, "sous_secteur": types.BY_CELL,
@@ -73,28 +75,35 @@ def distributions(
 ) -> tuple[int, Mapping[str, Distribution]] | None:
     """The total and the distributions by name; None where they cost over `budget` microseconds, by estimate.
 
-    The values of a dimension, too, have to be gathered once: no budget but UNLIMITED allows for that.
+    The values of a long dimension, too, have to be gathered once: no budget but UNLIMITED allows for that.
 
     Raises:
         CorruptError: a shard refers to a row, a word or a place that it does not have.
         MissingCountryError: a country of the search is left out.
     """
     base.require(query.pays)
-    if budget < UNLIMITED and not base.memo.keys() >= set(dimensions):
+    if budget < UNLIMITED and not base.memo.keys() >= set(dimensions) - _SHORT:
         return None
     kinds = {DIMENSIONS[name] for name in dimensions}
     census = base.own_worker().census(query, kinds, 1e3 * budget)
     if census is None:
         return None
-    found = {}
-    for name in dimensions:
-        values = values_of(base, name)
-        slots = census.counts[DIMENSIONS[name]]
-        if len(slots) != len(values.numbers):
-            raise CorruptError(_DAMAGED.format(name))
-        counts = np.bincount(values.numbers, slots, values.known + 1).astype(np.int64)
-        found[name] = Distribution(values, counts[:-1], int(counts[-1]))
-    return census.total, found
+    return census.total, {
+        name: distribution(base, name, census.counts[DIMENSIONS[name]]) for name in dimensions
+    }
+
+
+def distribution(base: Base, dimension: str, slots: NDArray[np.int64]) -> Distribution:
+    """The matches in each slot of a dimension, by value.
+
+    Raises:
+        CorruptError: a shard has other slots than values.
+    """
+    values = values_of(base, dimension)
+    if len(slots) != len(values.numbers):
+        raise CorruptError(_DAMAGED.format(dimension))
+    counts = np.bincount(values.numbers, slots, values.known + 1).astype(np.int64)
+    return Distribution(values, counts[:-1], int(counts[-1]))
 
 
 def values_of(base: Base, dimension: str) -> DimensionValues:

@@ -377,7 +377,7 @@ def test_an_unknown_column_stops_the_build_and_is_named(tmp_path: Path) -> None:
     ("inputs", "message"),
     [
         (["absent"], "absent is no folder"),
-        (["vide"], "holds neither companies"),
+        (["vide"], "holds none of companies"),
         (["a", "a"], "given twice"),
         (["b"], r"no companies/\*\.parquet"),
     ],

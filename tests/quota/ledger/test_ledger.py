@@ -6,8 +6,11 @@ import pytest
 from hypothesis import settings
 
 from quota.errors import NotAllowedError, UnknownError
+from quota.ledger.exports import KEPT
+from quota.ledger.openings import Opening
 from quota.ledger.purchase import Purchase
-from quota.results import Refusal, Reservation
+from quota.results import CountedExport, Refusal, Reservation
+from quota.store.ledger_store import LedgerStore
 from tests.quota.dict_store import DictStore
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.small import NOON, PLANS
@@ -61,6 +64,31 @@ def test_a_company_is_charged_once_a_month_and_free_at_zero() -> None:
     assert (other.outcome, other.cost, other.left) == ("refused", 0, 0)
     assert december
     assert december.outcome == "charged"
+
+
+def check_the_last_openings(store: LedgerStore) -> None:
+    """Charge 22 companies, one of them twice, and look at what is told of them."""
+    for number in range(22):
+        purchase = Purchase(A, 99, f"EE/n° {number} Żabka", 5, 109)
+        store.take_and_charge(purchase, NOON + number * HOUR / 60).result()
+    store.take_and_charge(Purchase(A, 99, "EE/n° 7 Żabka", 5, 109), NOON).result()  # a second time
+    store.take_and_charge(Purchase(A, 99, "marche/x", 0, 109, 3), NOON + HOUR).result()
+
+    told = store.accounts.opened(A, NOON).result()
+
+    assert [one.subject for one in told] == [  # the 22nd was refused: 105 of 109 credits are spent
+        "marche/x", *(f"EE/n° {number} Żabka" for number in range(20, 1, -1)),
+    ]  # fmt: skip
+    assert [one.credits for one in told] == [0] + [5] * 19
+    assert told[:2] == [
+        Opening(NOON + HOUR, 0, "marche/x"), Opening(NOON + HOUR / 3, 5, "EE/n° 20 Żabka"),
+    ]  # fmt: skip
+    assert not store.accounts.opened(A, NOON + 31 * 24 * HOUR).result()
+    assert not store.accounts.opened("a_0000000000bB", NOON).result()
+
+
+def test_the_last_openings_of_a_month_are_told_the_newest_first() -> None:
+    check_the_last_openings(DictStore())
 
 
 def test_packs_pay_what_the_grant_does_not() -> None:
@@ -133,6 +161,27 @@ def test_an_export_counts_when_it_is_committed_and_not_when_it_is_released() -> 
     store.release(second.account, second.id)
     assert store.usage(A, PLANS["free"], NOON).result().exports.used == 1
     assert not store.commit(second, NOON).result().granted
+
+
+def test_the_last_exports_are_those_that_were_counted() -> None:
+    """X10"""
+    store = DictStore()
+    made = [CountedExport("", "csv", f"Ψ-{n}.csv", n, n, "q=Ψ", "") for n in range(KEPT + 3)]
+    for one in made[:-2]:
+        held = store.reserve(A, 99, 1, HOUR, NOON).result()
+        assert isinstance(held, Reservation)
+        store.commit(held, NOON, one)
+        store.commit(held, NOON, made[-2])  # counted before
+    late = store.reserve(A, 99, 1, HOUR, NOON).result()
+    assert isinstance(late, Reservation)
+    store.release(A, late.id)
+    store.commit(late, NOON, made[-1])
+
+    listed = store.accounts.last_exports(A).result()
+
+    assert listed == made[-3:0:-1]
+    assert len(listed) == KEPT
+    assert store.accounts.last_exports("another").result() == []
 
 
 def test_only_so_many_exports_run_at_once() -> None:

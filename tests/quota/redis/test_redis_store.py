@@ -13,9 +13,10 @@ import pytest
 from quota.errors import NotAllowedError, StoreUnavailable, WrongStoreError
 from quota.redis.connection import ANSWER_S, PAUSE_S
 from quota.redis.store import RedisStore
-from quota.results import Meter, Reservation
+from quota.results import CountedExport, Meter, Reservation
 from quota.store.future import StoreFuture
 from tests.proof.tools import need
+from tests.quota.ledger.test_ledger import check_the_last_openings
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.servers import KINDS, SYNCED, Server, free_port, run_on, running
 from tests.quota.small import NOON, PLANS, SMALL
@@ -73,6 +74,10 @@ def test_a_key_revoked_by_another_host_is_nobody_at_the_next_look(
     assert elsewhere.identify(text).result() is None
     elsewhere.close()
     assert text[9:].encode() not in b"".join(part for row in server.rows() for part in row)
+
+
+def test_the_last_openings_of_a_month_are_told_the_newest_first(store: RedisStore) -> None:
+    check_the_last_openings(store)
 
 
 def test_what_waits_is_sent_at_once_and_answered_in_its_order(store: RedisStore) -> None:
@@ -267,7 +272,9 @@ def test_a_place_for_an_export_is_held_on_all_hosts(server: Server, store: Redis
     also = elsewhere.reserve("a_", 2, 2, hour, NOON).result()
     refused = store.reserve("a_", 2, 9, hour, NOON).result()
 
-    assert elsewhere.commit(held, NOON).result().granted
+    export = CountedExport("", "csv", "societes.csv", 3, 9, "q=Ψ", "abcd")
+    assert elsewhere.commit(held, NOON, export).result().granted
+    assert store.accounts.last_exports("a_").result() == [export]  # X10
     assert not store.commit(held, NOON).result().granted
     assert isinstance(also, Reservation)
     assert not isinstance(refused, Reservation)

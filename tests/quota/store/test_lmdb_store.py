@@ -250,6 +250,7 @@ def test_every_byte_of_a_store(store: LmdbStore) -> None:
         b"d/2026-11-21/" + a: bytes.fromhex("0000000000000001"),
         b"e/2026-11/" + a: bytes.fromhex("0000000000000001"),
         b"g/2026-11/" + a: bytes.fromhex("0000000000000003"),
+        b"C/2026-11/" + a: b"1795262400 5 UK/00944111\n",
         b"c/2026-11/" + a + b"/UK/00944111": bytes.fromhex("0000000000000003" "0000000000000002"),
     }  # fmt: skip
 

@@ -10,8 +10,11 @@ from pathlib import Path
 import orjson
 import pytest
 
+from serve.api.analyses import marche
 from serve.contract.errors import ApiError
 from serve.data.current_generation import CurrentGeneration
+from serve.data.open_generation import OpenGeneration
+from shards.errors import CorruptError
 from shards.generations import pointer
 from shards.publish import publication
 from shards.query import Query
@@ -64,6 +67,36 @@ def test_the_old_generation_lives_as_long_as_its_last_lease(tmp_path: Path) -> N
             assert (tmp_path / old.id).exists()
         with pytest.raises(ValueError, match="is closed"):
             old.shards["FR"].record(0, coordonnees=False)
+        published.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_market_of_all_companies_is_analysed_before_a_generation_is_served(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        published = CurrentGeneration(tmp_path)
+        world.publish(tmp_path, named("Un"))
+        published.start()
+        with published.lease() as first:
+            await marche.whole_base(first)
+            assert first.markets[Query()]["total"] == len(named("Un"))
+        published.prepare_with(marche.whole_base)
+        world.publish(tmp_path, named("Deux"))
+        await published.refresh()
+        with published.lease() as new:
+            assert new.id != first.id
+            assert new.markets[Query()]["total"] == len(named("Deux"))
+
+        async def fail(_: OpenGeneration) -> None:
+            raise CorruptError("a row that is not there")
+
+        published.prepare_with(fail)
+        world.publish(tmp_path, named("Trois"))
+        await published.refresh()
+        assert published.generation == new.id
+        assert published.standing.refused is not None
         published.close()
 
     asyncio.run(scenario())

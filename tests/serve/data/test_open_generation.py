@@ -48,6 +48,25 @@ def test_the_loop_answers_others_while_a_dear_search_is_made(open_edition: OpenG
     assert asyncio.run(scenario()) == "cheap"
 
 
+def test_long_lists_leave_a_thread_to_searches(open_edition: OpenGeneration) -> None:
+    """1 000 lines take a minute of a thread; a search that is dear must not wait for several lists."""
+
+    async def scenario() -> str:
+        held = threading.Event()
+        lists = [
+            asyncio.create_task(open_edition.aside_of_a_list(lambda: held.wait(20)))
+            for _ in range(2 * open_generation.THREADS)
+        ]
+        await asyncio.sleep(0)
+        try:
+            return await asyncio.wait_for(open_edition.aside(DEAR, lambda: "found"), 5)
+        finally:
+            held.set()
+            await asyncio.gather(*lists)
+
+    assert asyncio.run(scenario()) == "found"
+
+
 def test_a_walk_that_is_pinned_is_checked_with_the_words_of_its_own_generation(
     tmp_path: Path,
 ) -> None:

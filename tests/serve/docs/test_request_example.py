@@ -50,3 +50,16 @@ def test_curl_and_python_say_the_same(demo: Served, name: str) -> None:
     assert "erreur" not in answer
     told = eval(by_python.stdout, {"__builtins__": {}})
     assert list(told) == list(answer)
+
+
+def test_a_key_that_is_given_stands_in_every_language(demo: Served) -> None:
+    key = demo.customer("data").key
+    call = manual().reference.operations["searchCompanies"].request
+    texts = {one.slug: one.text for one in call.texts(f"http://127.0.0.1:{demo.port}", key)}
+
+    assert [text.count(f"Bearer {key}") for text in texts.values()] == [1, 1, 1]
+    assert not [slug for slug, text in texts.items() if "KEY" in text]
+    by_python = subprocess.run(
+        [sys.executable, "-c", texts["python"]], env={}, capture_output=True, check=True
+    )
+    assert eval(by_python.stdout, {"__builtins__": {}})["plan"] == "data"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from serve.http import body_reader
 from serve.observe.log import JsonLines
 from tests.serve.client import PATHS, Served, serving
 
@@ -122,6 +123,23 @@ def test_an_absolute_request_target_is_understood(served: Served) -> None:
 
     assert b" 200 " in answer.splitlines()[0]
     assert b"ailleurs" not in answer
+
+
+def test_bodies_that_arrive_at_once_have_a_bound_together(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R13: the room of a body is given back, whatever becomes of it"""
+    kind = {"Content-Type": "application/json"}
+    room = 1_000
+    monkeypatch.setattr(body_reader, "MOST_AT_ONCE", room)
+
+    refused = [
+        served.ask("/api/v1/rapprochement", "POST", kind, body=b" " * (room + 1)) for _ in range(2)
+    ]
+    taken = served.ask("/api/v1/rapprochement", "POST", kind, body=b" " * room)
+
+    assert [(one.status, one.code) for one in refused] == [(503, "indisponible")] * 2
+    assert (taken.status, taken.code) == (400, "corps_invalide")
 
 
 def test_a_fault_of_ours_is_500_with_an_id_and_a_logged_traceback(

@@ -1,7 +1,12 @@
 """The bytes of a response: head, length, the end of the connection (RFC 9110, RFC 9112)."""
 
+import socket
+import time
+from contextlib import suppress
+
 import pytest
 
+from serve.http import reply
 from serve.http.headers import CORS, POLICY, first_lines, lines
 from tests.serve.client import Served
 
@@ -79,3 +84,24 @@ def test_a_304_has_no_length(served: Served) -> None:
 def test_every_answer_has_a_date(served: Served) -> None:
     """RFC 9110 §6.6.1"""
     assert served.ask("/healthz").headers["Date"].endswith(" GMT")
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/healthz"])
+def test_who_does_not_take_a_response_is_cut_off(
+    served: Served, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R13: the requests follow one another, so that no buffer of the system holds all responses"""
+    monkeypatch.setattr(reply, "PATIENCE", 0.2)
+    monkeypatch.setattr(reply, "_SLOWEST", 1 << 30)
+    sent = f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode() * 40_000
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        client.settimeout(2)
+        client.connect(("127.0.0.1", served.port))
+
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            with suppress(TimeoutError):
+                client.sendall(sent)
+            for _ in range(100):
+                client.send(b"\r\n")
+                time.sleep(0.1)

@@ -139,6 +139,10 @@ def test_an_analysis_is_that_of_the_route(served: Served, customer: Customer) ->
     assert [one["distance"] for one in like["comparables"]] == [
         one["distance"] for one in near["comparables"]
     ]
+    group = served.ask("/api/v1/societes/EE/12652512/groupe", headers=headers).json
+    told = shown(served, "company_group", headers, iso2="EE", id="12652512")
+    for name in ("parents", "enfants"):
+        assert [one["lei"] for one in told[name]] == [one["lei"] for one in group[name]] != []
     assert "module_non_inclus" in refused(
         served, "analyse_market", served.customer("corporate").headers
     )
@@ -592,6 +596,7 @@ def test_texts_of_companies_are_said_to_be_no_instructions(served: Served) -> No
         "read_company": call(served, "read_company", iso2="FR", id="552100554"),
         "read_companies": call(served, "read_companies", ids=["FR:552100554"]),
         "comparable_companies": call(served, "comparable_companies", iso2="FR", id="552100554"),
+        "company_group": call(served, "company_group", iso2="EE", id="12652512"),
     }
 
     keyed = {"changes", "analyse_company", "analyse_market"}

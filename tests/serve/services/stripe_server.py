@@ -42,6 +42,8 @@ class CheckoutSession(StripeObject):  # type: ignore[misc]
         self.subscription = None
         self.payment_status = "unpaid"
         self.customer_email = asked.get("customer_email")
+        self.invoice_creation = asked.get("invoice_creation")
+        self.automatic_tax = asked["automatic_tax"]
         self._asked = asked
 
     def _pay(self) -> None:
@@ -63,10 +65,17 @@ class CheckoutSession(StripeObject):  # type: ignore[misc]
 
 def main(port: int) -> None:
     async def create(request: web.Request) -> web.Response:
-        made: web.Response = json_response(
-            CheckoutSession(port, **await get_post_data(request))._export()
-        )
+        asked = await get_post_data(request)
+        if "customer" in asked and not known(asked["customer"]):
+            # As the reference of Stripe's errors has it.
+            error = {"type": "invalid_request_error", "code": "resource_missing"}
+            error |= {"param": "customer", "message": f"No such customer: '{asked['customer']}'"}
+            return web.json_response({"error": error}, status=400)
+        made: web.Response = json_response(CheckoutSession(port, **asked)._export())
         return made
+
+    def known(customer: str) -> bool:
+        return any(one.id == customer for one in store.values() if isinstance(one, Customer))
 
     async def pay(request: web.Request) -> web.Response:
         CheckoutSession._api_retrieve(request.match_info["id"])._pay()

@@ -93,8 +93,8 @@ def test_a_server_that_is_down_or_slow_loses_no_invitation(
     (ticket,) = book.of(account, now).result()
     assert (ticket.mail, ticket.attempts) == (tickets.WAITING, 1)
     assert "courriel en attente" in page
-    assert "1 essais" in page
-    assert "1 courriels ne sont pas partis" in admin.get("/compte").text
+    assert "1 essai ·" in page
+    assert "Un courriel n’est pas parti." in admin.get("/compte").text
     # A minute later it is tried again: here the row is made due, and the process looks when woken.
     due = replace(ticket, next_attempt=0)
     equipped.store.submit(lambda txn: tickets._put(txn, due)).result()
@@ -123,6 +123,29 @@ def test_a_refused_recipient_is_shown_and_not_tried_again(
     assert book.claim(later).result()[0].email == "full@exemple.fr"  # type: ignore[union-attr]
     assert book.claim(later).result()[0] is None
     mail_server.refusals.clear()
+
+
+def test_a_link_is_handed_over_in_place_of_a_mail_that_does_not_go_out(
+    equipped: Served, mail_server: MailServer
+) -> None:
+    admin, account = member(equipped)
+    book, now, email = equipped.store.accounts.tickets, equipped.context.now(), address()
+    mail_server.refusals["zoé"] = "550 no such mailbox"
+    sent(admin, email)
+    awaited(lambda: bool(book.of(account, now).result()[0].error))
+    (refused,) = book.of(account, now).result()
+    admin.get("/compte/membres")
+
+    shown = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
+    again = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
+    mail_server.refusals.clear()
+
+    (ticket,) = book.of(account, now).result()
+    assert (ticket.email, ticket.mail, ticket.role) == (email, tickets.NO_MAIL, MEMBER)
+    assert again.status == 404
+    visitor = Visitor(equipped)
+    visitor.get(link(shown.text))
+    assert visitor.send(link(shown.text), {"mot_de_passe": PASSWORD}).status == 303
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,14 @@ import json
 import time
 from collections.abc import Sequence
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from quota.ledger.payments import Payment
-from tests.serve.client import Reply, Served
-from tests.serve.services.conftest import StripeServer, awaited
+from tests.serve.client import PLANS, Reply, Served, serving
+from tests.serve.services.conftest import BASE_URL, StripeServer, awaited
 from tests.serve.website.test_members import joined
 from tests.serve.website.visitor import Seen, Visitor, member
 
@@ -129,6 +130,8 @@ def test_a_pack_is_added_once_however_often_it_is_announced(
         account, equipped.context.plans[found.plan], equipped.context.now()
     ).result()
     assert replies == [200, 200, 200]
+    assert event["data"]["object"]["invoice_creation"] == {"enabled": "true"}  # as in a form
+    assert event["data"]["object"]["automatic_tax"] == {"enabled": "false"}
     assert usage.credits.packs == 1_000
     assert "1 000 crédits payé" in visitor.get("/compte").text
 
@@ -151,6 +154,40 @@ def test_events_in_any_order_and_twice_lead_to_the_state_of_now(
             assert announced(equipped, stripe_server, event).status == 200
             assert plan(equipped, account) == ("free", False)
     assert len(payments(equipped, account)) == 1
+
+
+def test_a_pack_that_is_announced_again_after_a_restart_is_not_added_again(
+    tmp_path: Path, stripe_server: StripeServer
+) -> None:
+    data, state = tmp_path / "data", tmp_path / "state"
+    data.mkdir()
+    settings, account = stripe_server.settings(), ""
+    for _ in range(2):
+        with serving(data, BASE_URL, state=state, paiement=settings) as server:
+            book, now = server.store.accounts, server.context.now()
+            account = account or book.create("data", PLANS, now).result().id
+            about = {
+                "id": "cs_1", "mode": "payment", "payment_status": "paid", "created": 1,
+                "customer": "cus_1", "metadata": {"account": account, "credits": "1000"},
+            }  # fmt: skip
+            event = {"type": "checkout.session.async_payment_succeeded", "data": {"object": about}}
+
+            assert announced(server, stripe_server, event).status == 200
+            usage = server.store.usage(account, PLANS["data"], now).result()
+            assert usage.credits.packs == 1_000
+
+
+def test_a_customer_whom_stripe_no_longer_knows_buys_as_a_new_one(
+    equipped: Served, stripe_server: StripeServer
+) -> None:
+    visitor, account = member(equipped)
+    old = Payment(f"cs_old{account}", "pack", account, "", False, "paid", "cus_test", 1, credits=1)
+    equipped.store.accounts.add_pack(old).result()
+
+    paid(stripe_server, choose(visitor, offre="data"))
+
+    awaited(lambda: plan(equipped, account)[0] == "data")
+    assert "cus_test" not in {one.customer for one in payments(equipped, account)[:1]}
 
 
 def test_what_stripe_did_not_sign_changes_nothing(

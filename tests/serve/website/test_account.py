@@ -2,6 +2,7 @@
 
 import re
 
+from quota.ledger.purchase import Purchase
 from tests.serve.client import PLANS, Served
 from tests.serve.website.visitor import Visitor, member
 
@@ -30,6 +31,33 @@ def test_the_account_tells_what_the_api_tells(served: Served) -> None:
     assert "2 / 3" in text
 
 
+def test_the_records_of_the_month_are_told_with_their_price_and_link(served: Served) -> None:
+    visitor, account = member(served, "data", api_tool=True)
+    _, key = served.store.accounts.create_key(account, PLANS, served.context.now()).result(10)
+    headers = {"Authorization": f"Bearer {key}"}
+    empty = visitor.get("/compte").text
+    for path in ("FR/552100554", "EE/12652512", "FR/552100554"):
+        served.ask(f"/api/v1/societes/{path}", headers=headers)
+    served.ask("/api/v1/societes/FR/552100554/analyses/entreprise", headers=headers)
+    gone = Purchase(account, 9, "EE/99999999", 5, 5_000)  # of another generation
+    served.store.take_and_charge(gone, served.context.now()).result()
+
+    seen = visitor.get("/compte?lang=en")
+
+    table = seen.html.partition('id="fiches"')[2].partition("</section>")[0]
+    rows = re.findall(r'<th scope="row">(.*?)</tr>', table, re.DOTALL)
+    assert "Aucune fiche complète ce mois-ci" in empty
+    assert [re.sub(r"<[^>]*>", " ", row).split()[0] for row in rows] == [
+        "99999999", "Société", "Eesti", "Société",
+    ]  # fmt: skip
+    assert [row.rpartition('<td class="num">')[2].partition("<")[0] for row in rows] == [
+        "5", "trial", "5", "5",
+    ]  # fmt: skip
+    assert 'href="/societes/FR/552100554"' in rows[3]
+    assert "href" not in rows[0]
+    assert "Opening them again costs no credits until 1 Dec 2026" in seen.text
+
+
 def test_a_key_is_made_with_its_name_and_its_last_day_is_told(served: Served) -> None:
     visitor, _ = member(served, "data")
     before = visitor.get("/compte").html
@@ -42,8 +70,8 @@ def test_a_key_is_made_with_its_name_and_its_last_day_is_told(served: Served) ->
     row = after.html[after.html.index("CRM de Żabka") :]
     assert made.key not in after.html
     day = f"{served.context.now().day} "
-    assert re.search(rf'<td class="num">{day}', row)
-    assert re.search(r'<td class="num">\s*2<svg class="days"', row)
+    assert re.search(rf'<td class="num"[^>]*>{day}', row)
+    assert re.search(r'<td class="num"[^>]*>\s*2<svg class="days"', row)
     assert f"<title>{day}" in row
     assert "Appels par jour, sur 30 jours : au plus 2" in after.text
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, Response, expect
 
+from quota.ledger.purchase import Purchase
 from serve.website import facet_counts
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.website import browser as browsers
 from tests.serve.website.browser import DESK, PHONE, window
-from tests.serve.website.visitor import PASSWORD, address
+from tests.serve.website.visitor import PASSWORD, address, member
 
 OPEN = ["/", "/?q=a&pays=DE", "/?q=rien+du+tout", "/?ca_min=x", "/societes/FR/552100554",
         "/tarifs", "/inscription", "/connexion", "/statut", "/chiffres?q=a", "/rapprochement", "/rien",
@@ -131,7 +132,7 @@ def test_from_sign_up_to_a_revoked_key(shop: Served, chromium: Browser) -> None:
         headers = {"Authorization": f"Bearer {key}"}
         curl = page.locator(".made code").nth(1).inner_text()
         assert curl == (
-            f"curl -H 'Authorization: Bearer {key}' '{base(shop)}/api/v1/societes?limit=3'"
+            f"curl '{base(shop)}/api/v1/societes?limit=3' \\\n  -H \"Authorization: Bearer {key}\""
         )
 
         answer = shop.ask("/api/v1/societes?limit=3", headers=headers)
@@ -152,6 +153,115 @@ def test_from_sign_up_to_a_revoked_key(shop: Served, chromium: Browser) -> None:
         other = {"Authorization": f"Bearer {second}"}
         assert shop.ask("/api/v1/compte", headers=other).status == 200
         assert opened.is_calm()
+
+
+def test_an_account_is_kept_by_the_keyboard_alone_and_without_a_script(
+    shop: Served, chromium: Browser
+) -> None:
+    """Make an address, see it once, and end it after a question."""
+    with window(chromium, base(shop), viewport=DESK, java_script_enabled=False) as opened:
+        page = opened.page
+        sign_up(opened)
+        opened.open("/compte")
+        reach(page, "#libelle-adresse")
+        page.keyboard.type("OpenRefine")
+        page.keyboard.press("Enter")
+        expect(page.locator("#adresse code")).to_contain_text("/api/v1/reconciliation/soc_rec_")
+        page.reload()
+        expect(page.get_by_role("status")).to_contain_text("L’adresse a été montrée une fois")
+        reach(page, "#adresses summary")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+
+        expect(page.locator("#adresses tbody")).to_contain_text("révoquée le")
+        assert opened.is_calm()
+
+
+def reach(page: Page, selector: str) -> None:
+    """Press the tabulator until the element has the focus."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.locator(f"{selector}:focus").count():
+            return
+    raise AssertionError(f"{selector} is not reached")
+
+
+def test_every_refusal_shows_who_is_logged_in(shop: Served, chromium: Browser) -> None:
+    """404, 503, 403, 402 and 429, met as people meet them"""
+    with window(chromium, base(shop), viewport=DESK) as opened:
+        page = opened.page
+        account = shop.store.identify(sign_up(opened)).result()
+        assert account
+        met = {}
+
+        def meet(response: Response | None) -> None:
+            assert response
+            inside = page.locator(".who").get_by_role("link", name="Mon compte").count()
+            met[response.status] = bool(inside) and not page.get_by_text("Connexion").count()
+
+        def press(name: str) -> None:
+            with page.expect_navigation() as navigation:
+                page.get_by_role("button", name=name).first.click()
+            meet(navigation.value)
+
+        meet(page.goto(f"{base(shop)}/rien"))
+        opened.open("/tarifs")
+        press("Choisir Données")
+        opened.open("/compte")
+        page.evaluate(
+            "for (const one of document.querySelectorAll('[name=jeton]')) one.value = 'x'"
+        )
+        press("Créer une adresse")
+        now, limit = shop.context.now(), 250
+        shop.store.take_and_charge(Purchase(account.id, 50, "EE/1", limit, limit), now).result()
+        opened.open("/societes/FR/552100554")
+        press("Afficher la fiche complète")
+        for _ in range(50):
+            taken = shop.store.take(account.id, 50, now)
+        taken.result()
+        meet(page.goto(f"{base(shop)}/?q=a"))
+
+        assert met == dict.fromkeys((404, 503, 403, 402, 429), True)
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme", "lang"),
+    [(DESK, "light", "fr"), (PHONE, "dark", "en")],
+    ids=["desk-light-fr", "phone-dark-en"],
+)
+def test_the_pages_of_an_account_are_for_everybody(
+    shop: Served, chromium: Browser, size: Any, scheme: Any, lang: str
+) -> None:
+    """axe-core finds nothing at all, and no page is wider than its screen."""
+    visitor, account = member(shop, "data")
+    now, accounts = shop.context.now(), shop.store.accounts
+    shop.store.take_and_charge(Purchase(account, 9, "FR/552100554", 5, 99), now).result()
+    accounts.create_address(account, PLANS, now).result()
+    (person,) = accounts.people_of(account).result()
+    invitation = accounts.tickets.invite(account, "zoé@exemple.fr", "membre", now, mail=False)
+    password = accounts.tickets.ask_for_password(person.email, now, mail=False)
+    outside = [
+        f"/invitation/{invitation.result()[1]}", f"/mot-de-passe/{password.result()[1]}",
+        "/invitation/soc_lien_x", "/mot-de-passe", "/inscription", "/connexion", "/tarifs",
+        "/mentions-legales",
+    ]  # fmt: skip
+    inside = ["/tarifs", "/compte?paiement=recu", "/compte/membres"]
+    cookies = [
+        {"name": name, "value": value, "url": base(shop)} for name, value in visitor.cookies.items()
+    ]
+    found = {}
+    with window(chromium, base(shop), viewport=size, color_scheme=scheme) as opened:
+        for path in (*outside, *inside):
+            if path == inside[0]:
+                opened.page.context.add_cookies(cookies)
+            page = opened.open(f"{path}{'&' if '?' in path else '?'}lang={lang}")
+            for one in Axe().run(page).response["violations"]:
+                found[path, one["id"]] = [node["target"] for node in one["nodes"]][:3]
+            if page.evaluate("document.documentElement.scrollWidth") > size["width"]:
+                found[path, "wider than the screen"] = []
+
+    assert not found
 
 
 def test_a_record_says_its_price_and_is_paid_for_by_a_button(

@@ -21,7 +21,7 @@ def test_a_sign_up_and_a_log_in_show_the_first_key_once(served: Served) -> None:
     assert "soc_live_" not in signed_up.html
     headers = {"Authorization": f"Bearer {welcome.key}"}
     assert served.ask("/api/v1/compte", headers=headers).json["plan"] == "free"
-    assert f"curl -H &#39;Authorization: Bearer {welcome.key}&#39;" in welcome.html
+    assert f"-H &#34;Authorization: Bearer {welcome.key}&#34;" in welcome.html
     assert welcome.key not in again.html
     assert welcome.key[-4:] in again.html
 
@@ -177,7 +177,8 @@ def test_another_password_ends_the_other_sessions(served: Served) -> None:
         "/compte/mot-de-passe", {"actuel": PASSWORD, "nouveau": "un nouveau mot de passe"}
     )
 
-    assert (wrong.status, short.status, changed.status) == (403, 422, 200)
+    assert (wrong.status, short.status, changed.status) == (403, 422, 303)
+    assert "Mot de passe changé" in visitor.get(changed.headers["Location"].partition("#")[0]).text
     assert elsewhere.get("/compte").status == 303
     assert visitor.get("/compte").status == 200
     assert Visitor(served).log_in(person.email).status == 403

@@ -7,9 +7,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from serve.website import facet_counts
+from shards.query import STATES
 from tests.serve.client import Served
 from tests.serve.website.visitor import Seen, Visitor, member
 from tests.serve.world import COMPANIES, CONTACT
+
+SOFTWARE = "programmation-conseil-et-autres-activites-informatiques"
 
 
 def total(seen: Seen) -> int:
@@ -30,7 +33,7 @@ def links(seen: Seen) -> list[str]:
 @pytest.mark.parametrize(
     "search",
     ["tri=ca_desc", "q=lab",
-     "pays=FR&secteur=programmation-conseil-et-autres-activites-informatiques",
+     f"pays=FR&secteur={SOFTWARE}",
      "ca_min=1000000&tri=nom", "effectif_max=10&tri=recent", "site_web=1", "avec_ca=1&tri=ca_asc",
      "pays=FR&pays=DE", "q=%C5%93uvre", "pays=GB", "etat=active&etat=cessee&ville=orleans",
      "ids=FR:552100554&ids=EE:12652512,DE:x&actif_max=1e6", "nace=62,47&cree_min=1998&forme=SARL"],
@@ -179,9 +182,8 @@ def test_every_filter_has_a_field_and_a_chip_and_stays_in_the_links(served: Serv
 
 def test_without_its_last_sector_a_search_has_no_sub_sector(served: Served) -> None:
     """B7"""
-    sector = "programmation-conseil-et-autres-activites-informatiques"
     label = "Programmation%2C%20conseil%20et%20autres%20activit%C3%A9s%20informatiques"
-    seen = Visitor(served).get(f"/?secteur={sector}&sous_secteur={label}")
+    seen = Visitor(served).get(f"/?secteur={SOFTWARE}&sous_secteur={label}")
 
     assert seen.status == 200
     assert Visitor(served).get(links(seen)[links(seen).index("/?tri=ca_desc")]).status == 200
@@ -273,10 +275,23 @@ def test_options_have_the_companies_of_this_search_and_chosen_ones_come_first(
     assert next(iter(counts("pays"))) == "EE"
     for iso2 in ("FR", "DE", "EE", "AT"):
         assert counts("pays")[iso2] == found(q="a", secteur="edition", pays=iso2)
-    software = "programmation-conseil-et-autres-activites-informatiques"
-    assert counts("secteur")[software] == found(q="a", pays="EE", secteur=software) == 1
+    assert counts("secteur")[SOFTWARE] == found(q="a", pays="EE", secteur=SOFTWARE) == 1
     opened = re.findall(r"<details open><summary><span>([^<]+)", seen.html)
     assert opened == ["Information et communication"]
+    seen = Visitor(served).get("/?q=a&etat=cessee")
+    assert next(iter(counts("etat"))) == "cessee"
+    assert counts("etat") == {one: found(q="a", etat=one) for one in STATES}
+    assert "data-uncounted" not in seen.html
+
+
+def test_states_of_whole_countries_are_counted_at_no_cost(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a sector each company is looked at: a script asks for these counts after the page."""
+    monkeypatch.setattr(facet_counts, "BUDGET", 0.0)
+
+    assert "data-uncounted" not in Visitor(served).get("/?pays=FI").html
+    assert "data-uncounted" in Visitor(served).get(f"/?pays=EE&secteur={SOFTWARE}").html
 
 
 @pytest.mark.parametrize(

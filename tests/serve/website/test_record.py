@@ -105,7 +105,7 @@ def test_the_rank_among_peers_is_the_place_in_a_search(served: Served) -> None:
     seen = Visitor(served).get("/societes/EE/12652512").text
 
     assert f"N° {above + 1} sur {number}" in seen
-    assert "N° 1 sur 1 " in seen  # the only one in Estonia
+    assert "N° 1 sur 1 " not in seen  # the only one in Estonia
 
 
 def test_the_analysis_is_charged_as_that_of_the_api_and_only_by_a_form(served: Served) -> None:
@@ -220,6 +220,19 @@ def test_status_and_form_are_shown_as_published_with_words_in_the_language_of_th
                  "In proceedings", "1 Jun 2026"):  # fmt: skip
         assert told in english.figures
     assert '<span class="badge procedure">' in english.html
+
+
+def test_the_group_has_links_where_a_company_is_served_and_lei_where_not(served: Served) -> None:
+    """Extension X12"""
+    known, alone = (
+        Visitor(served).get(f"/societes/{company}?lang=en").html
+        for company in ("EE/12652512", "FR/309634954")
+    )
+
+    assert "<h2>Group</h2>" in known
+    assert "549300JB1P61FUTPEZ75" in known and "since 24 Oct 2022" in known
+    assert "Direct subsidiaries (1)" in known and "097900BHF50000076475" in known
+    assert "<h2>Group</h2>" not in alone
 
 
 def test_statements_have_changes_shares_and_labels_in_english(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import struct
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -36,6 +37,23 @@ def test_the_prices_are_those_of_the_plans_file(served: Served) -> None:
     for monthly in (463, 1620, 2778):
         assert f"ou ≈ {monthly} € HT par mois" in text
     assert "250 € HT par an" in text
+
+
+def test_each_plan_says_what_it_has_more_than_the_one_that_it_contains(served: Served) -> None:
+    text = Visitor(served).get("/tarifs").figures.partition("Comparer")[0]
+
+    for name, contained in (
+        ("Données", "Découverte"), ("Finance d'entreprise", "Données"),
+        ("Finance de marché", "Données"), ("Intégrale", "Finance d'entreprise"),
+        ("Sur mesure", "Données"),
+    ):  # fmt: skip
+        assert re.search(rf"{name} [^:]*? Tout de {contained}, et", text), name
+    assert (
+        "Tout de Données, et 500 résultats par recherche 5000 appels par jour 60 exports par mois, "
+        "de 5000 lignes 25000 crédits par mois, soit 5000 fiches complètes Analyse d’un marché "
+        "l’outil API, compris Choisir" in text
+    )
+    assert "Tout de Données, et les modules de votre choix Choisir" in text
 
 
 @pytest.mark.parametrize("form", [{"offre": "data"}, {"pack": "1000"}, {}])
@@ -85,7 +103,7 @@ def test_the_sources_are_those_of_the_route(served: Served) -> None:
             assert all(file["nom"] in seen.text for file in one["fichiers"])
     assert "Aucune source n’est déclarée" in seen.text  # Germany
     assert "Autriche, " in seen.text.partition("Pays sans données")[2]
-    assert re.search(r"Site web</dt><dd>(\d+)", seen.html)
+    assert re.search(r"Site web</th>(<td>(\d+\u202f%|–)</td>){3}", seen.html)
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -188,6 +206,9 @@ def test_without_data_there_is_a_page_that_says_so(tmp_path: Path) -> None:
         assert '<a href="mailto:zoé@b.fr">' in legal.html
         assert "<p>Un</p><p>Deux</p>" in legal.html
         assert "[editeur]" not in legal.text
+        for cookie, days in (("visite", 180), ("session", 14), ("appareil", 180)):
+            assert re.search(rf"<code>{cookie}</code></dt><dd>[^<]+\. {days} jours", legal.html)
+        assert "Invitations : 7 jours ; liens de mot de passe : 1 jour" in legal.text
 
 
 @pytest.fixture
@@ -227,11 +248,12 @@ def test_an_asset_is_kept_for_ever_under_the_digest_of_its_bytes(served: Served)
 
     for name, path in assets.names().items():
         assert path in html
-        seen = Visitor(served).get(path)
+        seen = served.ask(path)
         assert (seen.status, "immutable" in seen.headers["Cache-Control"]) == (200, True)
-        assert seen.html == (assets.FOLDER / name).read_text()
+        assert seen.body == (assets.FOLDER / name).read_bytes()
         assert Visitor(served).get(path.replace("-", "0-")).status == 404
-    assert sum(path.stat().st_size for path in assets.FOLDER.iterdir()) < 40_000
+    loaded = [path for path in assets.FOLDER.iterdir() if path.suffix != ".png"]
+    assert sum(path.stat().st_size for path in loaded) < 40_000
 
 
 @pytest.mark.parametrize("name", ["../seals.py", "..%2fseals.py", "%2e%2e/seals.py", ""])
@@ -268,8 +290,32 @@ def test_a_page_can_be_shared(served: Served) -> None:
     assert '<meta property="og:title" content="Société Générale d&#39;Orléans">' in record
     assert 'content="Société Générale d&#39;Orléans (552100554), Orléans, France, ' in record
     assert f'href="{origin}/?q=lab&amp;pays=FR&amp;lang=en"' in search
+    (picture,) = set(re.findall(rf'property="og:image" content="{origin}([^"]+)"', record + search))
+    shared = served.ask(picture)
+    assert shared.headers["Content-Type"] == "image/png"
+    assert struct.unpack(">II", shared.body[16:24]) == (1200, 630)
+    assert len(shared.body) < 60_000
     assert all('<meta name="robots" content="noindex">' in html for html in closed)
     assert not any("canonical" in html for html in closed)
+
+
+def test_every_kind_of_page_says_what_it_is_and_in_which_languages(served: Served) -> None:
+    kinds = [*PAGES[:2], *PAGES[3:6], "/statut", "/sources", "/rapprochement", "/docs", "/docs?q=x",
+             "/docs/guides/erreurs", "/docs/routes/suggest", "/docs/objets/Societe"]  # fmt: skip
+    pages = {path: Visitor(served).get(path).html for path in kinds}
+
+    for path, html in pages.items():
+        assert html.count('rel="canonical"') == html.count('property="og:image"') == 1, path
+        assert set(re.findall(r'hreflang="(fr|en|x-default)" href', html)) == {
+            "fr",
+            "en",
+            "x-default",
+        }
+    told = [
+        re.findall(r'<meta name="description" content="([^"]+)">', html) for html in pages.values()
+    ]
+    assert all(len(one) == 1 for one in told)
+    assert len({text for (text,) in told}) == len(kinds) - 1  # that of /docs and of its search
 
 
 def test_a_record_is_an_organization_of_schema_org(served: Served) -> None:

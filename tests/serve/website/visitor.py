@@ -58,12 +58,13 @@ class Visitor:
         return self._seen(self.served.ask(path, method, {**self._headers(), **headers}))
 
     def send(self, path: str, form: Mapping[str, str] | None = None, **headers: str) -> Seen:
-        """Send a form with the token of the last page, and follow it to a key that it made."""
+        """Send a form with the token of the last page, and follow it to a key or an address that it made."""
         body = urlencode({"jeton": self.token, **(form or {})}).encode()
         sent = {**self._headers(), "Content-Type": FORM, **headers}
         seen = self._seen(self.served.ask(path, "POST", sent, body=body))
         where = seen.headers.get("Location", "")
-        return self.get(where.partition("#")[0]) if where.startswith("/compte?cle=") else seen
+        shows = where.startswith(("/compte?cle=", "/compte?adresse="))
+        return self.get(where.partition("#")[0]) if shows else seen
 
     def upload(self, path: str, file: bytes, form: Mapping[str, str] | None = None) -> Seen:
         """Send a form with a file, and the token of the last page."""

@@ -36,6 +36,8 @@ def column(sheet: Sheet, col: int, genre: str) -> Cells:
 def named(sheet: Sheet, col: int, targets: Mapping[int, str]) -> Cells:
     """The function for names, which link to the sheet that `targets` has for their row (0, 1, …)."""
     plain = _text(sheet, col)
+    if not targets:
+        return plain
     linked = strings(sheet, col, sheet.styles.list_link)
 
     def cells(numbers: Sequence[str], values: Sequence[str]) -> list[str]:

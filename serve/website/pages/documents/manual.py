@@ -4,7 +4,8 @@ Examples name this server and the data that it serves, so they can be run as the
 as a digest, so the pages name the caller's keys and let the variable KEY stand for them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -89,11 +90,11 @@ async def _page(request: PageRequest, template: str, **values: Any) -> Response:
         reference=reference,
         guides=guides.GUIDES,
         keys=[key for key in keys if key.revoked is None],
-        call=lambda name, **query: _texts(
-            request, reference.operations[name].request.asking(**query)
+        call=lambda name, *, key=True, **query: _texts(
+            request, replace(reference.operations[name].request.asking(**query), key=key)
         ),
         example=lambda call: _texts(request, call),
-        french=_french(request),
+        own_words=_own_words(request),
         json=_json,
         **values,
     )  # fmt: skip
@@ -108,9 +109,9 @@ def _texts(request: PageRequest, call: RequestExample) -> list[CodeText]:
     ]
 
 
-def _french(request: PageRequest) -> Mapping[str, str]:
-    """The translations that the page needs: none in English."""
-    return french.sentences() if request.lang == "fr" else {}
+def _own_words(request: PageRequest) -> Callable[[str], str | None]:
+    """A text of the description in the visitor's language; None where it has no French."""
+    return french.in_french if request.lang == "fr" else str
 
 
 def _json(value: Any) -> str:

@@ -17,10 +17,12 @@ async def sources(request: PageRequest) -> Response:
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
         known = sorted(generation.sources.values(), key=lambda one: -one.n_societes)
+        countries = [one for one in known if one.n_societes]
         return page(
             request, "sources.html",
             names=facet_bars.labels(request, generation.reference),
-            countries=[one for one in known if one.n_societes],
+            countries=countries,
+            champs=dict.fromkeys(champ for one in countries for champ in one.filled),
             without=[one.iso2 for one in known if not one.n_societes],
             fields={one.champ: one.title[request.lang] for one in seed_tables.fields()},
         )  # fmt: skip

@@ -130,3 +130,5 @@ def test_the_year_before_is_as_long_as_the_statement_says(tmp_path: Path) -> Non
     _, lines = imported("sk-ruz", [file], tmp_path / "out")
 
     assert set(lines["exercice"]) == {2021, 2023}
+    months = lines.filter(pl.col("code") == "PeriodMonths")
+    assert months.select("exercice", "valeur").rows() == [(2021, 6.0)]

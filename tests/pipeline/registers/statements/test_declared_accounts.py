@@ -134,8 +134,9 @@ BLANK = ";" * 9
 def test_an_estonian_report_that_was_filed_again_counts_once(tmp_path: Path) -> None:
     heads = [
         f"1;;10000001;OÜ;R;2024;Ei;01.01.2024;31.12.2024;30.06.2025{BLANK}",
-        f"2;;10000001;OÜ;R;2024;Ei;01.01.2024;31.12.2024;02.01.2026{BLANK}",
-        f"3;93;10000003;OÜ;R;2009;Ei;01.01.2009;31.12.2009;30.06.2010{BLANK}",
+        f"2;;10000001;OÜ;R;2024;Ei;01.07.2023;31.12.2024;02.01.2026{BLANK}",
+        f"3;93;10000003;OÜ;R;2009;Ei;01.01.2004;31.12.2009;30.06.2010{BLANK}",
+        f"5;;10000005;OÜ;R;2009;Ei;;31.12.2009;30.06.2010{BLANK}",
     ]
     elements = [
         "report_id;tabel;elemendi_label;elemendi_nimetus;vaartus",
@@ -147,6 +148,7 @@ def test_an_estonian_report_that_was_filed_again_counts_once(tmp_path: Path) -> 
         "2;Bilanss;Omakapital;Equity;kaks",
         "93;Bilanss;Varad;Assets;156466",
         "4;Bilanss;Varad;Assets;4.0",
+        "5;Bilanss;Varad;Assets;5.0",
     ]
     files = [
         _write(tmp_path, "elemendid.csv", elements),
@@ -155,7 +157,9 @@ def test_an_estonian_report_that_was_filed_again_counts_once(tmp_path: Path) -> 
 
     found = read("ee-comptes", files, tmp_path)
 
-    assert _lines(found, "10000001") == {(2024, "TotalAssets"): 2.0}
+    assert _lines(found, "10000001") == {(2024, "TotalAssets"): 2.0, (2024, "PeriodMonths"): 18.0}
+    assert _lines(found, "10000005") == {(2009, "TotalAssets"): 5.0}
+    assert found.counts.noted == {"durées d'exercice invraisemblables": 1}
     filled = found.kept.filter(pl.col("id") == "10000003").collect()
     assert filled.select("valeur", "devise").rows() == [(156_466.0, "EEK")]
     assert found.counts.dropped == {
@@ -176,7 +180,8 @@ def test_latvian_heads_alone_have_the_headcount(tmp_path: Path) -> None:
 
     code = "AverageNumberEmployeesDuringPeriod"
     assert _lines(found, "40103466358") == {(2016, code): 1.0}
-    assert _lines(found, "40103863270") == {(2015, code): 5.0}
+    # The first year of 40103863270 began on 21 January 2015.
+    assert _lines(found, "40103863270") == {(2015, code): 5.0, (2015, "PeriodMonths"): 11.0}
     assert (found.counts.read, found.counts.kept, found.counts.noted) == (3, 3, {})
 
 
@@ -272,7 +277,7 @@ def test_lithuanian_files_of_both_layouts_give_one_set_of_accounts(tmp_path: Pat
         _write(tmp_path, "JAR_FA_RODIKLIAI_BLNS_2022.csv", [
             balance,
             f"{common},BST210,B,2021-01-01,2021-12-31,2022-05-01,60,40,70,30,2023-03-01",
-            f"{common},BST210,B,2021-01-01,2021-12-31,2022-09-01,61,40,70,31,2023-03-01",
+            f"{common},BST210,B,2021-04-01,2021-12-31,2022-09-01,61,40,70,31,2023-03-01",
         ]),
         _write(tmp_path, "JAR_FA_RODIKLIAI_BLNS_2023_n.csv", [
             long,
@@ -292,6 +297,7 @@ def test_lithuanian_files_of_both_layouts_give_one_set_of_accounts(tmp_path: Pat
         (2021, "FixedAssets"): 70.0,
         (2021, "CurrentAssets"): 31.0,
         (2021, "TotalAssets"): 101.0,
+        (2021, "PeriodMonths"): 9.0,
         (2023, "FixedAssets"): 80.0,
         (2023, "TurnoverRevenue"): 500.0,
     }

@@ -44,6 +44,8 @@ ASKED: Final = (
      "/api/v1/repartition?par=pays,etat&secteur=restauration", "visiteur"),
     ("societe-visiteur", "societe", "Without a key", COMPANY, "visiteur"),
     ("comparables", "comparables", "The nearest company", f"{COMPANY}/comparables?n=1", "visiteur"),
+    ("groupe", "groupe", "The child of a company, which is not served",
+     f"{SEARCH}/LU/B191847/groupe", "visiteur"),
     ("societe-data", "societe", "Plan `data`, the first lines", COMPANY, "data"),
     ("compte", "compte", "Plan `data`", "/api/v1/compte", "data"),
     ("pays_inconnu", "societes", "`pays=EL`", f"{SEARCH}?pays=EL", "visiteur"),

@@ -24,7 +24,7 @@ def test_two_files_of_one_request_differ_in_the_journal_only(tmp_path: Path) -> 
 
 def test_nothing_in_the_package_tells_when_it_was_written(tmp_path: Path) -> None:
     with ZipFile(make(_asked(tmp_path), tmp_path).path) as package:
-        assert {entry.date_time[:3] for entry in package.infolist()} == {(1980, 1, 31)}
+        assert {entry.date_time[:3] for entry in package.infolist()} == {(1980, 1, 1)}
 
 
 def _asked(folder: Path) -> ExportRequest:

@@ -1,0 +1,187 @@
+"""GET /api/v1/societes/{iso}/{id}/groupe: who consolidates a company, and whom it consolidates (extension X12).
+
+The links are those of the LEI data (level 2), which know LEI and no names: a parent or child that is no company here
+has its LEI alone. Parents go up link by link; a chain that comes back to itself ends there, and the answer says so.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from serve.access import rights
+from serve.access.etag import etag
+from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.api.societe import absent, locate, path_of
+from serve.api.societes import PRIVATE
+from serve.data import identifiers
+from serve.data.open_generation import OpenGeneration
+from serve.request import params
+from shards.generations.groups import Groups, Relationship
+from shards.generations.register_sources import RegisterImport
+from shards.search.matching.company_numbers import CompanyPlace
+
+MOST_CHILDREN: Final = 100
+MOST_PARENTS: Final = 20  # the longest chain of the published data has 9 links
+DIRECT, ULTIMATE, BRANCH = "directe", "ultime", "succursale"
+# A search of an LEI in the indexes of 25 countries.
+_MICROSECONDS_AN_LEI: Final = 100.0
+
+
+class CompanyGroup(NamedTuple):
+    """The answer, and the proposed plan as JSON."""
+
+    document: Mapping[str, Any]
+    offer: bytes
+
+    def json(self) -> bytes:
+        """The answer as JSON."""
+        return orjson.dumps({**self.document, "offre_suivante": orjson.Fragment(self.offer)})
+
+
+class _Links(NamedTuple):
+    """The links of a company: up to the top, to the ultimate parent, down as far as shown, and the counts.
+
+    `loops` where going up comes back.
+    """
+
+    up: list[Relationship]
+    top: Relationship | None
+    down: list[Relationship]
+    children: int
+    ultimate: int
+    loops: bool
+
+
+def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[CompanyGroup]:
+    """The group of a company: parents up to the top, and children, at most as many as the plan shows of a search.
+
+    Raises:
+        ApiError: 400; 409 for a `version` that is not open any more.
+    """
+    generation = generation.of(params.version(request.pairs))
+    shard, row = locate(request, generation)
+    if row is None:
+        return PreparedCall(partial(absent, shard, request.segments[1]))
+    plan = request.caller.plan
+    limit = rights.window(plan, MOST_CHILDREN, 0).limit
+    record = shard.company(row)
+    company = f"{shard.iso2}/{record['id']}"
+    tag = etag(generation.id, plan.slug, request.caller.souscrit, request.offer, "groupe", company)
+    headers = {
+        "ETag": tag, **PRIVATE, DATA_VERSION: generation.id,
+        "Content-Location": f"{path_of(company)}/groupe",
+    }  # fmt: skip
+    subject = {name: record[name] for name in ("iso2", "id", "nom", "lei")} | {"plan": plan.slug}
+
+    async def run() -> "CallResult[CompanyGroup]":
+        groups, imports = generation.groups
+        links = _links(groups, record["lei"], limit) if record["lei"] else None
+        others = dict.fromkeys(_named(links)) if links else {}
+        places = await generation.aside(
+            _MICROSECONDS_AN_LEI * len(others),
+            lambda: {lei: identifiers.maybe_numbered(generation.shards, lei) for lei in others},
+        )
+        # Records are read on the event loop: a shard's decompressor is not for two threads at once.
+        known = {lei: _company(generation, lei, found) for lei, found in places.items()}
+        document = _document(subject, links, known, imports)
+        return CallResult(200, CompanyGroup(document, request.offer), headers)
+
+    return PreparedCall(run, tag, headers)
+
+
+def _links(groups: Groups, lei: str, limit: int) -> _Links | None:
+    """The links of an LEI, at most `limit` of them down; None if there are none."""
+    own = list(groups.parents(lei))
+    up, loops = _upward(groups, lei)
+    down = [one for nature in (DIRECT, BRANCH) for one in groups.children(lei, nature, limit)]
+    children = sum(groups.count_children(lei, nature) for nature in (DIRECT, BRANCH))
+    ultimate = groups.count_children(lei, ULTIMATE)
+    if not own and not children and not ultimate:
+        return None
+    return _Links(
+        up,
+        _current(one for one in own if one.nature == ULTIMATE),
+        down[:limit],
+        children,
+        ultimate,
+        loops,
+    )
+
+
+def _upward(groups: Groups, lei: str) -> tuple[list[Relationship], bool]:
+    """The chain of direct parents, or head offices; whether it comes back to one of its own."""
+    chain: list[Relationship] = []
+    seen = {lei}
+    while len(chain) < MOST_PARENTS:
+        above = [one for one in groups.parents(lei) if one.nature != ULTIMATE]
+        found = _current(above)
+        if found is None:
+            return chain, False
+        chain.append(found)
+        lei = found.parent
+        if lei in seen:
+            return chain, True
+        seen.add(lei)
+    return chain, False
+
+
+def _current(links: Iterable[Relationship]) -> Relationship | None:
+    """Of several links of a kind the one that has not ended, then the latest; direct ones first."""
+    return max(
+        links,
+        key=lambda one: (one.nature == DIRECT, one.fin is None, one.debut or ""),
+        default=None,
+    )
+
+
+def _named(links: _Links) -> Iterator[str]:
+    """The LEI that the answer names."""
+    yield from (one.parent for one in links.up)
+    if links.top:
+        yield links.top.parent
+    yield from (one.child for one in links.down)
+
+
+def _company(
+    generation: OpenGeneration, lei: str, places: Iterable[CompanyPlace]
+) -> Mapping[str, Any] | None:
+    """The company among these places that has the LEI, as a few fields."""
+    for iso2, row in places:
+        record = generation.shards[iso2].company(row)
+        if record["lei"] == lei:
+            return {name: record[name] for name in ("iso2", "id", "nom")}
+    return None
+
+
+def _document(
+    subject: Mapping[str, Any],
+    links: _Links | None,
+    known: Mapping[str, Mapping[str, Any] | None],
+    imports: Iterable[RegisterImport],
+) -> dict[str, Any]:
+    def shown(lei: str, one: Relationship) -> dict[str, Any]:
+        dates = {"nature": one.nature, "debut": one.debut, "fin": one.fin}
+        return {"lei": lei, "societe": known[lei], **dates}
+
+    nothing = "lei_absent" if subject["lei"] is None else "aucune_relation"
+    up = [shown(one.parent, one) for one in links.up] if links else None
+    return {
+        "societe": {name: subject[name] for name in ("iso2", "id", "nom", "lei")},
+        "plan": subject["plan"],
+        "motif": nothing if links is None else "boucle" if links.loops else None,
+        "parents": up,
+        "tete": shown(links.top.parent, links.top) if links and links.top else None,
+        "enfants": [shown(one.child, one) for one in links.down] if links else None,
+        "total_enfants": links.children if links else None,
+        "total_consolidees": links.ultimate if links else None,
+        "sources": [_source(one) for one in imports] if links else [],
+    }
+
+
+def _source(one: RegisterImport) -> dict[str, Any]:
+    """Where the links come from, with the date of the file."""
+    named = ("source", "registre", "licence", "licence_adresse", "attribution", "attribution_en")
+    days = [file.date for file in one.fichiers]
+    return {name: getattr(one, name) for name in named} | {"date": min(days, default=None)}

@@ -1,0 +1,103 @@
+"""The companies of a generation as columns, for DuckDB: what filters and figures need, without records and names.
+
+They come from the arrays of the shards, by row. That these say what the records say is what
+`python -m shards verify` proves; here the sums over them are judged.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shards.codec import codes
+from shards.query import STATES
+from shards.ratios.ratio_table import stored_codes
+from shards.search.reader import Shard
+from shards.search.search import Base
+
+COMPANIES: Final = "company"
+RATIOS: Final = "ratio"
+
+
+def write(base: Base, folder: Path) -> None:
+    """Write the companies of each country and the ratios of their last year as Parquet, if not there yet."""
+    for iso2, shard in base.items():
+        path = folder / f"{COMPANIES}-{iso2}.parquet"
+        if shard.rows and not path.exists():
+            _ratios(shard).write_parquet(folder / f"{RATIOS}-{iso2}.parquet")
+            _companies(shard).write_parquet(path)
+
+
+def _companies(shard: Shard) -> pl.DataFrame:
+    rows = np.arange(shard.rows, dtype=np.uint32)
+    cells = shard.layout.cells
+    sizes = [cell.stop - cell.start for cell in cells]
+    dates = -shard.keys("recent", rows).astype(np.int64)
+    staff = -shard.keys("effectif_desc", rows).astype(np.int64)
+    assets = codes.amounts(shard.codes("actif"), shard.code_array("actif.amounts", "<f8"))
+    least = -int(np.iinfo(np.int32).max)
+    site = shard.facts >> (8 * shard.facts.dtype.itemsize - 1)
+    return pl.DataFrame({
+        "iso2": pl.repeat(shard.iso2, shard.rows, eager=True),
+        "row": rows,
+        "division": _spread([cell.secteur for cell in cells], sizes),
+        "groupe": _spread([cell.sous_secteur for cell in cells], sizes),
+        "ca_eur": pl.Series(-shard.keys("ca_desc", rows), nan_to_null=True),
+        "effectif": _known(staff, staff != least),
+        "created": _known(_first_day(dates), dates != least),
+        "born": _known(dates // 10_000, dates != least),
+        "etat": pl.Series(STATES).gather(shard.codes("etat") % len(STATES)),
+        "forme": _texts(shard, "forme"),
+        "town": _texts(shard, "ville"),
+        "postcode": _texts(shard, "code_postal"),
+        "nace_code": _activities(shard),
+        "actif_eur": pl.Series(assets, nan_to_null=True),
+        "with_statements": np.isin(rows, shard.statement_rows),
+        "site_web": site.astype(np.bool_),
+    })  # fmt: skip
+
+
+def _ratios(shard: Shard) -> pl.DataFrame:
+    return pl.DataFrame({
+        "iso2": pl.repeat(shard.iso2, len(shard.statement_rows), eager=True),
+        "row": shard.statement_rows,
+        "year": shard.ratio_years,
+        **{code: pl.Series(shard.ratio(code), nan_to_null=True) for code in stored_codes()},
+    })  # fmt: skip
+
+
+def _spread(texts: list[str | None], sizes: list[int]) -> pl.Series:
+    numbers = np.repeat(np.arange(len(texts)), sizes)
+    return pl.Series(texts, dtype=pl.String).gather(numbers)
+
+
+def _known(values: NDArray[np.int64], known: NDArray[np.bool_]) -> pl.Series:
+    return pl.select(pl.when(pl.Series(known)).then(pl.Series(values))).to_series()
+
+
+def _first_day(dates: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Dates yyyymmdd, with 01 for an unknown month or day."""
+    dates = dates + np.where(dates // 100 % 100, 0, 100)
+    return dates + np.where(dates % 100, 0, 1)
+
+
+def _texts(shard: Shard, name: str) -> pl.Series:
+    return _named(shard, name).gather(shard.codes(name))
+
+
+def _named(shard: Shard, name: str) -> pl.Series:
+    listed = shard.code_texts(name)
+    texts = bytes(listed.data).decode().split("\n")[: len(listed)]
+    return pl.Series([None, *texts], dtype=pl.String)
+
+
+def _activities(shard: Shard) -> pl.Series:
+    """The activities, which are numbered within each cell (FORMAT.md §7)."""
+    first = shard.code_array("nace.cells")[:-1].astype(np.int64)
+    stops = np.array([cell.stop for cell in shard.layout.cells])
+    of_row = np.repeat(first, np.diff(stops, prepend=0))
+    return _named(shard, "nace").gather(
+        shard.code_array("nace.codes")[of_row + shard.codes("nace")]
+    )

@@ -1,0 +1,43 @@
+"""Groups in a build: of the whole input, kept by a build of some countries, and verified."""
+
+from pathlib import Path
+
+from pipeline import importing
+from seeds import TABLES
+from shards.generations import generation_files, groups, pointer
+from shards.generations.groups import GROUP_SOURCES, GROUPS
+from shards.verify.invariants import verify
+from tests.pipeline.inputs import company, run, write
+
+RECORDS = TABLES / "raw" / "gleif" / "20231106-gleif-concatenated-file-rr.xml"
+GENERALI = "097900BHF50000076475"
+
+
+def _published(tmp_path: Path) -> Path:
+    data = tmp_path / "data"
+    return data / str(pointer.current(data))
+
+
+def test_a_build_of_one_country_keeps_the_groups_and_a_whole_one_has_those_of_its_input(
+    tmp_path: Path,
+) -> None:
+    rows = [company("SK", "35903058", "VÚB Generali", lei=GENERALI), company("EE", "1", "Õ")]
+    own = write(tmp_path / "own", rows)
+    importing.run("gleif-rr", [RECORDS], tmp_path / "rr")
+
+    run(tmp_path, own, tmp_path / "rr")
+    first = _published(tmp_path)
+    [parent] = groups.read(first / GROUPS).parents(GENERALI)
+    bytes_of = {name: (first / name).read_bytes() for name in (GROUPS, GROUP_SOURCES)}
+    run(tmp_path, write(tmp_path / "new", [company("EE", "1", "Ä")]), pays=("EE",))
+    kept = _published(tmp_path)
+    kept_bytes = {name: (kept / name).read_bytes() for name in bytes_of}
+    with generation_files.load(tmp_path / "data", kept.name) as generation:
+        verify(generation)
+    run(tmp_path, own)
+    without = _published(tmp_path)
+
+    assert (parent.nature, parent.debut) == ("directe", "2022-10-24")
+    assert kept != first
+    assert kept_bytes == bytes_of
+    assert not any((without / name).exists() for name in bytes_of)

@@ -1,0 +1,66 @@
+"""Groups: both directions of a file of relationships, held to a plain list."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shards.errors import CorruptError
+from shards.generations import groups
+from shards.generations.groups import GROUPS, NATURES, Relationship
+
+# Few LEI, so that many relationships share one.
+LEIS = [f"{letter * 18}{number:02}" for letter in "0AZ" for number in (1, 99)]
+DAYS = st.sampled_from([None, "1864-05-04", "2023-11-06"])
+RELATIONSHIPS = st.lists(
+    st.builds(Relationship, *[st.sampled_from(LEIS)] * 2, st.sampled_from(NATURES), DAYS, DAYS)
+)
+
+
+@given(RELATIONSHIPS)
+def test_parents_and_children_are_those_of_a_list(
+    tmp_path_factory: pytest.TempPathFactory, relationships: list[Relationship]
+) -> None:
+    path = tmp_path_factory.mktemp("groups") / GROUPS
+    groups.write(path, relationships)
+    found = groups.read(path)
+
+    groups.check(found)
+    for lei in [*LEIS, "B" * 20]:
+        assert set(found.parents(lei)) == {one for one in relationships if one.child == lei}
+        for nature in NATURES:
+            below = {one for one in relationships if (one.parent, one.nature) == (lei, nature)}
+            children = found.children(lei, nature)
+            assert (set(children), len(children)) == (below, len(below))
+            assert found.count_children(lei, nature) == len(below)
+            assert found.children(lei, nature, 1) == children[:1]
+
+
+def test_the_same_relationships_give_the_same_bytes_in_any_order(tmp_path: Path) -> None:
+    rows = [Relationship(LEIS[n], LEIS[5], "directe", None, None) for n in range(5)]
+    for name, order in (("a", rows), ("b", rows[::-1])):
+        groups.write(tmp_path / name, order)
+
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_generation_without_the_file_has_no_groups(tmp_path: Path) -> None:
+    assert list(groups.read(tmp_path / GROUPS).parents(LEIS[0])) == []
+
+
+def test_rows_out_of_order_and_other_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / GROUPS
+    groups.write(path, [Relationship(LEIS[n], LEIS[5], "directe", None, None) for n in (0, 1)])
+    rows = np.load(path)
+    np.save(path, rows[::-1])
+    with pytest.raises(CorruptError, match="not in the order of its child"):
+        groups.check(groups.read(path))
+
+    np.save(path, np.zeros(3))
+    with pytest.raises(CorruptError, match="not of this format"):
+        groups.read(path)
+    path.write_bytes(b"x")
+    with pytest.raises(CorruptError, match="cannot be read"):
+        groups.read(path)
