@@ -1,6 +1,6 @@
 # The C header of candidates.py: its signatures, and what it imports.
 from shards.kernel.find cimport (
-    compare, damaged, first_suffix, first_word, last_suffix, owner_of,
+    compare, damaged, first_suffix, first_word, last_suffix, lower, owner_of,
 )
 from shards.kernel.types cimport (
     Address, FORMER_NAME, FREQUENT_GROUPS, Int, Ints, Key, LIGHTEST, NEAR_SCANNED, POOLED, Pool, Real, ShardArrays,

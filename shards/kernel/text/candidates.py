@@ -10,7 +10,15 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import compare, damaged, first_suffix, first_word, last_suffix, owner_of
+    from shards.kernel.find import (
+        compare,
+        damaged,
+        first_suffix,
+        first_word,
+        last_suffix,
+        lower,
+        owner_of,
+    )
     from shards.kernel.types import (
         FORMER_NAME,
         FREQUENT_GROUPS,
@@ -243,20 +251,14 @@ def consider_all(shard: ShardArrays, pool: Pool, word: Int) -> Int:
 
 
 def place_after(numbers: U4, first: Int, end: Int, least: Int) -> Int:
-    """The first place of [first, end) whose number is at least `least`, found in growing steps."""
+    """`lower`, found in growing steps: the place is not far from `first`."""
     step: Int = 1
     while first + step < end and numbers[first + step] < least:
         first += step
         step <<= 1
     if first + step < end:
         end = first + step + 1
-    while first < end:
-        middle: Int = (first + end) >> 1
-        if numbers[middle] < least:
-            first = middle + 1
-        else:
-            end = middle
-    return first
+    return lower(numbers, first, end, least)
 
 
 def consider_both(shard: ShardArrays, pool: Pool, one: Int, other: Int) -> Int:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec import bands
+from shards.errors import CorruptError
 from shards.kernel import types
 from shards.query import ORDERS, STATES, Query
 from shards.search.counts.towns import Towns, towns_of
@@ -31,6 +32,9 @@ DIMENSIONS: Final[Mapping[str, int]] = {
     "nace": types.NACE, "forme": types.FORME, "etat": types.ETAT, "ville": types.VILLE,
     **{name: types.COLUMNS + ORDERS.index(tri) for name, tri in _BANDS.items()},
 }  # fmt: skip
+
+
+_DAMAGED: Final = "a shard has other codes than values of {}; build or fetch it again"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,23 +94,39 @@ def distributions(
 
 
 def distribution(base: Base, dimension: str, slots: NDArray[np.int64]) -> Distribution:
-    """The matches in each slot of a dimension, by value."""
+    """The matches in each slot of a dimension, by value.
+
+    Raises:
+        CorruptError: a shard has other slots than values.
+    """
     values = values_of(base, dimension)
+    if len(slots) != len(values.numbers):
+        raise CorruptError(_DAMAGED.format(dimension))
     counts = np.bincount(values.numbers, slots, values.known + 1).astype(np.int64)
     return Distribution(values, counts[:-1], int(counts[-1]))
 
 
 def values_of(base: Base, dimension: str) -> DimensionValues:
-    """The values of a dimension; the first question about towns reads those of all countries."""
+    """The values of a dimension; the first question about towns reads those of all countries.
+
+    Raises:
+        CorruptError: a shard has other codes than texts for them.
+    """
     found: DimensionValues | None = base.memo.get(dimension)
     if found is None:
-        if dimension == "ville":
-            found = _towns(towns_of(base))
-        else:
-            shards = [shard for _, shard in sorted(base.items())]
-            found = _of_slots(_SLOTS[dimension](shards))
+        try:
+            found = _read_values(base, dimension)
+        except (IndexError, UnicodeDecodeError) as error:
+            raise CorruptError(_DAMAGED.format(dimension)) from error
         base.memo[dimension] = found
     return found
+
+
+def _read_values(base: Base, dimension: str) -> DimensionValues:
+    if dimension == "ville":
+        return _towns(towns_of(base))
+    shards = [shard for _, shard in sorted(base.items())]
+    return _of_slots(_SLOTS[dimension](shards))
 
 
 def _of_slots(slots: Sequence[str | None]) -> DimensionValues:

@@ -48,6 +48,14 @@ class Spelling(NamedTuple):
     share: float
 
 
+class SoughtWord(NamedTuple):
+    """A word of a shard, by its number, as the word number `group` of the line; `weight` in nats."""
+
+    word: int
+    group: int
+    weight: float
+
+
 class Found(NamedTuple):
     """A row of a shard, by its place in the table, and what its words weigh."""
 
@@ -59,6 +67,23 @@ class Found(NamedTuple):
 def information(rows: int, with_word: int) -> float:
     """What it tells, in nats, that a name of a shard has a word."""
     return log((max(rows, LEAST_COMPANIES) + 1) / (with_word + 0.5))
+
+
+def _most(words: Sequence[SoughtWord]) -> float:
+    """No row with these words weighs more."""
+    heaviest: dict[int, float] = {}
+    for _, group, weight in words:
+        heaviest[group] = max(heaviest.get(group, 0.0), weight)
+    return sum(heaviest.values())
+
+
+def _least_kept(found: Sequence[Found]) -> float:
+    """Rows that weigh less are not kept beside these."""
+    scores = sorted((row.score for row in found), reverse=True)
+    if len(scores) < _FEW:
+        return 0.0
+    behind = min(scores[_FEW - 1], scores[0] - _BEHIND)
+    return max(behind, scores[KEPT - 1]) if len(scores) >= KEPT else behind
 
 
 class CandidateRows:
@@ -92,46 +117,49 @@ class CandidateRows:
         """
         spellings = [given for given in spellings if given.group < _GROUPS][:_WORDS]
         numbers = self._numbers([given.text for given in spellings], chosen)
+        groups = max((given.group for given in spellings), default=-1) + 1
+        asked = [
+            (shard, self._words_of(spellings, numbers[at], shard, near=near))
+            for at, shard in enumerate(chosen)
+        ]
         found: list[Found] = []
-        for at, shard in enumerate(chosen):
-            size = self._set_words(spellings, numbers[at], shard, near=near)
-            if not size:
-                continue
-            groups = max((given.group for given in spellings), default=-1) + 1
-            self._pool.write(size, groups)
-            count = candidates.gather(self._table.address, shard, self._pool.address)
-            found += map(
-                Found,
-                self._scores[:count].tolist(),
-                [shard] * count,
-                self._rows[:count].tolist(),
-            )
+        # The shards whose rows may weigh most come first: most of the others then have no row that would be kept.
+        for shard, words in sorted(asked, key=lambda pair: -_most(pair[1])):
+            if words and _most(words) >= _least_kept(found):
+                found += self._gathered(shard, words, groups)
         found.sort(key=lambda row: (-row.score, row.shard, row.row))
         least = found[0].score - _BEHIND if found else 0.0
         return [row for i, row in enumerate(found[:KEPT]) if i < _FEW or row.score >= least]
+
+    def _gathered(self, shard: int, words: Sequence[SoughtWord], groups: int) -> list[Found]:
+        """The rows of a shard with the greatest weight."""
+        for at, (word, group, weight) in enumerate(words):
+            self._words[at], self._groups[at], self._weights[at] = word, group, weight
+        self._pool.write(len(words), groups)
+        count = candidates.gather(self._table.address, shard, self._pool.address)
+        rows = self._rows[:count].tolist()
+        return list(map(Found, self._scores[:count].tolist(), [shard] * count, rows))
 
     def sizes(self, words: Sequence[str], shard: int) -> dict[str, int]:
         """How many rows of a shard have each of these words in their names."""
         numbers = self._numbers(words, [shard])[0]
         return {word: size for word, (_, size) in zip(words, numbers, strict=True)}
 
-    def _set_words(
+    def _words_of(
         self,
         spellings: Sequence[Spelling],
         numbers: Sequence[Sequence[int]],
         shard: int,
         *,
         near: bool,
-    ) -> int:
-        """Write the words of a shard into the pool; returns how many."""
+    ) -> list[SoughtWord]:
+        """The words of a shard that are sought, at most _WORDS."""
         rows = self._table.shards[shard].rows
-        size = 0
-        seen: set[int] = set()
+        found: dict[int, SoughtWord] = {}
         for given, (word, with_word) in zip(spellings, numbers, strict=True):
-            if word >= 0 and word not in seen and size < _WORDS:
-                seen.add(word)
-                self._put(size, word, given.group, given.share * information(rows, with_word))
-                size += 1
+            if word >= 0 and word not in found:
+                weight = given.share * information(rows, with_word)
+                found[word] = SoughtWord(word, given.group, weight)
         if near:
             rare = [
                 given
@@ -139,14 +167,10 @@ class CandidateRows:
                 if with_word * _COMMON < max(rows, LEAST_COMPANIES)
             ]
             for word, with_word, group in self.near(rare, shard):
-                if word not in seen and size < _WORDS:
-                    seen.add(word)
-                    self._put(size, word, group, _NEAR_WEIGHT * information(rows, with_word))
-                    size += 1
-        return size
-
-    def _put(self, at: int, word: int, group: int, weight: float) -> None:
-        self._words[at], self._groups[at], self._weights[at] = word, group, weight
+                if word not in found:
+                    weight = _NEAR_WEIGHT * information(rows, with_word)
+                    found[word] = SoughtWord(word, group, weight)
+        return list(found.values())[:_WORDS]
 
     def near(self, spellings: Iterable[Spelling], shard: int) -> Iterable[tuple[int, int, int]]:
         """The near words of a shard: number, number of rows, group."""

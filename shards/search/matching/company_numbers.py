@@ -61,11 +61,11 @@ def in_any_spelling(
         yield from identified(of_country, folded)
         codes = _codes(iso2)
         bare = [folded[2:] for code in codes if folded.startswith(code)]
+        own = [one for one in derivations if one.iso2 == iso2]
         for spelling in filter(None, [folded, *bare, *(code + folded for code in codes)]):
             yield from listed(of_country, spelling)
-            for one in derivations:
-                if one.iso2 == iso2:
-                    yield from derived(of_country, spelling, one)
+            for one in own:
+                yield from derived(of_country, spelling, one)
         yield from respelt(of_country, folded)
 
 
@@ -107,9 +107,11 @@ def respelt(shards: Shards, folded: str) -> Iterator[CompanyPlace]:
         return
     for iso2, shard in shards.items():
         spellings = [folded, *(folded[2:] for code in _codes(iso2) if folded.startswith(code))]
+        width = shard.idents.width if shard.rows else 0
         for spelling in filter(None, spellings):
             for one in _with_zeros(spelling):
-                yield from identified({iso2: shard}, one)
+                if width in (0, len(one)):
+                    yield from identified({iso2: shard}, one)
 
 
 def _codes(iso2: str) -> list[str]:

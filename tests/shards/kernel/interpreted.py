@@ -13,8 +13,16 @@ from typing import Final
 import shards.kernel
 
 _KERNEL: Final = "shards.kernel."
-# The modules that bind one of the kernel's: they are imported anew with it.
-_USERS: Final = ("shards.search.table", "shards.search.worker", "shards.search.search")
+# The modules that bind one of the kernel's, or another of these: they are imported anew with it.
+_USERS: Final = (
+    "shards.search.table",
+    "shards.search.worker",
+    "shards.search.search",
+    "shards.search.counts.distribution",
+    "shards.search.counts.facets",
+    "shards.search.matching.candidate_rows",
+    "shards.search.proposals.suggestions",
+)
 _FOLDER: Final = Path(next(iter(shards.kernel.__path__)))
 
 
@@ -28,13 +36,13 @@ class _Sources:
         return spec_from_file_location(name, source) if source.exists() else None
 
 
-def interpreted_search() -> ModuleType:
-    """`shards.search.search` over interpreted modules; what is imported already stays."""
+def interpreted_modules() -> dict[str, ModuleType]:
+    """Modules of `shards.search` over interpreted ones, by name; what is imported already stays."""
     with _without(lambda name: name.startswith(_KERNEL) or name in _USERS):
         finder = _Sources()
         sys.meta_path.insert(0, finder)
         try:
-            return importlib.import_module("shards.search.search")
+            return {name: importlib.import_module(name) for name in _USERS}
         finally:
             sys.meta_path.remove(finder)
 

@@ -10,16 +10,19 @@ from shards.search.matching import candidate_rows
 from shards.search.matching.candidate_rows import CandidateRows, Spelling, folded_words
 from shards.search.reader import Shard
 from shards.search.search import Base
+from tests.shards.search.open_shards import ENGINES, INTERPRETED, INTERPRETED_MODULES
 from tests.world import company, write_shard
 
 LETTERS = "abcdeé"
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Base]:
-    """Names of words that differ by few letters."""
+@pytest.fixture(scope="module", params=ENGINES)
+def base(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Base]:
+    """Names of words that differ by few letters, searched by one of the two engines."""
     folder, chance = tmp_path_factory.mktemp("shards"), random.Random(3)
-    base = Base()
+    base: Base = ENGINES[request.param].Base()
     for iso2, count in (("EE", 900), ("FR", 0), ("UK", 300)):
         words = ["".join(chance.choices(LETTERS, k=chance.randrange(1, 9))) for _ in range(200)]
         found = [
@@ -33,12 +36,22 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Base]:
         shard.close()
 
 
+def look_up(base: Base) -> CandidateRows:
+    """The look-up of candidates by the engine of `base`."""
+    if isinstance(base, INTERPRETED.Base):
+        made = INTERPRETED_MODULES["shards.search.matching.candidate_rows"].CandidateRows
+    else:
+        made = CandidateRows
+    found: CandidateRows = made(base.own_worker().table)
+    return found
+
+
 def words_of(shard: Shard) -> list[str]:
     return bytes(shard.words.words.data).decode().split("\n")[:-1]
 
 
 def test_near_words_are_those_at_one_error(base: Base) -> None:
-    rows = CandidateRows(base.own_worker().table)
+    rows = look_up(base)
     chance = random.Random(4)
     for _ in range(60):
         text = "".join(chance.choices("abcde", k=chance.randrange(4, 9)))
@@ -55,7 +68,7 @@ def test_near_words_are_those_at_one_error(base: Base) -> None:
 
 
 def test_the_best_rows_are_those_with_the_greatest_weight(base: Base) -> None:
-    rows = CandidateRows(base.own_worker().table)
+    rows = look_up(base)
     chance = random.Random(5)
     for _ in range(40):
         chosen = [number for number, iso2 in enumerate(sorted(base)) if base[iso2].rows]

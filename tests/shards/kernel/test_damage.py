@@ -4,10 +4,14 @@ Interpreted modules raise IndexError where compiled ones would read outside, so 
 compiled ones then search the same file.
 """
 
+import importlib
 import random
 import shutil
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import pytest
@@ -16,10 +20,11 @@ from shards import format
 from shards.codec import row_sets
 from shards.errors import ShardError
 from shards.query import ORDERS, STATES, Query
-from shards.search import search
+from shards.search.matching.candidate_rows import Spelling
 from shards.search.reader import Shard
+from shards.search.search import UNLIMITED, Base
 from tests.shards.altered import altered
-from tests.shards.search.open_shards import INTERPRETED
+from tests.shards.search.open_shards import INTERPRETED_MODULES
 from tests.shards.search.test_search import tuned
 from tests.world import company, write_shard
 
@@ -89,6 +94,41 @@ THRESHOLDS: Final[list[dict[tuple[Any, str], Any]]] = [
 ]
 
 
+# The modules of both engines, the interpreted one first.
+ENGINES: Final[tuple[Mapping[str, ModuleType], ...]] = (
+    INTERPRETED_MODULES,
+    {name: importlib.import_module(name) for name in INTERPRETED_MODULES},
+)
+
+
+def _questions(modules: Mapping[str, ModuleType], base: Base) -> list[Callable[[], object]]:
+    """What is asked of a shard: searches, counts, completions, and candidates of a name."""
+    searching, facets, distribution, rows, suggestions = (
+        modules[f"shards.search.{name}"]
+        for name in (
+            "search", "counts.facets", "counts.distribution", "matching.candidate_rows",
+            "proposals.suggestions",
+        )
+    )  # fmt: skip
+    lookup = rows.CandidateRows(base.own_worker().table)
+    spellings = [Spelling(text, i, 1.0) for i, text in enumerate(("fitlab", "fitlb", "ab", "17"))]
+    found: list[Callable[[], object]] = [
+        partial(searching.search, base, query, offset=0, limit=60) for query in QUERIES
+    ]
+    for query in QUERIES[:: len(QUERIES) // 5]:
+        found += [
+            partial(facets.count_facets, base, query, limit=20),
+            partial(distribution.distributions, base, query, distribution.DIMENSIONS, UNLIMITED),
+        ]
+    for q in ("a", "fit", "ab c", "4 f", "t"):
+        found += [
+            partial(suggestions.companies, base, q, (), 5),
+            partial(suggestions.words, base, q, (), 5),
+            partial(suggestions.towns, base, q, (), 5),
+        ]
+    return [*found, partial(lookup.rows, spellings, [0], near=True)]
+
+
 def _damage(path: Path, chance: random.Random) -> None:
     """Change a bit or four bytes, or cut the end, of one value of the file."""
     with altered(path, chance.choice(TABLES)) as txn:
@@ -118,10 +158,10 @@ def test_a_damaged_shard_answers_or_is_refused(
         for _ in range(40):
             shutil.copy(tmp_path / "whole", tmp_path / "EE")
             _damage(tmp_path / "EE", chance)
-            for engine in (INTERPRETED, search):
+            for modules in ENGINES:
                 with suppress(ShardError, UnicodeDecodeError), Shard(tmp_path / "EE") as shard:
-                    base = engine.Base()
+                    base = modules["shards.search.search"].Base()
                     base["EE"] = shard
-                    for query in QUERIES:
+                    for ask in _questions(modules, base):
                         with suppress(ShardError):
-                            engine.search(base, query, offset=0, limit=60)
+                            ask()

@@ -11,10 +11,11 @@ from shards.query import Query
 from shards.search import search
 from shards.search.reader import Shard
 from shards.search.search import Base
-from tests.shards.kernel.interpreted import interpreted_search
+from tests.shards.kernel.interpreted import interpreted_modules
 from tests.world import COUNTRIES, Company, write_shard
 
-INTERPRETED: Final = interpreted_search()
+INTERPRETED_MODULES: Final = interpreted_modules()
+INTERPRETED: Final = INTERPRETED_MODULES["shards.search.search"]
 # The compiled search, and the same source interpreted.
 ENGINES: Final = {"compiled": search, "interpreted": INTERPRETED}
 
