@@ -283,6 +283,8 @@ _VERBS: Final = (
     ),
     _Verb("usage", commands.usage, "calls, exports and credits, used and left", "a_0000000000aA --json",
           [_ACCOUNT]),
+    _Verb("exports", commands.list_exports, "the last 20 exports that were counted", "a_0000000000aA",
+          [_ACCOUNT]),
     _Verb(
         "compact", commands.compact, "drop the counters of old months", "--keep-months 24",
         [_argument("--keep-months", type=_months, default=KEPT_MONTHS, metavar="N",

@@ -126,6 +126,18 @@ async def usage(store: LedgerStore, options: Namespace, plans: Plans, now: datet
     return usage_members(account, plan, await store.usage(account.id, plan, now))
 
 
+async def list_exports(
+    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
+) -> Result:
+    """List the last exports of an account, the newest first."""
+    account = await store.accounts.get(options.account)
+    return [
+        {"cree": one.made, "fichier": one.name, "format": one.format, "lignes": one.rows,
+         "total": one.total, "cle": one.key, "recherche": one.search}
+        for one in await store.accounts.last_exports(account.id)
+    ]  # fmt: skip
+
+
 # -- people ------------------------------------------------------------------------
 #
 # A link is printed once, as a path of the servers, to be handed over; with --mail a server that has

@@ -74,6 +74,28 @@ class Reservation:
 
 
 @dataclass(frozen=True, slots=True)
+class CountedExport:
+    """An export that was made and counted.
+
+    Attributes:
+        made: the moment, ISO 8601, UTC.
+        name: of the file; it says the scope.
+        rows: companies in the file.
+        total: companies that the search found.
+        search: the parameters that make it again, as a query string; None if they are too long to keep.
+        key: the last four characters of the key that asked for it; "" for a page.
+    """
+
+    made: str
+    format: str
+    name: str
+    rows: int
+    total: int
+    search: str | None
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """No export now: the month's are used up (`quota`), or too many run (`simultanes`)."""
 

@@ -18,9 +18,9 @@ from pipeline.stages.input_files import Survey
 from pipeline.workers import memory, processes
 from pipeline.workers.processes import Processes
 from seeds import TABLES
+from shards.codec.folding import SPELLINGS
 from shards.generations.generation_files import Generation
 from shards.generations.manifest import InputSource
-from shards.generations.reference import SPELLINGS
 from shards.publish import publication
 from shards.publish.publication import Gates
 

@@ -16,8 +16,8 @@ from blake3 import blake3
 from pipeline import canonical
 from pipeline.canonical import TABLES
 from pipeline.errors import BuildError
+from shards.codec.folding import SPELLINGS
 from shards.generations.manifest import InputSource
-from shards.generations.reference import SPELLINGS
 
 Survey = Mapping[Path, Mapping[str, int]]  # rows per file and country; "" for no country
 

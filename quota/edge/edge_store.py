@@ -30,7 +30,7 @@ from quota.ledger.transaction import WriteTransaction
 from quota.periods import day, utc
 from quota.plans import Plan
 from quota.redis.store import RedisStore
-from quota.results import Charge, Meter, Refusal, Reservation, Usage
+from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage
 from quota.store.future import ReadyResult, StoreFuture
 from quota.store.group_commit import GroupCommit
 from quota.store.interface import Store
@@ -218,8 +218,10 @@ class EdgeStore(Store):
     ) -> Awaitable[Reservation | Refusal]:
         return self._connected().reserve(account, limit, at_once, ttl, now)
 
-    def commit(self, reservation: Reservation, now: datetime) -> Awaitable[Meter]:
-        return self._connected().commit(reservation, now)
+    def commit(
+        self, reservation: Reservation, now: datetime, export: CountedExport | None = None
+    ) -> Awaitable[Meter]:
+        return self._connected().commit(reservation, now, export)
 
     def release(self, account: str, reservation: str) -> Awaitable[None]:
         return self._connected().release(account, reservation)

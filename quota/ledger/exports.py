@@ -1,20 +1,27 @@
 """Exports of the month (F5): reserved before the work, counted when the file is complete.
 
 A reservation expires, so that the place of a process that dies becomes free by itself. Reserved and
-counted exports together never exceed the limit. As in `calls.py`, each function decides first and
+counted exports together never exceed the limit. The last exports that were counted are listed in
+the same transaction (extensions X10). As in `calls.py`, each function decides first and
 writes afterwards.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
+
+import orjson
 
 from quota.ledger import row_format
 from quota.ledger.calls import calls, credits_of, kept, trials
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import Period, month, start_of_month
 from quota.plans import Plan
-from quota.results import Meter, Refusal, Reservation, Usage
+from quota.results import CountedExport, Meter, Refusal, Reservation, Usage
+
+# Exports of an account that are listed.
+KEPT: Final = 20
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -74,11 +81,19 @@ def reserve(
     return Reservation(reservation, account, period.key, limit, moment + ttl, meter)
 
 
-def commit(txn: WriteTransaction, reservation: Reservation, now: datetime) -> Meter:
+def commit(
+    txn: WriteTransaction,
+    reservation: Reservation,
+    now: datetime,
+    export: CountedExport | None = None,
+) -> Meter:
     """Count a finished export, in the month in which it was reserved.
 
     After its reservation expired, an export is counted only if the limit has room. An export that
     is not `granted` must not be sent; so also if the reservation was released or committed before.
+
+    Args:
+        export: what to list among the last exports of the account, if it is counted.
     """
     period = month(kept(txn, start_of_month(reservation.month)))
     key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
@@ -95,6 +110,8 @@ def commit(txn: WriteTransaction, reservation: Reservation, now: datetime) -> Me
     if granted:
         exports_key = row_format.join(row_format.EXPORTS, period.key, reservation.account)
         txn.put(exports_key, row_format.pack(counted + 1))
+        if export is not None:
+            _list(txn, reservation.account, export)
     if exists:
         txn.delete(key)
     return Meter("exports_mois", reservation.limit, used + granted, granted, period.end)
@@ -105,6 +122,24 @@ def release(txn: WriteTransaction, account: str, reservation: str) -> None:
     key = row_format.join(row_format.RESERVED, account, reservation)
     if txn.get(key) is not None:
         txn.delete(key)
+
+
+def last(txn: ReadTransaction, account: str) -> Sequence[CountedExport]:
+    """The last exports of an account that were counted, the newest first."""
+    stored = txn.get(row_format.join(row_format.LAST_EXPORTS, account))
+    return [CountedExport(**one) for one in orjson.loads(stored)] if stored else []
+
+
+def forget(txn: WriteTransaction, account: str) -> None:
+    """Delete the list of an account that is removed."""
+    key = row_format.join(row_format.LAST_EXPORTS, account)
+    if txn.get(key) is not None:
+        txn.delete(key)
+
+
+def _list(txn: WriteTransaction, account: str, export: CountedExport) -> None:
+    listed = [asdict(one) for one in (export, *last(txn, account))][:KEPT]
+    txn.put(row_format.join(row_format.LAST_EXPORTS, account), orjson.dumps(listed))
 
 
 def _holds(txn: ReadTransaction, account: str) -> list[_Hold]:

@@ -23,6 +23,7 @@ PACKS: Final = b"p/"  # p/<account> -> credits of packs: bought, spent
 RESERVED: Final = b"r/"  # r/<account>/<reservation> -> expiry (ms since 1970), month ("2026-11")
 CALLS: Final = b"d/"  # d/<day>/<account> -> calls
 EXPORTS: Final = b"e/"  # e/<month>/<account> -> exports
+LAST_EXPORTS: Final = b"E/"  # E/<account> -> JSON list of the last exports, the newest first
 GRANT: Final = b"g/"  # g/<month>/<account> -> credits of the grant used
 # At a centre with edges: the calls that a move took for an edge, or gave back (-n), as text.
 # m/<day>/<account>/<process> -> the last move of this process that got no calls

@@ -14,7 +14,7 @@ from typing import Final
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import activity, calls, payments, people, registry
+from quota.ledger import activity, calls, exports, payments, people, registry
 from quota.ledger.openings import Opening
 from quota.ledger.payments import Payment
 from quota.ledger.people import Person
@@ -22,6 +22,7 @@ from quota.ledger.registry import ADDRESSES
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import iso
 from quota.plans import Plan
+from quota.results import CountedExport
 from quota.store.future import StoreFuture, StoreResult
 from quota.store.ticket_book import TicketBook
 from quota.store.transactions import Transactions
@@ -112,6 +113,10 @@ class AccountBook:
     def payments_of(self, account: str) -> StoreResult[Sequence[Payment]]:
         """The subscriptions and packs of an account, the newest first."""
         return self._transactions.read(lambda txn: payments.of_account(txn, account))
+
+    def last_exports(self, account: str) -> StoreResult[Sequence[CountedExport]]:
+        """The last exports of an account, the newest first."""
+        return self._transactions.read(lambda txn: exports.last(txn, account))
 
     # -- keys ----------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from typing import Protocol
 from quota.accounts import Account, Key
 from quota.ledger.purchase import Purchase
 from quota.plans import Plan
-from quota.results import Charge, Meter, Refusal, Reservation, Usage
+from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage
 from quota.store.account_book import AccountBook
 
 
@@ -78,8 +78,10 @@ class Store(Protocol):
         """Reserve one of the month's exports for `ttl`."""
         ...
 
-    def commit(self, reservation: Reservation, now: datetime) -> Awaitable[Meter]:
-        """Count a finished export; if not `granted`, it is too late and must not be sent."""
+    def commit(
+        self, reservation: Reservation, now: datetime, export: CountedExport | None = None
+    ) -> Awaitable[Meter]:
+        """Count a finished export, and list it; if not `granted`, it is too late and must not be sent."""
         ...
 
     def release(self, account: str, reservation: str) -> Awaitable[None]:

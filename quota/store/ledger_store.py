@@ -19,7 +19,7 @@ from quota.ledger.purchase import Purchase
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
 from quota.periods import day, iso, utc
 from quota.plans import Plan
-from quota.results import Charge, Meter, Refusal, Reservation, Usage
+from quota.results import Charge, CountedExport, Meter, Refusal, Reservation, Usage
 from quota.store.account_book import AccountBook
 from quota.store.future import ReadyResult, StoreFuture, StoreResult
 from quota.store.interface import Store
@@ -115,9 +115,11 @@ class LedgerStore(Store, ABC):
             lambda txn: exports.reserve(txn, account, limit, at_once, ttl, name, moment)
         )
 
-    def commit(self, reservation: Reservation, now: datetime) -> StoreFuture[Meter]:
+    def commit(
+        self, reservation: Reservation, now: datetime, export: CountedExport | None = None
+    ) -> StoreFuture[Meter]:
         moment = utc(now)
-        return self.submit(lambda txn: exports.commit(txn, reservation, moment))
+        return self.submit(lambda txn: exports.commit(txn, reservation, moment, export))
 
     def release(self, account: str, reservation: str) -> StoreFuture[None]:
         return self.submit(lambda txn: exports.release(txn, account, reservation))

@@ -11,10 +11,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final, NamedTuple
+from urllib.parse import urlencode
 
 from quota.errors import StoreUnavailable
+from quota.periods import iso
 from quota.plans import Plan
-from quota.results import Meter, Refusal, Reservation
+from quota.results import CountedExport, Meter, Refusal, Reservation
 from serve.access import admission, counter_headers
 from serve.access.admission import Admitted
 from serve.access.billing import Counting
@@ -38,6 +40,8 @@ from serve.request.params import Pairs
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
 # Seconds until one of the exports that run at once may have ended.
 _RETRY_AFTER: Final = 10
+# Characters of parameters that the list of the last exports keeps; those of long lists of companies are more.
+_LONGEST_SEARCH: Final = 1_000
 
 _log: Final = logging.getLogger("serve.api.export")
 
@@ -49,11 +53,13 @@ class ExportCall(NamedTuple):
         read: reads the parameters when it is their turn; raises ApiError 400, 413, 415.
         accepted: the header Accept, which decides where no format is named.
         is_gone: whether the client has left, so that nobody waits for the file any more.
+        key: the last four characters of the key; "" for a form of a page.
     """
 
     read: Callable[[], Awaitable[Pairs]]
     accepted: str | None
     is_gone: Callable[[], bool]
+    key: str = ""
 
 
 async def requested(
@@ -92,7 +98,7 @@ async def requested(
             missing=generation.shards.missing,
             file=found.file,
         )
-        return await export(context.exporter, wanted, admitted.caller, counting, call.is_gone)
+        return await export(context.exporter, wanted, admitted.caller, counting, call)
 
 
 async def export(
@@ -100,22 +106,21 @@ async def export(
     wanted: ExportRequest,
     caller: Caller,
     counting: Counting,
-    is_gone: Callable[[], bool],
+    call: ExportCall,
 ) -> Response:
     """The file that is `wanted`, counted.
-
-    Args:
-        is_gone: whether the client has left, so that nobody waits for the file any more.
 
     Raises:
         ApiError: 429 `quota_export` or `trop_de_requetes`; 503: the file could not be made.
         StoreUnavailable: nothing was counted.
     """
     reservation = await _reserved(exporter, caller, counting)
+    name = file_name(wanted.query, wanted.now.date(), wanted.file.extension)
     try:
-        file = await _made(exporter, wanted, is_gone)
+        file = await _made(exporter, wanted, call.is_gone)
         try:
-            meter = await _counted(exporter, reservation, file.made, caller, counting)
+            listed = _listed(wanted, file.made, name, call.key)
+            meter = await _counted(exporter, reservation, listed, caller, counting)
         except BaseException:
             file.file.close()
             raise
@@ -130,9 +135,7 @@ async def export(
     headers = {
         "Content-Type": wanted.file.media_type,
         "Content-Length": str(file.size),
-        "Content-Disposition": attachment(
-            file_name(wanted.query, wanted.now.date(), wanted.file.extension)
-        ),
+        "Content-Disposition": attachment(name),
         "Cache-Control": "private, no-store",
         "Vary": "Authorization, Accept",
         **_figures(file.made, caller.plan),
@@ -181,19 +184,35 @@ async def _made(
 async def _counted(
     exporter: Exporter,
     reservation: Reservation,
-    made: ExportResult,
+    export: CountedExport,
     caller: Caller,
     counting: Counting,
 ) -> Meter:
     """Count the export, unless it found nothing (F5); return the exports of the month after it."""
     store, now = counting.store, exporter.now()
-    if not made.total:
+    if not export.total:
         await store.release(reservation.account, reservation.id)
         return (await store.usage(counting.account.id, caller.plan, now)).exports
-    meter = await store.commit(reservation, now)
+    meter = await store.commit(reservation, now, export)
     if not meter.granted:  # the reservation had expired, and others have used up the quota
         raise _quota_export(meter, caller, counting)
     return meter
+
+
+def _listed(wanted: ExportRequest, made: ExportResult, name: str, key: str) -> CountedExport:
+    """The export as the list of the last ones has it: with what makes it again, but its language."""
+    search = urlencode(
+        [(given, value) for given, value in wanted.given if given not in ("lang", "version")]
+    )
+    return CountedExport(
+        iso(wanted.now),
+        wanted.file.format,
+        name,
+        made.lignes,
+        made.total,
+        search if len(search) <= _LONGEST_SEARCH else None,
+        key,
+    )
 
 
 def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:

@@ -17,10 +17,10 @@ from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
 from serve.data import identifiers
-from serve.data.identifiers import CompanyPlace
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.place_names import PlaceNames, suggestions
+from shards.search.matching.company_numbers import CompanyPlace
 from shards.search.reader import Shard
 
 # The replacement of bytes that are not UTF-8 (serve/api/routes.py); no register uses it.

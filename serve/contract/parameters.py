@@ -20,9 +20,8 @@ from typing import Any, Final, Literal
 
 from serve.contract import export_tables, seed_tables
 from shards.changes.change_file import NATURES
-from shards.codec.folding import fold
+from shards.codec.folding import SPELLINGS, fold
 from shards.codec.record import FIELDS
-from shards.generations.reference import SPELLINGS
 from shards.query import DEEPEST, ORDERS, STATES
 from shards.search.counts import distribution
 
@@ -307,8 +306,8 @@ FORMAT: Final = Parameter(
 )
 COLONNES: Final = Parameter(
     "colonnes",
-    "Columns (colonnes) of the companies in a table, keys of `Societe` separated by commas, in the order wanted. "
-    "Without it: all, in the order of `Societe`. Not for a workbook.",
+    "Columns (colonnes) of the companies, keys of `Societe` separated by commas, in the order wanted: of a table, "
+    "or of the sheet Liste of a workbook. Without it: all.",
     "iso2,id,nom,ca_eur",
     enum=FIELDS,
     separator=",",

@@ -1,7 +1,6 @@
 """The tables of `seeds/` that the server reads: fields, labels, sums of statements, euro rates, attributions."""
 
 import csv
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from typing import Final
 from seeds import TABLES
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
+from shards.search.matching.company_numbers import Derivation
 from shards.search.matching.name_tables import NameTables
 from shards.search.matching.probability import Weights
 
@@ -51,16 +51,6 @@ class Attribution:
     adresse: str
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """How a number of this `type` in the country contains the identifier: a pattern of it, and its replacement."""
-
-    type: str
-    iso2: str
-    pattern: re.Pattern[str]
-    identifier: str
-
-
 def rows(name: str) -> list[dict[str, str]]:
     """The rows of a table by column; serve reads every table of `seeds/` but plans.csv here."""
     with (TABLES / name).open(encoding="utf-8", newline="") as file:
@@ -82,10 +72,7 @@ def match_weights() -> Weights:
 @cache
 def derivations() -> tuple[Derivation, ...]:
     """How numbers of companies contain their identifiers, in the order in which they are tried (X6)."""
-    return tuple(
-        Derivation(row["type"], row["iso2"], re.compile(row["motif"]), row["identifiant"])
-        for row in rows("numeros.csv")
-    )
+    return Derivation.of_rows(rows("numeros.csv"))
 
 
 @cache

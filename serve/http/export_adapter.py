@@ -3,7 +3,7 @@
 The export itself and its price are in serve/api/export.py.
 """
 
-from serve.access import admission
+from serve.access import admission, caller
 from serve.access.result import Response
 from serve.api import export
 from serve.api.export import ExportCall
@@ -27,7 +27,13 @@ async def respond(request: HttpRequest) -> Response:
     return await export.requested(
         request.context,
         admitted,
-        ExportCall(lambda: _pairs(request), message.headers.get("Accept"), request.is_gone),
+        ExportCall(
+            lambda: _pairs(request),
+            message.headers.get("Accept"),
+            request.is_gone,
+            # An account was found, so there is one header with a key.
+            (caller.token(request.authorization[0]) or "")[-4:] if admitted.counting else "",
+        ),
         request.trace,
     )
 

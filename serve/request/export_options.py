@@ -20,7 +20,7 @@ class FileOptions:
 
     Attributes:
         format: one of `export_tables.FORMATS`.
-        colonnes: the columns of the companies of a table, in their order; none means all.
+        colonnes: the columns of the companies, in their order; none means all.
         comptes: statement lines are wanted as a second table; a workbook has them anyway.
     """
 
@@ -60,14 +60,7 @@ def read(values: Values, accepted: str | None) -> FileOptions:
         ApiError: 400 `parametre_invalide`.
     """
     wanted = one_of(values, FORMAT) if scalar(values, FORMAT.name) else _accepted(accepted)
-    options = FileOptions(wanted, _columns(values), flag(values, COMPTES))
-    if options.colonnes and not options.is_table:
-        why = (
-            "un classeur a toujours toutes ses colonnes ; ajoutez format=csv, ndjson ou parquet",
-            "a workbook always has all its columns; add format=csv, ndjson or parquet",
-        )
-        raise errors.parametre_invalide(COLONNES.name, why)
-    return options
+    return FileOptions(wanted, _columns(values), flag(values, COMPTES))
 
 
 def _accepted(header: str | None) -> str:

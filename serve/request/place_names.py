@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from shards.codec.folding import fold
-from shards.generations.reference import SPELLINGS, Reference
+from shards.codec.folding import SPELLINGS, fold
+from shards.generations.reference import Reference
 
 # Other names of countries, folded. They lead to suggestions only.
 _ALSO: Final = {

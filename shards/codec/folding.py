@@ -8,6 +8,9 @@ import re
 import unicodedata
 from typing import Final
 
+# Country codes in common use, with the code that this project uses for the same country (§1, contract B1).
+SPELLINGS: Final = {"GB": "UK"}
+
 # Letters that NFKD does not decompose, in the order of contract B15 (case-folding already makes `ss` of `ß`).
 _LIGATURES: Final = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}

@@ -6,12 +6,9 @@ shards beside them. Codes are NACE divisions and groups; labels are what callers
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 import orjson
-
-# Country codes in common use, with the code that this project uses for the same country (§1, contract B1).
-SPELLINGS: Final = {"GB": "UK"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,7 @@ FORMER_NAME: Final = 4294967295  # FORMAT.md §8: a token that is no word
 FURTHER: Final = 255
 CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
 FREQUENT_GROUPS: Final = 3  # frequent words of a line whose common rows are candidates, two by two
+LIGHTEST: Final = -1_000_000  # less than any name weighs
 NEAR_SCANNED: Final = 20000  # words of a range that are compared with a misspelt one
 NEAR_ENDINGS: Final = 4096  # words with the same end that are compared with a misspelt one
 NEAREST_HALF: Final = 1  # letters before that end, at least

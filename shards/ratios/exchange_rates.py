@@ -18,6 +18,16 @@ def euros_per_unit(devise: str | None, year: int) -> float | None:
 
 
 @cache
+def newest_year(devise: str) -> int:
+    """The newest year with a rate of a currency; 0 without one.
+
+    >>> newest_year("GBP") > 2020, newest_year("Ψ")
+    (True, 0)
+    """
+    return max((year for known, year in _rates() if known == devise), default=0)
+
+
+@cache
 def _rates() -> Mapping[tuple[str, int], float]:
     with (TABLES / "taux.csv").open(encoding="utf-8", newline="") as file:
         return {

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tqdm import tqdm
 
-from shards.generations.reference import SPELLINGS
+from shards.codec.folding import SPELLINGS
 from shards.publish.publication import KEPT
 from shards.sync import signature, source_url
 from shards.sync.download import Downloader

@@ -93,7 +93,12 @@ def test_no_suggestion_is_dearer_than_its_bound(opened: OpenShards, text: str) -
 @given(words=st.lists(st.sampled_from([*PIECES, "Lab", "Labb", "and", "Ltd", "zz"]), min_size=1))
 def test_no_line_of_a_list_is_dearer_than_its_bound(opened: OpenShards, words: list[str]) -> None:
     """X5"""
-    matcher = Matcher(opened.shards, seed_tables.name_tables(), seed_tables.match_weights())
+    matcher = Matcher(
+        opened.shards,
+        seed_tables.name_tables(),
+        seed_tables.match_weights(),
+        seed_tables.derivations(),
+    )
     line = Line(" ".join(words)[:300] or "A")
 
     assert seconds(lambda: matcher.match(line, 10)) < MOST_A_LINE, line

@@ -74,7 +74,12 @@ async def matched(
 
 
 def _match(base: Base, lines: Sequence[Line], limit: int) -> list[MatchResult]:
-    matcher = Matcher(base, seed_tables.name_tables(), seed_tables.match_weights())
+    matcher = Matcher(
+        base,
+        seed_tables.name_tables(),
+        seed_tables.match_weights(),
+        seed_tables.derivations(),
+    )
     return [matcher.match(line, limit) for line in lines]
 
 

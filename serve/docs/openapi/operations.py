@@ -239,18 +239,11 @@ def _comparables() -> Mapping[str, Operation]:
 
 
 def _groupe() -> Mapping[str, Operation]:
-    located = (*headers.TAGGED, "Content-Location", *headers.CALLS)
-    first = {name: f"$response.body#/parents/0/societe/{of}" for name, of in _FIRST.items()}
-    found = answer("The group.", ref("Groupe"), located, "groupe")
-    responses = {
-        "200": linked(found, company=("readCompany", first)),
-        "304": not_modified("Content-Location", *headers.CALLS),
-        **refusals(400, 401, 404, 409, 429, 503, route="groupe"),
-    }
-    given = [ref(one.name, "parameters") for one in parameters.RECORD]
-    return _get(
-        "readGroup", "Companies", prose.GROUPE, responses, *given,
-        *in_query(*parameters.IDENTIFIANTS), _IF_NONE_MATCH, security=_EITHER,
+    return _of_companies(
+        "readGroup", prose.GROUPE, ("The group.", "Groupe"), ("Content-Location", *headers.CALLS),
+        refusals(400, 401, 404, 409, 429, 503, route="groupe"),
+        *_record(), *in_query(*parameters.IDENTIFIANTS), examples=("groupe",),
+        first="parents/0/societe",
     )  # fmt: skip
 
 

@@ -1,10 +1,10 @@
-"""The sheet Intro: the scope and the data of the file, its sheets, and a legend."""
+"""The sheet Intro: the figures and the data of the file, its sheets, and a legend; its filters are in Périmètre."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from serve.data.country_sources import credited, period
-from serve.export.workbook import filter_lines, scope_sheets
+from serve.export.workbook import aggregates
 from serve.export.workbook.cell_values import within
 from serve.export.workbook.export_data import ExportData
 from serve.export.workbook.labels import Labels
@@ -23,10 +23,9 @@ def write(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
     sheet.title(0, labels("title"))
     sheet.text(1, 0, _subtitle(data, labels), look.subtitle)
     row = _notice(sheet, 3, data, labels)
-    row = scope_sheets.totals(sheet, row, data, labels)
-    row = _section(sheet, row + 1, labels("filters"))
-    facts = [*filter_lines.lines(request, data.reference, labels)]
-    facts += [
+    row = _totals(sheet, row, data, labels)
+    row = _section(sheet, row + 1, labels("data"))
+    facts = [
         (labels("plan"), request.plan.nom_en if labels.lang == "en" else request.plan.nom),
         (labels("published"), labels.day(request.published)),
         (labels("version"), request.folder.name),
@@ -73,6 +72,28 @@ def _notice(sheet: Sheet, row: int, data: ExportData, labels: Labels) -> int:
         return row
     sheet.across(row, 0, 2, text, sheet.styles.notice)
     return row + 2
+
+
+def _totals(sheet: Sheet, row: int, data: ExportData, labels: Labels) -> int:
+    """Write the figures of the whole export, one per line; return the row after them."""
+    look = sheet.styles
+    whole = aggregates.share(data.facets.total, data.turnovers)
+    known = sum(amount is not None for amount in data.turnovers)
+    sheet.section(row, labels("essentials"), 1)
+    lines = {
+        "total": whole.scope,
+        "rows": whole.file,
+        "with_comptes": len(data.comptes),
+        "with_turnover": known,
+        "sum": whole.sum,
+        "median": whole.median,
+    }
+    for name, value in lines.items():
+        if value is not None:
+            row += 1
+            sheet.text(row, 0, labels(name), look.label)
+            sheet.raw.write_number(row, 1, value, look.whole)
+    return row + 1
 
 
 def _contents(sheet: Sheet, row: int, labels: Labels, comptes: Mapping[int, str]) -> int:

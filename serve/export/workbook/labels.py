@@ -116,8 +116,8 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "contents": ("Dans ce classeur", "In this workbook"),
     "legend": ("Légende", "Legend"),
     "about_scope": (
-        "Filtres, totaux, répartition par tranche de chiffre d'affaires",
-        "Filters, totals, companies by band of turnover",
+        "Filtres, sociétés par tranche de chiffre d'affaires",
+        "Filters, companies by band of turnover",
     ),
     "about_countries": (
         "Sociétés par pays : tout le périmètre, et ce fichier",
@@ -182,6 +182,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "In euros where the heading says so, else in the currency stated; shown in units, the "
         "cell keeps the decimals",
     ),
+    "data": ("Données", "Data"),
     "version": ("Version des données", "Version of the data"),
     "published": ("Publication des données", "Publication of the data"),
     "plan": ("Offre", "Plan"),
@@ -262,6 +263,13 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "def_total_actif_eur": (
         "Total de l'actif du dernier exercice, à l'unité, en euros au cours annuel moyen",
         "Total assets of the last fiscal year, in units, in euros at the annual average rate",
+    ),
+    "col_capital_social_eur": ("Capital social (EUR)", "Share capital (EUR)"),
+    "def_capital_social_eur": (
+        "Capital social en euros, au cours annuel moyen de l'exercice du chiffre d'affaires, sinon du bilan, "
+        "sinon de la dernière année connue",
+        "Share capital in euros, at the annual average rate of the year of the turnover, else of the balance "
+        "sheet, else of the last year that is known",
     ),
     "col_ca_publie": ("Chiffre d'affaires (devise)", "Turnover (own currency)"),
     "def_ca_publie": (
@@ -364,9 +372,11 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "of the list that have some, at most {cap} by plan.",
     ),
     "limit_columns": (
-        "Les colonnes sont toujours les mêmes, quelles que soient l'offre et les données ; les valeurs "
+        "Les colonnes sont celles que la demande nomme, ou toujours les mêmes, quelles que soient l'offre et les "
+        "données ; alors les valeurs "
         "brutes dont d'autres colonnes sont tirées sont groupées et repliées à droite de la liste.",
-        "The columns are always the same, whatever the plan and the data; the raw values of which other "
+        "The columns are those that the request names, or always the same, whatever the plan and the data; then "
+        "the raw values of which other "
         "columns are made are grouped and closed at the right of the list.",
     ),
     "limit_text": (

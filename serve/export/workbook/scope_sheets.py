@@ -20,7 +20,7 @@ _MILLION: Final = 1_000_000
 
 
 def scope(sheet: Sheet, data: ExportData, labels: Labels) -> None:
-    """Write Périmètre: the filters, the totals, the rows of the file by turnover band."""
+    """Write Périmètre: the filters, and the rows of the file by turnover band."""
     look = sheet.styles
     sheet.widths(36, 17, 15, 19, 19, 3)
     sheet.title(0, labels("scope"))
@@ -30,7 +30,6 @@ def scope(sheet: Sheet, data: ExportData, labels: Labels) -> None:
         sheet.text(row, 0, label, look.label)
         sheet.across(row, 1, 4, text, look.wrapped)
         row += 1
-    row = totals(sheet, row + 1, data, labels)
     sheet.section(row + 1, labels("by_band"), 4)
     found = aggregates.bands(data.turnovers)
     held = [(name, one) for name, one in zip(_bands(labels), found, strict=True) if one.file]
@@ -38,28 +37,6 @@ def scope(sheet: Sheet, data: ExportData, labels: Labels) -> None:
     columns = [bands, *_file_columns([one for _, one in held], data, labels)]
     placed = chart_table.write(sheet, row + 2, columns)
     chart_table.bars(sheet, (row + 1, 6), labels("by_band"), placed, bands, columns[1])
-
-
-def totals(sheet: Sheet, row: int, data: ExportData, labels: Labels) -> int:
-    """Write the figures of the whole export, one per line; return the row after them."""
-    look = sheet.styles
-    whole = aggregates.share(data.facets.total, data.turnovers)
-    known = sum(amount is not None for amount in data.turnovers)
-    sheet.section(row, labels("essentials"), 1)
-    lines = {
-        "total": whole.scope,
-        "rows": whole.file,
-        "with_comptes": len(data.comptes),
-        "with_turnover": known,
-        "sum": whole.sum,
-        "median": whole.median,
-    }
-    for name, value in lines.items():
-        if value is not None:
-            row += 1
-            sheet.text(row, 0, labels(name), look.label)
-            sheet.raw.write_number(row, 1, value, look.whole)
-    return row + 1
 
 
 def by_country(sheet: Sheet, data: ExportData, labels: Labels) -> None:

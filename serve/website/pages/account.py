@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import parse_qsl, urlencode
 
 from quota.accounts import effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger import passwords
 from quota.ledger.tickets import SENT
+from quota.results import CountedExport
 from serve.access.result import Response
 from serve.api.routes import RECONCILIATION_PATH
 from serve.docs.manual.manual import manual
@@ -201,6 +203,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         active=sum(key.revoked is None for key in keys),
         addresses=await request.accounts.addresses_of(account.id),
         payments=await book.payments_of(account.id),
+        exports=[(one, _again(one)) for one in await book.last_exports(account.id)],
         billing=request.context.stripe is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
@@ -222,6 +225,19 @@ def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
     """A search with a key that was just made, in the languages of the documentation."""
     search = manual().reference.operations["searchCompanies"].request
     return search.asking(limit=3).texts(request.origin, key)
+
+
+def _again(export: CountedExport) -> dict[str, str]:
+    """The fields of the form that makes an export again (export_form.py); none if they were not kept."""
+    if export.search is None:
+        return {}
+    given = parse_qsl(export.search)
+    own = {
+        name: ",".join(value for known, value in given if known == name)
+        for name in ("comptes", "colonnes", "limit")
+    }
+    rest = [pair for pair in given if pair[0] not in (*own, "format")]
+    return {"recherche": urlencode(rest), "format": export.format, **own}
 
 
 def _session(request: PageRequest) -> Session:

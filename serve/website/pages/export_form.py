@@ -17,6 +17,8 @@ from serve.website.page_request import PageRequest, without
 
 # The parameters of a page of results that an export does not have.
 _OF_A_PAGE: Final = ("limit", "offset", "version", "lang")
+# The parameters that fields of the form have.
+_OWN: Final = ("format", "comptes", "colonnes", "limit")
 
 
 async def download(request: PageRequest) -> Response:
@@ -30,8 +32,8 @@ async def download(request: PageRequest) -> Response:
     async def read() -> Pairs:
         form = request.form
         search = params.pairs(form.get("recherche", "").removeprefix("?"))
-        named = [(name, form[name]) for name in ("format", "comptes") if form.get(name)]
-        return (*without(search, _OF_A_PAGE), *named, ("lang", request.lang))
+        named = [(name, form[name]) for name in _OWN if form.get(name)]
+        return (*without(search, (*_OF_A_PAGE, *_OWN)), *named, ("lang", request.lang))
 
     server, trace = request.server, request.trace
     admitted = await admission.admit_caller(server, request.caller, trace, export.current_headers)

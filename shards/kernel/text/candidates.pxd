@@ -3,8 +3,8 @@ from shards.kernel.find cimport (
     compare, damaged, first_suffix, first_word, last_suffix, owner_of,
 )
 from shards.kernel.types cimport (
-    Address, FORMER_NAME, FREQUENT_GROUPS, Int, Ints, Key, NEAR_SCANNED, POOLED, Pool, Real, ShardArrays, Table,
-    U1, U4, WIDESPREAD,
+    Address, FORMER_NAME, FREQUENT_GROUPS, Int, Ints, Key, LIGHTEST, NEAR_SCANNED, POOLED, Pool, Real, ShardArrays,
+    Table, U1, U4, WIDESPREAD,
 )
 
 cdef Int word_of(ShardArrays shard, U1 text, Int start, Int length) noexcept nogil
@@ -19,6 +19,9 @@ cdef Int near_words(
     ShardArrays shard, U1 text, Int start, Int length, Int unit, Pool pool
 ) except? -1 nogil
 cdef Int postings_of(ShardArrays shard, Int word) except? -1 nogil
+cdef Int place_of(Pool pool, Int word) noexcept nogil
+cdef Real penalty_of(ShardArrays shard, Pool pool, Int word) except? -1 nogil
+cdef Real weigh_name(ShardArrays shard, Pool pool, Int first, Int end, Real least) except? -1 nogil
 cdef Int consider(ShardArrays shard, Pool pool, Int row) except? -1 nogil
 cdef Int consider_all(ShardArrays shard, Pool pool, Int word) except? -1 nogil
 cdef Int place_after(U4 numbers, Int first, Int end, Int least) noexcept nogil

@@ -14,6 +14,7 @@ if not cython.compiled:
     from shards.kernel.types import (
         FORMER_NAME,
         FREQUENT_GROUPS,
+        LIGHTEST,
         NEAR_SCANNED,
         POOLED,
         U1,
@@ -147,11 +148,54 @@ def postings_of(shard: ShardArrays, word: Int) -> Int:
     return end - first
 
 
+def place_of(pool: Pool, word: Int) -> Int:
+    """The place of a word in the pool, -1 if it is not there."""
+    for i in range(pool.word_count):
+        if pool.words[i] == word:
+            return i
+    return -1
+
+
+def penalty_of(shard: ShardArrays, pool: Pool, word: Int) -> Real:
+    """What a word that the line does not have counts against a name: nothing if it is as widespread as legal forms."""
+    return pool.penalty if postings_of(shard, word) * WIDESPREAD < shard.rows else 0.0
+
+
+def weigh_name(shard: ShardArrays, pool: Pool, first: Int, end: Int, least: Real) -> Real:
+    """The weight of the name whose words are tokens[first:end]; anything up to `least` if it is not over `least`.
+
+    What the name shares with the line comes first: for most rows that decides, and the other words, each of them far
+    away in memory, are not looked at.
+    """
+    score: Real = 0.0
+    seen: Int = 0
+    others: Key = 0
+    for index in range(first, end):
+        token: Int = shard.tokens[index]
+        if token >= shard.word_count:
+            damaged()
+        found: Int = place_of(pool, token)
+        if found >= 0:
+            if seen & (cython.cast(Int, 1) << pool.groups[found]) == 0:
+                seen |= cython.cast(Int, 1) << pool.groups[found]
+                score += pool.weights[found]
+        elif index - first < 64:
+            others |= cython.cast(Key, 1) << (index - first)
+        else:
+            score -= penalty_of(shard, pool, token)
+    at: Int = first
+    while others and score > least:
+        if others & 1:
+            score -= penalty_of(shard, pool, shard.tokens[at])
+        others >>= 1
+        at += 1
+    return score
+
+
 def consider(shard: ShardArrays, pool: Pool, row: Int) -> Int:
     """Weigh a row by the words of its name, and keep it if it is among the best.
 
-    Words that the line does not have count against it, unless they are as widespread as legal forms. Of the present
-    name and the former ones the best counts.
+    Of the present name and the former ones the best counts.
     """
     if row >= shard.rows:
         damaged()
@@ -159,35 +203,18 @@ def consider(shard: ShardArrays, pool: Pool, row: Int) -> Int:
     end: Int = shard.token_starts[row + 1]
     if end < first or end > shard.token_count:
         damaged()
-    score: Real = 0.0
-    best: Real = 0.0
-    names: Int = 0
-    seen: Int = 0
-    for index in range(first, end):
-        token: Int = shard.tokens[index]
-        if token == FORMER_NAME:
-            best = score if names == 0 or score > best else best
-            names += 1
-            score = 0.0
-            seen = 0
-            continue
-        if token >= shard.word_count:
-            damaged()
-        found: Int = -1
-        for i in range(pool.word_count):
-            if pool.words[i] == token:
-                found = i
-                break
-        if found < 0:
-            if postings_of(shard, token) * WIDESPREAD < shard.rows:
-                score -= pool.penalty
-        elif seen & (cython.cast(Int, 1) << pool.groups[found]) == 0:
-            seen |= cython.cast(Int, 1) << pool.groups[found]
-            score += pool.weights[found]
-    if names and best > score:
-        score = best
+    full: Int = pool.count == pool.room
+    least: Real = pool.scores[pool.count - 1] if full else LIGHTEST
+    score: Real = LIGHTEST
     pool.weighed += 1
-    if pool.count == pool.room and score <= pool.scores[pool.count - 1]:
+    while first <= end:
+        stop: Int = first
+        while stop < end and shard.tokens[stop] != FORMER_NAME:
+            stop += 1
+        name: Real = weigh_name(shard, pool, first, stop, score if score > least else least)
+        score = name if name > score else score
+        first = stop + 1
+    if full and score <= least:
         return 0
     for i in range(pool.count):
         if pool.rows[i] == row:

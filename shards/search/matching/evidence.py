@@ -112,26 +112,38 @@ def of_place(line: Line, company: Mapping[str, Any]) -> Evidence:
     return found
 
 
-def of_identifiers(line: Line, company: Mapping[str, Any]) -> Evidence:
-    """What the identifier and the VAT number say."""
+def of_identifiers(
+    line: Line, company: Mapping[str, Any], *, by_id: bool, by_vat: bool
+) -> Evidence:
+    """What the identifier and the VAT number say.
+
+    Args:
+        by_id, by_vat: these numbers of the line, in some spelling, are numbers of the company.
+    """
     found: Evidence = {}
+    known = fold_id(company["id"])
     if line.id:
-        given, known = fold_id(line.id), fold_id(company["id"])
+        given = fold_id(line.id)
         if given == known:
             found["id_identique"] = 1.0
-        elif _core(given, company["iso2"]) == _core(known, company["iso2"]):
+        elif by_id or _is_end(given, known):
             found["id_corrige"] = 1.0
         else:
             found["id_different"] = 1.0
     if line.tva:
-        given, known = fold_id(line.tva), fold_id(company.get("tva") or "")
-        if known and _core(given, company["iso2"]) == _core(known, company["iso2"]):
+        given, stored = fold_id(line.tva), fold_id(company.get("tva") or "")
+        if stored and by_vat and stored.endswith(_core(given, company["iso2"])):
             found["tva_identique"] = 1.0
-        elif _core(fold_id(company["id"]), company["iso2"]) in given:
+        elif by_vat or _core(known, company["iso2"]) in given:
             found["id_corrige"] = 1.0
         elif not line.id:
             found["id_different"] = 1.0
     return found
+
+
+def _is_end(given: str, known: str) -> bool:
+    """Whether the identifier is written without the code of its court: HRB218916 of F1103RHRB218916."""
+    return given[:1].isalpha() and given[-1:].isdigit() and known.endswith(given)
 
 
 def town_told(

@@ -6,12 +6,13 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from shards.codec.folding import fold, fold_id
+from shards.codec.folding import fold
 from shards.search.matching import candidate_rows, evidence
 from shards.search.matching.candidate_rows import CandidateRows, Found, folded_words, information
+from shards.search.matching.company_numbers import Derivation, in_any_spelling
 from shards.search.matching.evidence import Evidence
 from shards.search.matching.line import Candidate, Line, MatchResult
-from shards.search.matching.name_comparison import NameComparison, Told, compare
+from shards.search.matching.name_comparison import ComparedName, NameComparison, compare
 from shards.search.matching.name_tables import UMLAUTS, BareName, NameTables
 from shards.search.matching.probability import Weights
 from shards.search.search import Base
@@ -44,6 +45,21 @@ class Compared(NamedTuple):
         return compared.lacking + compared.extra + 3 * compared.errors - compared.common
 
 
+class Numbered(NamedTuple):
+    """The companies with the identifier of a line, and those with its VAT number, in whatever spelling."""
+
+    by_id: frozenset[Found]
+    by_vat: frozenset[Found]
+
+
+class LineName(NamedTuple):
+    """The name of a line without the legal forms of a country, and what its words tell there."""
+
+    bare: BareName
+    compared: ComparedName
+    told: Mapping[str, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """A company and what speaks for it."""
@@ -55,8 +71,14 @@ class Weighed:
 class Matcher:
     """Matches lines one at a time: working memory of one thread."""
 
-    def __init__(self, base: Base, tables: NameTables, weights: Weights) -> None:
-        self._base, self._tables, self._weights = base, tables, weights
+    def __init__(
+        self,
+        base: Base,
+        tables: NameTables,
+        weights: Weights,
+        derivations: Sequence[Derivation],
+    ) -> None:
+        self._tables, self._weights, self._derivations = tables, weights, derivations
         self._table: SearchTable = base.own_worker().table
         self._rows = CandidateRows(self._table)
 
@@ -78,19 +100,19 @@ class Matcher:
     def weighed(self, line: Line) -> list[Weighed]:
         """The companies that a line may mean, with what speaks for each."""
         chosen = self._chosen(line)
-        by_id = self._by_identifier(line, chosen)
-        if not line.nom:
-            return self._read(line, [Compared(row, None, _NO_CLASSES, {}) for row in by_id], chosen)
-        words = tuple(fold(line.nom).split())
+        numbered = self._numbered(line, chosen)
+        by_number = list(dict.fromkeys([*numbered.by_id, *numbered.by_vat]))
+        words = tuple(fold(line.nom or "").split())
         if not words:
-            return self._read(line, [Compared(row, None, _NO_CLASSES, {}) for row in by_id], chosen)
-        found = self._compared(words, chosen, by_id, near=False)
-        weighed = self._read(line, found, chosen)
+            alone = [Compared(row, None, _NO_CLASSES, {}) for row in by_number]
+            return self._read(line, alone, chosen, numbered)
+        found = self._compared(words, chosen, by_number, near=False)
+        weighed = self._read(line, found, chosen, numbered)
         best = max(self._weights.notes([each.evidence for each in weighed]), default=0.0)
         if best >= _ENOUGH:
             return weighed
         found += self._compared(words, chosen, [], near=True)
-        return self._read(line, found, chosen)
+        return self._read(line, found, chosen, numbered)
 
     def _chosen(self, line: Line) -> list[int]:
         numbers = self._table.numbers
@@ -99,18 +121,15 @@ class Matcher:
 
     # -- candidates --------------------------------------------------------------------------
 
-    def _by_identifier(self, line: Line, chosen: Sequence[int]) -> list[Found]:
-        """The companies with the identifier or VAT number of a line, in whatever spelling."""
-        given = [fold_id(text) for text in (line.id, line.tva) if text]
-        rows = []
-        for number in chosen:
-            shard = self._table.shards[number]
-            for text in given:
-                for spelling in _id_spellings(text, shard.iso2, shard.idents.width):
-                    row = shard.find(spelling)
-                    if row is not None:
-                        rows.append(Found(0.0, number, row))
-        return list(dict.fromkeys(rows))
+    def _numbered(self, line: Line, chosen: Sequence[int]) -> Numbered:
+        shards = {self._table.isos[number]: self._table.shards[number] for number in chosen}
+
+        def found(given: str | None) -> frozenset[Found]:
+            places = in_any_spelling(shards, given or "", self._derivations)
+            numbers = self._table.numbers
+            return frozenset(Found(0.0, numbers[place.iso2], place.row) for place in places)
+
+        return Numbered(found(line.id), found(line.tva))
 
     def _compared(
         self, words: tuple[str, ...], chosen: Sequence[int], more: Sequence[Found], *, near: bool
@@ -122,7 +141,7 @@ class Matcher:
         if near:
             spellings += candidate_rows.further_spellings(bare.words)
         found = [*more, *self._rows.rows(spellings, chosen, near=near)]
-        names: dict[str, tuple[BareName, list[Told], dict[str, int]]] = {}
+        names: dict[str, LineName] = {}
         rows = list({(row.shard, row.row): row for row in found}.values())
         compared = [self._compare(words, row, names) for row in rows]
         return sorted(compared, key=lambda each: each.distance)
@@ -138,33 +157,40 @@ class Matcher:
         self,
         words: tuple[str, ...],
         row: Found,
-        names: dict[str, tuple[BareName, list[Told], dict[str, int]]],
+        names: dict[str, LineName],
     ) -> Compared:
         """Compare a name with that of a row; `names` has that of the line without the forms of each country."""
         shard = self._table.shards[row.shard]
-        if shard.iso2 not in names:
-            bare = self._tables.bare(words, shard.iso2)
-            known = self._rows.sizes(bare.words, row.shard)
-            told = [(word, information(shard.rows, known[word])) for word in bare.words]
-            names[shard.iso2] = bare, told, known
-        bare, told, known = names[shard.iso2]
-        found = []
+        line = names.get(shard.iso2)
+        if line is None:
+            line = names[shard.iso2] = self._line_name(words, row.shard)
+        nearest: Compared | None = None
         for place, theirs in enumerate(folded_words(shard, row.row)):
             sizes = dict(theirs)
             other = self._tables.bare(tuple(word for word, _ in theirs), shard.iso2)
-            other_told = [
-                (word, information(shard.rows, sizes.get(word, 0))) for word in other.words
-            ]
-            compared = compare(
-                told, other_told, self._tables, umlauts=shard.iso2 in UMLAUTS, known=known
-            )
-            classes = bare.classes, other.classes
-            found.append(Compared(row, compared, classes, dict(told), former=place > 0))
-        return min(found, key=lambda each: each.distance)
+            told = [(word, information(shard.rows, sizes.get(word, 0))) for word in other.words]
+            compared = compare(line.compared, told, self._tables)
+            classes = line.bare.classes, other.classes
+            found = Compared(row, compared, classes, line.told, former=place > 0)
+            if nearest is None or found.distance < nearest.distance:
+                nearest = found
+        assert nearest is not None  # a row has a name
+        return nearest
+
+    def _line_name(self, words: tuple[str, ...], number: int) -> LineName:
+        """The name of a line as it is compared with those of a shard."""
+        shard = self._table.shards[number]
+        bare = self._tables.bare(words, shard.iso2)
+        known = self._rows.sizes(bare.words, number)
+        told = [(word, information(shard.rows, known[word])) for word in bare.words]
+        compared = ComparedName.of(told, self._tables, known, umlauts=shard.iso2 in UMLAUTS)
+        return LineName(bare, compared, dict(told))
 
     # -- evidence ------------------------------------------------------------------------------
 
-    def _read(self, line: Line, found: Sequence[Compared], chosen: Sequence[int]) -> list[Weighed]:
+    def _read(
+        self, line: Line, found: Sequence[Compared], chosen: Sequence[int], numbered: Numbered
+    ) -> list[Weighed]:
         """The records of the nearest rows, with all evidence."""
         best = list({(each.found.shard, each.found.row): each for each in found}.values())
         best = sorted(best, key=lambda each: each.distance)[:_READ]
@@ -175,14 +201,16 @@ class Matcher:
         for each in best:
             shard = self._table.shards[each.found.shard]
             company = orjson.loads(shard.record(each.found.row, coordonnees=False))
-            weighed.append(Weighed(company, _evidence(line, company, each, companies)))
+            weighed.append(Weighed(company, _evidence(line, company, each, companies, numbered)))
         return weighed
 
 
 _NO_CLASSES: Final = (frozenset[str](), frozenset[str]())
 
 
-def _evidence(line: Line, company: Mapping[str, Any], each: Compared, companies: int) -> Evidence:
+def _evidence(
+    line: Line, company: Mapping[str, Any], each: Compared, companies: int, numbered: Numbered
+) -> Evidence:
     found: Evidence = {}
     if each.compared is not None:
         town = evidence.town_told(each.compared, each.told, company)
@@ -192,7 +220,10 @@ def _evidence(line: Line, company: Mapping[str, Any], each: Compared, companies:
     if each.former:
         found["ancien_nom"] = 1.0
     found |= evidence.of_place(line, company)
-    found |= evidence.of_identifiers(line, company)
+    place = Found(0.0, each.found.shard, each.found.row)
+    found |= evidence.of_identifiers(
+        line, company, by_id=place in numbered.by_id, by_vat=place in numbered.by_vat
+    )
     if company["etat"] == "cessee":
         found["cessee"] = 1.0
     return found
@@ -204,24 +235,3 @@ def _candidate(note: float, found: Weighed) -> Candidate:
         company["iso2"], company["id"], company["nom"], company["ville"], company["code_postal"],
         company["etat"], round(note, 4), evidence.reasons(found.evidence),
     )  # fmt: skip
-
-
-def _id_spellings(given: str, iso2: str, width: int) -> list[str]:
-    """The spellings under which a folded identifier may be known: without a prefix, with other zeros."""
-    prefixes = (iso2, "GB") if iso2 == "UK" else (iso2,)
-    cores = [given]
-    for prefix in prefixes:
-        if given.startswith(prefix):
-            cores.append(given.removeprefix(prefix))
-    if iso2 == "FR":
-        cores += [core[:9] for core in cores if len(core) == 14]
-        cores += [core[-9:] for core in cores if len(core) == 11]
-    found = []
-    for core in cores:
-        bare = core.lstrip("0")
-        if not bare:
-            continue
-        found += [core, bare]
-        if width:
-            found.append(bare.zfill(width))
-    return [text for text in dict.fromkeys(found) if text]

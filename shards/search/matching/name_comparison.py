@@ -64,29 +64,41 @@ class NameComparison:
         )
 
 
-def compare(
-    line: Sequence[Told],
-    company: Sequence[Told],
-    tables: NameTables,
-    *,
-    umlauts: bool,
-    known: Mapping[str, int],
-) -> NameComparison:
-    """Compare the words of a line with those of a company.
+@dataclass(frozen=True, slots=True)
+class ComparedName:
+    """The name of a line, as it is compared with the names of one country.
 
-    Args:
+    Attributes:
+        told: its words.
+        keys: what each word must share with another one to be the same.
+        known: how many companies of the country have each word in their names.
         umlauts: ae and ä are the same.
-        known: how many companies of the country have a word of the line in their names.
     """
+
+    told: Sequence[Told]
+    keys: Sequence[str]
+    known: Mapping[str, int]
+    umlauts: bool
+
+    @classmethod
+    def of(
+        cls, told: Sequence[Told], tables: NameTables, known: Mapping[str, int], *, umlauts: bool
+    ) -> "ComparedName":
+        """The name of these words."""
+        return cls(told, [_key(word, tables, umlauts=umlauts) for word, _ in told], known, umlauts)
+
+
+def compare(line: ComparedName, company: Sequence[Told], tables: NameTables) -> NameComparison:
+    """Compare the words of a line with those of a company."""
     found = NameComparison()
-    left, right = _without_equal(line, company, tables, found, umlauts=umlauts)
+    left, right = _without_equal(line, company, tables, found)
     if left and right:
         _match_spacing(left, right, found)
     if left and right:
         _match_respaced(left, right, found)
         _match_respaced(right, left, found)
     if left and right:
-        _match_near(left, right, found, known)
+        _match_near(left, right, found, line.known)
     for word, told in left:
         found.lacking += told
         found.lacking_words.append(word)
@@ -98,21 +110,15 @@ def compare(
 
 
 def _without_equal(
-    line: Sequence[Told],
-    company: Sequence[Told],
-    tables: NameTables,
-    found: NameComparison,
-    *,
-    umlauts: bool,
+    line: ComparedName, company: Sequence[Told], tables: NameTables, found: NameComparison
 ) -> tuple[list[Told], list[Told]]:
     """What is left of both when words that are the same are taken out."""
     left: list[Told] = []
     right = list(company)
     places: list[int] = []
-    keys = [_key(word, tables, umlauts=umlauts) for word, _ in company]
+    keys = [_key(word, tables, umlauts=line.umlauts) for word, _ in company]
     taken: set[int] = set()
-    for word, told in line:
-        key = _key(word, tables, umlauts=umlauts)
+    for (word, told), key in zip(line.told, line.keys, strict=True):
         place = next((i for i, other in enumerate(keys) if other == key and i not in taken), None)
         if place is None:
             left.append((word, told))

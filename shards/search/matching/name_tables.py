@@ -46,7 +46,8 @@ class NameTables:
             for words in _spellings(row["forme"]):
                 known.setdefault(words, row["classe"])
                 self._forms[""].setdefault(words, row["classe"])
-        self._longest = max((len(words) for words in self._forms[""]), default=0)
+        # Most words begin no form: the words of the longest one that each word begins.
+        self._longest = {iso2: _longest(known) for iso2, known in self._forms.items()}
         self._full: dict[str, str] = {}
         self._short: dict[str, list[str]] = {}
         for row in abbreviations:
@@ -60,12 +61,14 @@ class NameTables:
 
         At least one word stays.
         """
-        known = self._forms.get(iso2, self._forms[""])
+        iso2 = iso2 if iso2 in self._forms else ""
+        known, longest = self._forms[iso2], self._longest[iso2]
         words = list(folded)
         classes: set[str] = set()
         at = 0
         while at < len(words):
-            size = self._form_at(known, words, at)
+            most = longest.get(words[at], 0)
+            size = _form_at(known, words, at, most) if most else 0
             if size and size < len(words):
                 classes.add(known[tuple(words[at : at + size])])
                 del words[at : at + size]
@@ -74,16 +77,6 @@ class NameTables:
                 at += 1
         content = tuple(word for word in words if self._full.get(word, word))
         return BareName(joined_letters(content or tuple(words)), frozenset(classes))
-
-    def _form_at(self, known: Mapping[Words, str], words: list[str], at: int) -> int:
-        """The number of words of the longest form that begins at `at`."""
-        for size in range(min(self._longest, len(words) - at), 0, -1):
-            if tuple(words[at : at + size]) not in known:
-                continue
-            letters = sum(map(len, words[at : at + size]))
-            if letters >= _ANYWHERE or at == 0 or at + size == len(words):
-                return size
-        return 0
 
     def full(self, word: str) -> str:
         """The word that an abbreviation stands for, else the word itself."""
@@ -96,6 +89,24 @@ class NameTables:
         if umlauts:
             found.add(plain(word))
         return sorted(found - {word})
+
+
+def _form_at(known: Mapping[Words, str], words: list[str], at: int, most: int) -> int:
+    """The number of words of the longest form that begins at `at`, at most `most`; 0 if none does."""
+    for size in range(min(most, len(words) - at), 0, -1):
+        if tuple(words[at : at + size]) not in known:
+            continue
+        letters = sum(map(len, words[at : at + size]))
+        if letters >= _ANYWHERE or at == 0 or at + size == len(words):
+            return size
+    return 0
+
+
+def _longest(known: Mapping[Words, str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for words in known:
+        found[words[0]] = max(found.get(words[0], 0), len(words))
+    return found
 
 
 def _spellings(form: str) -> set[Words]:

@@ -17,15 +17,17 @@ from typing import NamedTuple
 
 from seeds import TABLES
 from shards.generations import pointer
+from shards.search.matching.company_numbers import Derivation
 from shards.search.matching.matcher import Matcher, Weighed
 from shards.search.matching.name_tables import NameTables
 from shards.search.matching.probability import SURE_FROM, Weights
 from shards.search.reader import Shard
 from shards.search.search import Base
-from tests.bench.matching import labelled, peers
+from tests.bench.matching import labelled, peers, splink_peer
 from tests.bench.matching.fit import CONSTANT, Example, fit
 from tests.bench.matching.labelled import LabelledLine, LabelledLines
 from tests.bench.matching.noise import NoiseTables
+from tests.bench.matching.peers import Answer
 
 _FIT_SEED = 2
 _EDGES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 1.01)
@@ -47,6 +49,11 @@ def _rows(name: str) -> list[dict[str, str]]:
 def tables() -> NameTables:
     """The tables of names, of `seeds/`."""
     return NameTables(_rows("formes_juridiques.csv"), _rows("abreviations.csv"))
+
+
+def derivations() -> tuple[Derivation, ...]:
+    """How numbers contain identifiers, of `seeds/`."""
+    return Derivation.of_rows(_rows("numeros.csv"))
 
 
 def weights() -> Weights:
@@ -78,7 +85,7 @@ def _place(line: LabelledLine, weighed: Sequence[Weighed]) -> int | None:
 def fit_weights(data: Path, work: Path, lines: int) -> None:
     """Write seeds/rapprochement.csv; the threshold of `sur` stays."""
     base = open_base(data)
-    matcher = Matcher(base, tables(), weights())
+    matcher = Matcher(base, tables(), weights(), derivations())
     examples = []
     for line in _labelled(base, work).draw(lines, _FIT_SEED):
         weighed = matcher.weighed(line.line)
@@ -95,7 +102,7 @@ def measure(data: Path, work: Path, lines: int, seed: int, with_peers: int) -> N
     """Print precision, recall, calibration and speed."""
     base = open_base(data)
     drawn = _labelled(base, work).draw(lines, seed)
-    matcher, known = Matcher(base, tables(), weights()), weights()
+    matcher, known = Matcher(base, tables(), weights(), derivations()), weights()
     judged = []
     start = time.process_time()
     for line in drawn:
@@ -113,18 +120,29 @@ def measure(data: Path, work: Path, lines: int, seed: int, with_peers: int) -> N
             mean = sum(each.note for each in part) / len(part)
             share = sum(each.right for each in part) / len(part)
             print(f"| {low:.2f}–{min(high, 1):.2f} | {len(part)} | {mean:.3f} | {share:.3f} |")
-    for name, peer in peers.PEERS.items() if with_peers else ():
+    if not with_peers:
+        return
+    training = [(line.line, line.truth) for line in _labelled(base, work).draw(lines, _FIT_SEED)]
+    predicted = splink_peer.predict(base, training, [line.line for line in drawn], tables())
+    of_splink = _judge(drawn, predicted.answers)
+    _print(f"Splink, all lines, trained on {lines} others", of_splink, None)
+    _print(f"Splink, the first {with_peers} of them", of_splink[:with_peers], None)
+    print(f"{lines / predicted.seconds:.0f} lines/s of one core, without columns and training")
+    for name, peer in peers.PEERS.items():
         some = drawn[:with_peers]
         start = time.process_time()
         answers = peer(base, [line.line for line in some])
         took = time.process_time() - start
-        found = [
-            Judged(line, note, key is not None and key == line.truth)
-            for line, (key, note) in zip(some, answers, strict=True)
-        ]
-        _print(f"{name}, the first {with_peers} of them", found, None)
+        _print(f"{name}, the first {with_peers} of them", _judge(some, answers), None)
         _print("societes on these", judged[:with_peers], known[SURE_FROM])
         print(f"{with_peers / took:.1f} lines/s of one core")
+
+
+def _judge(lines: Sequence[LabelledLine], answers: Sequence[Answer]) -> list[Judged]:
+    return [
+        Judged(line, note, key is not None and key == line.truth)
+        for line, (key, note) in zip(lines, answers, strict=True)
+    ]
 
 
 def _print(title: str, judged: Sequence[Judged], threshold: float | None) -> None:
@@ -136,15 +154,9 @@ def _print(title: str, judged: Sequence[Judged], threshold: float | None) -> Non
     print(f"  first candidate right {first:.2%}", end="")
     print(f", without namesakes {sum(each.right for each in alone) / len(alone):.2%}")
     if threshold is None:  # the best a peer can do: as many sure answers as at 99.7 % right
-        ranked = sorted(judged, key=lambda each: -each.note)
-        most = right = 0
-        for i, each in enumerate(ranked, 1):
-            right += each.right
-            if right >= 0.997 * i:
-                most = i
-        print(
-            f"  sure at a precision of 99.7 %, threshold chosen afterwards: {most / len(present):.1%}"
-        )
+        for precision in (0.997, 0.99, 0.95):
+            share = _most_sure(judged, precision) / len(present)
+            print(f"  sure at a precision of {precision:.1%}, threshold afterwards: {share:.1%}")
         return
     sure = [each for each in judged if each.note >= threshold]
     wrong = sum(not each.right for each in sure)
@@ -156,11 +168,21 @@ def _print(title: str, judged: Sequence[Judged], threshold: float | None) -> Non
     print(f" {sum(each.right for each in sure) / len(present):.1%}")
 
 
+def _most_sure(judged: Sequence[Judged], precision: float) -> int:
+    """How many answers can be called sure at a precision."""
+    most = right = 0
+    for i, each in enumerate(sorted(judged, key=lambda each: -each.note), 1):
+        right += each.right
+        if right >= precision * i:
+            most = i
+    return most
+
+
 def speed(data: Path, lines: int, seed: int) -> None:
     """Print lines a second of one core, for lines that mean companies of DATA, half of them misspelt."""
     base = open_base(data)
     drawn = [each.line for each in _labelled_of(base, lines, seed)]
-    matcher = Matcher(base, tables(), weights())
+    matcher = Matcher(base, tables(), weights(), derivations())
     for line in drawn[: len(drawn) // 10]:
         matcher.match(line, 3)
     times = []

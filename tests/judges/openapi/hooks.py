@@ -82,8 +82,6 @@ def _put_right(values: dict[str, Any]) -> None:
     values |= {name: known for name, known in _KNOWN.items() if name in values}
     if values.get("sous_secteur"):
         values |= {"secteur": _SECTOR, "sous_secteur": _SUB_SECTOR}
-    if "colonnes" in values:
-        values["format"] = "csv"  # a workbook always has all of its columns
     for name in ("version", "depuis"):
         if name in values:
             values[name] = os.environ["GENERATION"]

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import settings
 
 from quota.errors import NotAllowedError, UnknownError
+from quota.ledger.exports import KEPT
 from quota.ledger.openings import Opening
 from quota.ledger.purchase import Purchase
-from quota.results import Refusal, Reservation
+from quota.results import CountedExport, Refusal, Reservation
 from quota.store.ledger_store import LedgerStore
 from tests.quota.dict_store import DictStore
 from tests.quota.machine import StoreAgainstModel
@@ -160,6 +161,27 @@ def test_an_export_counts_when_it_is_committed_and_not_when_it_is_released() -> 
     store.release(second.account, second.id)
     assert store.usage(A, PLANS["free"], NOON).result().exports.used == 1
     assert not store.commit(second, NOON).result().granted
+
+
+def test_the_last_exports_are_those_that_were_counted() -> None:
+    """X10"""
+    store = DictStore()
+    made = [CountedExport("", "csv", f"Ψ-{n}.csv", n, n, "q=Ψ", "") for n in range(KEPT + 3)]
+    for one in made[:-2]:
+        held = store.reserve(A, 99, 1, HOUR, NOON).result()
+        assert isinstance(held, Reservation)
+        store.commit(held, NOON, one)
+        store.commit(held, NOON, made[-2])  # counted before
+    late = store.reserve(A, 99, 1, HOUR, NOON).result()
+    assert isinstance(late, Reservation)
+    store.release(A, late.id)
+    store.commit(late, NOON, made[-1])
+
+    listed = store.accounts.last_exports(A).result()
+
+    assert listed == made[-3:0:-1]
+    assert len(listed) == KEPT
+    assert store.accounts.last_exports("another").result() == []
 
 
 def test_only_so_many_exports_run_at_once() -> None:

@@ -13,7 +13,7 @@ import pytest
 from quota.errors import NotAllowedError, StoreUnavailable, WrongStoreError
 from quota.redis.connection import ANSWER_S, PAUSE_S
 from quota.redis.store import RedisStore
-from quota.results import Meter, Reservation
+from quota.results import CountedExport, Meter, Reservation
 from quota.store.future import StoreFuture
 from tests.proof.tools import need
 from tests.quota.ledger.test_ledger import check_the_last_openings
@@ -272,7 +272,9 @@ def test_a_place_for_an_export_is_held_on_all_hosts(server: Server, store: Redis
     also = elsewhere.reserve("a_", 2, 2, hour, NOON).result()
     refused = store.reserve("a_", 2, 9, hour, NOON).result()
 
-    assert elsewhere.commit(held, NOON).result().granted
+    export = CountedExport("", "csv", "societes.csv", 3, 9, "q=Ψ", "abcd")
+    assert elsewhere.commit(held, NOON, export).result().granted
+    assert store.accounts.last_exports("a_").result() == [export]  # X10
     assert not store.commit(held, NOON).result().granted
     assert isinstance(also, Reservation)
     assert not isinstance(refused, Reservation)

@@ -231,7 +231,9 @@ def test_a_store_that_fails_at_the_end_sends_no_file(tmp_path: Path) -> None:
     """G9: nothing is sent that may not have been counted"""
 
     class Failing(LmdbStore):
-        def commit(self, reservation: Reservation, now: object) -> StoreFuture[Meter]:
+        def commit(
+            self, reservation: Reservation, now: object, export: object = None
+        ) -> StoreFuture[Meter]:
             future: StoreFuture[Meter] = StoreFuture()
             future.set_exception(StoreUnavailable("the disk is gone"))
             return future

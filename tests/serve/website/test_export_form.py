@@ -10,6 +10,7 @@ from tests.serve.exports import PATH
 from tests.serve.website.visitor import Visitor, member
 from tests.serve.world import COMPANIES, CONTACT
 
+HIDDEN = re.compile(r'name="([a-z]+)" value="([^"]*)"')
 FIELD = re.compile(r'name="recherche" value="([^"]*)"')
 
 
@@ -18,6 +19,12 @@ def asked(html: str) -> str:
     found = FIELD.search(html)
     assert found
     return unescape(found[1])
+
+
+def fields(html: str) -> dict[str, str]:
+    """The fields of the first form of a page that makes an export again."""
+    form = html.partition('action="/export"')[2].partition("</form>")[0]
+    return {name: unescape(value) for name, value in HIDDEN.findall(form)}
 
 
 def used(served: Served, account: str) -> int:
@@ -43,6 +50,31 @@ def test_a_page_of_results_exports_its_search_and_shows_the_meter(served: Served
     assert CONTACT in file.html
     assert used(served, account) == 1
     assert "(déjà 1)" in visitor.get("/?pays=FR").text
+
+
+def test_an_account_lists_its_last_exports_and_makes_one_again(served: Served) -> None:
+    """X10: of pages and of keys; the file that is made again is the same, and is counted."""
+    visitor, account = member(served, "data")
+    form = {"recherche": "pays=FR,UK&tri=nom", "format": "csv", "colonnes": "nom,id", "limit": "3"}
+    first = visitor.send("/export", form)
+    _, key = served.store.accounts.create_key(account, PLANS, served.context.now()).result()
+    many = ",".join(["FR:552100554", *(f"FR:{n:09}" for n in range(200))])
+    long = {"ids": many, "format": "ndjson"}
+    served.ask(PATH, headers={"Authorization": f"Bearer {key}"}, params=long)
+    page = visitor.get("/compte")
+
+    again = visitor.send("/export", fields(page.html))
+
+    assert again.html == first.html
+    assert again.html.splitlines()[0].endswith("nom,id")
+    assert again.html.count("\n") == 4
+    listed = served.store.accounts.last_exports(account).result()
+    told = [(one.format, one.rows, one.key) for one in listed]
+    assert told == [("csv", 3, ""), ("ndjson", 1, key[-4:]), ("csv", 3, "")]
+    assert listed[1].search is None  # too long to keep
+    assert f"clé …{key[-4:]}" in page.text
+    assert "societes-FR-UK-" in page.text
+    assert used(served, account) == 3
 
 
 def test_a_record_exports_its_company(served: Served) -> None:

@@ -16,11 +16,12 @@ _BARS: Final = ("ca_eur", "total_actif_eur")
 
 
 def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, str]) -> None:
-    """Write Liste: every public field, and what is made of some of them (list_columns.py).
+    """Write Liste: every public field, and what is made of some of them (list_columns.py), or what is wanted.
 
     The name of a company links to the sheet with its statements; `comptes` has their names by row.
     """
-    columns = list_columns.columns(labels)
+    wanted = data.request.file.colonnes
+    columns = list_columns.columns(labels, wanted)
     tabled = [TableColumn.of_company(column, data) for column in columns]
     last = len(data.rows)
     table_sheet.write(sheet, "societes", tabled, comptes, count=last)
@@ -28,7 +29,7 @@ def liste(sheet: Sheet, data: ExportData, labels: Labels, comptes: Mapping[int, 
         if column.name in _BARS:
             bar = {"type": "data_bar", "bar_color": styles.BAR, "bar_solid": True}
             sheet.raw.conditional_format(1, col, max(1, last), col, bar)
-    sheet.raw.print_area(0, 0, last, len(PRINTED) - 1)
+    sheet.raw.print_area(0, 0, last, len(wanted or PRINTED) - 1)
 
 
 def contacts(sheet: Sheet, data: ExportData, labels: Labels) -> None:

@@ -1,18 +1,20 @@
-"""The columns of the sheet Liste: the same ones in the same order, whatever the plan and the data.
+"""The columns of the sheet Liste: the fields that the request names (X7), or always the same.
 
-First come those that are printed, then the other public fields in the order of `Societe`, then the raw
+Then first come those that are printed, then the other public fields in the order of `Societe`, then the raw
 values of which others are made: amounts before they are multiplied, codes, texts that another column
 has in words. The raw ones are grouped and closed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from math import isfinite
 from typing import Any, Final
 
 from serve.contract import headcount_bands, seed_tables
 from serve.export.workbook.export_data import AT, ExportData
 from serve.export.workbook.labels import Labels
+from shards.ratios import exchange_rates
 
 # The columns that identify a company; they stay in view on all lists.
 IDENTITY: Final = ("iso2", "id", "nom")
@@ -21,6 +23,7 @@ PRINTED: Final = (*IDENTITY, "feuille", "etat", "secteur", "ville", "effectif", 
 # The columns that the list has beside the fields of a company, with the kinds of their values.
 MADE: Final = {
     "feuille": seed_tables.TEXT,
+    "capital_social_eur": seed_tables.AMOUNT,
     "total_actif_eur": seed_tables.AMOUNT,
     "ca_publie": seed_tables.AMOUNT,
     "total_actif": seed_tables.AMOUNT,
@@ -32,6 +35,7 @@ RAW: Final = ("ca_last", "ca_mult", "total_actif_last", "unite_mult", "tranche_e
 _AFTER: Final = {
     "forme": "forme_libelle",
     "effectif": "tranche_libelle",
+    "capital_devise": "capital_social_eur",
     "ca_eur": "ca_publie",
     "exercice_actif": "total_actif",
 }
@@ -42,22 +46,24 @@ Values = Callable[[str, ExportData, range], Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class ListColumn:
-    """One column: its name (a field of `Societe`, or one of MADE), the kind of its values, its heading."""
+    """One column: its name (a field of `Societe`, or one of MADE), the kind of its values, its heading.
+
+    Attributes:
+        is_raw: whether other columns have its values ready for use.
+    """
 
     name: str
     genre: str
     title: str
     definition: str
     values: Callable[[ExportData, range], Sequence[Any]]
-
-    @property
-    def is_raw(self) -> bool:
-        """Whether other columns have its values ready for use."""
-        return self.name in RAW
+    is_raw: bool = False
 
 
-def columns(labels: Labels) -> list[ListColumn]:
-    """All columns of Liste, in order."""
+def columns(labels: Labels, wanted: Sequence[str] = ()) -> list[ListColumn]:
+    """The columns of Liste, in order: the fields that are wanted, or all."""
+    if wanted:
+        return [replace(company_column(name, labels), is_raw=False) for name in wanted]
     rest = []
     for field in seed_tables.public_fields():
         rest.append(field.champ)
@@ -76,7 +82,7 @@ def company_column(name: str, labels: Labels) -> ListColumn:
         return ListColumn(name, MADE[name], title, definition, partial(values, lang))
     field = next(one for one in seed_tables.fields() if one.champ == name)
     title, definition = field.title[lang], field.definition[lang]
-    return ListColumn(name, field.genre, title, definition, partial(values, lang))
+    return ListColumn(name, field.genre, title, definition, partial(values, lang), name in RAW)
 
 
 def _stored(name: str, _: str, data: ExportData, rows: range) -> Sequence[Any]:
@@ -91,6 +97,22 @@ def _has_sheet(lang: str, data: ExportData, rows: range) -> Sequence[str]:
 
 def _assets_in_euros(_: str, data: ExportData, rows: range) -> Sequence[float | None]:
     return data.assets[rows.start : rows.stop]
+
+
+def _capital_in_euros(lang: str, data: ExportData, rows: range) -> Sequence[float | None]:
+    """At the rate of the year of the turnover, else of the assets, else of the newest year (contract B31)."""
+    names = ("capital_social", "capital_devise", "ca_year", "exercice_actif")
+    known = zip(*(_stored(name, lang, data, rows) for name in names), strict=True)
+    return [None if capital is None else _in_euros(capital, *facts) for capital, *facts in known]
+
+
+def _in_euros(capital: float, devise: str | None, *years: int | None) -> float | None:
+    year = next((one for one in years if one is not None), None)
+    if year is None:
+        year = exchange_rates.newest_year(devise or "")
+    rate = exchange_rates.euros_per_unit(devise, year)
+    euros = None if rate is None else capital * rate + 0.0
+    return euros if euros is not None and isfinite(euros) else None
 
 
 def _multiplied(
@@ -162,6 +184,7 @@ def _in_english(codes: Sequence[str | None], stored: Sequence[str | None]) -> Se
 _OWN_VALUES: Final[Mapping[str, Values]] = {
     "feuille": _has_sheet,
     "total_actif_eur": _assets_in_euros,
+    "capital_social_eur": _capital_in_euros,
     "ca_publie": partial(_multiplied, "ca_last", "ca_mult"),
     "total_actif": partial(_multiplied, "total_actif_last", "unite_mult"),
     "forme_libelle": _forms,

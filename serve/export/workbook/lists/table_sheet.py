@@ -5,6 +5,8 @@ The cells of a column are made many at once (column_cells.py).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from typing import Any, Final, Self
 
 from xlsxwriter.format import Format
@@ -14,11 +16,9 @@ from serve.contract import seed_tables
 from serve.export.workbook.export_data import ExportData
 from serve.export.workbook.lists import column_cells
 from serve.export.workbook.lists.column_cells import Cells
-from serve.export.workbook.lists.list_columns import ListColumn
+from serve.export.workbook.lists.list_columns import IDENTITY, ListColumn
 from serve.export.workbook.sheet import Sheet
 
-# Columns that stay in view: those that identify a company.
-FROZEN: Final = 3
 # Rows whose cells are made at once.
 _BATCH: Final = 512
 # The width of a column follows the longest value in the first rows, within these bounds.
@@ -39,6 +39,7 @@ class TableColumn:
         genre: the kind of its values; NAME for names that are links.
         values: one per row, or a function from a range of rows to theirs.
         style: the format of numbers; None for that of the kind.
+        identifies: whether it says which company a row is.
         is_closed: whether it belongs to the closed group at the right.
         is_formula: whether the values are pairs of a formula and its value.
     """
@@ -50,6 +51,7 @@ class TableColumn:
     style: Format | None = None
     is_closed: bool = False
     is_formula: bool = False
+    identifies: bool = False
 
     @classmethod
     def of_company(
@@ -59,13 +61,16 @@ class TableColumn:
         count = len(data.rows)
         width = _width(column, column.values(data, range(min(_SAMPLE, count))))
         genre = NAME if column.name == NAME else column.genre
-        closed = column.is_raw
-        if rows is None:
-            return cls(
-                column.title, genre, lambda part: column.values(data, part), width, is_closed=closed
-            )
-        known = {row: column.values(data, range(row, row + 1))[0] for row in dict.fromkeys(rows)}
-        return cls(column.title, genre, [known[row] for row in rows], width, is_closed=closed)
+        values: Sequence[Any] | Callable[[range], Sequence[Any]] = partial(column.values, data)
+        if rows is not None:
+            known = {
+                row: column.values(data, range(row, row + 1))[0] for row in dict.fromkeys(rows)
+            }
+            values = [known[row] for row in rows]
+        return cls(
+            column.title, genre, values, width,
+            is_closed=column.is_raw, identifies=column.name in IDENTITY,
+        )  # fmt: skip
 
     def part(self, rows: range) -> Sequence[Any]:
         """The values of some rows."""
@@ -101,12 +106,19 @@ def write(
     last = max(first, top + count)
     sheet.raw.add_plain_table(name, (top, last), [column.title for column in columns])
     sheet.raw.hide_gridlines(1)  # on paper only
-    sheet.raw.freeze_panes(first, FROZEN)
+    frozen = _frozen(columns)
+    sheet.raw.freeze_panes(first, frozen)
     sheet.raw.repeat_rows(top)
-    sheet.raw.repeat_columns(0, FROZEN - 1)
+    if frozen:
+        sheet.raw.repeat_columns(0, frozen - 1)
     # Excel marks digits stored as text as a mistake; identifiers and codes are meant as text.
     corner = xl_rowcol_to_cell(last, len(columns))
     sheet.raw.ignore_errors({"number_stored_as_text": f"A1:{corner}"})
+
+
+def _frozen(columns: Sequence[TableColumn]) -> int:
+    """How many columns stay in view: the first ones that identify a company."""
+    return sum(1 for _ in takewhile(lambda column: column.identifies, columns))
 
 
 def widths(sheet: Sheet, columns: Sequence[TableColumn]) -> None:

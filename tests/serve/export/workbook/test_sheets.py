@@ -15,6 +15,7 @@ from serve.export.workbook.labels import Labels
 from serve.export.workbook.lists import list_columns
 from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS, Query
+from shards.ratios import exchange_rates
 from tests import oracle
 from tests.serve import world
 from tests.serve.export.workbook.workbooks import DAY, PLANS, File, asked, make, of_world, rows
@@ -115,8 +116,8 @@ def test_amounts_are_in_units_and_in_euros_and_raw_ones_are_closed_at_the_right(
     found = [
         company("UK", "1", "a", ca_eur=2e6, ca_last=1_700.0, ca_mult=1_000, ca_devise="GBP",
                 total_actif_last=775.5, unite_mult=1_000, devise="SEK", actif_eur=70_000.0, etat="procedure",
-                tranche_effectif="32"),
-        company("UK", "2", "b", ca_last=5.0),
+                tranche_effectif="32", capital_social=1_000.0, capital_devise="GBP", exercice_actif=2020),
+        company("UK", "2", "b", ca_last=5.0, capital_social=7.0, capital_devise="EUR"),
     ]  # fmt: skip
     sheet = of_world(tmp_path, found).sheets["Liste"]
     first, second = rows(sheet)
@@ -127,6 +128,10 @@ def test_amounts_are_in_units_and_in_euros_and_raw_ones_are_closed_at_the_right(
     assert (told["etat"], told["tranche_libelle"], told["tranche_effectif"]) == (
         "En procédure", "250–499", "32",
     )  # fmt: skip
+    pounds = exchange_rates.euros_per_unit("GBP", 2020)
+    assert pounds
+    assert told["capital_social_eur"] == pytest.approx(1_000 * pounds)
+    assert second["Capital social (EUR)"] == 7
     assert second["Chiffre d'affaires (devise)"] == 5
     closed = {
         col

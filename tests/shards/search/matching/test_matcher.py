@@ -8,7 +8,7 @@ from shards.search.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
 from shards.search.search import Base
-from tests.bench.matching.__main__ import tables, weights
+from tests.bench.matching.__main__ import derivations, tables, weights
 from tests.world import company, write_shard
 
 UK = [
@@ -43,7 +43,7 @@ def matcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matcher]:
     for iso2, found in (("DE", DE), ("EE", []), ("UK", UK + FILLING)):
         write_shard(folder / iso2, iso2, found)
         base[iso2] = Shard(folder / iso2)
-    yield Matcher(base, tables(), weights())
+    yield Matcher(base, tables(), weights(), derivations())
     for shard in base.values():
         shard.close()
 
