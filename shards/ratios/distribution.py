@@ -1,4 +1,4 @@
-"""Distributions of figures over companies: quantiles, ranks, concentration. Pure: arrays to numbers.
+"""Distributions of figures over companies: quantiles, concentration. Pure: arrays to numbers.
 
 Quantiles are those of type 7 of Hyndman and Fan (1996), the linear interpolation of NumPy, Excel
 (`QUARTILE.INC`) and R. Shares are parts of the sum of all figures, negative ones counted as nothing.
