@@ -54,7 +54,7 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
     found: list[FormPart] = []
     try:
         async with asyncio.timeout(FILE_SECONDS):
-            with _Room(largest) as room:
+            with _BodyMemory(largest) as room:
                 async for part in await message.multipart():
                     if not isinstance(part, BodyPartReader) or len(found) == most or not part.name:
                         raise ValueError("a part of another kind, or too many")
@@ -81,7 +81,7 @@ async def body(message: web.BaseRequest, largest: int = LARGEST) -> bytes:
     raw = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            with _Room(largest) as room:
+            with _BodyMemory(largest) as room:
                 async for piece in message.content.iter_any():
                     room.take(len(piece))
                     raw += piece
@@ -97,7 +97,7 @@ def waits(message: web.BaseRequest) -> bool:
     return message.headers.get("Expect", "").strip().lower() == "100-continue"
 
 
-class _Room:
+class _BodyMemory:
     """The room that a body takes while it is received, of that of the process."""
 
     _taken = 0
@@ -106,11 +106,11 @@ class _Room:
         self._largest = largest
         self._own = 0
 
-    def __enter__(self) -> "_Room":
+    def __enter__(self) -> "_BodyMemory":
         return self
 
     def __exit__(self, *_: object) -> None:
-        _Room._taken -= self._own
+        _BodyMemory._taken -= self._own
 
     def take(self, size: int) -> None:
         """Take room for so many bytes more.
@@ -119,10 +119,10 @@ class _Room:
             ApiError: 413: the body is too large; 503: all bodies together are.
         """
         self._own += size
-        _Room._taken += size
+        _BodyMemory._taken += size
         if self._own > self._largest:
             raise errors.corps_trop_grand(self._largest)
-        if _Room._taken > MOST_AT_ONCE:
+        if _BodyMemory._taken > MOST_AT_ONCE:
             raise errors.indisponible(errors.NO_ROOM)
 
 

@@ -16,11 +16,11 @@ from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
 from serve.api.societe import absent, locate, path_of
 from serve.api.societes import PRIVATE
 from serve.data import identifiers
-from serve.data.identifiers import CompanyPlace
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from shards.generations.groups import Groups, Relationship
 from shards.generations.register_sources import RegisterImport
+from shards.search.matching.company_numbers import CompanyPlace
 
 MOST_CHILDREN: Final = 100
 MOST_PARENTS: Final = 20  # the longest chain of the published data has 9 links
