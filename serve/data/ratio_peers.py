@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shards.ratios.distribution import FEWEST, Figures, Quantiles, quantiles, rank
+from shards.ratios.distribution import FEWEST, Figures, Quantiles, quantiles
 from shards.search.reader import Shard
 from shards.search.search import Base
 
@@ -45,6 +45,11 @@ class _Slice(NamedTuple):
 
     def figures(self, code: str) -> Figures:
         return self.shard.ratio(code)[self.part][self.recent]
+
+    def greater(self, code: str, value: float) -> int:
+        """How many have a ratio above `value`; none of these is copied."""
+        above = self.shard.ratio(code)[self.part] > value
+        return int(np.count_nonzero(np.logical_and(above, self.recent, out=above)))
 
 
 def newest_year(shards: Base) -> int:
@@ -107,7 +112,7 @@ def _slices(shards: Sequence[Shard], division: str, oldest: int) -> list[_Slice]
 def _rank(slices: Sequence[_Slice], code: str, value: float | None) -> int | None:
     if value is None:
         return None
-    return sum(rank(one.figures(code), value) - 1 for one in slices) + 1
+    return sum(one.greater(code, value) for one in slices) + 1
 
 
 class TurnoverRank(NamedTuple):

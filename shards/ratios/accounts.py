@@ -106,7 +106,8 @@ def _value(
             return row.value if row else None
         return accounts[at].figures.get(name) if at in accounts else None
 
-    if ratio.looks_back and year - 1 in accounts and not accounts[year].joins(accounts[year - 1]):
+    before = accounts.get(year - 1)
+    if before is not None and not accounts[year].joins(before) and ratio.looks_back:
         return RatioValue(None, "devise_changee")
     numerator = ratio.numerator.value(lookup)
     denominator = ratio.denominator.value(lookup) if ratio.denominator else 1.0

@@ -1,8 +1,7 @@
-"""Distributions of figures over companies: quantiles, ranks, concentration. Pure: arrays to numbers.
+"""Distributions of figures over companies: quantiles, concentration. Pure: arrays to numbers.
 
 Quantiles are those of type 7 of Hyndman and Fan (1996), the linear interpolation of NumPy, Excel
-(`QUARTILE.INC`) and R. A rank counts the figures that are greater: equal figures share the best one.
-Shares are parts of the sum of all figures, negative ones counted as nothing.
+(`QUARTILE.INC`) and R. Shares are parts of the sum of all figures, negative ones counted as nothing.
 """
 
 from dataclasses import dataclass
@@ -64,11 +63,6 @@ def quantiles(figures: Figures, *, ascending: bool = False) -> Quantiles:
         known.sort()
     low, high = known[below], known[above]
     return Quantiles(len(known), tuple((low + (places - below) * (high - low)).tolist()))
-
-
-def rank(figures: Figures, value: float) -> int:
-    """The place of `value` among the known figures, the greatest first, from 1."""
-    return int(np.count_nonzero(figures > value)) + 1
 
 
 def concentration(figures: Figures) -> Concentration | None:

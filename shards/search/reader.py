@@ -42,7 +42,7 @@ from shards.search.name_lookup import NameLookup
 _CACHED: Final = (
     "layout", "facts", "turnover_facts", "website_turnover", "website_headcount",
     "words", "idents", "sets", "phrases", "list_starts", "top_rows", "frames",
-    "statement_rows", "statements", "spellings", "ratio_years", "_ratios",
+    "statement_rows", "statements", "spellings", "ratio_years", "_ratios", "_steps",
 )  # fmt: skip
 
 
@@ -252,8 +252,15 @@ class Shard:
 
     def steps(self, tri: str) -> KeyRuns:
         """The distinct keys of an order of `format.KEYS`, with the places where each begins."""
-        keys = self._array(format.KEY, tri, format.KEYS[tri])
-        return KeyRuns(keys, self._array(format.STEP, tri, format.U4))
+        found = self._steps.get(tri)
+        if found is None:
+            keys = self._array(format.KEY, tri, format.KEYS[tri])
+            found = self._steps[tri] = KeyRuns(keys, self._array(format.STEP, tri, format.U4))
+        return found
+
+    @cached_property
+    def _steps(self) -> dict[str, KeyRuns]:
+        return {}
 
     def keys(self, tri: str, rows: Rows) -> Keys:
         """The keys of these rows in the order `tri`, any order except `nom`."""

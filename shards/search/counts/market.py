@@ -26,6 +26,7 @@ from shards.search.search import UNLIMITED, Base, search
 _DENSE: Final = 4
 
 GROWTH: Final = "croissance_ca"
+_CEASED: Final = "cessee"
 # The dimensions that are counted, and their orders.
 _COUNTED: Final = {"tranche_effectif": "effectif_desc", "annee_creation": "recent"}
 
@@ -76,15 +77,16 @@ def part(base: Base, query: Query, oldest: int) -> MarketPart:
         CorruptError: a shard refers to a row, a word or a place that it does not have.
     """
     found = search(base, query, offset=0, limit=0).total
-    ceased = _ceased(base, query)
     if _DENSE * found < sum(base[iso2].rows for iso2 in query.pays):
         _, counted = distributions(base, query, _COUNTED, UNLIMITED) or (0, {})
         looked_up = base.own_worker().listed(query)
+        ceased = sum(_ceased_among(shard, rows) for shard, rows in looked_up)
         figures = [_turnovers(shard, rows) for shard, rows in looked_up]
         statements = [(shard, _statements(shard, rows)) for shard, rows in looked_up]
         return MarketPart(
             found, ceased, counted, None, 0, _joined(figures), *_ratios(statements, oldest)
         )
+    ceased = _ceased(base, query)
     worker = base.own_worker()
     marks = MarkedRows(worker.table)
     marks.mark(*worker.lists(query))
@@ -149,9 +151,14 @@ def _joined(figures: Sequence[Figures]) -> Figures:
 
 
 def _ceased(base: Base, query: Query) -> int:
-    if query.etats and STATES[2] not in query.etats:
+    if query.etats and _CEASED not in query.etats:
         return 0
-    return search(base, replace(query, etats=(STATES[2],)), offset=0, limit=0).total
+    return search(base, replace(query, etats=(_CEASED,)), offset=0, limit=0).total
+
+
+def _ceased_among(shard: Shard, rows: Rows) -> int:
+    states = shard.codes("etat")[rows] % len(STATES)
+    return int(np.count_nonzero(states == STATES.index(_CEASED)))
 
 
 def _turnovers(shard: Shard, rows: Rows) -> Figures:

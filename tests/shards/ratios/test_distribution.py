@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.ratios.distribution import QUANTILES, concentration, quantiles, rank
+from shards.ratios.distribution import QUANTILES, concentration, quantiles
 
 figures = st.lists(st.floats(-1e9, 1e9) | st.just(float("nan")), max_size=60)
 
@@ -23,12 +23,6 @@ def test_quantiles_are_those_of_type_7(found: list[float]) -> None:
         assert made.values == pytest.approx(expected, rel=1e-9, abs=1e-6)
     else:
         assert made.values == (None,) * len(QUANTILES)
-
-
-def test_equal_figures_share_the_best_rank() -> None:
-    found = np.array([5.0, 3.0, 3.0, np.nan, 1.0])
-
-    assert [rank(found, value) for value in (5.0, 3.0, 1.0)] == [1, 2, 4]
 
 
 def test_concentration_is_that_of_the_shares() -> None:
