@@ -179,12 +179,12 @@ SOURCES: Final = {
 }
 
 
-# The parent of 12652512 of Estonia, and a child of it; level 2 names neither.
-_ESTONIAN, _ABOVE, _BELOW = "549300LKH2ZT2UYX8L57", "549300JB1P61FUTPEZ75", "097900BHF50000076475"
+# The parent of 12652512 of Estonia, and a child of it, which is not served; both are made.
+_ESTONIAN, PARENT_LEI, CHILD_LEI = "549300LKH2ZT2UYX8L57", world.lei(1), world.lei(2)
 RELATIONSHIPS: Final = (
-    Relationship(_ESTONIAN, _ABOVE, "directe", "2022-10-24", None),
-    Relationship(_ESTONIAN, _ABOVE, "ultime", "2022-10-24", None),
-    Relationship(_BELOW, _ESTONIAN, "directe", None, None),
+    Relationship(_ESTONIAN, PARENT_LEI, "directe", "2021-04-12", None),
+    Relationship(_ESTONIAN, PARENT_LEI, "ultime", "2021-04-12", None),
+    Relationship(CHILD_LEI, _ESTONIAN, "directe", None, None),
 )
 LEVEL_2: Final = _imported("gleif-rr", "relations", "2023-11-06", "contenu", "CC0 1.0")
 

@@ -3,14 +3,19 @@
 from pathlib import Path
 
 from pipeline import importing
-from seeds import TABLES
+from pipeline.registers.lei_relationships import RelationshipRecord
 from shards.generations import generation_files, groups, pointer
 from shards.generations.groups import GROUP_SOURCES, GROUPS
 from shards.verify.invariants import verify
 from tests.pipeline.inputs import company, run, write
+from tests.pipeline.registers.published import relationships_xml
+from tests.world import lei
 
-RECORDS = TABLES / "raw" / "gleif" / "20231106-gleif-concatenated-file-rr.xml"
-GENERALI = "097900BHF50000076475"
+CHILD = lei(1)
+RECORD = RelationshipRecord(
+    CHILD, "LEI", lei(2), "LEI", "IS_DIRECTLY_CONSOLIDATED_BY", "ACTIVE", "PUBLISHED",
+    [("2021-04-12T08:00:00+02:00", "", "RELATIONSHIP_PERIOD")],
+)  # fmt: skip
 
 
 def _published(tmp_path: Path) -> Path:
@@ -21,13 +26,14 @@ def _published(tmp_path: Path) -> Path:
 def test_a_build_of_one_country_keeps_the_groups_and_a_whole_one_has_those_of_its_input(
     tmp_path: Path,
 ) -> None:
-    rows = [company("SK", "35903058", "VÚB Generali", lei=GENERALI), company("EE", "1", "Õ")]
+    rows = [company("SK", "1", "Dcéra, a.s.", lei=CHILD), company("EE", "1", "Õ")]
     own = write(tmp_path / "own", rows)
-    importing.run("gleif-rr", [RECORDS], tmp_path / "rr")
+    file = relationships_xml(tmp_path / "rr.xml", "2023-11-06", [RECORD])
+    importing.run("gleif-rr", [file], tmp_path / "rr")
 
     run(tmp_path, own, tmp_path / "rr")
     first = _published(tmp_path)
-    [parent] = groups.read(first / GROUPS).parents(GENERALI)
+    [parent] = groups.read(first / GROUPS).parents(CHILD)
     bytes_of = {name: (first / name).read_bytes() for name in (GROUPS, GROUP_SOURCES)}
     run(tmp_path, write(tmp_path / "new", [company("EE", "1", "Ä")]), pays=("EE",))
     kept = _published(tmp_path)
@@ -37,7 +43,7 @@ def test_a_build_of_one_country_keeps_the_groups_and_a_whole_one_has_those_of_it
     run(tmp_path, own)
     without = _published(tmp_path)
 
-    assert (parent.nature, parent.debut) == ("directe", "2022-10-24")
+    assert (parent.nature, parent.debut) == ("directe", "2021-04-12")
     assert kept != first
     assert kept_bytes == bytes_of
     assert not any((without / name).exists() for name in bytes_of)

@@ -21,7 +21,6 @@ EXCERPTS = {
     "fi-prh": "fi/prh_v3_nokia_2026.json",
     "fr-rne": "fr/rne_formalites_2.json",
     "gleif": "gleif/lei2-intra-day-20240505-0000.json.zip",
-    "gleif-rr": "gleif/20231106-gleif-concatenated-file-rr.xml",
     "hr-sudreg": "hr/detalji_subjekta_ina.json",
     "ie-cro": "ie/companies.csv",
     "lt-jar": "lt/JAR_IREGISTRUOTI.csv",

@@ -1,12 +1,32 @@
-"""Published files for the tests of registers: made-up filings, and rows as a register reads them."""
+"""Published files for the tests of registers: made-up filings and relationships, and rows as a register reads them."""
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from pipeline.registers import REGISTERS
+from pipeline.registers.lei_relationships import RelationshipRecord
 from pipeline.registers.register import RegisterRows
+
+# The columns of the relationships of the LEI data in CSV (golden copy, RR-CDF 2.1).
+RELATIONSHIP_COLUMNS: Final = (
+    "Relationship.StartNode.NodeID", "Relationship.StartNode.NodeIDType",
+    "Relationship.EndNode.NodeID", "Relationship.EndNode.NodeIDType",
+    "Relationship.RelationshipType", "Relationship.RelationshipStatus",
+    *(f"Relationship.Period.{n}.{name}"
+      for n in range(1, 6) for name in ("startDate", "endDate", "periodType")),
+    *(f"Relationship.Qualifiers.{n}.{name}"
+      for n in range(1, 6) for name in ("QualifierDimension", "QualifierCategory")),
+    *(f"Relationship.Quantifiers.{n}.{name}"
+      for n in range(1, 6) for name in ("MeasurementMethod", "QuantifierAmount", "QuantifierUnits")),
+    "Registration.InitialRegistrationDate", "Registration.LastUpdateDate",
+    "Registration.RegistrationStatus", "Registration.NextRenewalDate", "Registration.ManagingLOU",
+    "Registration.ValidationSources", "Registration.ValidationDocuments",
+    "Registration.ValidationReference",
+)  # fmt: skip
 
 
 def read(source: str, files: Sequence[Path], work: Path) -> RegisterRows:
@@ -35,3 +55,76 @@ def xbrl(*days: str, **values: str) -> str:
         ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">'
         f'{contexts}<unit id="GBP"><measure>iso4217:GBP</measure></unit>{facts}</xbrl>'
     )
+
+
+def relationships_csv(
+    path: Path,
+    records: Sequence[RelationshipRecord],
+    columns: Sequence[str] = RELATIONSHIP_COLUMNS,
+) -> Path:
+    """Relationships of the LEI data as CSV (RR-CDF 2.1)."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_ALL)
+        table.writeheader()
+        for one in records:
+            values = {
+                "Relationship.StartNode.NodeID": one.child,
+                "Relationship.StartNode.NodeIDType": one.child_type,
+                "Relationship.EndNode.NodeID": one.parent,
+                "Relationship.EndNode.NodeIDType": one.parent_type,
+                "Relationship.RelationshipType": one.kind,
+                "Relationship.RelationshipStatus": one.status,
+                "Relationship.Qualifiers.1.QualifierDimension": "ACCOUNTING_STANDARD",
+                "Relationship.Qualifiers.1.QualifierCategory": "IFRS",
+                "Registration.RegistrationStatus": one.registration,
+            }
+            for number, period in enumerate(one.periods, start=1):
+                names = ("startDate", "endDate", "periodType")
+                places = (f"Relationship.Period.{number}.{name}" for name in names)
+                values |= zip(places, period, strict=True)
+            table.writerow(values)
+    return path
+
+
+def relationships_xml(path: Path, day: str, records: Sequence[RelationshipRecord]) -> Path:
+    """Relationships of the LEI data as XML (RR-CDF 2.1), with the day of their content."""
+    path.write_text(
+        '<?xml version="1.0" encoding="UTF-8"?>'
+        '<rr:RelationshipData xmlns:rr="http://www.gleif.org/data/schema/rr/2016"><rr:Header>'
+        f"<rr:ContentDate>{day}T08:00:00Z</rr:ContentDate>"
+        f"<rr:RecordCount>{len(records)}</rr:RecordCount></rr:Header><rr:RelationshipRecords>"
+        f"{''.join(map(_relationship_xml, records))}"
+        "</rr:RelationshipRecords></rr:RelationshipData>",
+        encoding="utf-8",
+    )
+    return path
+
+
+def _relationship_xml(one: RelationshipRecord) -> str:
+    def element(name: str, *inside: str) -> str:
+        return f"<rr:{name}>{''.join(inside)}</rr:{name}>" if any(inside) else ""
+
+    def node(name: str, lei: str, kind: str) -> str:
+        return element(name, element("NodeID", lei), element("NodeIDType", kind))
+
+    periods = [
+        element("RelationshipPeriod", element("StartDate", first), element("EndDate", last),
+                element("PeriodType", kind))
+        for first, last, kind in one.periods
+    ]  # fmt: skip
+    relationship = element(
+        "Relationship",
+        node("StartNode", one.child, one.child_type),
+        node("EndNode", one.parent, one.parent_type),
+        element("RelationshipType", one.kind),
+        element("RelationshipPeriods", *periods),
+        element("RelationshipStatus", one.status),
+        element("RelationshipQualifiers", element("RelationshipQualifier",
+                element("QualifierDimension", "ACCOUNTING_STANDARD"),
+                element("QualifierCategory", "IFRS"))),
+        element("RelationshipQuantifiers", element("RelationshipQuantifier",
+                element("MeasurementMethod", "ACCOUNTING_CONSOLIDATION"),
+                element("QuantifierAmount", "1.00"), element("QuantifierUnits", "PERCENTAGE"))),
+    )  # fmt: skip
+    registration = element("Registration", element("RegistrationStatus", one.registration))
+    return element("RelationshipRecord", relationship, registration, "<rr:Extension/>")

@@ -1,95 +1,105 @@
-"""Level 2 of the LEI data: real records as XML, and the columns of the golden copy as CSV."""
+"""Level 2 of the LEI data, as XML and CSV.
 
+Every row is made, in the published layout (RR-CDF 2.1): no excerpt of level 2 is bundled, and no file that GLEIF
+published has been read by the importer in these tests.
+"""
+
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from pipeline.canonical import InputError
-from tests.pipeline.registers.reading import RAW, read, rejected
+from pipeline.registers import lei_relationships
+from pipeline.registers.lei_relationships import RelationshipRecord
+from tests.pipeline.registers.published import (
+    RELATIONSHIP_COLUMNS,
+    relationships_csv,
+    relationships_xml,
+)
+from tests.pipeline.registers.reading import read, rejected
+from tests.world import lei
 
-RECORDS = RAW / "gleif" / "20231106-gleif-concatenated-file-rr.xml"
-VUB, GENERALI = "549300JB1P61FUTPEZ75", "097900BHF50000076475"
+CHILD, PARENT, TOP = map(lei, (1, 2, 3))
+DIRECT = RelationshipRecord(
+    CHILD, "LEI", PARENT, "LEI", "IS_DIRECTLY_CONSOLIDATED_BY", "ACTIVE", "PUBLISHED", ()
+)
+ACCOUNTING = ("2022-01-01T08:00:00+01:00", "2022-12-31T08:00:00+01:00", "ACCOUNTING_PERIOD")
+SINCE = ("2021-04-12T00:30:00+02:00", "", "RELATIONSHIP_PERIOD")
+FILED = ("2023-05-02T00:00:00Z", "", "DOCUMENT_FILING_PERIOD")
 
 
-def test_the_records_of_the_excerpt_are_relationships_and_those_of_funds_are_left_out(
-    tmp_path: Path,
+def _xml(folder: Path, records: Sequence[RelationshipRecord]) -> Path:
+    return relationships_xml(folder / "rr.xml", "2023-11-06", records)
+
+
+def _csv(folder: Path, records: Sequence[RelationshipRecord]) -> Path:
+    return relationships_csv(folder / "20231106-rr.csv", records)
+
+
+both_forms = pytest.mark.parametrize("publish", [_xml, _csv])
+Publish = Callable[[Path, Sequence[RelationshipRecord]], Path]
+
+
+def test_a_made_lei_has_the_check_digits_of_the_standard() -> None:
+    for number in (1, 97, 20_231_106):
+        digits = "".join(str(int(letter, 36)) for letter in lei(number))
+        assert (len(lei(number)), int(digits) % 97) == (20, 1)
+
+
+@both_forms
+def test_the_days_are_those_of_the_relationship_in_their_own_time_zone(
+    tmp_path: Path, publish: Publish
 ) -> None:
-    found = read("gleif-rr", [RECORDS], tmp_path)
-
-    rows = found.kept.collect().rows()
-    assert rows[:3] == [
-        # Accounting period of 2022; the relationship began on 24 October 2022.
-        (GENERALI, VUB, "directe", "2022-10-24", None),
-        ("097900BJGO0000201513", "9845002B9874D50A4531", "directe", "2014-11-06", None),
-        ("097900BJGO0000201513", "9845002B9874D50A4531", "ultime", "2014-11-06", None),
+    ultimate, branch = "IS_ULTIMATELY_CONSOLIDATED_BY", "IS_INTERNATIONAL_BRANCH_OF"
+    records = [
+        DIRECT._replace(periods=[ACCOUNTING, SINCE, FILED]),
+        DIRECT._replace(parent=TOP, kind=ultimate, periods=[SINCE]),
+        DIRECT._replace(child=TOP, kind=branch, registration="LAPSED"),
+        DIRECT._replace(child=TOP, periods=[FILED]),
     ]
-    assert (found.counts.read, found.counts.kept) == (11, 7)
-    assert found.counts.dropped == {"relation d'un fonds": 4}
-    assert [day.date for day in found.dates.values()] == ["2023-11-06"]
 
-
-START, END = "Relationship.StartNode.NodeID", "Relationship.EndNode.NodeID"
-COLUMNS = [
-    START, "Relationship.StartNode.NodeIDType", END, "Relationship.EndNode.NodeIDType",
-    "Relationship.RelationshipType", "Relationship.RelationshipStatus",
-    *(f"Relationship.Period.{n}.{name}"
-      for n in range(1, 6) for name in ("startDate", "endDate", "periodType")),
-    *(f"Relationship.Qualifiers.{n}.{name}"
-      for n in range(1, 6) for name in ("QualifierDimension", "QualifierCategory")),
-    *(f"Relationship.Quantifiers.{n}.{name}"
-      for n in range(1, 6) for name in ("MeasurementMethod", "QuantifierAmount", "QuantifierUnits")),
-    "Registration.InitialRegistrationDate", "Registration.LastUpdateDate",
-    "Registration.RegistrationStatus", "Registration.NextRenewalDate", "Registration.ManagingLOU",
-    "Registration.ValidationSources", "Registration.ValidationDocuments",
-    "Registration.ValidationReference",
-]  # fmt: skip
-
-
-def _table(path: Path, *rows: dict[str, str], columns: list[str] = COLUMNS) -> Path:
-    usual = {
-        START: GENERALI, "Relationship.StartNode.NodeIDType": "LEI",
-        END: VUB, "Relationship.EndNode.NodeIDType": "LEI",
-        "Relationship.RelationshipType": "IS_DIRECTLY_CONSOLIDATED_BY",
-        "Relationship.RelationshipStatus": "ACTIVE", "Registration.RegistrationStatus": "PUBLISHED",
-    }  # fmt: skip
-    lines = [",".join(f'"{({**usual, **row}).get(name, "")}"' for name in columns) for row in rows]
-    path.write_text("\n".join([",".join(columns), *lines]) + "\n", encoding="utf-8")
-    return path
-
-
-def test_every_row_of_a_table_is_kept_or_counted_by_its_reason(tmp_path: Path) -> None:
-    period = {
-        "Relationship.Period.1.startDate": "2022-01-01T08:00:00+01:00",
-        "Relationship.Period.1.endDate": "2022-12-31T08:00:00+01:00",
-        "Relationship.Period.1.periodType": "ACCOUNTING_PERIOD",
-        "Relationship.Period.2.startDate": "2022-10-24T00:30:00+02:00",
-        "Relationship.Period.2.endDate": "jamais",
-        "Relationship.Period.2.periodType": "RELATIONSHIP_PERIOD",
-    }
-    kind, status = "Relationship.RelationshipType", "Relationship.RelationshipStatus"
-    table = _table(
-        tmp_path / "20231106-rr.csv",
-        period,
-        period,
-        {kind: "IS_INTERNATIONAL_BRANCH_OF", "Registration.RegistrationStatus": "LAPSED"},
-        {kind: "IS_FEEDER_TO"},
-        {status: "INACTIVE"},
-        {status: "NULL"},
-        {"Registration.RegistrationStatus": "ANNULLED"},
-        {kind: "IS_FRIEND_OF"},
-        {END: GENERALI},
-        {START: "549300jb1p61futpez75"},
-        {"Relationship.EndNode.NodeIDType": "ISO"},
-    )
-
-    found = read("gleif-rr", [table], tmp_path)
+    found = read("gleif-rr", [publish(tmp_path, records)], tmp_path)
 
     assert found.kept.collect().rows() == [
-        (GENERALI, VUB, "directe", "2022-10-24", None),
-        (GENERALI, VUB, "succursale", None, None),
+        (CHILD, PARENT, "directe", "2021-04-12", None),
+        (CHILD, TOP, "ultime", "2021-04-12", None),
+        (TOP, PARENT, "succursale", None, None),
+        (TOP, PARENT, "directe", None, None),
     ]
+    assert (found.counts.read, found.counts.kept, found.counts.noted) == (4, 4, {})
+
+
+def test_xml_tells_the_day_of_its_content(tmp_path: Path) -> None:
+    found = read("gleif-rr", [_xml(tmp_path, [DIRECT])], tmp_path)
+
+    assert [(day.date, day.origin) for day in found.dates.values()] == [("2023-11-06", "contenu")]
+
+
+@both_forms
+def test_every_record_is_kept_or_counted_by_its_reason(tmp_path: Path, publish: Publish) -> None:
+    unread = DIRECT._replace(
+        periods=[ACCOUNTING, ("2021-04-12", "jamais", "RELATIONSHIP_PERIOD"), FILED]
+    )
+    records = [
+        unread,
+        unread,
+        *(DIRECT._replace(kind=kind) for kind in lei_relationships.FUNDS),
+        DIRECT._replace(status="INACTIVE"),
+        DIRECT._replace(status="NULL"),
+        *(DIRECT._replace(registration=status) for status in lei_relationships.WITHDRAWN),
+        DIRECT._replace(kind="IS_FRIEND_OF"),
+        DIRECT._replace(parent=CHILD),
+        DIRECT._replace(child="0" * 17 + "abc"),
+        DIRECT._replace(parent_type="ISO"),
+    ]
+    path = publish(tmp_path, records)
+
+    found = read("gleif-rr", [path], tmp_path)
+
+    assert found.kept.collect().rows() == [(CHILD, PARENT, "directe", "2021-04-12", None)]
     assert found.counts.dropped == {
-        "enregistrement retiré": 1, "relation d'un fonds": 1, "relation répétée": 1,
+        "enregistrement retiré": 3, "relation d'un fonds": 3, "relation répétée": 1,
         "relation terminée": 2,
     }  # fmt: skip
     assert found.counts.rejected == {
@@ -98,16 +108,29 @@ def test_every_row_of_a_table_is_kept_or_counted_by_its_reason(tmp_path: Path) -
     assert found.counts.noted == {"date illisible": 2}
     assert len(rejected(found)) == 4
     gone = sum(found.counts.dropped.values()) + sum(found.counts.rejected.values())
-    assert found.counts.read == found.counts.kept + gone == 11
+    assert found.counts.read == found.counts.kept + gone == len(records)
+    assert lei_relationships.count_rows(path) == len(records)
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
-    [([*COLUMNS, "Relationship.Mood"], "unknown column Relationship.Mood"),
-     (COLUMNS[1:], f"no column {START}")],
+    [((*RELATIONSHIP_COLUMNS, "Relationship.Mood"), "unknown column Relationship.Mood"),
+     (RELATIONSHIP_COLUMNS[1:], f"no column {RELATIONSHIP_COLUMNS[0]}")],
 )  # fmt: skip
 def test_a_table_of_another_layout_is_refused(
-    tmp_path: Path, columns: list[str], message: str
+    tmp_path: Path, columns: Sequence[str], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        read("gleif-rr", [_table(tmp_path / "rr.csv", {}, columns=columns)], tmp_path)
+        read("gleif-rr", [relationships_csv(tmp_path / "rr.csv", [DIRECT], columns)], tmp_path)
+
+
+def test_xml_of_another_layout_and_xml_that_is_cut_are_refused(tmp_path: Path) -> None:
+    path = _xml(tmp_path, [DIRECT] * 3)
+    whole = path.read_text()
+    path.write_text(whole.replace("</rr:StartNode>", "</rr:StartNode><rr:Mood>good</rr:Mood>"))
+    with pytest.raises(InputError, match="unknown element 'Mood' in Relationship"):
+        read("gleif-rr", [path], tmp_path)
+
+    path.write_text(whole[:-200])
+    with pytest.raises(InputError, match=r"rr\.xml: .*; download it again"):
+        read("gleif-rr", [path], tmp_path)

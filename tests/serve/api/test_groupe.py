@@ -10,18 +10,15 @@ from shards.generations.groups import Relationship
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.clock import Clock
-from tests.world import company
-
-
-def lei(number: int) -> str:
-    return f"{number:018}00"
-
+from tests.world import company, lei
 
 # 9 (no company here) is above 1 of Slovakia, which is above 2 of Luxembourg, which has 3 to 7; 8 has none.
 TOP, FIRST, SECOND, ALONE = 9, 1, 2, 8
 BRANCH = 70
 # 20 and 21 are each other's parents: an error of the data.
 LOOP = (20, 21)
+# 90 has one child more than an answer shows.
+LARGE, MANY = 90, range(1000, 1101)
 COMPANIES = [
     company("SK", "1", "Všeobecná banka", lei=lei(FIRST)),
     company("LU", "B2", "Société de gestion", lei=lei(SECOND)),
@@ -29,10 +26,11 @@ COMPANIES = [
     company("FR", "8", "Œuvre seule", lei=lei(ALONE)),
     company("FR", "20", "Ouroboros", lei=lei(LOOP[0])),
     company("FR", "80", "Sans LEI"),
+    company("FR", "90", "Grande maison", lei=lei(LARGE)),
 ]
 LINKS = [
-    Relationship(lei(FIRST), lei(TOP), "directe", "2022-10-24", None),
-    *(Relationship(lei(one), lei(TOP), "ultime", "2014-11-06", None) for one in range(1, 8)),
+    Relationship(lei(FIRST), lei(TOP), "directe", "2021-04-12", None),
+    *(Relationship(lei(one), lei(TOP), "ultime", "2015-03-02", None) for one in range(1, 8)),
     # An older parent, which is not the one of now.
     Relationship(lei(SECOND), lei(ALONE), "directe", "2001-01-01", "2009-12-31"),
     Relationship(lei(SECOND), lei(FIRST), "directe", "2010-01-01", None),
@@ -40,6 +38,7 @@ LINKS = [
     Relationship(lei(BRANCH), lei(SECOND), "succursale", None, None),
     Relationship(lei(LOOP[0]), lei(LOOP[1]), "directe", None, None),
     Relationship(lei(LOOP[1]), lei(LOOP[0]), "directe", None, None),
+    *(Relationship(lei(one), lei(LARGE), "directe", None, None) for one in MANY),
 ]
 
 
@@ -67,7 +66,7 @@ def test_parents_go_up_to_the_top_and_one_that_is_not_served_is_an_lei(served: S
     assert found["parents"] == [
         {"lei": lei(FIRST), "societe": {"iso2": "SK", "id": "1", "nom": "Všeobecná banka"},
          "nature": "directe", "debut": "2010-01-01", "fin": None},
-        {"lei": lei(TOP), "societe": None, "nature": "directe", "debut": "2022-10-24", "fin": None},
+        {"lei": lei(TOP), "societe": None, "nature": "directe", "debut": "2021-04-12", "fin": None},
     ]  # fmt: skip
     assert (found["tete"]["lei"], found["tete"]["nature"]) == (lei(TOP), "ultime")
     assert found["motif"] is None
@@ -90,6 +89,13 @@ def test_a_visitor_sees_as_many_children_as_rows_of_a_search(served: Served) -> 
     found = ask(served, "LU/B2", plan="")
 
     assert (len(found["enfants"]), found["total_enfants"], len(found["parents"])) == (2, 6, 2)
+
+
+def test_an_answer_shows_100_children_and_counts_all(served: Served) -> None:
+    found = ask(served, "FR/90")
+
+    assert [one["lei"] for one in found["enfants"]] == [*map(lei, MANY[:100])]
+    assert found["total_enfants"] == 101
 
 
 def test_what_is_not_known_is_null_and_says_why(served: Served) -> None:

@@ -230,8 +230,8 @@ def test_the_group_has_links_where_a_company_is_served_and_lei_where_not(served:
     )
 
     assert "<h2>Group</h2>" in known
-    assert "549300JB1P61FUTPEZ75" in known and "since 24 Oct 2022" in known
-    assert "Direct subsidiaries (1)" in known and "097900BHF50000076475" in known
+    assert world.PARENT_LEI in known and "since 12 Apr 2021" in known
+    assert "Direct subsidiaries (1)" in known and world.CHILD_LEI in known
     assert "<h2>Group</h2>" not in alone
 
 
