@@ -1,19 +1,16 @@
 """/api/v1/reconciliation: the Reconciliation Service API 0.2, asked as OpenRefine asks it (extensions X5)."""
 
-from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 
 import orjson
 import pytest
-from jsonschema import Draft7Validator, ValidationError
-from referencing import Registry
-from referencing.jsonschema import DRAFT7
+from jsonschema import ValidationError
 
 from serve.api.matching import reconciliation
 from serve.contract import seed_tables
 from tests.serve import world
+from tests.serve.api.reconciliation_shapes import shape
 from tests.serve.client import PLANS, Customer, Reply, Served
 
 PATH = "/api/v1/reconciliation"
@@ -25,21 +22,12 @@ MULLER = {
     "properties": [{"pid": "pays", "v": "Allemagne"}],
 }
 GENERALE = "FR:552100554"
-# What the group publishes: README.md there.
-SCHEMAS: Final = Path(__file__).parent / "reconciliation_schemas"
-
-
-@cache
-def schema(name: str) -> Draft7Validator:
-    documents = {path.name: orjson.loads(path.read_bytes()) for path in SCHEMAS.glob("*.json")}
-    resources = [(one["$id"], DRAFT7.create_resource(one)) for one in documents.values()]
-    return Draft7Validator(documents[f"{name}.json"], registry=Registry().with_resources(resources))
 
 
 def valid(reply: Reply, name: str) -> Any:
-    """The body of a reply, which must be as the schema of the group says."""
+    """The body of a reply, which must have its shape."""
     assert reply.status == 200, reply.body
-    schema(name).validate(reply.json)
+    shape(name).validate(reply.json)
     return reply.json
 
 
@@ -83,8 +71,8 @@ def test_queries_are_answered_and_counted_as_lines(
 ) -> None:
     before = served.used(customer)
     queries = {f"q{i}": MULLER for i in range(11)}
-    schema("reconciliation-query-batch").validate(queries)
-    found = valid(send(served, address, queries=queries), "reconciliation-result-batch")
+    shape("queries").validate(queries)
+    found = valid(send(served, address, queries=queries), "results")
 
     assert list(found) == list(queries)
     best = found["q0"]["result"][0]
@@ -106,7 +94,7 @@ def test_a_batch_may_be_sent_as_a_query_string(served: Served, address: str) -> 
 
 def test_a_visitor_has_two_queries_answered(served: Served) -> None:
     reply = send(served, PATH, queries={f"q{i}": MULLER for i in range(3)})
-    found = valid(reply, "reconciliation-result-batch")
+    found = valid(reply, "results")
 
     assert [bool(one["result"]) for one in found.values()] == [True, True, False]
     assert found["q2"]["erreur"]["code"] == "compte_requis"
@@ -116,7 +104,7 @@ def test_a_query_without_anything_to_go_by_is_told_in_its_place(
     served: Served, address: str
 ) -> None:
     reply = send(served, address, queries={"a": {"query": " ?"}, "b": MULLER})
-    found = valid(reply, "reconciliation-result-batch")
+    found = valid(reply, "results")
 
     assert found["a"] == {"result": [], "erreur": found["a"]["erreur"]}
     assert found["a"]["erreur"]["code"] == "ligne_invalide"
@@ -134,11 +122,11 @@ def test_fields_of_companies_are_had_with_the_rights_of_the_plan(
     served: Served, address: str
 ) -> None:
     asked = {"ids": [GENERALE, "FR:absente"], "properties": [{"id": "ca_eur"}, {"id": "email"}]}
-    schema("data-extension-query").validate(asked)
-    found = valid(send(served, address, extend=asked), "data-extension-response")
+    shape("extension query").validate(asked)
+    found = valid(send(served, address, extend=asked), "extension")
     every = [{"id": field.champ} for field in seed_tables.fields()]
     whole = {"ids": [GENERALE, "EE:12652512"], "properties": every}
-    valid(send(served, address, extend=whole), "data-extension-response")
+    valid(send(served, address, extend=whole), "extension")
     visitor = send(served, PATH, extend=asked).json
 
     assert [one["id"] for one in found["meta"]] == ["ca_eur", "email"]
@@ -151,7 +139,7 @@ def test_fields_of_companies_are_had_with_the_rights_of_the_plan(
 def test_a_field_asked_for_many_times_is_read_once(served: Served) -> None:
     """A body of 1 MiB may name fields 78 000 times, for 1 000 companies: seconds of work for a visitor."""
     asked = {"ids": [GENERALE, "UK:1"], "properties": [{"id": "nom"}, {"id": "ville"}] * 500}
-    found = valid(send(served, PATH, extend=asked), "data-extension-response")
+    found = valid(send(served, PATH, extend=asked), "extension")
 
     assert [one["id"] for one in found["meta"]] == ["nom", "ville"]
     assert list(found["rows"][GENERALE]) == ["nom", "ville"]
@@ -161,19 +149,19 @@ def test_companies_properties_and_types_are_suggested(served: Served, address: s
     def asked(path: str, name: str) -> Any:
         return valid(served.ask(f"{address}/{path}"), name)
 
-    entities = asked("suggest/entity?prefix=fitl", "suggest-entities-response")["result"]
-    fields = asked("suggest/property?prefix=vil", "suggest-properties-response")["result"]
-    types = asked("suggest/type?prefix=so", "suggest-types-response")["result"]
-    proposed = asked("properties?type=societe", "data-extension-property-proposal")
+    entities = asked("suggest/entity?prefix=fitl", "suggested entities")["result"]
+    fields = asked("suggest/property?prefix=vil", "suggested properties")["result"]
+    types = asked("suggest/type?prefix=so", "suggested types")["result"]
+    proposed = asked("properties?type=societe", "proposed properties")
 
     assert entities[0]["id"] == "FR:309634954"
     assert [one["id"] for one in fields] == ["ville"]
-    assert asked("suggest/property?prefix=cod", "suggest-properties-response")["result"][0] == {
+    assert asked("suggest/property?prefix=cod", "suggested properties")["result"][0] == {
         "id": "code_postal", "name": "Code postal", "description": "pour rapprocher",
     }  # fmt: skip
     assert types[0]["id"] == "societe"
     assert len(proposed["properties"]) > 30
-    some = asked("properties?type=societe&limit=3", "data-extension-property-proposal")
+    some = asked("properties?type=societe&limit=3", "proposed properties")
     assert (some["properties"], some["limit"]) == (proposed["properties"][:3], 3)
     assert served.ask(f"{address}/properties?limit=0").code == "parametre_invalide"
 
@@ -182,14 +170,14 @@ def test_companies_properties_and_types_are_suggested(served: Served, address: s
     ("name", "wrong"),
     [
         ("manifest", {"versions": ["0.1"], "name": "A"}),
-        ("reconciliation-result-batch", {"q0": {"result": [{"id": "A", "name": "B"}]}}),
-        ("suggest-types-response", {"result": [{"id": "societe"}]}),
-        ("data-extension-response", {"meta": [], "rows": {"A": {"nom": "B"}}}),
+        ("results", {"q0": {"result": [{"id": "A", "name": "B"}]}}),
+        ("suggested types", {"result": [{"id": "societe"}]}),
+        ("extension", {"meta": [], "rows": {"A": {"nom": "B"}}}),
     ],
 )
-def test_a_schema_of_the_group_refuses_what_is_wrong(name: str, wrong: Any) -> None:
+def test_a_shape_refuses_what_is_wrong(name: str, wrong: Any) -> None:
     with pytest.raises(ValidationError):
-        schema(name).validate(wrong)
+        shape(name).validate(wrong)
 
 
 def test_a_company_is_shown_in_a_few_lines_and_on_its_page(served: Served, address: str) -> None:
@@ -238,7 +226,7 @@ def openrefine(served: Served, path: str, queries: str) -> Reply:
 
 def test_openrefine_guesses_the_types_of_a_column(served: Served, address: str) -> None:
     queries = '{"q0":{"query":"Mueller Maschinenbau","limit":3},"q1":{"query":"Müller","limit":1}}'
-    found = valid(openrefine(served, address, queries), "reconciliation-result-batch")
+    found = valid(openrefine(served, address, queries), "results")
 
     assert 1 <= len(found["q0"]["result"]) <= 3
     assert len(found["q1"]["result"]) == 1
@@ -255,7 +243,7 @@ def test_openrefine_sends_cells_that_are_numbers_times_or_reconciled_elsewhere(
         '{"pid":"date_creation","v":"1998-03-04T00:00:00Z"}]},'
         '"q1":{"query":"?","properties":[{"pid":"id","v":{"id":"FR:552100554","name":"Orléans"}}]}}'
     )
-    found = valid(openrefine(served, address, queries), "reconciliation-result-batch")
+    found = valid(openrefine(served, address, queries), "results")
 
     assert found["q0"]["result"][0]["id"] == "DE:F1103R_HRB218916"
     assert [one["id"] for one in found["q1"]["result"]] == [GENERALE]
