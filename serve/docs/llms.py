@@ -137,23 +137,45 @@ def _figures(plan: Plan) -> str:
 
 
 def _operations(described: Mapping[str, Any]) -> Iterator[str]:
+    first: dict[str, str] = {}
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
+            title = f"{method.upper()} {path}"
+            lines = dict(_parameters(operation, described["components"]["parameters"]))
             parts = [
-                f"### {method.upper()} {path}\n",
+                f"### {title}\n",
                 f"{_sentence(operation['summary'])} {operation['description']}\n",
-                *_parameters(operation, described["components"]["parameters"]),
+                *_said_once(lines, title, first),
                 f"\nAnswers with {', '.join(operation['responses'])}.\n",
             ]
             yield "\n".join(parts)
+
+
+def _said_once(lines: Mapping[str, str], title: str, first: dict[str, str]) -> Iterator[str]:
+    """The lines of parameters; those that stand under an earlier operation are named together.
+
+    Args:
+        lines: the line of each parameter.
+        first: the operation under which a line stands; those of `title` are added.
+    """
+    earlier: dict[str, list[str]] = {}
+    for name, line in lines.items():
+        if (where := first.setdefault(line, title)) == title:
+            yield line
+        else:
+            earlier.setdefault(where, []).append(f"`{name}`")
+    for where, names in earlier.items():
+        yield f"- {', '.join(names)}: as for {where}"
 
 
 def _sentence(text: str) -> str:
     return text if text.endswith("?") else f"{text}."
 
 
-def _parameters(operation: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each parameter of an operation, headers left out."""
+def _parameters(
+    operation: Mapping[str, Any], named: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """The name and the line of each parameter of an operation, headers left out."""
     for one in operation["parameters"]:
         parameter = named[one["$ref"].rpartition("/")[2]] if "$ref" in one else one
         if parameter["in"] != "header":
@@ -161,7 +183,8 @@ def _parameters(operation: Mapping[str, Any], named: Mapping[str, Any]) -> Itera
             limits = [f"{said} {schema[name]}" for name, said in _SAID.items() if name in schema]
             example = [f"example `{parameter['example']}`"] if "example" in parameter else []
             facts = f" ({'; '.join(example + limits)})" if example + limits else ""
-            yield f"- `{parameter['name']}`: {parameter['description']}{facts}"
+            line = f"- `{parameter['name']}`: {parameter['description']}{facts}"
+            yield parameter["name"], line
 
 
 # The limits that fit into a line; /openapi.json has the patterns and the long lists of words.
