@@ -11,11 +11,11 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from serve.access import admission
-from serve.access.envelope import Record
+from serve.access.envelope import OfferedDocument, Record
 from serve.access.result import CallResult, PreparedCall, Request
 from serve.api.analyses.comparables import Comparables, comparables
-from serve.api.analyses.entreprise import Analysis, entreprise
-from serve.api.analyses.groupe import CompanyGroup, groupe
+from serve.api.analyses.entreprise import entreprise
+from serve.api.analyses.groupe import groupe
 from serve.api.identifiants import Candidates, identifiants
 from serve.api.societe import exercices, identite, societe
 from serve.contract import errors
@@ -141,7 +141,7 @@ async def analyse(call: ToolCall) -> ToolResult:
     admitted = await admission.admit(context, call.authorization, trace)
     admission.require_account(admitted)
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Analysis]:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[OfferedDocument]:
         return entreprise(_of_company(request), generation, context.plans)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)
@@ -196,7 +196,7 @@ async def read_group(call: ToolCall) -> ToolResult:
     context, trace = call.context, call.trace
     admitted = await admission.admit(context, call.authorization, trace)
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[CompanyGroup]:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[OfferedDocument]:
         return groupe(_of_company(request), generation)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)

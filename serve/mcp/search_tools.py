@@ -7,9 +7,9 @@ import orjson
 
 from quota.plans import Plan
 from serve.access import admission
-from serve.access.envelope import SearchResult
+from serve.access.envelope import OfferedDocument, SearchResult
 from serve.access.result import CallResult, PreparedCall, Request
-from serve.api.analyses.marche import MarketAnalysis, marche
+from serve.api.analyses.marche import marche
 from serve.api.analyses.repartition import repartition
 from serve.api.changes.watching import WatchResult, watching
 from serve.api.societes import societes
@@ -161,7 +161,7 @@ async def analyse(call: ToolCall) -> ToolResult:
     admitted = await admission.admit(context, call.authorization, trace)
     admission.require_account(admitted)
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[MarketAnalysis]:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[OfferedDocument]:
         return marche(request, generation, context.plans)
 
     result = await admission.perform(context, admitted, prepare, call.call, trace)

@@ -14,6 +14,7 @@ import orjson
 from quota.plans import Plan
 from serve.access import modules
 from serve.access.caller import Caller
+from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
 from serve.access.modules import AnalysisTerms
 from serve.access.result import CallResult, PreparedCall, Request
@@ -36,17 +37,6 @@ _MICROSECONDS: Final = 20_000.0
 Values = Mapping[int, Mapping[str, RatioValue]]
 
 
-class Analysis(NamedTuple):
-    """An analysis, as it is on the wire, and the proposed plan as JSON."""
-
-    document: Mapping[str, Any]
-    offer: bytes
-
-    def json(self) -> bytes:
-        """The answer as JSON."""
-        return orjson.dumps({**self.document, "offre_suivante": orjson.Fragment(self.offer)})
-
-
 class _Company(NamedTuple):
     """A company: its shard and row, its record, and the values of its statements by year."""
 
@@ -59,7 +49,7 @@ class _Company(NamedTuple):
 
 def entreprise(
     request: Request, generation: OpenGeneration, plans: Mapping[str, Plan]
-) -> PreparedCall[Analysis]:
+) -> PreparedCall[OfferedDocument]:
     """The analysis of a company.
 
     Raises:
@@ -80,11 +70,11 @@ def entreprise(
     if not shard.has_comptes(row):
         terms = AnalysisTerms(0)
 
-    async def run() -> "CallResult[Analysis]":
+    async def run() -> "CallResult[OfferedDocument]":
         made = await generation.aside(
             _MICROSECONDS, lambda: _document(_company(shard, row), generation, caller)
         )
-        return CallResult(200, Analysis(made, request.offer), headers)
+        return CallResult(200, OfferedDocument(made, request.offer), headers)
 
     subject = f"{ENTREPRISE}/{company}"
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from serve.access import rights
+from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
 from serve.api.societe import absent, locate, path_of
@@ -30,17 +29,6 @@ DIRECT, ULTIMATE, BRANCH = "directe", "ultime", "succursale"
 _MICROSECONDS_AN_LEI: Final = 100.0
 
 
-class CompanyGroup(NamedTuple):
-    """The answer, and the proposed plan as JSON."""
-
-    document: Mapping[str, Any]
-    offer: bytes
-
-    def json(self) -> bytes:
-        """The answer as JSON."""
-        return orjson.dumps({**self.document, "offre_suivante": orjson.Fragment(self.offer)})
-
-
 class _Links(NamedTuple):
     """The links of a company: up to the top, to the ultimate parent, down as far as shown, and the counts.
 
@@ -55,7 +43,7 @@ class _Links(NamedTuple):
     motif: str | None
 
 
-def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[CompanyGroup]:
+def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[OfferedDocument]:
     """The group of a company: parents up to the top, and children, at most as many as the plan shows of a search.
 
     Raises:
@@ -76,7 +64,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Company
     }  # fmt: skip
     subject = {name: record[name] for name in ("iso2", "id", "nom", "lei")} | {"plan": plan.slug}
 
-    async def run() -> "CallResult[CompanyGroup]":
+    async def run() -> "CallResult[OfferedDocument]":
         groups, imports = generation.groups
         links = _links(groups, record["lei"], limit) if record["lei"] else None
         others = dict.fromkeys(_named(links)) if links else {}
@@ -87,7 +75,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Company
         # Records are read on the event loop: a shard's decompressor is not for two threads at once.
         known = {lei: _company(generation, lei, found) for lei, found in places.items()}
         document = _document(subject, links, known, imports)
-        return CallResult(200, CompanyGroup(document, request.offer), headers)
+        return CallResult(200, OfferedDocument(document, request.offer), headers)
 
     return PreparedCall(run, tag, headers)
 

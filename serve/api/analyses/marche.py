@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import orjson
 
 from quota.plans import Plan
 from serve.access import modules
+from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
 from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
 from serve.api.analyses.entreprise import QUANTILES, described
@@ -52,20 +53,9 @@ _NO_DATE: Final = "date_absente"
 Figure = dict[str, Any]
 
 
-class MarketAnalysis(NamedTuple):
-    """An analysis, as it is on the wire, and the proposed plan as JSON."""
-
-    document: Mapping[str, Any]
-    offer: bytes
-
-    def json(self) -> bytes:
-        """The answer as JSON."""
-        return orjson.dumps({**self.document, "offre_suivante": orjson.Fragment(self.offer)})
-
-
 def marche(
     request: Request, generation: OpenGeneration, plans: Mapping[str, Plan]
-) -> PreparedCall[MarketAnalysis]:
+) -> PreparedCall[OfferedDocument]:
     """The analysis of a market.
 
     Raises:
@@ -80,7 +70,7 @@ def marche(
     tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, subject, asked)
     headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
-    async def run() -> "CallResult[MarketAnalysis]":
+    async def run() -> "CallResult[OfferedDocument]":
         base = generation.shards
         query, unknown = await company_ids.looked_up(base, asked)
         figures = generation.markets.get(query) or await _figures(generation, query)
@@ -89,7 +79,7 @@ def marche(
             document["pays_sans_donnees"] = empty
         if unknown is not None:
             document["ids_inconnus"] = unknown
-        found = MarketAnalysis(document, request.offer)
+        found = OfferedDocument(document, request.offer)
         return CallResult(200, found, headers, free=not figures["total"])
 
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
