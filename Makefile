@@ -27,8 +27,9 @@ NPM   := $(PY) tests/judges/npm.py
 CPUS  := $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
 # The tests of a file share their fixtures, so they stay in one process. Half of the time of `check` and
 # `test` goes into waiting for programs, so these run two processes per CPU.
-BUSY  := -n $(CPUS) --dist loadfile
-WAITING := -n $$((2 * $(CPUS))) --dist loadfile
+# They are begun in the order of tests/conftest.py.
+BUSY  := -n $(CPUS) --dist loadfile --no-loadscope-reorder
+WAITING := -n $$((2 * $(CPUS))) --dist loadfile --no-loadscope-reorder
 # Without fsync to a disk the small tests take half as long; /dev/shm of a container may be too small.
 IN_MEMORY := memory=$$(mktemp -d /dev/shm/societes.XXXXXX 2>/dev/null || mktemp -d) && \
   trap 'rm -rf "$$memory"' EXIT && trap 'exit 130' INT TERM && TMPDIR=$$memory
@@ -91,7 +92,7 @@ check: lint types layers ## lint, types, layers, and all tests but those of othe
 	@$(IN_MEMORY) $(PY) -m pytest $(WAITING) -m "not outside and not slow and not judge"
 
 test: $(READY) ## the whole suite, proofs included; HYPOTHESIS_PROFILE=thorough tries ten times harder (437 s)
-	@$(PY) -m pytest $(WAITING)
+	@$(PY) -m pytest $(WAITING) $(ALSO)
 
 proof: $(READY) ## only the slow proofs: power cuts, kills, full disks, the clock
 	@$(PY) -m pytest $(WAITING) -m slow

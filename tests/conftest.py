@@ -5,7 +5,9 @@ deadline: an example that syncs a file takes as long as the disk is busy, and pr
 Most of the time of many tests is that sync, so `make quick` and `make check` write to /dev/shm.
 """
 
+import fcntl
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,13 +29,28 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every test function the marker of its tier."""
+    """Give every test function the marker of its tier; the longest tests begin first, so that none ends alone."""
     for item in items:
         if isinstance(item, pytest.Function) and (tier := tiers.of(item.path, item.fixturenames)):
             item.add_marker(tier)
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("judge", "slow"))))
 
 
 @pytest.fixture(scope="session")
 def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The published excerpts of `seeds/raw`, built once for all tests that need them."""
-    return demo.build(tmp_path_factory.mktemp("demo"))
+    """The published excerpts of `seeds/raw`, built once for all processes of a run.
+
+    The folder beside it belongs to the process: servers keep their state there.
+    """
+    own = tmp_path_factory.getbasetemp()
+    run = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    built = run / "excerpts"
+    with (run / "excerpts.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (built / "whole").exists():
+            shutil.rmtree(built, ignore_errors=True)
+            demo.build(built)
+            (built / "whole").touch()
+    data = tmp_path_factory.mktemp("demo") / "data"
+    data.symlink_to(built / "data")
+    return data
