@@ -1,4 +1,4 @@
-"""Groups of a generation: which LEI consolidates which, in one file of fixed rows (extension X12, FORMAT.md §10).
+"""Groups of a generation: which LEI consolidates which, in one file of fixed rows (extension X12, FORMAT.md §13).
 
 A row is a relationship from a child to a parent. Rows ascend by child, kind and parent; `by_parent` of row n is
 the row that is n-th by parent, kind and child. Both directions are then a binary search in the mapped file.
