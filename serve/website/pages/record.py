@@ -5,15 +5,15 @@ full record costs 5 credits, so only a form requests it, never a link. If the re
 month, it comes at once and costs nothing more (decision 110).
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from serve.access import admission, billing, modules, next_plan
 from serve.access.admission import Call
 from serve.access.caller import Caller
 from serve.access.envelope import Record
 from serve.access.modules import AnalysisTerms
-from serve.access.result import CallResult, PreparedCall, Request, Response
+from serve.access.result import CallResult, Content, PreparedCall, Request, Response
 from serve.access.rights import VISITOR
 from serve.api.analyses.comparables import comparables
 from serve.api.analyses.entreprise import ENTREPRISE
@@ -32,6 +32,8 @@ from serve.website.render import page
 from serve.website.search import facet_bars
 
 _NEAR: Final = 5  # comparable companies
+
+C = TypeVar("C", bound=Content)
 
 
 async def record(request: PageRequest) -> Response:
@@ -156,18 +158,24 @@ async def _comparable(
     request: PageRequest, generation: OpenGeneration
 ) -> Sequence[Mapping[str, Any]]:
     """The comparable companies, as many as the visitor's plan shows."""
-    pairs = (("n", str(_NEAR)),)
-    call = Call("/api/v1/societes", request.segments, lambda: pairs)
-    asked = admission.read(request.server, call, request.caller)
-    found = (await comparables(asked, generation).run()).content
-    assert found is not None  # without If-None-Match there is no 304
+    found = await _asked(request, generation, comparables, ("n", str(_NEAR)))
     return [one["societe"] for one in found.companies()]
 
 
 async def _group(request: PageRequest, generation: OpenGeneration) -> Mapping[str, Any]:
     """The group of the company, as far as the visitor's plan shows it."""
-    call = Call("/api/v1/societes", request.segments, tuple)
+    return (await _asked(request, generation, groupe)).document
+
+
+async def _asked(
+    request: PageRequest,
+    generation: OpenGeneration,
+    prepare: Callable[[Request, OpenGeneration], PreparedCall[C]],
+    *pairs: tuple[str, str],
+) -> C:
+    """What a route below the company answers to the visitor; nothing is counted for it."""
+    call = Call("/api/v1/societes", request.segments, lambda: pairs)
     asked = admission.read(request.server, call, request.caller)
-    found = (await groupe(asked, generation).run()).content
+    found = (await prepare(asked, generation).run()).content
     assert found is not None  # without If-None-Match there is no 304
-    return found.document
+    return found
