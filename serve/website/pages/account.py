@@ -9,19 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import parse_qsl, urlencode
 
 from quota.accounts import effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
 from quota.ledger import passwords
 from quota.ledger.tickets import SENT
-from quota.results import CountedExport
 from serve.access.result import Response
 from serve.api.routes import RECONCILIATION_PATH
 from serve.docs.manual.manual import manual
 from serve.docs.manual.request_example import CodeText
 from serve.website import page_errors, sessions
 from serve.website.page_request import PageRequest, Session, last
+from serve.website.pages import export_form
 from serve.website.record import opened_records
 from serve.website.render import page, see_other
 
@@ -203,7 +202,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         active=sum(key.revoked is None for key in keys),
         addresses=await request.accounts.addresses_of(account.id),
         payments=await book.payments_of(account.id),
-        exports=[(one, _again(one)) for one in await book.last_exports(account.id)],
+        exports=[(one, export_form.again(one)) for one in await book.last_exports(account.id)],
         billing=request.context.stripe is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
@@ -217,7 +216,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         ),
         news=notice.news,
         text=notice.text,
-        first_call=_first_call(request, notice.text),
+        first_call=_first_call(request, notice.text) if notice.news == f"{_KEY}_made" else (),
     )  # fmt: skip
 
 
@@ -225,19 +224,6 @@ def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
     """A search with a key that was just made, in the languages of the documentation."""
     search = manual().reference.operations["searchCompanies"].request
     return search.asking(limit=3).texts(request.origin, key)
-
-
-def _again(export: CountedExport) -> dict[str, str]:
-    """The fields of the form that makes an export again (export_form.py); none if they were not kept."""
-    if export.search is None:
-        return {}
-    given = parse_qsl(export.search)
-    own = {
-        name: ",".join(value for known, value in given if known == name)
-        for name in ("comptes", "colonnes", "limit")
-    }
-    rest = [pair for pair in given if pair[0] not in (*own, "format")]
-    return {"recherche": urlencode(rest), "format": export.format, **own}
 
 
 def _session(request: PageRequest) -> Session:

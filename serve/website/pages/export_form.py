@@ -5,8 +5,9 @@ form with the token of the session asks for it, never a link. The form is templa
 """
 
 from typing import Final
+from urllib.parse import parse_qsl, urlencode
 
-from quota.results import Meter
+from quota.results import CountedExport, Meter
 from serve.access import admission
 from serve.access.result import Response
 from serve.api import export
@@ -50,3 +51,12 @@ async def meter(request: PageRequest) -> Meter | None:
         return None
     usage = await request.store.usage(request.session.account.id, request.caller.plan, request.now)
     return usage.exports
+
+
+def again(export: CountedExport) -> dict[str, str]:
+    """The fields of the form that makes an export again; none if its parameters were not kept."""
+    if export.search is None:
+        return {}
+    given = parse_qsl(export.search)
+    own = {name: ",".join(value for known, value in given if known == name) for name in _OWN}
+    return {"recherche": urlencode(without(given, _OWN)), **own, "format": export.format}
