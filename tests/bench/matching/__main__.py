@@ -8,7 +8,6 @@ python -m tests.bench.matching speed DATA [--lines 2000]
 """
 
 import argparse
-import csv
 import itertools
 import time
 from collections.abc import Sequence
@@ -17,17 +16,16 @@ from typing import NamedTuple
 
 from seeds import TABLES
 from shards.generations import pointer
-from shards.search.matching.company_numbers import Derivation
 from shards.search.matching.matcher import Matcher, Weighed
-from shards.search.matching.name_tables import NameTables
-from shards.search.matching.probability import SURE_FROM, Weights
+from shards.search.matching.probability import SURE_FROM
 from shards.search.reader import Shard
 from shards.search.search import Base
-from tests.bench.matching import labelled, peers, splink_peer
+from tests.bench.matching import labelled, peers
 from tests.bench.matching.fit import CONSTANT, Example, fit
 from tests.bench.matching.labelled import LabelledLine, LabelledLines
 from tests.bench.matching.noise import NoiseTables
 from tests.bench.matching.peers import Answer
+from tests.bench.matching.seed_tables import derivations, rows, tables, weights
 
 _FIT_SEED = 2
 _EDGES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 1.01)
@@ -41,26 +39,6 @@ class Judged(NamedTuple):
     right: bool
 
 
-def _rows(name: str) -> list[dict[str, str]]:
-    with (TABLES / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def tables() -> NameTables:
-    """The tables of names, of `seeds/`."""
-    return NameTables(_rows("formes_juridiques.csv"), _rows("abreviations.csv"))
-
-
-def derivations() -> tuple[Derivation, ...]:
-    """How numbers contain identifiers, of `seeds/`."""
-    return Derivation.of_rows(_rows("numeros.csv"))
-
-
-def weights() -> Weights:
-    """The weights of `seeds/`."""
-    return Weights.of_rows(_rows("rapprochement.csv"))
-
-
 def open_base(data: Path) -> Base:
     """The published generation."""
     name = pointer.current(data)
@@ -72,7 +50,7 @@ def open_base(data: Path) -> Base:
 
 
 def _labelled(base: Base, work: Path) -> LabelledLines:
-    noise = NoiseTables.of_rows(_rows("formes_juridiques.csv"), _rows("abreviations.csv"))
+    noise = NoiseTables.of_rows(rows("formes_juridiques.csv"), rows("abreviations.csv"))
     return LabelledLines(base, labelled.absent_companies(work), tables(), noise)
 
 
@@ -122,6 +100,9 @@ def measure(data: Path, work: Path, lines: int, seed: int, with_peers: int) -> N
             print(f"| {low:.2f}–{min(high, 1):.2f} | {len(part)} | {mean:.3f} | {share:.3f} |")
     if not with_peers:
         return
+    # Only `make bench` installs Splink; a speed or a fit is measured without it.
+    from tests.bench.matching import splink_peer
+
     training = [(line.line, line.truth) for line in _labelled(base, work).draw(lines, _FIT_SEED)]
     predicted = splink_peer.predict(base, training, [line.line for line in drawn], tables())
     of_splink = _judge(drawn, predicted.answers)
@@ -199,7 +180,7 @@ def speed(data: Path, lines: int, seed: int) -> None:
 
 
 def _labelled_of(base: Base, lines: int, seed: int) -> list[LabelledLine]:
-    noise = NoiseTables.of_rows(_rows("formes_juridiques.csv"), _rows("abreviations.csv"))
+    noise = NoiseTables.of_rows(rows("formes_juridiques.csv"), rows("abreviations.csv"))
     return labelled.present_lines(base, noise, lines, seed)
 
 

@@ -14,7 +14,7 @@ from shards.search.matching.line import Line
 from shards.search.matching.matcher import Matcher
 from shards.search.reader import Shard
 from shards.search.search import Base
-from tests.bench.matching.__main__ import derivations, tables, weights
+from tests.bench.matching.seed_tables import derivations, tables, weights
 from tests.world import company, write_shard
 
 # VAT numbers that contain the identifier, by country; `{}` stands for it.

@@ -4,7 +4,7 @@ import pytest
 
 from shards.codec.folding import fold
 from shards.search.matching.name_tables import NameTables, Words
-from tests.bench.matching.__main__ import tables
+from tests.bench.matching.seed_tables import tables
 
 
 @pytest.fixture(scope="module")
