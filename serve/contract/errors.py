@@ -1,8 +1,8 @@
 """The errors of the API: one function per code of §7 and contract G7.
 
 Each function makes the message in French and in English (X0), which names the value and the remedy; its
-caller passes the values. serve/contract/error_codes.py has the status and the keys beside `erreur` (G6), and
-marks the codes that no route raises yet. serve/http turns an ApiError into a response.
+caller passes the values. serve/contract/error_codes.py has the status and the keys beside `erreur` (G6).
+serve/http turns an ApiError into a response.
 """
 
 from collections.abc import Mapping, Sequence
