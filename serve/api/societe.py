@@ -29,7 +29,7 @@ _NO_TEXT: Final = "\ufffd"
 
 
 def societe(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
-    """The record of a company, as far as the caller's plan goes.
+    """The record of a company, as far as the caller's plan goes; without statements it costs no credits (X0).
 
     The company is looked up before the tag is compared: `If-None-Match: *` must not make an absent
     company exist. Its absence is an answer, which costs a call (D1), so `run` raises the 404.
@@ -81,7 +81,7 @@ def _prepared(
         statements = (shard.comptes(row) or b"[]") if served else None
         message = COMPTES_MESSAGE if with_statements and not served else None
         record = Record(caller, offer, identity, plan.coordonnees, statements, message)
-        return CallResult(200, record, headers)
+        return CallResult(200, record, headers, free=not shard.has_comptes(row))
 
     def preview(error: ApiError) -> Record:
         public = shard.record(row, coordonnees=False)

@@ -1,9 +1,7 @@
 """The tools about companies: one, with its statements if they are requested, several, by a number, analysed, compared.
 
 Without statements it shows what a search shows of the company, at the price of a search: a call and
-no credits. With statements it is the record of §4.5, at the price of the record. The tool first looks
-up whether there are any: a model cannot know, and must not pay to learn that there are none (contract,
-preamble d).
+no credits. With statements it is the record of §4.5, at the price of the record: nothing where there are none (X0).
 """
 
 from collections.abc import Mapping, Sequence
@@ -234,14 +232,12 @@ def _wanted(pairs: Pairs) -> _Wanted:
 def _prepared(
     request: Request, generation: OpenGeneration, wanted: _Wanted
 ) -> PreparedCall[Record]:
-    """The record, or only the identity of a company that has no statements to show."""
+    """The record, or only the identity if no statements are requested."""
     if not wanted.statements:
         return identite(request, generation)
     if request.caller.plan.etats_financiers:
         years = exercices(request, generation)
-        if not years:
-            return identite(request, generation)
-        if wanted.year not in (None, *years):
+        if years and wanted.year not in (None, *years):
             raise _no_such_year(wanted.year, [str(year) for year in years])
     return societe(request, generation)
 

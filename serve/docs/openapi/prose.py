@@ -55,8 +55,9 @@ SOCIETES: Final[OperationText] = (
 SOCIETE: Final[OperationText] = (
     "Read a company",
     "The record (fiche) of a company, with its financial statements (comptes) for a caller with a "
-    "key. A full record costs a call of the day and 5 credits, once a calendar month for the same "
-    "company. Without credits the status is 402 and the public identity is served.",
+    "key. A record costs a call of the day; one with statements also costs 5 credits, once a calendar "
+    "month for the same company, and without credits the status is 402 and the public identity is "
+    "served. A company without statements costs no credits and has `comptes` empty.",
 )
 MODIFICATIONS: Final[OperationText] = (
     "List what changed",
@@ -215,8 +216,8 @@ Calls are counted by the UTC day, exports and credits by the UTC month. Calls a 
 an organisation, whatever the number of its keys; a visitor's are those of an address (of IPv6: a
 /64). Further limits: {lists} calls of public lists a minute from one address, with a key or
 without, and {exports} exports at once of one organisation. `X-Quota-*`, `RateLimit` and
-`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 405, 409, 429 or 5xx
-costs nothing.
+`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 403, 405, 409, 429 or
+5xx costs nothing.
 
 ## Values
 

@@ -1,8 +1,8 @@
 """/societes/{iso}/{id}: one company, as far as the visitor may see it (§4.5).
 
 A person who is logged in first sees the public preview, for nothing, with the price of the rest: a
-full record costs 5 credits, so only a form requests it, never a link. If the record was paid for this
-month, it comes at once and costs nothing more (decision 110).
+record with statements costs 5 credits, and every full one a call, so only a form requests it, never a link.
+If the record was paid for this month, it comes at once and costs nothing more (decision 110).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +69,6 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             request, "record.html",
             status=result.status,
             outcome=result.outcome,
-            cost=billing.RECORD_CREDITS,
             call=path_of(company),
             address=formatting.record_path(*company.split("/", 1)),
             credits=result.headers.get("X-Credits-Restants"),
@@ -140,13 +139,14 @@ def _shown(
 async def _beside(
     request: PageRequest, generation: OpenGeneration, call: Request
 ) -> dict[str, Any]:
-    """The values of the template for the company among others: ranks and comparable companies."""
+    """The values of the template for the price of the company, its ranks and comparable companies."""
     shard, row = find(call, generation)
     assert row is not None  # the record was found
     company = shard.company(row)
     division = shard.cell_at(row).secteur
     peers = await peer_ranks.of_company(generation, shard.iso2, division, company["ca_eur"])
     return {
+        "cost": billing.RECORD_CREDITS if shard.has_comptes(row) else 0,
         "peers": peers,
         "histogram_size": (histogram.WIDTH, histogram.HEIGHT),
         "near": await _comparable(request, generation),

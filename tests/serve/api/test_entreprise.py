@@ -216,7 +216,22 @@ def test_a_plan_may_try_three_analyses_a_month(served: Served) -> None:
     assert fourth.json["analyses"] == 3
     assert fourth.json["offre"] == "corporate"
     assert fourth.json["reinitialisation"] == "2026-12-01T00:00:00Z"
-    assert served.usage(customer).credits.used == 0
+    usage = served.usage(customer)
+    assert (usage.calls.used, usage.credits.used) == (4, 0)  # nothing was done for the fourth subject
+    assert fourth.headers["X-Quota-Used"] == "4"
+
+
+def test_nothing_is_computed_for_an_analysis_without_a_trial_left(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    customer = served.customer("data")
+    for number in range(3):
+        served.ask(path("UK", f"P{number}"), headers=customer.headers)
+
+    monkeypatch.setattr("serve.api.analyses.entreprise._document", None)
+
+    assert served.ask(path(*FIRM), headers=customer.headers).code == "essai_epuise"
+    assert served.usage(customer).calls.used == 3
 
 
 @pytest.mark.parametrize(("plan", "offer"), [("free", "corporate"), ("marches", "integral")])
