@@ -171,7 +171,9 @@ async def _current_credits(request: Request, counting: Counting) -> Headers:
 async def _record(prepared: PreparedCall[T], request: Request, counting: Counting) -> CallResult[T]:
     """A full record: a call, and credits if the company was not paid for this month."""
     plan = request.caller.plan
-    if prepared.trials is not None and (refusal := await _trials_spent(prepared, request, counting)):
+    if prepared.trials is not None and (
+        refusal := await _trials_spent(prepared, request, counting)
+    ):
         return refusal
     result = await _made(prepared)
     if result.free:

@@ -39,8 +39,8 @@ state of a company: `active`, `procedure` (insolvency, liquidation), `cessee` (c
 Without a key a call is a visitor's: {visitor}. With `Authorization: Bearer <key>` it is that of an
 organisation's plan, the first of which is free: {free}. Larger plans: {larger}. Totals are exact on
 every plan. A search is one call and costs no credits; a record with its statements costs 5 credits,
-once a month for the same company, one without statements none; lists are free. A wrong value is an error that names it and
-suggests others: nothing is ignored.
+once a month for the same company, one without statements none; lists are free. A wrong value is an
+error that names it and suggests others: nothing is ignored.
 
 Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Streamable HTTP, POST
 only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows

@@ -13,7 +13,7 @@ import orjson
 
 from serve.access import rights
 from serve.access.etag import etag
-from serve.access.result import CallResult, PreparedCall, Request
+from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
 from serve.api.societe import absent, locate, path_of
 from serve.api.societes import PRIVATE
 from serve.data.open_generation import OpenGeneration
@@ -57,20 +57,22 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     """The companies nearest to a company, at most as many as the plan shows of a search.
 
     Raises:
-        ApiError: 400.
+        ApiError: 400; 409 for a `version` that is not open any more.
     """
     wanted = params.comparables(request.pairs)
+    generation = generation.of(wanted.version)
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(absent, shard, request.segments[1]))
     caller = request.caller
     plan = caller.plan
-    limit = rights.window(plan, wanted, 0).limit
+    limit = rights.window(plan, wanted.n, 0).limit
     record = shard.company(row)
     company = f"{shard.iso2}/{record['id']}"
     given = (caller.souscrit, request.offer, "comparables", company, limit)
     tag = etag(generation.id, plan.slug, *given)
-    headers = {"ETag": tag, **PRIVATE, "Content-Location": f"{path_of(company)}/comparables"}
+    location = {"Content-Location": f"{path_of(company)}/comparables"}
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}
     shown = {name: record[name] for name in ("iso2", "id", "nom", "secteur", "sous_secteur")}
     motif = None if record["secteur"] else "secteur_absent"
 

@@ -17,13 +17,14 @@ from serve.access.caller import Caller
 from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
 from serve.access.modules import AnalysisTerms
-from serve.access.result import CallResult, PreparedCall, Request
-from serve.api.societe import absent, find, path_of
+from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.api.societe import absent, locate, path_of
 from serve.api.societes import PRIVATE
 from serve.contract import seed_tables
 from serve.data import ratio_peers
 from serve.data.open_generation import OpenGeneration
 from serve.data.ratio_peers import SectorPeers
+from serve.request import params
 from shards.ratios import accounts
 from shards.ratios.accounts import RatioValue
 from shards.ratios.ratio_table import Ratio, ratios
@@ -53,9 +54,10 @@ def entreprise(
     """The analysis of a company.
 
     Raises:
-        ApiError: 400; 403 `module_non_inclus`.
+        ApiError: 400; 409 for a `version` that is not open any more; 403 `module_non_inclus`.
     """
-    shard, row = find(request, generation)
+    generation = generation.of(params.version(request.pairs))
+    shard, row = locate(request, generation)
     caller = request.caller
     terms = modules.terms(caller, ENTREPRISE, plans)
     if row is None:
@@ -65,6 +67,7 @@ def entreprise(
     headers = {
         "ETag": tag,
         **PRIVATE,
+        DATA_VERSION: generation.id,
         "Content-Location": f"{path_of(company)}/analyses/entreprise",
     }
     if not shard.has_comptes(row):

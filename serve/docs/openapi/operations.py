@@ -104,7 +104,7 @@ def _list(
     responses = {
         "200": linked(answer(f"{text[0]}.", ref(shape), headers.TAGGED, example), **links),
         "304": not_modified(),
-        **refusals(400, 429, 503),
+        **refusals(400, 409, 429, 503),
     }
     return _get(operation, "Lists", text, responses, *given, _IF_NONE_MATCH)
 
@@ -112,8 +112,9 @@ def _list(
 def _pays() -> Mapping[str, Operation]:
     first = {"pays": "$response.body#/pays/0/iso2"}
     return _list(
-        "listCountries", prose.PAYS, "ListePays", "pays", companies=("searchCompanies", first)
-    )
+        "listCountries", prose.PAYS, "ListePays", "pays", *in_query(*parameters.PINNED),
+        companies=("searchCompanies", first),
+    )  # fmt: skip
 
 
 def _secteurs() -> Mapping[str, Operation]:
@@ -140,12 +141,10 @@ def _sous_secteurs() -> Mapping[str, Operation]:
 def _sources() -> Mapping[str, Operation]:
     given = in_query(*parameters.SOURCES)
     first = {"pays": "$response.body#/pays/0/iso2"}
-    found = _list(
+    return _list(
         "listSources", prose.SOURCES, "ListeSources", "sources", *given,
         companies=("searchCompanies", first),
     )  # fmt: skip
-    found["get"]["responses"] |= refusals(409)
-    return found
 
 
 def _of_companies(
@@ -206,7 +205,8 @@ def _record() -> list[Schema]:
 def _societe() -> Mapping[str, Operation]:
     return _of_companies(
         "readCompany", prose.SOCIETE, ("The company.", "Fiche"), _OF_RECORD,
-        refusals(400, 401, 402, 404, 429, 503, route="societe"), *_record(),
+        refusals(400, 401, 402, 404, 409, 429, 503, route="societe"),
+        *_record(), *in_query(*parameters.PINNED),
         examples=("societe-visiteur", "societe-data"),
     )  # fmt: skip
 
@@ -214,8 +214,8 @@ def _societe() -> Mapping[str, Operation]:
 def _company_analysis() -> Mapping[str, Operation]:
     return _of_companies(
         "analyseCompany", prose.ANALYSE_ENTREPRISE, ("The analysis.", "AnalyseEntreprise"),
-        _OF_RECORD, refusals(400, 401, 402, 403, 404, 429, 503, route="analyse-entreprise"),
-        *_record(), security=_KEY,
+        _OF_RECORD, refusals(400, 401, 402, 403, 404, 409, 429, 503, route="analyse-entreprise"),
+        *_record(), *in_query(*parameters.PINNED), security=_KEY,
     )  # fmt: skip
 
 
@@ -232,7 +232,7 @@ def _comparables() -> Mapping[str, Operation]:
     return _of_companies(
         "findComparables", prose.COMPARABLES, ("The companies.", "Comparables"),
         ("Content-Location", *headers.CALLS),
-        refusals(400, 401, 404, 429, 503, route="comparables"),
+        refusals(400, 401, 404, 409, 429, 503, route="comparables"),
         *_record(), *in_query(*parameters.COMPARABLES),
         examples=("comparables",), first="comparables/0/societe",
     )  # fmt: skip
@@ -242,7 +242,7 @@ def _groupe() -> Mapping[str, Operation]:
     return _of_companies(
         "readGroup", prose.GROUPE, ("The group.", "Groupe"), ("Content-Location", *headers.CALLS),
         refusals(400, 401, 404, 409, 429, 503, route="groupe"),
-        *_record(), *in_query(*parameters.IDENTIFIANTS), examples=("groupe",),
+        *_record(), *in_query(*parameters.PINNED), examples=("groupe",),
         first="parents/0/societe",
     )  # fmt: skip
 
@@ -252,7 +252,7 @@ def _identifiants() -> Mapping[str, Operation]:
         "lookUp", prose.IDENTIFIANTS, ("The companies.", "Identification"),
         ("Vary", *headers.CALLS),
         refusals(400, 401, 404, 409, 429, 503, route="identifiants"),
-        ref(parameters.VALEUR.name, "parameters"), *in_query(*parameters.IDENTIFIANTS),
+        ref(parameters.VALEUR.name, "parameters"), *in_query(*parameters.PINNED),
         first="candidats/0",
     )  # fmt: skip
 
@@ -337,7 +337,7 @@ def watch_body(words: SeedWords) -> Schema:
 
 
 def _export() -> Mapping[str, Operation]:
-    responses = {"200": export_file(), **refusals(400, 401, 429, 503)}
+    responses = {"200": export_file(), **refusals(400, 401, 409, 429, 503)}
     given = tuple(in_query(*parameters.EXPORT))
     post = _operation(
         "exportCompaniesFromBody", "Companies", prose.EXPORT_POST,

@@ -18,10 +18,11 @@ from serve.access.rights import VISITOR
 from serve.api.analyses.comparables import comparables
 from serve.api.analyses.entreprise import ENTREPRISE
 from serve.api.analyses.groupe import groupe
-from serve.api.societe import find, path_of, societe
+from serve.api.societe import locate, path_of, societe
 from serve.contract.errors import ApiError
 from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
+from serve.request import params
 from serve.website import formatting
 from serve.website.charts import histogram, history, sparkline
 from serve.website.page_request import PageRequest
@@ -83,7 +84,8 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
 def _prepared(
     request: PageRequest, generation: OpenGeneration, caller: Caller
 ) -> tuple[PreparedCall[Record], Request]:
-    """The record for `caller`, and the request of the API that it answers."""
+    """The record for `caller`, and the request of the API that it answers; a page has no parameters."""
+    params.nothing(request.pairs)
     call = Call("/api/v1/societes", request.segments, lambda: request.pairs, head=request.head)
     api_request = admission.read(request.server, call, caller)
     return societe(api_request, generation), api_request
@@ -140,7 +142,7 @@ async def _beside(
     request: PageRequest, generation: OpenGeneration, call: Request
 ) -> dict[str, Any]:
     """The values of the template for the price of the company, its ranks and comparable companies."""
-    shard, row = find(call, generation)
+    shard, row = locate(call, generation)
     assert row is not None  # the record was found
     company = shard.company(row)
     division = shard.cell_at(row).secteur

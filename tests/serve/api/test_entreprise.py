@@ -217,7 +217,10 @@ def test_a_plan_may_try_three_analyses_a_month(served: Served) -> None:
     assert fourth.json["offre"] == "corporate"
     assert fourth.json["reinitialisation"] == "2026-12-01T00:00:00Z"
     usage = served.usage(customer)
-    assert (usage.calls.used, usage.credits.used) == (4, 0)  # nothing was done for the fourth subject
+    assert (usage.calls.used, usage.credits.used) == (
+        4,
+        0,
+    )  # nothing was done for the fourth subject
     assert fourth.headers["X-Quota-Used"] == "4"
 
 

@@ -101,6 +101,21 @@ def test_a_preflight_is_204(served: Served, path: str, method: str) -> None:
     assert "Content-Type" not in reply.headers
 
 
+@pytest.mark.parametrize(
+    "path", ["/api/v1/inconnue", "/api/v1", "/api/v1/societes/FR", "/api/mcp/x", "/llms.txt/x"]
+)
+def test_a_preflight_of_an_unknown_path_lets_a_page_read_the_404(served: Served, path: str) -> None:
+    """G2: errors included"""
+    asked = {"Origin": "https://exemple.eu", "Access-Control-Request-Method": "GET"}
+    reply = served.ask(path, "OPTIONS", headers=asked)
+
+    assert (reply.status, reply.body) == (204, b"")
+    assert reply.headers["Access-Control-Allow-Origin"] == "*"
+    assert "Authorization" in reply.headers["Access-Control-Allow-Headers"]
+    assert "GET" in reply.headers["Access-Control-Allow-Methods"]
+    assert served.ask(path).code == "route_inconnue"
+
+
 # -- every answer ---------------------------------------------------------------------
 
 
