@@ -38,6 +38,7 @@ class Request(NamedTuple):
         base_url: the beginning of links; "" makes them relative to the host.
         if_none_match: None for a caller whose key was refused: a 401 has no tag.
         head: only the headers are wanted: as GET, but without credits (G1, D1).
+        lang: the language of texts, `fr` or `en`.
     """
 
     path: str
@@ -48,6 +49,7 @@ class Request(NamedTuple):
     base_url: str
     if_none_match: str | None
     head: bool = False
+    lang: str = "fr"
 
 
 class Response(NamedTuple):

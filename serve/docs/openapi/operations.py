@@ -402,7 +402,9 @@ def _member(parameter: Parameter, words: SeedWords) -> Schema:
 
 def _compte() -> Mapping[str, Operation]:
     responses = {
-        "200": answer("The account.", ref("Compte"), ("Cache-Control", *headers.CALLS), "compte"),
+        "200": answer(
+            "The account.", ref("Compte"), ("Cache-Control", "Vary", *headers.CALLS), "compte"
+        ),
         **refusals(400, 401, 429, 503),
     }
     return _get("readAccount", "Account", prose.COMPTE, responses, security=_KEY)
