@@ -16,7 +16,7 @@ from serve.api.analyses.entreprise import entreprise
 from serve.api.analyses.groupe import groupe
 from serve.api.identifiants import Candidates, identifiants
 from serve.api.societe import exercices, identite, societe
-from serve.contract import errors
+from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
 from serve.contract.parameters import VALEUR, N
 from serve.data.open_generation import OpenGeneration
@@ -158,9 +158,14 @@ async def analyse(call: ToolCall) -> ToolResult:
 
 def _ratio(one: Mapping[str, Any]) -> dict[str, Any]:
     """A ratio without nulls: its values by year, or the reasons why there are none."""
-    values = [sizes.known(value) for value in one["valeurs"]]
+    values = [_worded(value) for value in one["valeurs"]]
     named = {name: one[name] for name in ("code", "libelle_en", "formule", "unite")}
-    return {**named, "valeurs": values, "secteur": sizes.known(one["secteur"] or {})}
+    return {**named, "valeurs": values, "secteur": _worded(one["secteur"] or {})}
+
+
+def _worded(found: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without nulls, and without the code of a reason: a model reads its words."""
+    return {name: value for name, value in sizes.known(found).items() if name != "motif_code"}
 
 
 async def compare(call: ToolCall) -> ToolResult:
@@ -177,13 +182,14 @@ async def compare(call: ToolCall) -> ToolResult:
         return results.of_result(result, None)
     found = result.content
     rows = [
-        {**one, "societe": sizes.known({name: one["societe"][name] for name in outputs.COMPACT})}
+        _worded(one)
+        | {"societe": sizes.known({name: one["societe"][name] for name in outputs.COMPACT})}
         for one in found.companies()
     ]
 
     def document(shown: list[Any]) -> dict[str, Any]:
         about = {"societe": sizes.known(dict(found.societe)), "plan": found.plan}
-        motif = {"motif": found.motif} if found.motif else {}
+        motif = {"motif": reasons.motif(found.motif, "en")} if found.motif else {}
         return {**about, "comparables": shown, **motif}
 
     return results.of_result(result, document(sizes.most(rows, document)))
@@ -203,7 +209,7 @@ async def read_group(call: ToolCall) -> ToolResult:
     found = result.content.document
     lists = {name: [_link(one) for one in found[name] or ()] for name in ("parents", "enfants")}
     credits = [one["attribution_en"] for one in found["sources"]]
-    about = sizes.known({**found, "societe": sizes.known(found["societe"]), "sources": credits})
+    about = _worded({**found, "societe": sizes.known(found["societe"]), "sources": credits})
     if found["tete"]:
         about["tete"] = _link(found["tete"])
 

@@ -214,7 +214,8 @@ def _societe() -> Mapping[str, Operation]:
 def _company_analysis() -> Mapping[str, Operation]:
     return _of_companies(
         "analyseCompany", prose.ANALYSE_ENTREPRISE, ("The analysis.", "AnalyseEntreprise"),
-        _OF_RECORD, refusals(400, 401, 402, 403, 404, 409, 429, 503, route="analyse-entreprise"),
+        ("Content-Language", *_OF_RECORD),
+        refusals(400, 401, 402, 403, 404, 409, 429, 503, route="analyse-entreprise"),
         *_record(), *in_query(*parameters.PINNED), security=_KEY,
     )  # fmt: skip
 
@@ -222,7 +223,7 @@ def _company_analysis() -> Mapping[str, Operation]:
 def _market_analysis() -> Mapping[str, Operation]:
     return _of_companies(
         "analyseMarket", prose.ANALYSE_MARCHE, ("The analysis.", "AnalyseMarche"),
-        ("Vary", *headers.CALLS, *headers.CREDITS),
+        ("Vary", "Content-Language", *headers.CALLS, *headers.CREDITS),
         refusals(400, 401, 402, 403, 409, 429, 503, route="analyse-marche"),
         *in_query(*parameters.MARCHE), security=_KEY,
     )  # fmt: skip
@@ -231,7 +232,7 @@ def _market_analysis() -> Mapping[str, Operation]:
 def _comparables() -> Mapping[str, Operation]:
     return _of_companies(
         "findComparables", prose.COMPARABLES, ("The companies.", "Comparables"),
-        ("Content-Location", *headers.CALLS),
+        ("Content-Location", "Content-Language", *headers.CALLS),
         refusals(400, 401, 404, 409, 429, 503, route="comparables"),
         *_record(), *in_query(*parameters.COMPARABLES),
         examples=("comparables",), first="comparables/0/societe",
@@ -240,7 +241,8 @@ def _comparables() -> Mapping[str, Operation]:
 
 def _groupe() -> Mapping[str, Operation]:
     return _of_companies(
-        "readGroup", prose.GROUPE, ("The group.", "Groupe"), ("Content-Location", *headers.CALLS),
+        "readGroup", prose.GROUPE, ("The group.", "Groupe"),
+        ("Content-Location", "Content-Language", *headers.CALLS),
         refusals(400, 401, 404, 409, 429, 503, route="groupe"),
         *_record(), *in_query(*parameters.PINNED), examples=("groupe",),
         first="parents/0/societe",
@@ -363,7 +365,9 @@ def _export() -> Mapping[str, Operation]:
 
 
 def _rapprochement() -> Mapping[str, Operation]:
-    names = ("Cache-Control", "X-Donnees-Version", *headers.CALLS)
+    names = (
+        "Cache-Control", "Vary", "Content-Language", "X-Donnees-Version", *headers.CALLS,
+    )  # fmt: skip
     responses = {
         "200": answer("The answers.", ref("Rapprochement"), names),
         **refusals(400, 401, 409, 413, 415, 429, 503, route="rapprochement"),

@@ -84,12 +84,14 @@ ANALYSE_MARCHE: Final[OperationText] = (
 )
 COMPARABLES: Final[OperationText] = (
     "Find comparable companies",
-    "The companies of the same sector and sub-sector that are nearest in turnover, headcount and place. "
+    "The companies of the same sector and sub-sector that are nearest in turnover, headcount and place. Those "
+    "with a turnover come first. "
     "`distance` is the sum of three gaps: the difference of ln(1 + euros), that of ln(1 + persons), and the "
     "place (0 in the same town, 0.25 where the postcodes begin with the same two characters, else 0.5). A "
-    "gap is 3 where one of the two has no figure, 0 where neither has. Companies of the country come first; "
-    "those of other countries follow where there are too few. Equal distances: by country, greater turnover, "
-    "identifier. Ceased companies are left out. Costs a call of the day and no credits; rows as the plan shows.",
+    "gap is null where one of the two has no figure, and counts 3, or 0 where neither has. Companies of the "
+    "country come first; those of other countries follow where there are too few. Equal distances: by country, "
+    "greater turnover, identifier. Ceased companies are left out. Costs a call of the day and no credits; rows as "
+    "the plan shows.",
 )
 GROUPE: Final[OperationText] = (
     "Read the group of a company",

@@ -176,7 +176,7 @@ async def _asked(
     *pairs: tuple[str, str],
 ) -> C:
     """What a route below the company answers to the visitor; nothing is counted for it."""
-    call = Call("/api/v1/societes", request.segments, lambda: pairs)
+    call = Call("/api/v1/societes", request.segments, lambda: pairs, lang=request.lang)
     asked = admission.read(request.server, call, request.caller)
     found = (await prepare(asked, generation).run()).content
     assert found is not None  # without If-None-Match there is no 304
