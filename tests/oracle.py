@@ -18,7 +18,7 @@ Company = Mapping[str, Any]
 C = TypeVar("C", bound=Company)
 
 # X8: a change of these alone is none. The date of the register's file changes for all companies at once.
-SILENT = {"score", "date_source"}
+SILENT = {"score", "date_source", "forme_fr", "statut_fr"}
 
 LIGATURES = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 

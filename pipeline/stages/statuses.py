@@ -39,19 +39,23 @@ def states(seeds: Seeds, iso2: str) -> dict[str, str]:
 
 def add_state(companies: pl.LazyFrame, states: Mapping[str, str]) -> pl.LazyFrame:
     """Add `etat` and UNMAPPED."""
-    known = pl.col("statut").map_batches(
-        lambda texts: _looked_up(texts, states), return_dtype=pl.String, is_elementwise=True
-    )
-    return companies.with_columns(known.alias("etat")).with_columns(
+    return companies.with_columns(looked_up("statut", states).alias("etat")).with_columns(
         pl.col("etat").fill_null(UNKNOWN),
         pl.when(pl.col("etat").is_null()).then(pl.col("statut")).alias(UNMAPPED),
     )
 
 
-def _looked_up(texts: pl.Series, states: Mapping[str, str]) -> pl.Series:
-    """The state of each text, null if it has none; each distinct text is folded once."""
+def looked_up(column: str, known: Mapping[str, str]) -> pl.Expr:
+    """What is `known` of the folded texts of a column, null for others."""
+    return pl.col(column).map_batches(
+        lambda texts: _looked_up(texts, known), return_dtype=pl.String, is_elementwise=True
+    )
+
+
+def _looked_up(texts: pl.Series, known: Mapping[str, str]) -> pl.Series:
+    """What is known of each text, null for others; each distinct text is folded once."""
     distinct = texts.drop_nulls().unique()
-    found = [states.get(fold(text)) for text in distinct]
+    found = [known.get(fold(text)) for text in distinct]
     return texts.replace_strict(
         distinct, pl.Series(found, dtype=pl.String), default=None, return_dtype=pl.String
     )
