@@ -40,9 +40,7 @@ def check(method: str, target: str, status: int, headers: Mapping[str, str], bod
     kind = headers.get("Content-Type", "").partition(";")[0]
     if found is None and (website.resolve(path) or kind == "text/html"):
         return  # a page for people (serve/website), which is no part of the API
-    if (
-        found and found[0] in routes.SELF_DESCRIBED
-    ):  # another protocol, whose own judges are in tests/judges/mcp
+    if found and found[0] is routes.MCP:  # another protocol, whose judges are in tests/judges/mcp
         return
     template = document.template(found[0]) if found else None
     described = DOCUMENT["paths"].get(template, {})

@@ -27,6 +27,7 @@ HEADERS: Final[dict[str, Schema]] = {
     ),
     "Content-Location": _header("The one path of the company, whatever spelling was sent.", _TEXT),
     "Content-Disposition": _header("Name of the file.", _TEXT),
+    "Location": _header("Where the page is (RFC 9110 §10.2.2).", _TEXT),
     "Link": _header(
         'The next page, `rel="next"`, while there is one (RFC 8288); `version` keeps it on the same data.',
         _TEXT,

@@ -10,6 +10,7 @@ from serve.contract import parameters
 from serve.contract.parameters import Parameter, SeedWords
 from serve.docs.openapi import answers, headers, prose
 from serve.docs.openapi.answers import answer, export_file, linked, not_modified, refusals
+from serve.docs.openapi.matching import reconciliation
 from serve.docs.openapi.schema import Schema, ref
 from serve.docs.viewer import FILES, TRIAL
 
@@ -34,7 +35,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "llms-full": _llms_full, "openapi": _openapi, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
     }  # fmt: skip
-    return {name: make() for name, make in made.items()}
+    return {name: make() for name, make in made.items()} | reconciliation.operations()
 
 
 def variables(name: str) -> tuple[str, ...]:
@@ -46,6 +47,7 @@ def variables(name: str) -> tuple[str, ...]:
         "groupe": parameters.names(parameters.RECORD),
         "identifiants": (parameters.VALEUR.name,),
         "docs-file": ("file",),
+        **reconciliation.VARIABLES,
     }.get(name, ())
 
 

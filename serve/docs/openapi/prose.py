@@ -172,6 +172,29 @@ RAPPROCHEMENT: Final[OperationText] = (
     f"begun, no credits; without a key, {VISITOR_LINES} lines. A line that cannot be matched is answered in its "
     "place with an error (`ligne_invalide`) and costs nothing.",
 )
+_OF_SERVICE: Final = (
+    "Part of the Reconciliation Service API 0.2 of the W3C community group, as OpenRefine speaks it: `/rapprochement` "
+    "for its clients."
+)
+RECONCILIATION: Final[OperationText] = (
+    "Reconcile a list",
+    f"{_OF_SERVICE} Without parameters the manifest; with `queries` the candidates of each; with `extend` values of "
+    "fields. Without an account two companies are answered.",
+)
+RECONCILIATION_POST: Final[OperationText] = (
+    "Reconcile a list by a form",
+    f"{_OF_SERVICE} The parameters are those of GET, as a form.",
+)
+RECONCILIATION_FIELDS: Final[OperationText] = ("Propose fields", f"{_OF_SERVICE} Free.")
+RECONCILIATION_SUGGESTIONS: Final[OperationText] = (
+    "Suggest companies, fields or the type",
+    f"{_OF_SERVICE} Free; companies as many as the plan shows.",
+)
+RECONCILIATION_PREVIEW: Final[OperationText] = (
+    "Preview a company",
+    f"{_OF_SERVICE} A few lines without contacts, which may stand in a frame.",
+)
+RECONCILIATION_VIEW: Final[OperationText] = ("View a company", f"{_OF_SERVICE} Leads to its page.")
 COMPTE: Final[OperationText] = (
     "Read the account behind the key",
     "Plan, limits, counters, credits and keys of the organisation. Free and not metered.",

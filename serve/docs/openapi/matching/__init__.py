@@ -1,0 +1,1 @@
+"""What describes the matching of lists: `match_shapes` of `/rapprochement`, and `reconciliation`, whole."""
