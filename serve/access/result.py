@@ -25,6 +25,9 @@ from serve.request.params import Pairs
 # The header that names the generation of a response (G10).
 DATA_VERSION: Final = "X-Donnees-Version"
 NO_STORE: Final = {"Cache-Control": "no-store"}
+# A response depends on the caller's plan, so no shared cache keeps it. The caller's own cache may, and
+# checks each time that the generation is still the same (G8).
+PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
 
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 

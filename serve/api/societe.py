@@ -11,8 +11,7 @@ import orjson
 from serve.access.billing import RECORD_CREDITS
 from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
-from serve.api.societes import PRIVATE
+from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID

@@ -61,7 +61,8 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 - [Counts]({base}/api/v1/repartition?par=secteur,etat&pays=EE): a search by sector, state, town, …
 - [More filters]({base}/api/v1/societes?nace=56.1&etat=active&cree_min=2020): active restaurants since 2020
 - [A number]({base}/openapi.json#lookUp): `GET /api/v1/identifiants/{{valeur}}`, by identifier, VAT number, SIRET or LEI
-- [A company]({base}/openapi.json#readCompany): `GET /api/v1/societes/{{iso}}/{{id}}`, below it `/comparables`, `/groupe`, `/analyses/entreprise`
+- [A company]({base}/openapi.json#readCompany): `GET /api/v1/societes/{{iso}}/{{id}}`, the record with its statements
+- [Below it]({base}/openapi.json#analyseCompany): `/comparables`, `/groupe`, `/analyses/entreprise` (ratios, sector)
 - [A market]({base}/openapi.json#analyseMarket): `GET /api/v1/analyses/marche`, all companies of a search, analysed
 - [A list]({base}/openapi.json#matchCompanies): `POST /api/v1/rapprochement`, the companies that its lines mean
 - [Reconciliation]({base}/api/v1/reconciliation): the same for OpenRefine (Reconciliation Service API 0.2)

@@ -11,10 +11,9 @@ from serve.access import admission
 from serve.access.admission import Admitted
 from serve.access.caller import Caller
 from serve.access.etag import etag, matches
-from serve.access.result import NO_STORE, Content, PreparedCall, Request, Response
+from serve.access.result import NO_STORE, PRIVATE, Content, PreparedCall, Request, Response
 from serve.api import routes
 from serve.api.matching import reconciliation
-from serve.api.societes import PRIVATE
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.data.open_generation import OpenGeneration

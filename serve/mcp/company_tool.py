@@ -165,7 +165,7 @@ def _ratio(one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _worded(found: Mapping[str, Any]) -> dict[str, Any]:
     """An object without nulls, and without the code of a reason: a model reads its words."""
-    return {name: value for name, value in sizes.known(found).items() if name != "motif_code"}
+    return {name: value for name, value in sizes.known(dict(found)).items() if name != "motif_code"}
 
 
 async def compare(call: ToolCall) -> ToolResult:

@@ -14,9 +14,15 @@ import orjson
 
 from serve.access import rights
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request, in_language
+from serve.access.result import (
+    DATA_VERSION,
+    PRIVATE,
+    CallResult,
+    PreparedCall,
+    Request,
+    in_language,
+)
 from serve.api.societe import absent, locate, path_of
-from serve.api.societes import PRIVATE
 from serve.contract import reasons
 from serve.data.open_generation import OpenGeneration
 from serve.request import params

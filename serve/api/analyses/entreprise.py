@@ -17,9 +17,15 @@ from serve.access.caller import Caller
 from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
 from serve.access.modules import AnalysisTerms
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request, in_language
+from serve.access.result import (
+    DATA_VERSION,
+    PRIVATE,
+    CallResult,
+    PreparedCall,
+    Request,
+    in_language,
+)
 from serve.api.societe import absent, locate, path_of
-from serve.api.societes import PRIVATE
 from serve.contract import reasons, seed_tables
 from serve.data import ratio_peers
 from serve.data.open_generation import OpenGeneration

@@ -19,9 +19,15 @@ from quota.plans import Plan
 from serve.access import modules
 from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request, in_language
+from serve.access.result import (
+    DATA_VERSION,
+    PRIVATE,
+    CallResult,
+    PreparedCall,
+    Request,
+    in_language,
+)
 from serve.api.analyses.entreprise import QUANTILES, described
-from serve.api.societes import PRIVATE
 from serve.contract import reasons
 from serve.data import company_ids, ratio_peers
 from serve.data.open_generation import OpenGeneration

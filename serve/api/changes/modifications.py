@@ -17,9 +17,8 @@ import orjson
 
 from serve.access.caller import Caller
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.api.changes.envelope import ChangesEnvelope
-from serve.api.societes import PRIVATE
 from serve.contract import errors
 from serve.data.open_generation import OpenGeneration
 from serve.request import params

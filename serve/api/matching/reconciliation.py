@@ -13,11 +13,17 @@ from urllib.parse import quote
 import orjson
 
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request, in_language
+from serve.access.result import (
+    DATA_VERSION,
+    PRIVATE,
+    CallResult,
+    PreparedCall,
+    Request,
+    in_language,
+)
 from serve.api.matching import reconciliation_query
 from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES, matched
 from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
-from serve.api.societes import PRIVATE
 from serve.contract import errors, seed_tables
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import line_list

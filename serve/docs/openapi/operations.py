@@ -35,7 +35,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "llms-full": _llms_full, "openapi": _openapi, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
     }  # fmt: skip
-    return {name: make() for name, make in made.items()} | reconciliation.operations()
+    return {**{name: make() for name, make in made.items()}, **reconciliation.operations()}
 
 
 def variables(name: str) -> tuple[str, ...]:

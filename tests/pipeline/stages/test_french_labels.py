@@ -18,7 +18,7 @@ def told(iso2: str, *published: dict[str, str | None]) -> pl.DataFrame:
     return companies(*rows).pipe(french_labels.add_words, words, iso2).collect()
 
 
-@pytest.mark.parametrize("iso2", sorted({row["iso2"] for row in TABLE} - {""}) + ["CH"])
+@pytest.mark.parametrize("iso2", [*sorted({row["iso2"] for row in TABLE} - {""}), "CH"])
 def test_they_are_the_words_of_pages_and_workbooks(iso2: str) -> None:
     """One table: seeds/libelles.csv"""
     rows = [row for row in TABLE if row["iso2"] in ("", iso2)]
