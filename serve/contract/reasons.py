@@ -34,10 +34,6 @@ MOTIFS: Final[Mapping[str, Texts]] = {
         "chiffre d'affaires inconnu d'une des deux sociétés ou des deux",
         "the turnover of one of the two companies, or of both, is not known",
     ),
-    "comptes_retenus": (
-        "comptes retenus, car ils se contredisent",
-        "accounts withheld, since they contradict themselves",
-    ),
     "date_absente": (
         "aucun fichier de registre n'a le jour d'une cessation",
         "no register file has the day on which a company ceased",

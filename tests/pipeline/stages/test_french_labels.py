@@ -1,5 +1,7 @@
 """French words for the legal form and the status of a company, beside the published ones."""
 
+from collections.abc import Mapping
+
 import polars as pl
 import pytest
 
@@ -12,7 +14,7 @@ SEEDS = seeds.read()
 TABLE = [row for row in SEEDS.tables["libelles"] if row["champ"] in french_labels.FIELDS]
 
 
-def told(iso2: str, *published: dict[str, str | None]) -> pl.DataFrame:
+def told(iso2: str, *published: Mapping[str, str | None]) -> pl.DataFrame:
     rows = [company(iso2, str(n), "Õ", **values) for n, values in enumerate(published)]
     words = french_labels.words(SEEDS, iso2)
     return companies(*rows).pipe(french_labels.add_words, words, iso2).collect()

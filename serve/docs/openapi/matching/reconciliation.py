@@ -87,7 +87,10 @@ SHAPES: Final[dict[str, Schema]] = {
             "score": number("Probability that it is the company, 0 to 100."),
             "match": truth("Whether it is sure."),
             "features": array(
-                shape("A feature.", {"id": text("The feature: `note`."), "value": number("Its value.")}),
+                shape(
+                    "A feature.",
+                    {"id": text("The feature: `note`."), "value": number("Its value.")},
+                ),
                 "The probability, 0 to 1.",
             ),
         },
