@@ -122,7 +122,8 @@ WATCH: Final[OperationText] = (
     "not (`entree`), who was and is not (`sortie`), who changed, with the values before and after. "
     "All steps up to the generation served count as one. A page costs a call of the day and no "
     "credits; the next page takes `suivant` as `curseur`, beside the same body. One's own "
-    "companies are not capped by the plan. A change of `score`, `date_source`, `forme_fr` or `statut_fr` alone is none.",
+    "companies are not capped by the plan. A change of `score`, `date_source`, `forme_fr` or `statut_fr` "
+    "alone is none.",
 )
 EXPORT: Final[OperationText] = (
     "Export companies to a file",
