@@ -6,18 +6,18 @@ import polars as pl
 import pytest
 
 from pipeline import seeds
-from pipeline.stages import french_labels
+from pipeline.stages import statuses
 from serve.contract import seed_tables
 from tests.pipeline.inputs import companies, company
 
 SEEDS = seeds.read()
-TABLE = [row for row in SEEDS.tables["libelles"] if row["champ"] in french_labels.FIELDS]
+TABLE = [row for row in SEEDS.tables["libelles"] if row["champ"] in statuses.WORDED]
 
 
 def told(iso2: str, *published: Mapping[str, str | None]) -> pl.DataFrame:
     rows = [company(iso2, str(n), "Õ", **values) for n, values in enumerate(published)]
-    words = french_labels.words(SEEDS, iso2)
-    return companies(*rows).pipe(french_labels.add_words, words, iso2).collect()
+    words = statuses.french_words(SEEDS, iso2)
+    return companies(*rows).pipe(statuses.add_french, words, iso2).collect()
 
 
 @pytest.mark.parametrize("iso2", [*sorted({row["iso2"] for row in TABLE} - {""}), "CH"])
@@ -27,7 +27,7 @@ def test_they_are_the_words_of_pages_and_workbooks(iso2: str) -> None:
     found = told(iso2, *({row["champ"]: f" {row['valeur'].upper()}."} for row in rows))
 
     for row, shown in zip(rows, found.iter_rows(named=True), strict=True):
-        name = french_labels.FIELDS[row["champ"]]
+        name = statuses.WORDED[row["champ"]]
         assert shown[name] == seed_tables.label(row["champ"], iso2, row["valeur"], "fr")
         assert shown[name]
 
