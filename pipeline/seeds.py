@@ -37,6 +37,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "nace_crosswalk": ("nace_rev2", "nace_rev21", "partial"),
         "nace_hors": ("iso2", "code", "raison"),
         "etats": ("iso2", "statut", "etat"),
+        "libelles": ("champ", "iso2", "valeur", "libelle"),
         "taux": ("devise", "annee", "taux"),
         "roles": ("role", "etat", "code"),
     }

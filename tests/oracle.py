@@ -18,7 +18,7 @@ Company = Mapping[str, Any]
 C = TypeVar("C", bound=Company)
 
 # X8: a change of these alone is none. The date of the register's file changes for all companies at once.
-SILENT = {"score", "date_source"}
+SILENT = {"score", "date_source", "forme_fr", "statut_fr"}
 
 LIGATURES = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 
@@ -334,7 +334,10 @@ def damerau_levenshtein(one: str, other: str) -> int:
 
 
 def comparables(companies: Sequence[C], subject: C, n: int) -> list[tuple[C, float]]:
-    """X11: the companies of the same sub-sector nearest to one, with their distances; its country first."""
+    """X11: the companies of the same sub-sector nearest to one, with their distances.
+
+    Those with a turnover first, and of these as of the others its country first.
+    """
     if subject["division"] is None:
         return []
     found = [
@@ -346,10 +349,10 @@ def comparables(companies: Sequence[C], subject: C, n: int) -> list[tuple[C, flo
     ]
     found.sort(
         key=lambda one: (
+            one[0]["ca_eur"] is None,
             one[0]["iso2"] != subject["iso2"],
             round(one[1], 9),
             one[0]["iso2"],
-            one[0]["ca_eur"] is None,
             -(one[0]["ca_eur"] or 0),
             one[0]["id"],
         )

@@ -1,8 +1,11 @@
-"""The state of a company (`etat`, extension X1), from the status that its register publishes.
+"""The state of a company (`etat`, extension X1), from the status that its register publishes, and French words.
 
 A status is looked up in `seeds/etats.csv`, folded (contract B15): among the rows of its country, then
 among those of all countries. A null status is `inconnu`. So is one that the table lacks, which the
 quality report counts and lists; too many of these close a gate (`quality_report.closed_gates`).
+
+`forme_fr` and `statut_fr` are the words of `seeds/libelles.csv`, looked up in the same way, as pages and workbooks do.
+What French registers publish is French as it stands; a value of another register that the table lacks has none.
 """
 
 from collections.abc import Mapping
@@ -16,6 +19,8 @@ from shards.codec.folding import fold
 
 UNKNOWN: Final = "inconnu"
 STATES: Final = ("active", "procedure", "cessee", UNKNOWN)
+WORDED: Final = {"forme": "forme_fr", "statut": "statut_fr"}
+_FRENCH: Final = "FR"
 UNMAPPED: Final = "status_unmapped"  # working column: a published status that the table lacks
 
 
@@ -39,19 +44,49 @@ def states(seeds: Seeds, iso2: str) -> dict[str, str]:
 
 def add_state(companies: pl.LazyFrame, states: Mapping[str, str]) -> pl.LazyFrame:
     """Add `etat` and UNMAPPED."""
-    known = pl.col("statut").map_batches(
-        lambda texts: _looked_up(texts, states), return_dtype=pl.String, is_elementwise=True
-    )
-    return companies.with_columns(known.alias("etat")).with_columns(
+    return companies.with_columns(_known("statut", states).alias("etat")).with_columns(
         pl.col("etat").fill_null(UNKNOWN),
         pl.when(pl.col("etat").is_null()).then(pl.col("statut")).alias(UNMAPPED),
     )
 
 
-def _looked_up(texts: pl.Series, states: Mapping[str, str]) -> pl.Series:
-    """The state of each text, null if it has none; each distinct text is folded once."""
+def french_words(seeds: Seeds, iso2: str) -> dict[str, dict[str, str]]:
+    """The French words of each folded value that the register of `iso2` may publish, by field."""
+    rows = seeds.tables["libelles"]
+    return {
+        field: {
+            fold(row["valeur"]): row["libelle"]
+            for place in ("", iso2)
+            for row in rows
+            if (row["champ"], row["iso2"]) == (field, place)
+        }
+        for field in WORDED
+    }
+
+
+def add_french(
+    companies: pl.LazyFrame, words: Mapping[str, Mapping[str, str]], iso2: str
+) -> pl.LazyFrame:
+    """Add the columns of WORDED."""
+    return companies.with_columns(
+        pl.coalesce(_known(field, words[field]), field if iso2 == _FRENCH else pl.lit(None)).alias(
+            name
+        )
+        for field, name in WORDED.items()
+    )
+
+
+def _known(column: str, known: Mapping[str, str]) -> pl.Expr:
+    """What is `known` of the folded texts of a column, null for others."""
+    return pl.col(column).map_batches(
+        lambda texts: _looked_up(texts, known), return_dtype=pl.String, is_elementwise=True
+    )
+
+
+def _looked_up(texts: pl.Series, known: Mapping[str, str]) -> pl.Series:
+    """What is known of each text, null for others; each distinct text is folded once."""
     distinct = texts.drop_nulls().unique()
-    found = [states.get(fold(text)) for text in distinct]
+    found = [known.get(fold(text)) for text in distinct]
     return texts.replace_strict(
         distinct, pl.Series(found, dtype=pl.String), default=None, return_dtype=pl.String
     )

@@ -197,6 +197,9 @@ class EdgeStore(Store):
         except BaseException:
             self.give_back(purchase.account, now)
             raise
+        if charge and charge.outcome == "no_trial":
+            await self.give_back(purchase.account, now)
+            meter = replace(meter, used=meter.used - 1)
         return meter, charge
 
     def is_charged(self, account: str, company: str, now: datetime) -> Awaitable[bool]:

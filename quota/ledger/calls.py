@@ -66,12 +66,20 @@ def take_and_charge(
 ) -> tuple[Meter, Charge | None]:
     """Count one call and, if it is granted, charge the full record (D5).
 
+    An analysis without a trial left is refused and costs no call.
+
     Raises:
         NotAllowedError: the company's identifier is too long for a store.
     """
     charge_key(month(kept(txn, now)), purchase)  # raises before anything is written
     meter = take(txn, purchase.account, purchase.call_limit, now)
-    return meter, charge(txn, purchase, now) if meter.granted else None
+    if not meter.granted:
+        return meter, None
+    made = charge(txn, purchase, now)
+    if made.outcome == "no_trial":
+        give_back(txn, purchase.account, now)
+        meter = replace(meter, used=meter.used - 1)
+    return meter, made
 
 
 def charge(txn: WriteTransaction, purchase: Purchase, now: datetime) -> Charge:

@@ -66,7 +66,8 @@ class Store(Protocol):
         """Count one call and, if it was granted, charge the record, in one transaction.
 
         A company is charged once per month, from the grant first and then from packs. If both
-        together do not suffice, the charge is refused and the call stays counted.
+        together do not suffice, the charge is refused and the call stays counted; it does not where a trial is
+        refused.
         """
         ...
 

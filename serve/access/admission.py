@@ -59,6 +59,7 @@ class Call(NamedTuple):
     Attributes:
         segments: the variable parts of its path, decoded.
         read: reads the parameters when it is their turn; raises ApiError 400.
+        lang: the language of texts, `fr` or `en`.
     """
 
     path: str
@@ -66,6 +67,7 @@ class Call(NamedTuple):
     read: Callable[[], Pairs]
     if_none_match: str | None = None
     head: bool = False
+    lang: str = "fr"
 
 
 class Admitted(NamedTuple):
@@ -222,6 +224,7 @@ def read(context: ServerContext, call: Call, caller: Caller) -> Request:
         base_url=context.config.base_url,
         if_none_match=None if caller.refused else call.if_none_match,
         head=call.head,
+        lang=call.lang,
     )
 
 

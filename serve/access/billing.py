@@ -34,7 +34,7 @@ from serve.access.result import (
 from serve.contract import errors
 from serve.contract.errors import ApiError
 
-# A full record, once a calendar month for the same company (§4.5).
+# A record with statements, once a calendar month for the same company (§4.5, X0).
 RECORD_CREDITS: Final = 5
 
 T = TypeVar("T", bound=Content)
@@ -171,6 +171,10 @@ async def _current_credits(request: Request, counting: Counting) -> Headers:
 async def _record(prepared: PreparedCall[T], request: Request, counting: Counting) -> CallResult[T]:
     """A full record: a call, and credits if the company was not paid for this month."""
     plan = request.caller.plan
+    if prepared.trials is not None and (
+        refusal := await _trials_spent(prepared, request, counting)
+    ):
+        return refusal
     result = await _made(prepared)
     if result.free:
         return await _call(prepared._replace(run=partial(_known, result)), request, counting)
@@ -196,8 +200,7 @@ async def _record(prepared: PreparedCall[T], request: Request, counting: Countin
     headers = counter_headers.calls(counting.terms, meter, counting.left, counting.now)
     headers |= counter_headers.credits(charge.cost, charge.left)
     if charge.outcome == "no_trial":
-        no_trial = _essai_epuise(prepared, request, counting, charge)
-        return CallResult(no_trial.status, None, {**NO_STORE, **headers}, no_trial.code, no_trial)
+        return _essai_epuise(prepared, request, counting, charge.reset, headers)
     if charge.outcome == "refused":
         return _refused(prepared, charge, headers)
     all_headers = {**result.headers, **headers}
@@ -216,14 +219,35 @@ def _refused(prepared: PreparedCall[T], charge: Charge, headers: Headers) -> Cal
     return _preview(prepared, error, headers)
 
 
+async def _trials_spent(
+    prepared: PreparedCall[T], request: Request, counting: Counting
+) -> CallResult[T] | None:
+    """The 403 of an analysis for which no trial is left, before anything is made; None if it may be made."""
+    assert prepared.company
+    store, account, now = counting.store, counting.account.id, counting.now
+    usage = await store.usage(account, request.caller.plan, now)
+    if usage.trials.granted or not usage.calls.granted:  # the second is a 429, which `take` makes
+        return None
+    if await store.is_charged(account, prepared.company, now):
+        return None
+    headers = counter_headers.calls(counting.terms, usage.calls, counting.left, now)
+    headers |= counter_headers.credits(0, usage.credits.left)
+    return _essai_epuise(prepared, request, counting, usage.trials.reset, headers)
+
+
 def _essai_epuise(
-    prepared: PreparedCall[T], request: Request, counting: Counting, charge: Charge
-) -> ApiError:
-    """403 with the plan that has the module of the analysis (X11)."""
+    prepared: PreparedCall[T],
+    request: Request,
+    counting: Counting,
+    reset: datetime,
+    headers: Headers,
+) -> CallResult[T]:
+    """403 with the plan that has the module of the analysis (X11); it costs no call."""
     assert prepared.company
     module = prepared.company.partition("/")[0]
     offer = opening(module, request.caller.plan, counting.plans)
-    return errors.essai_epuise(prepared.trials or 0, offer, counter_headers.iso(charge.reset))
+    error = errors.essai_epuise(prepared.trials or 0, offer, counter_headers.iso(reset))
+    return CallResult(error.status, None, {**NO_STORE, **headers}, error.code, error)
 
 
 def _uncharged(prepared: PreparedCall[T]) -> CallResult[T]:

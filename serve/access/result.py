@@ -25,6 +25,9 @@ from serve.request.params import Pairs
 # The header that names the generation of a response (G10).
 DATA_VERSION: Final = "X-Donnees-Version"
 NO_STORE: Final = {"Cache-Control": "no-store"}
+# A response depends on the caller's plan, so no shared cache keeps it. The caller's own cache may, and
+# checks each time that the generation is still the same (G8).
+PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
 
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -38,6 +41,7 @@ class Request(NamedTuple):
         base_url: the beginning of links; "" makes them relative to the host.
         if_none_match: None for a caller whose key was refused: a 401 has no tag.
         head: only the headers are wanted: as GET, but without credits (G1, D1).
+        lang: the language of texts, `fr` or `en`.
     """
 
     path: str
@@ -48,6 +52,7 @@ class Request(NamedTuple):
     base_url: str
     if_none_match: str | None
     head: bool = False
+    lang: str = "fr"
 
 
 class Response(NamedTuple):

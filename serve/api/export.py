@@ -79,14 +79,19 @@ async def requested(
     with published.lease() as generation:
         trace.generation = generation.id
         trace.pairs = await call.read()
+        generation = generation.answering(trace.pairs)
         found = params.export(trace.pairs, generation.names, call.accepted)
+        generation = generation.of(found.version)
+        trace.generation = generation.id
         generation.shards.require(found.query.pays)
         query, unknown = await company_ids.looked_up(generation.shards, found)
         cap = plan.lignes_par_export
-        assert published.standing.since  # something is published, for it is leased
+        standing = published.standing
+        assert standing.since  # something is published, for it is leased
+        current = generation.id == standing.generation
         wanted = ExportRequest(
             folder=published.data / generation.id,
-            published=published.standing.since,
+            published=standing.since if current else generation.written,
             query=query,
             ids_inconnus=None if unknown is None else tuple(unknown),
             limit=min(found.limit or cap, cap),

@@ -5,9 +5,8 @@ from typing import NamedTuple
 import orjson
 
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.api.societe import checked, named
-from serve.api.societes import PRIVATE
 from serve.contract import errors
 from serve.data import identifiers
 from serve.data.open_generation import OpenGeneration

@@ -35,8 +35,12 @@ class ListContent(NamedTuple):
 
 
 def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
-    """GET /api/v1/pays: every country, in the order of the reference."""
-    params.nothing(request.pairs)
+    """GET /api/v1/pays: every country, in the order of the reference.
+
+    Raises:
+        ApiError: 400; 409 for a `version` that is not open any more, as for all these lists.
+    """
+    generation = generation.of(params.version(request.pairs))
     reference = generation.reference
 
     def document() -> Document:
@@ -50,7 +54,8 @@ def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent
 
 def secteurs(request: Request, generation: OpenGeneration) -> CallResult[ListContent]:
     """GET /api/v1/secteurs: every sector, also those without a company in the scope (G5)."""
-    scope = params.sectors(request.pairs, generation.names)
+    asked = params.sectors(request.pairs, generation.names)
+    generation, scope = generation.of(asked.version), asked.scope
 
     def document() -> Document:
         counts: Counter[str | None] = Counter()
@@ -77,7 +82,8 @@ def sous_secteurs(request: Request, generation: OpenGeneration) -> CallResult[Li
     A label that two chosen sectors share is one entry, with the companies that a search for it
     would find. `perimetre` spells the scope out: without `pays` it is every country.
     """
-    scope = params.sub_sectors(request.pairs, generation.names)
+    asked = params.sub_sectors(request.pairs, generation.names)
+    generation, scope = generation.of(asked.version), asked.scope
     reference, english = generation.reference, seed_tables.nace_labels()
 
     def document() -> Document:

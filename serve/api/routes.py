@@ -47,13 +47,17 @@ class Route:
 # A protocol of its own, which describes itself (tools/list) and is not in /openapi.json.
 MCP: Final = Route("mcp", ("api", "mcp"), MCP_METHODS)
 
-# So is reconciliation, whose manifest describes it; `""` first is the token of the caller.
+# Its manifest names what lies below it; `""` first is the token of the caller.
 RECONCILIATION_PATH: Final = "/api/v1/reconciliation"
-RECONCILIATION: Final = tuple(
-    Route("reconciliation", ("api", "v1", "reconciliation", *("",) * depth), RECONCILIATION_METHODS)
-    for depth in range(4)
+_RECONCILIATION: Final = ("api", "v1", "reconciliation")
+RECONCILIATION: Final = (
+    Route("reconciliation", _RECONCILIATION, RECONCILIATION_METHODS),
+    Route("reconciliation-adresse", (*_RECONCILIATION, ""), RECONCILIATION_METHODS),
+    Route("reconciliation-champs", (*_RECONCILIATION, "", "properties")),
+    Route("reconciliation-suggestions", (*_RECONCILIATION, "", "suggest", "")),
+    Route("reconciliation-apercu", (*_RECONCILIATION, "", "preview", "")),
+    Route("reconciliation-vue", (*_RECONCILIATION, "", "view", "")),
 )
-SELF_DESCRIBED: Final = (MCP, *RECONCILIATION)
 
 # What stands beside the pages of the documentation, which are those of the website.
 DOCS_FILE: Final = Route("docs-file", ("docs", ""))

@@ -11,8 +11,7 @@ import orjson
 from serve.access.billing import RECORD_CREDITS
 from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
-from serve.access.result import CallResult, PreparedCall, Request
-from serve.api.societes import PRIVATE
+from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LONGEST_ID
@@ -29,13 +28,13 @@ _NO_TEXT: Final = "\ufffd"
 
 
 def societe(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
-    """The record of a company, as far as the caller's plan goes.
+    """The record of a company, as far as the caller's plan goes; without statements it costs no credits (X0).
 
     The company is looked up before the tag is compared: `If-None-Match: *` must not make an absent
     company exist. Its absence is an answer, which costs a call (D1), so `run` raises the 404.
 
     Raises:
-        ApiError: 400.
+        ApiError: 400; 409 for a `version` that is not open any more.
     """
     return _prepared(request, generation, with_statements=True)
 
@@ -51,7 +50,7 @@ def exercices(request: Request, generation: OpenGeneration) -> list[int]:
     Raises:
         ApiError: 400, as for the record.
     """
-    shard, row = find(request, generation)
+    shard, row = locate(request, generation)
     comptes = None if row is None else shard.comptes(row)
     years = {line["exercice"] for line in orjson.loads(comptes or b"[]")}
     return sorted(years, reverse=True)
@@ -66,14 +65,16 @@ def path_of(company: str) -> str:
 def _prepared(
     request: Request, generation: OpenGeneration, *, with_statements: bool
 ) -> PreparedCall[Record]:
-    shard, row = find(request, generation)
+    generation = generation.of(params.version(request.pairs))
+    shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(absent, shard, request.segments[1]))
     caller, offer = request.caller, request.offer
     plan = caller.plan
     company = f"{shard.iso2}/{shard.company(row)['id']}"
     tag = etag(generation.id, plan.slug, caller.souscrit, offer, company)
-    headers = {"ETag": tag, **PRIVATE, "Content-Location": path_of(company)}
+    location = {"Content-Location": path_of(company)}
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}
     served = with_statements and plan.etats_financiers
 
     async def run() -> "CallResult[Record]":
@@ -81,7 +82,7 @@ def _prepared(
         statements = (shard.comptes(row) or b"[]") if served else None
         message = COMPTES_MESSAGE if with_statements and not served else None
         record = Record(caller, offer, identity, plan.coordonnees, statements, message)
-        return CallResult(200, record, headers)
+        return CallResult(200, record, headers, free=not shard.has_comptes(row))
 
     def preview(error: ApiError) -> Record:
         public = shard.record(row, coordonnees=False)
@@ -92,14 +93,8 @@ def _prepared(
     return PreparedCall(run, tag, headers, company, cost, preview)
 
 
-def find(request: Request, generation: OpenGeneration) -> tuple[Shard, int | None]:
-    """The shard of the country, and the row of the company in it if there is one."""
-    params.nothing(request.pairs)
-    return locate(request, generation)
-
-
 def locate(request: Request, generation: OpenGeneration) -> tuple[Shard, int | None]:
-    """`find` for a route that has parameters of its own."""
+    """The shard of the country, and the row of the company in it if there is one."""
     word, identifier = request.segments
     shard = generation.shards[_country(word, generation.names)]
     return shard, identifiers.row(shard, checked(identifier))

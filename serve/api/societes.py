@@ -6,7 +6,7 @@ from urllib.parse import quote_plus
 from serve.access import rights
 from serve.access.envelope import SearchResult
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.access.rights import Window
 from serve.data import company_ids
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
@@ -14,10 +14,6 @@ from serve.request.memo import remembering
 from shards.search import former_names
 from shards.search.proposals import spelling
 from shards.search.search import records, search, search_within
-
-# A response depends on the caller's plan, so no shared cache keeps it. The caller's own cache may, and
-# checks each time that the generation is still the same (G8).
-PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
 
 # A longer Link header is left out: proxies refuse responses with larger headers, and the client knows
 # its own query.

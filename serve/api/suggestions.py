@@ -11,8 +11,7 @@ import orjson
 
 from serve.access import rights
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
-from serve.api.societes import PRIVATE
+from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import params
 from serve.request.params import SuggestionText

@@ -423,16 +423,17 @@ FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA,
 SEARCH: Final = (*SCOPE, TRI, LIMIT, OFFSET, *FILTERS, VERSION)
 REPARTITION: Final = (PAR, LIMITE, *SCOPE, *FILTERS, VERSION)
 # An export takes a whole scope, not a page of it (§4.6, F2).
-EXPORT: Final = (*SCOPE, TRI, EXPORT_LIMIT, *FILTERS, LANG, FORMAT, COLONNES, COMPTES)
-SECTORS: Final = (PAYS,)
-SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS)
+EXPORT: Final = (*SCOPE, TRI, EXPORT_LIMIT, *FILTERS, LANG, FORMAT, COLONNES, COMPTES, VERSION)
+SECTORS: Final = (PAYS, VERSION)
+SUB_SECTORS: Final = (SECTEUR_REQUIS, PAYS, VERSION)
 SOURCES: Final = (PAYS, VERSION)
 SUGGESTIONS: Final = (Q_REQUIS, PAYS, VERSION)
 RECORD: Final = (ISO, ID)
-COMPARABLES: Final = (N,)
+COMPARABLES: Final = (N, VERSION)
 MARCHE: Final = (*SCOPE, *FILTERS, VERSION)
-IDENTIFIANTS: Final = (VERSION,)
-MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR)
+# Routes whose only parameter is the generation: countries, a record, its analysis, its group, a number.
+PINNED: Final = (VERSION,)
+MODIFICATIONS: Final = (DEPUIS, PAYS, NATURE, LIMIT, CURSEUR, VERSION)
 # The body of POST /modifications has these, and `ids` or a `recherche` with every filter of a search (X8).
 WATCH: Final = (DEPUIS, LIMIT, CURSEUR)
 WATCHED: Final = (*SCOPE, *FILTERS)

@@ -21,7 +21,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -247,7 +247,11 @@ class CurrentGeneration:
             for place, name in enumerate(kept):
                 try:
                     new = self._load(name, partly=partly)
-                    at = published.published if place == 0 else _written(new.generation)
+                    at = (
+                        published.published
+                        if place == 0
+                        else new.written.isoformat(timespec="seconds")
+                    )
                     behind = kept[place + 1 :]
                     self._swap(Pointer(name, next(iter(behind), None), at), _RefCounted(new))
                 except _REFUSED as error:
@@ -338,12 +342,6 @@ def _verified(data: Path, generation: str) -> OpenGeneration:
         if step.name.endswith(f"-{generation}"):
             change_steps.verify(step)
     return open_generation.load(data, generation)
-
-
-def _written(generation: Generation) -> str:
-    """The time at which a generation was written here (ISO 8601, UTC)."""
-    written = (generation.folder / generation_files.MANIFEST).stat().st_mtime
-    return datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds")
 
 
 def _signature(data: Path) -> _Signature | None:

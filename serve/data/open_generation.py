@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -81,6 +82,12 @@ class OpenGeneration:
     @property
     def id(self) -> str:
         return self.generation.id
+
+    @property
+    def written(self) -> datetime:
+        """The time at which its files were written here (UTC)."""
+        manifest = self.generation.folder / generation_files.MANIFEST
+        return datetime.fromtimestamp(manifest.stat().st_mtime, UTC)
 
     @property
     def reference(self) -> Reference:

@@ -39,8 +39,8 @@ state of a company: `active`, `procedure` (insolvency, liquidation), `cessee` (c
 Without a key a call is a visitor's: {visitor}. With `Authorization: Bearer <key>` it is that of an
 organisation's plan, the first of which is free: {free}. Larger plans: {larger}. Totals are exact on
 every plan. A search is one call and costs no credits; a record with its statements costs 5 credits,
-once a month for the same company; lists are free. A wrong value is an error that names it and
-suggests others: nothing is ignored.
+once a month for the same company, one without statements none; lists are free. A wrong value is an
+error that names it and suggests others: nothing is ignored.
 
 Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Streamable HTTP, POST
 only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows
@@ -60,6 +60,15 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 - [A search]({base}/api/v1/societes?pays=EE,UK&q=steel): companies with `steel` in their name
 - [Counts]({base}/api/v1/repartition?par=secteur,etat&pays=EE): a search by sector, state, town, …
 - [More filters]({base}/api/v1/societes?nace=56.1&etat=active&cree_min=2020): active restaurants since 2020
+- [A number]({base}/openapi.json#lookUp): `GET /api/v1/identifiants/{{valeur}}`, by identifier, VAT number, SIRET or LEI
+- [A company]({base}/openapi.json#readCompany): `GET /api/v1/societes/{{iso}}/{{id}}`, the record with its statements
+- [Below it]({base}/openapi.json#analyseCompany): `/comparables`, `/groupe`, `/analyses/entreprise` (ratios, sector)
+- [A market]({base}/openapi.json#analyseMarket): `GET /api/v1/analyses/marche`, all companies of a search, analysed
+- [A list]({base}/openapi.json#matchCompanies): `POST /api/v1/rapprochement`, the companies that its lines mean
+- [Reconciliation]({base}/api/v1/reconciliation): the same for OpenRefine (Reconciliation Service API 0.2)
+- [Changes]({base}/openapi.json#listChanges): `GET` and `POST /api/v1/modifications`, since a generation
+- [Files]({base}/openapi.json#exportCompanies): `GET` and `POST /api/v1/export`, a whole search as a file
+- [The account]({base}/openapi.json#readAccount): `GET /api/v1/compte`, limits, counters, credits
 
 ## Documentation
 

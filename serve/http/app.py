@@ -61,7 +61,9 @@ def make_handler(pages: PageContext) -> Handler:
         except Exception:  # noqa: BLE001 - the one place: the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
             response = _refused(request, errors.erreur_interne(trace.request_id))
-        response = await compression.compressed(message, response, request.accepted)
+        response = await compression.compressed(
+            message, response, request.accepted, of_api=target.opened
+        )
         reply = Reply if response.file is None else Download
         return reply(response, trace, opened=target.opened)
 
@@ -96,13 +98,13 @@ async def _dispatch(request: HttpRequest) -> Response:
         raise errors.methode_non_autorisee("CONNECT", routes.ALLOW)
     if request.header("Expect") and not body_reader.waits(message):
         raise errors.attente_refusee(request.header("Expect") or "")
-    if route is None:
-        if request.target.opened:
-            raise errors.route_inconnue()
+    if route is None and not request.target.opened:
         return await website_adapter.respond(request)
-    trace.route = route.name
+    trace.route = route.name if route else None
     if message.method == "OPTIONS":
         return Response(204, b"", headers.preflight(route))
+    if route is None:  # its preflight was answered, so that a page may read this error (G2)
+        raise errors.route_inconnue()
     if message.method not in route.methods:
         raise errors.methode_non_autorisee(message.method, route.allow)
     return await HANDLERS[route.name](request)

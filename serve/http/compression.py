@@ -1,8 +1,9 @@
 """Content codings of answers: Zstandard (RFC 8878) and gzip (RFC 1952), as the client accepts them (X0).
 
-Answers to GET and HEAD of more than 1 000 bytes are compressed, unless no cache may keep them: such an answer
-may contain a secret of its caller beside text that an attacker chose, and its compressed length would give
-the secret away (BREACH). MCP answers are those of a POST, at most 64 KiB, and are sent as they are.
+Answers to GET and HEAD of more than 1 000 bytes are compressed, but not pages that no cache may keep: such a page
+may contain a secret of its reader (the token of a form) beside text that an attacker chose, whose browser sends the
+session by itself, and its compressed length would give the secret away (BREACH). Answers of the API have no such
+secret, and no browser adds a key by itself. MCP answers are those of a POST, at most 64 KiB, and are sent as they are.
 
 A tag names exact bytes, so each coding has its own: `"abc"`, `"abc-gzip"`, `"abc-zstd"` (RFC 9110 §8.8.3.3).
 Routes know only the first; here the others are made of it, and recognised in If-None-Match.
@@ -96,11 +97,19 @@ def without_codings(if_none_match: str | None, by: Accepted) -> str | None:
     return if_none_match
 
 
-async def compressed(message: web.BaseRequest, response: Response, by: Accepted) -> Response:
-    """The response as it goes to the client: compressed if that is worth it, with the tag of its bytes."""
+async def compressed(
+    message: web.BaseRequest, response: Response, by: Accepted, *, of_api: bool
+) -> Response:
+    """The response as it goes to the client: compressed if that is worth it, with the tag of its bytes.
+
+    Args:
+        of_api: it is that of a route of the API, identified by keys alone (A12).
+    """
     headers = response.headers
     policy = headers.get("Cache-Control", "no-store")
-    if message.method not in ("GET", "HEAD") or "no-store" in policy or response.file is not None:
+    if message.method not in ("GET", "HEAD") or response.file is not None:
+        return response
+    if "no-store" in policy and not of_api:
         return response
     if response.status == 304:
         return response._replace(headers=_known(headers, message.headers.get("If-None-Match"), by))

@@ -29,6 +29,7 @@ from serve.api.changes.modifications import modifications
 from serve.api.changes.watching import watching
 from serve.api.compte import compte
 from serve.api.identifiants import identifiants
+from serve.api.routes import RECONCILIATION
 from serve.api.societe import societe
 from serve.api.societes import societes
 from serve.api.sources import sources
@@ -165,7 +166,7 @@ HANDLERS: Final[Mapping[str, RouteHandler]] = {
     "groupe": _keyed(groupe),
     "analyse-marche": _analysis(marche),
     "rapprochement": match_adapter.respond,
-    "reconciliation": reconciliation_adapter.respond,
+    **{one.name: reconciliation_adapter.respond for one in RECONCILIATION},
     "export": export_adapter.respond,
     "compte": _account,
     "mcp": mcp_adapter.respond,

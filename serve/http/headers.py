@@ -60,9 +60,10 @@ _MCP_ALLOWED: Final = (
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 
 
-def preflight(route: Route) -> dict[str, str]:
-    """The headers of the response to OPTIONS (G2)."""
-    headers = {"Allow": route.allow, **_PREFLIGHT, _ALLOWED_METHODS: route.allow}
+def preflight(route: Route | None) -> dict[str, str]:
+    """The headers of the response to OPTIONS (G2); None is a path of the API that there is not."""
+    allow = route.allow if route else ALLOW
+    headers = {"Allow": allow, **_PREFLIGHT, _ALLOWED_METHODS: allow}
     if route is MCP:
         headers["Access-Control-Allow-Headers"] = _MCP_ALLOWED
     return headers

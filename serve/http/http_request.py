@@ -46,7 +46,7 @@ class HttpRequest(NamedTuple):
 
     @property
     def lang(self) -> str:
-        """The language of errors."""
+        """The language of errors, and of what answers say in words."""
         return accept.language(self.message.headers.get("Accept-Language")) or LANGUAGES[0]
 
     def is_gone(self) -> bool:
@@ -62,6 +62,7 @@ class HttpRequest(NamedTuple):
             partial(_pairs, self.target, self.trace),
             self.if_none_match,
             self.message.method == "HEAD",
+            self.lang,
         )
 
 

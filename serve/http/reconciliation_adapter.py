@@ -10,7 +10,8 @@ from quota.accounts import effective
 from serve.access import admission
 from serve.access.admission import Admitted
 from serve.access.caller import Caller
-from serve.access.result import NO_STORE, Content, PreparedCall, Request, Response
+from serve.access.etag import etag, matches
+from serve.access.result import NO_STORE, PRIVATE, Content, PreparedCall, Request, Response
 from serve.api import routes
 from serve.api.matching import reconciliation
 from serve.contract import errors
@@ -38,29 +39,31 @@ async def respond(request: HttpRequest) -> Response:
         ApiError: 400, 401, 404, 413, 415, 429, 503.
         StoreUnavailable: nothing was counted.
     """
-    segments = request.target.segments
-    if segments[-1:] == ("",):  # an address that was pasted with a stroke at its end
-        segments = segments[:-1]
-    token, *path = segments or (OPEN,)
+    assert request.target.route
+    part = request.target.route.name.removeprefix("reconciliation").removeprefix("-")
+    token, *rest = request.target.segments or (OPEN,)
     admitted = await _admitted(request, token)
     given = await _parameters(request)
-    if not path and "queries" not in given and "extend" not in given:
+    if part in ("vue", "apercu"):
+        return _company(request, part, rest[0])
+    if part == "champs":
+        return _tagged(request, reconciliation.proposed(_limit(given.get("limit"))))
+    if part == "suggestions":
+        if rest == ["property"]:
+            found = reconciliation.properties(given.get("prefix", ""))
+            return _tagged(request, {"result": found})
+        if rest == ["type"]:
+            return _tagged(request, {"result": [reconciliation.TYPE]})
+        if rest != ["entity"]:
+            raise errors.route_inconnue()
+    elif "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
         place = f"{routes.RECONCILIATION_PATH}/{token}"
-        return _json(reconciliation.manifest(origin, place, visitor=token == OPEN))
-    if path == ["suggest", "property"]:
-        return _json({"result": reconciliation.properties(given.get("prefix", ""))})
-    if path == ["properties"]:
-        return _json(reconciliation.proposed(_limit(given.get("limit"))))
-    if path == ["suggest", "type"]:
-        return _json({"result": [reconciliation.TYPE]})
-    if len(path) == 2 and path[0] in ("view", "preview"):
-        return _company(request, path[0], path[1])
-    if path and path != ["suggest", "entity"]:
-        raise errors.route_inconnue()
+        return _tagged(request, reconciliation.manifest(origin, place, visitor=token == OPEN))
+    posted = request.message.method == "POST"
 
     def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
-        if path:
+        if part == "suggestions":
             prefix = given.get("prefix", "")
             return reconciliation.suggest_entities(prefix, asked, generation).encoded()
         if "queries" in given:
@@ -69,13 +72,18 @@ async def respond(request: HttpRequest) -> Response:
             ).encoded()
         return reconciliation.extend(given["extend"], asked, generation).encoded()
 
-    call = request.call()._replace(read=tuple, if_none_match=None)
+    call = request.call()._replace(read=tuple)
+    if posted:
+        call = call._replace(if_none_match=None)
     try:
         result = await admission.perform(request.context, admitted, prepare, call, request.trace)
     except ApiError as error:
         if int(error.headers.get("Retry-After", 0)) > _LONGEST_WAIT:
             del error.headers["Retry-After"]
         raise
+    if posted:  # what a form asked for has no address to keep it under
+        kept = {name: text for name, text in result.headers.items() if name != "ETag"}
+        result = result._replace(headers={**kept, **NO_STORE})
     return result.response(request.lang)
 
 
@@ -128,18 +136,27 @@ async def _parameters(request: HttpRequest) -> Mapping[str, str]:
 def _company(request: HttpRequest, what: str, identifier: str) -> Response:
     """The page of a company, or a preview of it."""
     with request.context.published.lease() as generation:
+        request.trace.generation = generation.id
         company = reconciliation.find(identifier, generation, coordonnees=False)
     if company is None:
         raise errors.societe_introuvable(*identifier.partition(":")[::2])
-    if what == "view":
+    if what == "vue":
         return Response(303, b"", {**NO_STORE, "Location": reconciliation.page_of(company)})
-    headers = {
-        **NO_STORE,
-        "Content-Type": "text/html; charset=utf-8",
-        "Content-Security-Policy": _FRAMED,
-    }
-    return Response(200, reconciliation.preview(company).encode(), headers)
+    headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": _FRAMED}
+    return _kept(request, reconciliation.preview(company).encode(), headers)
 
 
-def _json(value: Any) -> Response:
-    return Response(200, orjson.dumps(value), dict(NO_STORE))
+def _tagged(request: HttpRequest, value: Any) -> Response:
+    """A part of the protocol that costs nothing, or a 304; a form asks for it anew."""
+    body = orjson.dumps(value)
+    if request.message.method == "POST":
+        return Response(200, body, dict(NO_STORE))
+    return _kept(request, body, {})
+
+
+def _kept(request: HttpRequest, body: bytes, headers: Mapping[str, str]) -> Response:
+    tag = etag("reconciliation", body)
+    tagged = {"ETag": tag, **PRIVATE}
+    if matches(request.if_none_match, tag):
+        return Response(304, b"", tagged)
+    return Response(200, body, {**tagged, **headers})

@@ -71,17 +71,20 @@ WATCHED_SEARCH: Final = Parameter(
     "object",
 )
 
-# `version` pins a walk to a generation: for programs that copy the base, not for a model.
-SEARCH: Final = tuple(
-    ROWS if one is LIMIT else one for one in parameters.SEARCH if one is not parameters.VERSION
-)
+
+def _unpinned(of_route: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """All but `version`, which pins a walk to a generation: for programs that copy the base, not for a model."""
+    return tuple(one for one in of_route if one is not parameters.VERSION)
+
+
+SEARCH: Final = tuple(ROWS if one is LIMIT else one for one in _unpinned(parameters.SEARCH))
 SCOPE: Final = tuple(one for one in SEARCH if one.name not in ("tri", "limit", "offset"))
 BREAKDOWN: Final = (parameters.PAR, parameters.LIMITE, *SCOPE)
-SECTORS: Final = parameters.SECTORS
-SUB_SECTORS: Final = parameters.SUB_SECTORS
-SOURCES: Final = (parameters.PAYS,)
+SECTORS: Final = _unpinned(parameters.SECTORS)
+SUB_SECTORS: Final = _unpinned(parameters.SUB_SECTORS)
+SOURCES: Final = _unpinned(parameters.SOURCES)
 NUMBER: Final = (parameters.VALEUR,)
-SUGGEST: Final = (parameters.Q_REQUIS, parameters.PAYS)
+SUGGEST: Final = _unpinned(parameters.SUGGESTIONS)
 CHANGES: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, ROWS, parameters.CURSEUR)
 COMPANY: Final = (COUNTRY, ID, STATEMENTS, YEAR)
 COMPANIES: Final = (RECORDS,)

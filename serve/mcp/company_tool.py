@@ -1,9 +1,7 @@
 """The tools about companies: one, with its statements if they are requested, several, by a number, analysed, compared.
 
 Without statements it shows what a search shows of the company, at the price of a search: a call and
-no credits. With statements it is the record of §4.5, at the price of the record. The tool first looks
-up whether there are any: a model cannot know, and must not pay to learn that there are none (contract,
-preamble d).
+no credits. With statements it is the record of §4.5, at the price of the record: nothing where there are none (X0).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +16,7 @@ from serve.api.analyses.entreprise import entreprise
 from serve.api.analyses.groupe import groupe
 from serve.api.identifiants import Candidates, identifiants
 from serve.api.societe import exercices, identite, societe
-from serve.contract import errors
+from serve.contract import errors, reasons
 from serve.contract.errors import ApiError
 from serve.contract.parameters import VALEUR, N
 from serve.data.open_generation import OpenGeneration
@@ -160,9 +158,14 @@ async def analyse(call: ToolCall) -> ToolResult:
 
 def _ratio(one: Mapping[str, Any]) -> dict[str, Any]:
     """A ratio without nulls: its values by year, or the reasons why there are none."""
-    values = [sizes.known(value) for value in one["valeurs"]]
+    values = [_worded(value) for value in one["valeurs"]]
     named = {name: one[name] for name in ("code", "libelle_en", "formule", "unite")}
-    return {**named, "valeurs": values, "secteur": sizes.known(one["secteur"] or {})}
+    return {**named, "valeurs": values, "secteur": _worded(one["secteur"] or {})}
+
+
+def _worded(found: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without nulls, and without the code of a reason: a model reads its words."""
+    return {name: value for name, value in sizes.known(dict(found)).items() if name != "motif_code"}
 
 
 async def compare(call: ToolCall) -> ToolResult:
@@ -179,13 +182,14 @@ async def compare(call: ToolCall) -> ToolResult:
         return results.of_result(result, None)
     found = result.content
     rows = [
-        {**one, "societe": sizes.known({name: one["societe"][name] for name in outputs.COMPACT})}
+        _worded(one)
+        | {"societe": sizes.known({name: one["societe"][name] for name in outputs.COMPACT})}
         for one in found.companies()
     ]
 
     def document(shown: list[Any]) -> dict[str, Any]:
         about = {"societe": sizes.known(dict(found.societe)), "plan": found.plan}
-        motif = {"motif": found.motif} if found.motif else {}
+        motif = {"motif": reasons.motif(found.motif, "en")} if found.motif else {}
         return {**about, "comparables": shown, **motif}
 
     return results.of_result(result, document(sizes.most(rows, document)))
@@ -205,7 +209,7 @@ async def read_group(call: ToolCall) -> ToolResult:
     found = result.content.document
     lists = {name: [_link(one) for one in found[name] or ()] for name in ("parents", "enfants")}
     credits = [one["attribution_en"] for one in found["sources"]]
-    about = sizes.known({**found, "societe": sizes.known(found["societe"]), "sources": credits})
+    about = _worded({**found, "societe": sizes.known(found["societe"]), "sources": credits})
     if found["tete"]:
         about["tete"] = _link(found["tete"])
 
@@ -234,14 +238,12 @@ def _wanted(pairs: Pairs) -> _Wanted:
 def _prepared(
     request: Request, generation: OpenGeneration, wanted: _Wanted
 ) -> PreparedCall[Record]:
-    """The record, or only the identity of a company that has no statements to show."""
+    """The record, or only the identity if no statements are requested."""
     if not wanted.statements:
         return identite(request, generation)
     if request.caller.plan.etats_financiers:
         years = exercices(request, generation)
-        if not years:
-            return identite(request, generation)
-        if wanted.year not in (None, *years):
+        if years and wanted.year not in (None, *years):
             raise _no_such_year(wanted.year, [str(year) for year in years])
     return societe(request, generation)
 

@@ -160,7 +160,9 @@ async def _call_tool(
     def read() -> Pairs:
         return [] if tool.input else arguments.pairs(given, tool.arguments, tool.required)
 
-    call = ToolCall(context, post.authorization, trace, Call("/api/mcp", (), read), given)
+    call = ToolCall(
+        context, post.authorization, trace, Call("/api/mcp", (), read, lang="en"), given
+    )
     try:
         result = await tool.run(call)
     except ApiError as error:

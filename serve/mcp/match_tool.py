@@ -133,9 +133,9 @@ def _known(one: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 def _short(candidate: Mapping[str, Any]) -> dict[str, Any]:
-    """A candidate without nulls, and without the end of a very long name."""
+    """A candidate without nulls and codes, and without the end of a very long name."""
     return {
         name: value[:_LONGEST] if isinstance(value, str) else value
         for name, value in candidate.items()
-        if value is not None
+        if value is not None and name != "raisons_codes"
     }

@@ -70,7 +70,7 @@ SECTORS: Final = parameters.names(parameters.SECTORS)
 SUB_SECTORS: Final = parameters.names(parameters.SUB_SECTORS)
 SOURCES: Final = parameters.names(parameters.SOURCES)
 MODIFICATIONS: Final = parameters.names(parameters.MODIFICATIONS)
-IDENTIFIANTS: Final = parameters.names(parameters.IDENTIFIANTS)
+PINNED: Final = parameters.names(parameters.PINNED)
 WALK: Final = parameters.names(parameters.WATCH)
 WATCHED: Final = parameters.names(parameters.WATCHED)
 SUGGESTIONS: Final = parameters.names(parameters.SUGGESTIONS)
@@ -101,7 +101,7 @@ class Search:
 class Export:
     """The parameters of an export; `limit` is at least 1, or None for as many as the plan allows.
 
-    `query` and `companies` are as in `Search`.
+    `query`, `companies` and `version` are as in `Search`.
     """
 
     query: Query
@@ -109,6 +109,7 @@ class Export:
     lang: str
     companies: tuple[AskedCompany, ...] | None = None
     file: FileOptions = export_options.WORKBOOK
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +137,17 @@ class Market:
 
 @dataclass(frozen=True, slots=True)
 class Modifications:
-    """The parameters of `/modifications`; empty `pays` means all, `natures` are in fixed order."""
+    """The parameters of `/modifications`; empty `pays` means all, `natures` are in fixed order.
+
+    `version` is as in `Search`: the generation that the changes lead to.
+    """
 
     depuis: str
     pays: tuple[str, ...]
     natures: tuple[str, ...]
     limit: int
     curseur: str | None
+    version: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +182,22 @@ class SearchScope:
 
     pays: tuple[str, ...]
     secteurs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListScope:
+    """The parameters of `/secteurs` and `/sous-secteurs`; `version` is as in `Search`."""
+
+    scope: SearchScope
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """How many companies `/comparables` shall have, in 1..50; `version` is as in `Search`."""
+
+    n: int
+    version: str | None
 
 
 def pairs(raw: str) -> Pairs:
@@ -226,7 +247,7 @@ def export(given: Pairs, names: PlaceNames, accepted: str | None = None) -> Expo
     values = _known(given, EXPORT)
     query, companies, limit, _ = _query(values, names)
     lang, file = one_of(values, LANG), export_options.read(values, accepted)
-    return Export(query, limit, lang, companies, file)
+    return Export(query, limit, lang, companies, file, matching(values, VERSION))
 
 
 def breakdown(given: Pairs, names: PlaceNames) -> Breakdown:
@@ -252,23 +273,26 @@ def market(given: Pairs, names: PlaceNames) -> Market:
     return Market(query, matching(values, VERSION), companies)
 
 
-def comparables(given: Pairs) -> int:
-    """Read how many companies `/comparables` shall have (X11). Raises ApiError 400."""
-    n = integer(_known(given, COMPARABLES), N)
-    return min(n or int(N.default or 0), N.maximum or 0)
+def comparables(given: Pairs) -> Near:
+    """Read the parameters of `/comparables` (X11). Raises ApiError 400."""
+    values = _known(given, COMPARABLES)
+    n = integer(values, N)
+    return Near(min(n or int(N.default or 0), N.maximum or 0), matching(values, VERSION))
 
 
-def sectors(given: Pairs, names: PlaceNames) -> SearchScope:
+def sectors(given: Pairs, names: PlaceNames) -> ListScope:
     """Read the scope of `/secteurs` (§4.2). Raises ApiError 400."""
-    return _places(_known(given, SECTORS), names)[0]
+    values = _known(given, SECTORS)
+    return ListScope(_places(values, names)[0], matching(values, VERSION))
 
 
-def sub_sectors(given: Pairs, names: PlaceNames) -> SearchScope:
+def sub_sectors(given: Pairs, names: PlaceNames) -> ListScope:
     """Read the scope of `/sous-secteurs` (§4.3): at least one sector (G4). Raises ApiError 400."""
-    scope = _places(_known(given, SUB_SECTORS), names)[0]
+    values = _known(given, SUB_SECTORS)
+    scope = _places(values, names)[0]
     if not scope.secteurs:
         raise errors.secteur_requis()
-    return scope
+    return ListScope(scope, matching(values, VERSION))
 
 
 def sources(given: Pairs, names: PlaceNames) -> SourceScope:
@@ -301,6 +325,7 @@ def modifications(given: Pairs, names: PlaceNames) -> Modifications:
         natures=_natures(values),
         limit=min(limit, DEEPEST),
         curseur=matching(values, CURSEUR),
+        version=matching(values, VERSION),
     )
 
 
@@ -339,8 +364,8 @@ def _natures(values: Values) -> tuple[str, ...]:
 
 
 def version(given: Pairs) -> str | None:
-    """Read the parameters of `/identifiants` (X6). Raises ApiError 400."""
-    return matching(_known(given, IDENTIFIANTS), VERSION)
+    """Read the generation that must answer, for a route that has no other parameter. Raises ApiError 400."""
+    return matching(_known(given, PINNED), VERSION)
 
 
 def nothing(given: Pairs) -> None:

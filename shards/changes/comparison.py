@@ -29,7 +29,7 @@ from shards.search.filters import Values
 from shards.search.reader import Shard
 
 # Fields that say nothing of the company: a change of these alone is none (extensions X8).
-SILENT: Final = frozenset({"score", "date_source"})
+SILENT: Final = frozenset({"score", "date_source", "forme_fr", "statut_fr"})
 
 _BATCH: Final = 4_096
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 # Every field of `Societe`, all always present: in the order of §2.1 (contract C6, which counts 38; the table has 40),
-# then the further keys (extensions X1, X6, X9).
+# then the further keys (extensions X1, X6, X9; the French words for `forme` and `statut`).
 FIELDS: Final = (
     "iso2", "id", "nom", "forme", "statut", "activite", "ville", "code_postal", "region",
     "adresse", "date_creation", "effectif", "tranche_effectif", "capital_social",
@@ -21,7 +21,7 @@ FIELDS: Final = (
     "exercice_min", "exercice_max", "secteur", "grand_secteur", "sous_secteur", "nace_code",
     "nace_libelle", "description", "site_web", "domaine", "email", "telephone", "est_cotee",
     "url_registre", "score", "etat", "lei", "tva", "date_source", "noms_anterieurs",
-    "nace_secondaires",
+    "nace_secondaires", "forme_fr", "statut_fr",
 )  # fmt: skip
 CONTACTS: Final = ("site_web", "domaine", "email", "telephone")
 

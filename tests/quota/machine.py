@@ -108,16 +108,19 @@ class StoreAgainstModel(PeopleAgainstModel):
         account, plan = self.names[index], SMALL[self.model.plan[self.names[index]]]
         granted = self.model.take(account, plan.appels_api_par_jour, self.now)
         outcome = self.model.tried(account, subject, 2, self.now) if granted else None
+        if outcome == "no_trial":
+            self.model.give_back(account, self.now)
 
-        _, charge = self.store.take_and_charge(
+        meter, charge = self.store.take_and_charge(
             Purchase(account, plan.appels_api_par_jour, subject, 0, plan.credits_par_mois, 2),
             self.now,
         ).result()
 
         assert (charge.outcome if charge else None) == outcome
         assert charge is None or charge.cost == 0
-        used = self.store.usage(account, plan, self.now).result().trials.used
-        assert used == self.model.trials[account, self.model.month(self.now)]
+        usage = self.store.usage(account, plan, self.now).result()
+        assert usage.trials.used == self.model.trials[account, self.model.month(self.now)]
+        assert usage.calls.used == meter.used == self.model.calls[account, self.model.day(self.now)]
 
     @rule(index=who, count=st.integers(1, 9) | st.sampled_from([0, PACK, PACK + 1, 2**64]))
     def add_credits(self, index: int, count: int) -> None:

@@ -140,6 +140,8 @@ STATEMENTS: Final = [
     }
 ]
 WITH_STATEMENTS: Final = ("FR", "552100554")
+# Where every record has its price: one without statements costs no credits.
+ALL_STATEMENTS: Final = {(one["iso2"], one["id"]): STATEMENTS for one in COMPANIES}
 Lines = Sequence[Mapping[str, Any]]
 
 

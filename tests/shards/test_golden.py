@@ -100,7 +100,8 @@ def test_a_manifest_of_an_older_format_is_refused_with_both_numbers_and_the_reme
 ) -> None:
     """FORMAT.md §2"""
     with pytest.raises(
-        WrongFormatError, match=rf"has format {version}, this code reads 7; rebuild"
+        WrongFormatError,
+        match=rf"has format {version}, this code reads {format.FORMAT_VERSION}; rebuild",
     ):
         manifest.load(orjson.dumps({"format": version}), Path("manifest.json"))
 

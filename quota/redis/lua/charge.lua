@@ -1,5 +1,6 @@
--- ledger.calls.take_and_charge: count one call, and charge the record if the call is granted. With
--- an empty limit this is ledger.calls.charge: the call is counted elsewhere, at an edge.
+-- ledger.calls.take_and_charge: count one call, and charge the record if the call is granted; a call
+-- without a trial left is not counted. With an empty limit this is ledger.calls.charge: the call is
+-- counted elsewhere, at an edge.
 -- KEYS: meta, calls of the day, grants, charges, packs, trials, last openings.
 -- ARGV: floor, account, limit or empty, company, cost, grant, trials or empty, second, openings kept.
 -- Reply: granted (0 or 1), calls used, and if granted: outcome, credits left.
@@ -27,7 +28,13 @@ local left = granted + bought - spent
 if redis.call('HEXISTS', KEYS[4], company) == 1 then return {1, used, 'already', left} end
 if ARGV[7] ~= '' then
   local tried = number(redis.call('HGET', KEYS[6], account))
-  if tried >= tonumber(ARGV[7]) then return {1, used, 'no_trial', left} end
+  if tried >= tonumber(ARGV[7]) then
+    if ARGV[3] ~= '' then
+      used = used - 1
+      redis.call('HSET', KEYS[2], account, pack(used))
+    end
+    return {1, used, 'no_trial', left}
+  end
   redis.call('HSET', KEYS[6], account, pack(tried + 1))
   redis.call('HSET', KEYS[4], company, pack_pair(0, 0))
   note(0)

@@ -1,7 +1,8 @@
 """GET /api/v1/societes/{iso}/{id}/comparables: the companies that are most like one (extension X11).
 
-What is near is defined by `shards/search/proposals/comparables.py`; the answer has the gaps that add up to each
-distance. Rows are those of a search: as many as the plan shows, with contacts only where it has the right to them.
+What is near is defined by `shards/search/proposals/comparables.py`; the answer has the gaps of each distance, null with
+a reason where a size is not known. Rows are those of a search: as many as the plan shows, with contacts only where it
+has the right to them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +14,16 @@ import orjson
 
 from serve.access import rights
 from serve.access.etag import etag
-from serve.access.result import CallResult, PreparedCall, Request
+from serve.access.result import (
+    DATA_VERSION,
+    PRIVATE,
+    CallResult,
+    PreparedCall,
+    Request,
+    in_language,
+)
 from serve.api.societe import absent, locate, path_of
-from serve.api.societes import PRIVATE
+from serve.contract import reasons
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from shards.search.proposals import comparables as nearest
@@ -35,20 +43,25 @@ class Comparables(NamedTuple):
     offer: bytes
     plan: str
     motif: str | None
+    lang: str
 
     def companies(self) -> list[dict[str, Any]]:
         """The near companies with their distances, decoded."""
         rows = orjson.loads(b"[%b]" % self.rows)
-        return [{**_gaps(one), "societe": row} for one, row in zip(self.found, rows, strict=True)]
+        return [
+            {**_gaps(one), "societe": row, **reasons.told({"motif": _unknown(one)}, self.lang)}
+            for one, row in zip(self.found, rows, strict=True)
+        ]
 
     def json(self) -> bytes:
         """The answer as JSON."""
         document = {
             "societe": self.societe,
             "plan": self.plan,
-            "motif": self.motif,
+            "motif": self.motif and reasons.motif(self.motif, self.lang),
             "comparables": self.companies(),
             "offre_suivante": orjson.Fragment(self.offer),
+            "motif_code": self.motif,
         }
         return orjson.dumps(document)
 
@@ -57,20 +70,24 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     """The companies nearest to a company, at most as many as the plan shows of a search.
 
     Raises:
-        ApiError: 400.
+        ApiError: 400; 409 for a `version` that is not open any more.
     """
     wanted = params.comparables(request.pairs)
+    generation = generation.of(wanted.version)
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(absent, shard, request.segments[1]))
     caller = request.caller
     plan = caller.plan
-    limit = rights.window(plan, wanted, 0).limit
+    limit = rights.window(plan, wanted.n, 0).limit
     record = shard.company(row)
     company = f"{shard.iso2}/{record['id']}"
-    given = (caller.souscrit, request.offer, "comparables", company, limit)
+    given = (caller.souscrit, request.offer, "comparables", company, limit, request.lang)
     tag = etag(generation.id, plan.slug, *given)
-    headers = {"ETag": tag, **PRIVATE, "Content-Location": f"{path_of(company)}/comparables"}
+    location = {"Content-Location": f"{path_of(company)}/comparables"}
+    headers = in_language(
+        {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}, request.lang
+    )
     shown = {name: record[name] for name in ("iso2", "id", "nom", "secteur", "sous_secteur")}
     motif = None if record["secteur"] else "secteur_absent"
 
@@ -81,7 +98,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
             cost, lambda: nearest.comparables(base, shard.iso2, row, limit)
         )
         rows = records(base, _places(base, found), coordonnees=plan.coordonnees)
-        content = Comparables(shown, found, rows, request.offer, plan.slug, motif)
+        content = Comparables(shown, found, rows, request.offer, plan.slug, motif, request.lang)
         return CallResult(200, content, headers)
 
     return PreparedCall(run, tag, headers)
@@ -91,6 +108,15 @@ def _places(base: Base, found: Sequence[Comparable]) -> "np.ndarray[Any, np.dtyp
     numbers = {iso2: number for number, iso2 in enumerate(sorted(base))}
     places = [(numbers[one.iso2], one.row) for one in found]
     return np.array(places, np.int64).reshape(-1, 2)
+
+
+def _unknown(one: Comparable) -> str | None:
+    """Why a gap is null, None where both are known."""
+    if one.ca is None and one.effectif is None:
+        return "taille_inconnue"
+    if one.ca is None:
+        return "ca_inconnu"
+    return "effectif_inconnu" if one.effectif is None else None
 
 
 def _gaps(one: Comparable) -> dict[str, Any]:

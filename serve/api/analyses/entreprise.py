@@ -17,13 +17,20 @@ from serve.access.caller import Caller
 from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
 from serve.access.modules import AnalysisTerms
-from serve.access.result import CallResult, PreparedCall, Request
-from serve.api.societe import absent, find, path_of
-from serve.api.societes import PRIVATE
-from serve.contract import seed_tables
+from serve.access.result import (
+    DATA_VERSION,
+    PRIVATE,
+    CallResult,
+    PreparedCall,
+    Request,
+    in_language,
+)
+from serve.api.societe import absent, locate, path_of
+from serve.contract import reasons, seed_tables
 from serve.data import ratio_peers
 from serve.data.open_generation import OpenGeneration
 from serve.data.ratio_peers import SectorPeers
+from serve.request import params
 from shards.ratios import accounts
 from shards.ratios.accounts import RatioValue
 from shards.ratios.ratio_table import Ratio, ratios
@@ -53,20 +60,28 @@ def entreprise(
     """The analysis of a company.
 
     Raises:
-        ApiError: 400; 403 `module_non_inclus`.
+        ApiError: 400; 409 for a `version` that is not open any more; 403 `module_non_inclus`.
     """
-    shard, row = find(request, generation)
+    generation = generation.of(params.version(request.pairs))
+    shard, row = locate(request, generation)
     caller = request.caller
     terms = modules.terms(caller, ENTREPRISE, plans)
     if row is None:
         return PreparedCall(partial(absent, shard, request.segments[1]))
     company = f"{shard.iso2}/{shard.company(row)['id']}"
-    tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, "analyse", company)
-    headers = {
-        "ETag": tag,
-        **PRIVATE,
-        "Content-Location": f"{path_of(company)}/analyses/entreprise",
-    }
+    tag = etag(
+        generation.id,
+        caller.plan.slug,
+        caller.souscrit,
+        request.offer,
+        "analyse",
+        company,
+        request.lang,
+    )
+    location = {"Content-Location": f"{path_of(company)}/analyses/entreprise"}
+    headers = in_language(
+        {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}, request.lang
+    )
     if not shard.has_comptes(row):
         terms = AnalysisTerms(0)
 
@@ -74,7 +89,8 @@ def entreprise(
         made = await generation.aside(
             _MICROSECONDS, lambda: _document(_company(shard, row), generation, caller)
         )
-        return CallResult(200, OfferedDocument(made, request.offer), headers)
+        told = reasons.told(made, request.lang)
+        return CallResult(200, OfferedDocument(told, request.offer), headers)
 
     subject = f"{ENTREPRISE}/{company}"
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
@@ -156,7 +172,9 @@ def _beside(
         "exercice_compare": year,
     }
     quantiles = dict(zip(QUANTILES, found.quantiles.values, strict=True))
-    return {"perimetre": scope, "n": found.quantiles.n, **quantiles, "rang": found.rang}
+    n = found.quantiles.n
+    rang, motif = (found.rang, None) if n else (None, "aucun_ratio")
+    return {"perimetre": scope, "n": n, **quantiles, "rang": rang, "motif": motif}
 
 
 def _ranks(company: _Company, generation: OpenGeneration) -> dict[str, Any]:

@@ -11,9 +11,16 @@ from typing import Any, Final, NamedTuple
 from serve.access import rights
 from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.access.result import (
+    DATA_VERSION,
+    PRIVATE,
+    CallResult,
+    PreparedCall,
+    Request,
+    in_language,
+)
 from serve.api.societe import absent, locate, path_of
-from serve.api.societes import PRIVATE
+from serve.contract import reasons
 from serve.data import identifiers
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
@@ -57,11 +64,19 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Offered
     limit = rights.window(plan, MOST_CHILDREN, 0).limit
     record = shard.company(row)
     company = f"{shard.iso2}/{record['id']}"
-    tag = etag(generation.id, plan.slug, request.caller.souscrit, request.offer, "groupe", company)
-    headers = {
-        "ETag": tag, **PRIVATE, DATA_VERSION: generation.id,
-        "Content-Location": f"{path_of(company)}/groupe",
-    }  # fmt: skip
+    tag = etag(
+        generation.id,
+        plan.slug,
+        request.caller.souscrit,
+        request.offer,
+        "groupe",
+        company,
+        request.lang,
+    )
+    location = {"Content-Location": f"{path_of(company)}/groupe"}
+    headers = in_language(
+        {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id, **location}, request.lang
+    )
     subject = {name: record[name] for name in ("iso2", "id", "nom", "lei")} | {"plan": plan.slug}
 
     async def run() -> "CallResult[OfferedDocument]":
@@ -74,7 +89,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Offered
         )
         # Records are read on the event loop: a shard's decompressor is not for two threads at once.
         known = {lei: _company(generation, lei, found) for lei, found in places.items()}
-        document = _document(subject, links, known, imports)
+        document = reasons.told(_document(subject, links, known, imports), request.lang)
         return CallResult(200, OfferedDocument(document, request.offer), headers)
 
     return PreparedCall(run, tag, headers)

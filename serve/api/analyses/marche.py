@@ -19,9 +19,16 @@ from quota.plans import Plan
 from serve.access import modules
 from serve.access.envelope import OfferedDocument
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
+from serve.access.result import (
+    DATA_VERSION,
+    PRIVATE,
+    CallResult,
+    PreparedCall,
+    Request,
+    in_language,
+)
 from serve.api.analyses.entreprise import QUANTILES, described
-from serve.api.societes import PRIVATE
+from serve.contract import reasons
 from serve.data import company_ids, ratio_peers
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
@@ -67,8 +74,16 @@ def marche(
     caller = request.caller
     terms = modules.terms(caller, MARCHE, plans)
     subject = _subject(asked, generation.shards)
-    tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, subject, asked)
-    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+    tag = etag(
+        generation.id,
+        caller.plan.slug,
+        caller.souscrit,
+        request.offer,
+        subject,
+        asked,
+        request.lang,
+    )
+    headers = in_language({"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}, request.lang)
 
     async def run() -> "CallResult[OfferedDocument]":
         base = generation.shards
@@ -79,7 +94,7 @@ def marche(
             document["pays_sans_donnees"] = empty
         if unknown is not None:
             document["ids_inconnus"] = unknown
-        found = OfferedDocument(document, request.offer)
+        found = OfferedDocument(reasons.told(document, request.lang), request.offer)
         return CallResult(200, found, headers, free=not figures["total"])
 
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)

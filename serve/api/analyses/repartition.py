@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.access.etag import etag
-from serve.access.result import DATA_VERSION, CallResult, PreparedCall, Request
-from serve.api.societes import PRIVATE
+from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.contract import seed_tables
 from serve.data import company_ids
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration

@@ -17,9 +17,8 @@ import orjson
 
 from serve.access.caller import Caller
 from serve.access.etag import etag
-from serve.access.result import CallResult, PreparedCall, Request
+from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall, Request
 from serve.api.changes.envelope import ChangesEnvelope
-from serve.api.societes import PRIVATE
 from serve.contract import errors
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
@@ -109,16 +108,17 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
 
     Raises:
         ApiError: 401: there is no account; 400; 409: no steps lead from `depuis` to this
-            generation; 503: the changes cannot be read.
+            generation, or its `version` is not open any more; 503: the changes cannot be read.
     """
     caller = request.caller
     if caller.account is None:
         raise errors.compte_requis(refused=caller.refused)
     asked = params.modifications(request.pairs, generation.names)
+    generation = generation.of(asked.version)
     page = _page(asked, _step(asked, generation), caller)
     parts = _parts(page, generation)
     tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, asked)
-    headers = {"ETag": tag, **PRIVATE}
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
 
     async def run() -> "CallResult[ChangesResult]":
         entries = [entry for part in parts for entry in part.entries()]

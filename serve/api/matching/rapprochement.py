@@ -11,8 +11,15 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from serve.access.result import DATA_VERSION, NO_STORE, CallResult, PreparedCall, Request
-from serve.contract import errors, seed_tables
+from serve.access.result import (
+    DATA_VERSION,
+    NO_STORE,
+    CallResult,
+    PreparedCall,
+    Request,
+    in_language,
+)
+from serve.contract import errors, reasons, seed_tables
 from serve.contract.errors import ApiError
 from serve.data.open_generation import OpenGeneration
 from serve.request.line_list import LineList, ListedLine
@@ -38,7 +45,7 @@ class MatchedLines(NamedTuple):
 def rapprochement(
     asked: LineList, request: Request, generation: OpenGeneration, lang: str
 ) -> PreparedCall[MatchedLines]:
-    """The companies that lines mean; errors of lines are in `lang`.
+    """The companies that lines mean; reasons and errors of lines are in `lang`.
 
     Raises:
         ApiError: 409 for a `version` that is not open any more.
@@ -52,10 +59,10 @@ def rapprochement(
     async def run() -> "CallResult[MatchedLines]":
         found = iter(await matched(generation, wanted, asked.limite))
         answers = [
-            _refused(one, lang) if one.line is None else _answered(one, next(found))
+            _refused(one, lang) if one.line is None else _answered(one, next(found), lang)
             for one in lines
         ]
-        headers = {**NO_STORE, DATA_VERSION: generation.id}
+        headers = in_language({**NO_STORE, DATA_VERSION: generation.id}, lang)
         return CallResult(200, MatchedLines(answers), headers)
 
     return PreparedCall(run, calls=-(-len(wanted) // LINES_PER_CALL))
@@ -100,6 +107,10 @@ def _refused(one: ListedLine, lang: str) -> dict[str, Any]:
     return {"cle": one.cle, "erreur": one.error.erreur(lang)}
 
 
-def _answered(one: ListedLine, result: MatchResult) -> dict[str, Any]:
-    candidates = [asdict(candidate) for candidate in result.candidats]
+def _answered(one: ListedLine, result: MatchResult, lang: str) -> dict[str, Any]:
+    candidates = [
+        asdict(candidate)
+        | {"raisons": reasons.matched(candidate.raisons, lang), "raisons_codes": candidate.raisons}
+        for candidate in result.candidats
+    ]
     return {"cle": one.cle, "verdict": result.verdict, "candidats": candidates}

@@ -12,7 +12,15 @@ from urllib.parse import quote
 
 import orjson
 
-from serve.access.result import DATA_VERSION, NO_STORE, CallResult, PreparedCall, Request
+from serve.access.etag import etag
+from serve.access.result import (
+    DATA_VERSION,
+    PRIVATE,
+    CallResult,
+    PreparedCall,
+    Request,
+    in_language,
+)
 from serve.api.matching import reconciliation_query
 from serve.api.matching.rapprochement import LINES_PER_CALL, VISITOR_LINES, matched
 from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
@@ -96,14 +104,15 @@ def reconcile(
     wanted = [name for name, query in queries.items() if query.line is not None]
     left = wanted if request.caller.account else wanted[:VISITOR_LINES]
     most = max((queries[name].limit for name in left), default=0)
+    tag, headers = _tagged(request, generation, "queries", text, lang)
 
     async def run() -> "CallResult[JsonContent]":
         given = [line for name in left if (line := queries[name].line) is not None]
         found = dict(zip(left, await matched(generation, given, most), strict=True))
         answer = {name: _answer(found.get(name), query, lang) for name, query in queries.items()}
-        return _result(answer, generation)
+        return CallResult(200, JsonContent(answer), headers)
 
-    return PreparedCall(run, calls=-(-len(left) // LINES_PER_CALL))
+    return PreparedCall(run, tag, headers, calls=-(-len(left) // LINES_PER_CALL))
 
 
 def _answer(found: MatchResult | None, query: ReconciliationQuery, lang: str) -> dict[str, Any]:
@@ -137,8 +146,14 @@ def _described(iso2: str, ville: str | None, etat: str | None) -> str:
     return ", ".join(part for part in (ville, iso2, etat) if part)
 
 
-def _result(value: Any, generation: OpenGeneration) -> CallResult[JsonContent]:
-    return CallResult(200, JsonContent(value), {**NO_STORE, DATA_VERSION: generation.id})
+def _tagged(
+    request: Request, generation: OpenGeneration, *asked: str
+) -> tuple[str, Mapping[str, str]]:
+    """The tag of an answer, and its headers."""
+    caller = request.caller
+    tag = etag(generation.id, caller.plan.slug, caller.account is None, "reconciliation", *asked)
+    headers = {"ETag": tag, **PRIVATE, DATA_VERSION: generation.id}
+    return tag, in_language(headers, request.lang)
 
 
 # -- companies and their fields ---------------------------------------------------------------
@@ -185,6 +200,7 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
     if request.caller.account is None:
         shown = shown[:VISITOR_LINES]
     coordonnees = request.caller.plan.coordonnees
+    tag, headers = _tagged(request, generation, "extend", text)
 
     def read() -> dict[str, dict[str, list[Any]]]:
         rows = {
@@ -195,9 +211,9 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
     async def run() -> "CallResult[JsonContent]":
         rows = await generation.aside(_MICROSECONDS * len(shown), read)
         meta = [{"id": field, "name": names[field]} for field in fields]
-        return _result({"meta": meta, "rows": rows}, generation)
+        return CallResult(200, JsonContent({"meta": meta, "rows": rows}), headers)
 
-    return PreparedCall(run, calls=-(-len(shown) // LINES_PER_CALL))
+    return PreparedCall(run, tag, headers, calls=-(-len(shown) // LINES_PER_CALL))
 
 
 def _cells(company: Mapping[str, Any] | None, fields: Sequence[str]) -> dict[str, list[Any]]:
@@ -251,6 +267,7 @@ def suggest_entities(
 ) -> PreparedCall[JsonContent]:
     """Companies whose names contain a text."""
     most = min(_SUGGESTED, request.caller.plan.lignes_par_appel)
+    tag, headers = _tagged(request, generation, "suggest", prefix)
 
     async def run() -> "CallResult[JsonContent]":
         found: list[dict[str, Any]] = []
@@ -269,9 +286,9 @@ def suggest_entities(
             }
             for one in found
         ]
-        return _result({"result": rows}, generation)
+        return CallResult(200, JsonContent({"result": rows}), headers)
 
-    return PreparedCall(run, calls=0)
+    return PreparedCall(run, tag, headers, calls=0)
 
 
 def preview(company: Mapping[str, Any]) -> str:

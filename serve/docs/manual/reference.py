@@ -136,7 +136,7 @@ def _operation(
     content = operation.get("requestBody", {}).get("content", {}).get(_JSON, {})
     body = _target(content.get("schema", {}), components)
     security = operation["security"]
-    success = min(status for status in operation["responses"] if status.startswith("2"))
+    success = min(status for status in operation["responses"] if status[0] in "23")
     return OperationPage(
         name=operation["operationId"],
         method=method.upper(),

@@ -84,7 +84,7 @@ def request_example(
     ordered = {name: query[name] for name in shown if name in query} | query
     content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
     bodies = [one["value"] for one in content.get("examples", {}).values()]
-    success = min(status for status in operation["responses"] if status.startswith("2"))
+    success = min(status for status in operation["responses"] if status[0] in "23")
     kinds = operation["responses"][success].get("content", {})
     call = RequestExample(
         method,

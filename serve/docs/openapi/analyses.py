@@ -3,11 +3,13 @@
 from typing import Final
 
 from serve.docs.openapi.schema import (
+    FORMULA,
     Schema,
     array,
     either,
     nullable,
     number,
+    reason,
     ref,
     shape,
     text,
@@ -23,12 +25,9 @@ _VALUE: Final = shape(
     {
         "exercice": whole("Fiscal year."),
         "valeur": nullable(number("The value, in `unite`; null with a `motif`.")),
-        "motif": nullable(
-            text(
-                "Why there is none: `poste_absent` with the lines that lack, `exercice_absent` (the "
-                "year before), `denominateur_nul`, `denominateur_negatif`, `taux_absent`, "
-                "`devise_changee`."
-            )
+        **reason(
+            "`poste_absent` with the lines that lack, `exercice_absent` (the year before), "
+            "`denominateur_nul`, `denominateur_negatif`, `taux_absent`, `devise_changee`."
         ),
     },
 )
@@ -53,7 +52,10 @@ _SECTOR: Final = shape(
                 ("p90", "0.90"),
             )
         },
-        "rang": _RANK,
+        "rang": nullable(
+            whole("Place, the greatest first; null without a value, and where `n` is 0.", minimum=1)
+        ),
+        **reason("`aucun_ratio`: no company has a value, so there are no quantiles and no rank."),
     },
 )  # fmt: skip
 
@@ -68,7 +70,7 @@ ANALYSES: Final[dict[str, Schema]] = {
             "code": text("Code."),
             "libelle": text("Name, French."),
             "libelle_en": text("Name, English."),
-            "formule": text("Formula over statement lines (CamelCase) and other ratios."),
+            **FORMULA,
             "unite": text("`part` (of 1), `fois`, `jours`, `EUR` or `indice`."),
             "source": text("Textbook or standard."),
             "valeurs": array(_VALUE, "The last year first."),

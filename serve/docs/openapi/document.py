@@ -10,9 +10,10 @@ from serve.api.static_pages import StaticPage
 from serve.config import BurstLimits
 from serve.contract import VERSION, parameters
 from serve.contract.parameters import Parameter, SeedWords
-from serve.docs.openapi import answers, match_shapes, prose
+from serve.docs.openapi import answers, prose
 from serve.docs.openapi.examples import EXAMPLES
 from serve.docs.openapi.headers import HEADERS
+from serve.docs.openapi.matching import match_shapes, reconciliation
 from serve.docs.openapi.objects import CHANGES, COMPTE
 from serve.docs.openapi.operations import operations, request_body, variables, watch_body
 from serve.docs.openapi.schema import Schema
@@ -58,6 +59,7 @@ def document(base_url: str = "", debit: BurstLimits = _DEFAULT_DEBIT) -> dict[st
                 **SHAPES,
                 **CHANGES,
                 **match_shapes.SHAPES,
+                **reconciliation.SHAPES,
                 "Compte": COMPTE,
                 "DemandeExport": request_body(words),
                 "DemandeModifications": watch_body(words),
@@ -92,9 +94,7 @@ def _paths() -> dict[str, Any]:
     described = operations()
     # Messages of another protocol are no operations: /api/mcp describes itself (tools/list).
     return {
-        template(path): described[path.name]
-        for path in routes.ROUTES
-        if path not in routes.SELF_DESCRIBED
+        template(path): described[path.name] for path in routes.ROUTES if path is not routes.MCP
     }
 
 

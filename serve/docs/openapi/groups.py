@@ -8,6 +8,7 @@ from serve.docs.openapi.schema import (
     either,
     nullable,
     one_of,
+    reason,
     ref,
     shape,
     text,
@@ -35,11 +36,9 @@ _LINK: Final = shape(
 _GROUP: Final[dict[str, Schema]] = {
     "societe": shape("The company.", {**_COMPANY, "lei": nullable(text("Its LEI."))}),
     "plan": ref("CodePlan"),
-    "motif": nullable(
-        text(
-            "`lei_absent`: the company has no LEI; `aucune_relation`: the LEI data know no links of it; "
-            "`boucle`: its parents lead back to one of themselves; `parents_coupes`: it has over 100."
-        )
+    **reason(
+        "`lei_absent`: the company has no LEI; `aucune_relation`: the LEI data know no links of it; "
+        "`boucle`: its parents lead back to one of themselves; `parents_coupes`: it has over 100."
     ),
     "parents": either(
         array(_LINK, "From the direct parent upward; null: nothing is known."), {"type": "null"}

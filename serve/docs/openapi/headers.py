@@ -22,9 +22,12 @@ HEADERS: Final[dict[str, Schema]] = {
     ),
     "Cache-Control": _header("Who may keep the answer, and how long (RFC 9111).", _TEXT),
     "Vary": _header("The answer depends on these request headers.", _TEXT),
-    "Content-Language": _header("Language of the message of an error: `fr` or `en`.", _TEXT),
+    "Content-Language": _header(
+        "Language of the message of an error, and of reasons and formulas: `fr` or `en`.", _TEXT
+    ),
     "Content-Location": _header("The one path of the company, whatever spelling was sent.", _TEXT),
     "Content-Disposition": _header("Name of the file.", _TEXT),
+    "Location": _header("Where the page is (RFC 9110 §10.2.2).", _TEXT),
     "Link": _header(
         'The next page, `rel="next"`, while there is one (RFC 8288); `version` keeps it on the same data.',
         _TEXT,

@@ -3,11 +3,13 @@
 from typing import Final
 
 from serve.docs.openapi.schema import (
+    FORMULA,
     Schema,
     array,
     either,
     nullable,
     number,
+    reason,
     ref,
     shape,
     text,
@@ -17,11 +19,7 @@ from serve.docs.openapi.schema import (
 
 _NEXT: Final = either(ref("Offre"), {"type": "null"})
 _N: Final = whole("Companies.", minimum=0)
-_MOTIF: Final = nullable(
-    text(
-        "Why figures are null: `aucune_societe`, `aucun_ca`, `aucun_ratio`; null where they are not."
-    )
-)
+_REASON: Final = reason("`aucune_societe`, `aucun_ca`, `aucun_ratio`.")
 _QUARTILES: Final[dict[str, Schema]] = {
     name: nullable(number(f"Quantile {level} (type 7 of Hyndman and Fan)."))
     for name, level in (("p25", "0.25"), ("mediane", "0.50"), ("p75", "0.75"))
@@ -51,28 +49,34 @@ _COMPARABLES: Final[dict[str, Schema]] = {
         },
     ),
     "plan": ref("CodePlan"),
-    "motif": nullable(text("`secteur_absent`: a company without a sector has no comparables.")),
+    **reason("`secteur_absent`: a company without a sector has no comparables."),
     "comparables": array(
         shape(
             "A near company.",
             {
-                "distance": number("Sum of the gaps."),
+                "distance": number(
+                    "Sum of the gaps; one that is null counts 3, or 0 where neither has a figure."
+                ),
                 "ecarts": shape(
                     "The gaps.",
                     {
-                        "ca_eur": number(
-                            "Of turnover: difference of ln(1 + euros); 3 where one is unknown."
+                        "ca_eur": nullable(
+                            number(
+                                "Of turnover: difference of ln(1 + euros); null where one is not known."
+                            )
                         ),
-                        "effectif": number("Of headcount: the same of persons."),
+                        "effectif": nullable(number("Of headcount: the same of persons.")),
                         "lieu": number(
                             "0: same town; 0.25: same first two characters of the postcode; else 0.5."
                         ),
                     },
                 ),
                 "societe": ref("Societe"),
+                **reason("`ca_inconnu`, `effectif_inconnu`, `taille_inconnue` (both)."),
             },
         ),
-        "The country's companies first, each country's nearest first.",
+        "Those with a turnover first; of these and of the others the country's first, each country's "
+        "nearest first.",
     ),
     "offre_suivante": _NEXT,
 }
@@ -90,7 +94,7 @@ _MARKET: Final[dict[str, Schema]] = {
             "avec_ca": whole("Companies with a turnover.", minimum=0),
             "ca_total": nullable(number("Sum.")),
             **_QUANTILES,
-            "motif": _MOTIF,
+            **_REASON,
         },
     ),
     "concentration": shape(
@@ -104,7 +108,7 @@ _MARKET: Final[dict[str, Schema]] = {
             "gini": nullable(
                 number("Gini coefficient: 0 where all are equal, near 1 where one has all.")
             ),
-            "motif": _MOTIF,
+            **_REASON,
         },
     ),
     "tranches": shape("Companies by band.", {"ca": _BANDS, "effectif": _BANDS}),
@@ -121,15 +125,13 @@ _MARKET: Final[dict[str, Schema]] = {
             "annees": nullable(
                 array(shape("A year.", {"annee": whole("Year."), "n": _N}), "Years.")
             ),
-            "motif": nullable(
-                text("`date_absente`: the data have no day on which a company ceased.")
-            ),
+            **reason("`date_absente`: the data have no day on which a company ceased."),
             "societes": whole("Companies that have ceased, in whatever year.", minimum=0),
         },
     ),
     "croissance": shape(
         "Growth of turnover from the year before, of companies that filed both.",
-        {"n": _N, "en_hausse": _N, **_QUANTILES, "motif": _MOTIF},
+        {"n": _N, "en_hausse": _N, **_QUANTILES, **_REASON},
     ),
     "ratios": array(
         shape(
@@ -138,14 +140,14 @@ _MARKET: Final[dict[str, Schema]] = {
                 "code": text("Code."),
                 "libelle": text("Name, French."),
                 "libelle_en": text("Name, English."),
-                "formule": text("Formula over statement lines and other ratios."),
+                **FORMULA,
                 "unite": text("`part` (of 1), `fois`, `jours`, `EUR` or `indice`."),
                 "source": text("Textbook or standard."),
                 "pays": array(
                     shape("A country.", {"pays": text("Country."), "n": _N, **_QUARTILES}),
                     "Countries with a value.",
                 ),
-                "motif": _MOTIF,
+                **_REASON,
             },
         ),
         "In the order of the table of ratios.",

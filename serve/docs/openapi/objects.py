@@ -87,6 +87,8 @@ FIELDS: Final[dict[str, Schema]] = {
     ),
     "noms_anterieurs": nullable(texts("Former names.")),
     "nace_secondaires": nullable(texts("Codes of further activities (NACE).")),
+    "forme_fr": nullable(text("`forme` in French; null where its words are not known.")),
+    "statut_fr": nullable(text("`statut` in French; null where its words are not known.")),
 }  # fmt: skip
 
 # §2.1: "all fields are optional in the schema".

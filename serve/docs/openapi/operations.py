@@ -10,6 +10,7 @@ from serve.contract import parameters
 from serve.contract.parameters import Parameter, SeedWords
 from serve.docs.openapi import answers, headers, prose
 from serve.docs.openapi.answers import answer, export_file, linked, not_modified, refusals
+from serve.docs.openapi.matching import reconciliation
 from serve.docs.openapi.schema import Schema, ref
 from serve.docs.viewer import FILES, TRIAL
 
@@ -34,7 +35,7 @@ def operations() -> Mapping[str, Mapping[str, Operation]]:
         "llms-full": _llms_full, "openapi": _openapi, "docs-file": _docs_file,
         "healthz": _healthz, "readyz": _readyz, "metrics": _metrics,
     }  # fmt: skip
-    return {name: make() for name, make in made.items()}
+    return {**{name: make() for name, make in made.items()}, **reconciliation.operations()}
 
 
 def variables(name: str) -> tuple[str, ...]:
@@ -46,6 +47,7 @@ def variables(name: str) -> tuple[str, ...]:
         "groupe": parameters.names(parameters.RECORD),
         "identifiants": (parameters.VALEUR.name,),
         "docs-file": ("file",),
+        **reconciliation.VARIABLES,
     }.get(name, ())
 
 
@@ -104,7 +106,7 @@ def _list(
     responses = {
         "200": linked(answer(f"{text[0]}.", ref(shape), headers.TAGGED, example), **links),
         "304": not_modified(),
-        **refusals(400, 429, 503),
+        **refusals(400, 409, 429, 503),
     }
     return _get(operation, "Lists", text, responses, *given, _IF_NONE_MATCH)
 
@@ -112,8 +114,9 @@ def _list(
 def _pays() -> Mapping[str, Operation]:
     first = {"pays": "$response.body#/pays/0/iso2"}
     return _list(
-        "listCountries", prose.PAYS, "ListePays", "pays", companies=("searchCompanies", first)
-    )
+        "listCountries", prose.PAYS, "ListePays", "pays", *in_query(*parameters.PINNED),
+        companies=("searchCompanies", first),
+    )  # fmt: skip
 
 
 def _secteurs() -> Mapping[str, Operation]:
@@ -140,12 +143,10 @@ def _sous_secteurs() -> Mapping[str, Operation]:
 def _sources() -> Mapping[str, Operation]:
     given = in_query(*parameters.SOURCES)
     first = {"pays": "$response.body#/pays/0/iso2"}
-    found = _list(
+    return _list(
         "listSources", prose.SOURCES, "ListeSources", "sources", *given,
         companies=("searchCompanies", first),
     )  # fmt: skip
-    found["get"]["responses"] |= refusals(409)
-    return found
 
 
 def _of_companies(
@@ -206,7 +207,8 @@ def _record() -> list[Schema]:
 def _societe() -> Mapping[str, Operation]:
     return _of_companies(
         "readCompany", prose.SOCIETE, ("The company.", "Fiche"), _OF_RECORD,
-        refusals(400, 401, 402, 404, 429, 503, route="societe"), *_record(),
+        refusals(400, 401, 402, 404, 409, 429, 503, route="societe"),
+        *_record(), *in_query(*parameters.PINNED),
         examples=("societe-visiteur", "societe-data"),
     )  # fmt: skip
 
@@ -214,15 +216,16 @@ def _societe() -> Mapping[str, Operation]:
 def _company_analysis() -> Mapping[str, Operation]:
     return _of_companies(
         "analyseCompany", prose.ANALYSE_ENTREPRISE, ("The analysis.", "AnalyseEntreprise"),
-        _OF_RECORD, refusals(400, 401, 402, 403, 404, 429, 503, route="analyse-entreprise"),
-        *_record(), security=_KEY,
+        ("Content-Language", *_OF_RECORD),
+        refusals(400, 401, 402, 403, 404, 409, 429, 503, route="analyse-entreprise"),
+        *_record(), *in_query(*parameters.PINNED), security=_KEY,
     )  # fmt: skip
 
 
 def _market_analysis() -> Mapping[str, Operation]:
     return _of_companies(
         "analyseMarket", prose.ANALYSE_MARCHE, ("The analysis.", "AnalyseMarche"),
-        ("Vary", *headers.CALLS, *headers.CREDITS),
+        ("Vary", "Content-Language", *headers.CALLS, *headers.CREDITS),
         refusals(400, 401, 402, 403, 409, 429, 503, route="analyse-marche"),
         *in_query(*parameters.MARCHE), security=_KEY,
     )  # fmt: skip
@@ -231,8 +234,8 @@ def _market_analysis() -> Mapping[str, Operation]:
 def _comparables() -> Mapping[str, Operation]:
     return _of_companies(
         "findComparables", prose.COMPARABLES, ("The companies.", "Comparables"),
-        ("Content-Location", *headers.CALLS),
-        refusals(400, 401, 404, 429, 503, route="comparables"),
+        ("Content-Location", "Content-Language", *headers.CALLS),
+        refusals(400, 401, 404, 409, 429, 503, route="comparables"),
         *_record(), *in_query(*parameters.COMPARABLES),
         examples=("comparables",), first="comparables/0/societe",
     )  # fmt: skip
@@ -240,9 +243,10 @@ def _comparables() -> Mapping[str, Operation]:
 
 def _groupe() -> Mapping[str, Operation]:
     return _of_companies(
-        "readGroup", prose.GROUPE, ("The group.", "Groupe"), ("Content-Location", *headers.CALLS),
+        "readGroup", prose.GROUPE, ("The group.", "Groupe"),
+        ("Content-Location", "Content-Language", *headers.CALLS),
         refusals(400, 401, 404, 409, 429, 503, route="groupe"),
-        *_record(), *in_query(*parameters.IDENTIFIANTS), examples=("groupe",),
+        *_record(), *in_query(*parameters.PINNED), examples=("groupe",),
         first="parents/0/societe",
     )  # fmt: skip
 
@@ -252,7 +256,7 @@ def _identifiants() -> Mapping[str, Operation]:
         "lookUp", prose.IDENTIFIANTS, ("The companies.", "Identification"),
         ("Vary", *headers.CALLS),
         refusals(400, 401, 404, 409, 429, 503, route="identifiants"),
-        ref(parameters.VALEUR.name, "parameters"), *in_query(*parameters.IDENTIFIANTS),
+        ref(parameters.VALEUR.name, "parameters"), *in_query(*parameters.PINNED),
         first="candidats/0",
     )  # fmt: skip
 
@@ -337,7 +341,7 @@ def watch_body(words: SeedWords) -> Schema:
 
 
 def _export() -> Mapping[str, Operation]:
-    responses = {"200": export_file(), **refusals(400, 401, 429, 503)}
+    responses = {"200": export_file(), **refusals(400, 401, 409, 429, 503)}
     given = tuple(in_query(*parameters.EXPORT))
     post = _operation(
         "exportCompaniesFromBody", "Companies", prose.EXPORT_POST,
@@ -363,7 +367,9 @@ def _export() -> Mapping[str, Operation]:
 
 
 def _rapprochement() -> Mapping[str, Operation]:
-    names = ("Cache-Control", "X-Donnees-Version", *headers.CALLS)
+    names = (
+        "Cache-Control", "Vary", "Content-Language", "X-Donnees-Version", *headers.CALLS,
+    )  # fmt: skip
     responses = {
         "200": answer("The answers.", ref("Rapprochement"), names),
         **refusals(400, 401, 409, 413, 415, 429, 503, route="rapprochement"),
@@ -402,7 +408,9 @@ def _member(parameter: Parameter, words: SeedWords) -> Schema:
 
 def _compte() -> Mapping[str, Operation]:
     responses = {
-        "200": answer("The account.", ref("Compte"), ("Cache-Control", *headers.CALLS), "compte"),
+        "200": answer(
+            "The account.", ref("Compte"), ("Cache-Control", "Vary", *headers.CALLS), "compte"
+        ),
         **refusals(400, 401, 429, 503),
     }
     return _get("readAccount", "Account", prose.COMPTE, responses, security=_KEY)

@@ -55,8 +55,9 @@ SOCIETES: Final[OperationText] = (
 SOCIETE: Final[OperationText] = (
     "Read a company",
     "The record (fiche) of a company, with its financial statements (comptes) for a caller with a "
-    "key. A full record costs a call of the day and 5 credits, once a calendar month for the same "
-    "company. Without credits the status is 402 and the public identity is served.",
+    "key. A record costs a call of the day; one with statements also costs 5 credits, once a calendar "
+    "month for the same company, and without credits the status is 402 and the public identity is "
+    "served. A company without statements costs no credits and has `comptes` empty.",
 )
 MODIFICATIONS: Final[OperationText] = (
     "List what changed",
@@ -83,12 +84,14 @@ ANALYSE_MARCHE: Final[OperationText] = (
 )
 COMPARABLES: Final[OperationText] = (
     "Find comparable companies",
-    "The companies of the same sector and sub-sector that are nearest in turnover, headcount and place. "
+    "The companies of the same sector and sub-sector that are nearest in turnover, headcount and place. Those "
+    "with a turnover come first. "
     "`distance` is the sum of three gaps: the difference of ln(1 + euros), that of ln(1 + persons), and the "
     "place (0 in the same town, 0.25 where the postcodes begin with the same two characters, else 0.5). A "
-    "gap is 3 where one of the two has no figure, 0 where neither has. Companies of the country come first; "
-    "those of other countries follow where there are too few. Equal distances: by country, greater turnover, "
-    "identifier. Ceased companies are left out. Costs a call of the day and no credits; rows as the plan shows.",
+    "gap is null where one of the two has no figure, and counts 3, or 0 where neither has. Companies of the "
+    "country come first; those of other countries follow where there are too few. Equal distances: by country, "
+    "greater turnover, identifier. Ceased companies are left out. Costs a call of the day and no credits; rows as "
+    "the plan shows.",
 )
 GROUPE: Final[OperationText] = (
     "Read the group of a company",
@@ -119,7 +122,8 @@ WATCH: Final[OperationText] = (
     "not (`entree`), who was and is not (`sortie`), who changed, with the values before and after. "
     "All steps up to the generation served count as one. A page costs a call of the day and no "
     "credits; the next page takes `suivant` as `curseur`, beside the same body. One's own "
-    "companies are not capped by the plan. A change of `score` or `date_source` alone is none.",
+    "companies are not capped by the plan. A change of `score`, `date_source`, `forme_fr` or `statut_fr` "
+    "alone is none.",
 )
 EXPORT: Final[OperationText] = (
     "Export companies to a file",
@@ -169,6 +173,29 @@ RAPPROCHEMENT: Final[OperationText] = (
     f"begun, no credits; without a key, {VISITOR_LINES} lines. A line that cannot be matched is answered in its "
     "place with an error (`ligne_invalide`) and costs nothing.",
 )
+_OF_SERVICE: Final = (
+    "Part of the Reconciliation Service API 0.2 of the W3C community group, as OpenRefine speaks it: `/rapprochement` "
+    "for its clients."
+)
+RECONCILIATION: Final[OperationText] = (
+    "Reconcile a list",
+    f"{_OF_SERVICE} Without parameters the manifest; with `queries` the candidates of each; with `extend` values of "
+    "fields. Without an account two companies are answered.",
+)
+RECONCILIATION_POST: Final[OperationText] = (
+    "Reconcile a list by a form",
+    f"{_OF_SERVICE} The parameters are those of GET, as a form.",
+)
+RECONCILIATION_FIELDS: Final[OperationText] = ("Propose fields", f"{_OF_SERVICE} Free.")
+RECONCILIATION_SUGGESTIONS: Final[OperationText] = (
+    "Suggest companies, fields or the type",
+    f"{_OF_SERVICE} Free; companies as many as the plan shows.",
+)
+RECONCILIATION_PREVIEW: Final[OperationText] = (
+    "Preview a company",
+    f"{_OF_SERVICE} A few lines without contacts, which may stand in a frame.",
+)
+RECONCILIATION_VIEW: Final[OperationText] = ("View a company", f"{_OF_SERVICE} Leads to its page.")
 COMPTE: Final[OperationText] = (
     "Read the account behind the key",
     "Plan, limits, counters, credits and keys of the organisation. Free and not metered.",
@@ -215,8 +242,8 @@ Calls are counted by the UTC day, exports and credits by the UTC month. Calls a 
 an organisation, whatever the number of its keys; a visitor's are those of an address (of IPv6: a
 /64). Further limits: {lists} calls of public lists a minute from one address, with a key or
 without, and {exports} exports at once of one organisation. `X-Quota-*`, `RateLimit` and
-`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 405, 409, 429 or 5xx
-costs nothing.
+`X-Credits-*` tell what is left. A call that is answered with 304, 400, 401, 403, 405, 409, 429 or
+5xx costs nothing.
 
 ## Values
 
@@ -233,11 +260,11 @@ also be sent as a repeated parameter. Anything unknown is an error that names it
 ## HTTP
 
 Every path answers HEAD like GET, without a body and without credits (not the export), so that a
-HEAD of a record is never 402; and OPTIONS with 204. Other methods are 405, unknown paths 404. Below
-`/api/v1` and here every origin may read the answers (CORS). `ETag` with `If-None-Match` gives 304,
+HEAD of a record is never 402; and OPTIONS with 204, unknown paths too. Other methods are 405, unknown
+paths 404. Below `/api/v1` and here every origin may read the answers (CORS). `ETag` with `If-None-Match` gives 304,
 which is free. Lists may be kept for five minutes. `X-Donnees-Version` names the data, which change
 with a build, usually nightly. An answer to GET of more than 1 kB is compressed with gzip or
-Zstandard for who sends `Accept-Encoding`, unless no cache may keep it.
+Zstandard for who sends `Accept-Encoding`.
 
 ## Sources
 

@@ -30,7 +30,7 @@ async def analysis(request: PageRequest) -> Response:
     counting = admission.require_account(admitted)
     with server.published.lease() as generation:
         request.trace.generation = generation.id
-        call = Call("/api/v1/societes", request.segments, lambda: request.pairs)
+        call = Call("/api/v1/societes", request.segments, lambda: request.pairs, lang=request.lang)
         asked = admission.read(server, call, request.caller)
         result = await billing.run(entreprise(asked, generation, server.plans), asked, counting, {})
         if result.error is not None:

@@ -1,8 +1,8 @@
 """/societes/{iso}/{id}: one company, as far as the visitor may see it (§4.5).
 
 A person who is logged in first sees the public preview, for nothing, with the price of the rest: a
-full record costs 5 credits, so only a form requests it, never a link. If the record was paid for this
-month, it comes at once and costs nothing more (decision 110).
+record with statements costs 5 credits, and every full one a call, so only a form requests it, never a link.
+If the record was paid for this month, it comes at once and costs nothing more (decision 110).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +18,11 @@ from serve.access.rights import VISITOR
 from serve.api.analyses.comparables import comparables
 from serve.api.analyses.entreprise import ENTREPRISE
 from serve.api.analyses.groupe import groupe
-from serve.api.societe import find, path_of, societe
+from serve.api.societe import locate, path_of, societe
 from serve.contract.errors import ApiError
 from serve.data.open_generation import OpenGeneration
 from serve.data.statement_table import arranged, currencies_of
+from serve.request import params
 from serve.website import formatting
 from serve.website.charts import histogram, history, sparkline
 from serve.website.page_request import PageRequest
@@ -69,7 +70,6 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             request, "record.html",
             status=result.status,
             outcome=result.outcome,
-            cost=billing.RECORD_CREDITS,
             call=path_of(company),
             address=formatting.record_path(*company.split("/", 1)),
             credits=result.headers.get("X-Credits-Restants"),
@@ -84,7 +84,8 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
 def _prepared(
     request: PageRequest, generation: OpenGeneration, caller: Caller
 ) -> tuple[PreparedCall[Record], Request]:
-    """The record for `caller`, and the request of the API that it answers."""
+    """The record for `caller`, and the request of the API that it answers; a page has no parameters."""
+    params.nothing(request.pairs)
     call = Call("/api/v1/societes", request.segments, lambda: request.pairs, head=request.head)
     api_request = admission.read(request.server, call, caller)
     return societe(api_request, generation), api_request
@@ -140,13 +141,14 @@ def _shown(
 async def _beside(
     request: PageRequest, generation: OpenGeneration, call: Request
 ) -> dict[str, Any]:
-    """The values of the template for the company among others: ranks and comparable companies."""
-    shard, row = find(call, generation)
+    """The values of the template for the price of the company, its ranks and comparable companies."""
+    shard, row = locate(call, generation)
     assert row is not None  # the record was found
     company = shard.company(row)
     division = shard.cell_at(row).secteur
     peers = await peer_ranks.of_company(generation, shard.iso2, division, company["ca_eur"])
     return {
+        "cost": billing.RECORD_CREDITS if shard.has_comptes(row) else 0,
         "peers": peers,
         "histogram_size": (histogram.WIDTH, histogram.HEIGHT),
         "near": await _comparable(request, generation),
@@ -174,7 +176,7 @@ async def _asked(
     *pairs: tuple[str, str],
 ) -> C:
     """What a route below the company answers to the visitor; nothing is counted for it."""
-    call = Call("/api/v1/societes", request.segments, lambda: pairs)
+    call = Call("/api/v1/societes", request.segments, lambda: pairs, lang=request.lang)
     asked = admission.read(request.server, call, request.caller)
     found = (await prepare(asked, generation).run()).content
     assert found is not None  # without If-None-Match there is no 304

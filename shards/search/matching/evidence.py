@@ -20,35 +20,15 @@ _TOLD: Final = 10.0
 _MOST: Final = 2.0
 _POSTCODE: Final = re.compile(r"[^0-9A-Za-z]")
 
-# What a reason of an answer says; the others are no reasons.
-REASONS: Final[Mapping[str, str]] = {
-    "id_identique": "identifiant identique",
-    "id_corrige": "identifiant écrit autrement",
-    "id_different": "identifiant différent",
-    "tva_identique": "numéro de TVA identique",
-    "nom_identique": "nom identique",
-    "ancien_nom": "ancien nom",
-    "faute": "une faute de frappe",
-    "fautes": "plusieurs fautes de frappe",
-    "abreviation": "abréviation",
-    "debut_de_mot": "mot abrégé",
-    "espace": "mots réunis ou séparés",
-    "ordre": "ordre des mots",
-    "mot_manquant": "mot absent du registre",
-    "mot_en_plus": "mot en plus au registre",
-    "nombre_different": "numéro différent",
-    "forme_autre": "forme juridique différente",
-    "forme_absente": "forme juridique non indiquée",
-    "ville_identique": "même ville",
-    "ville_dans_le_nom": "ville écrite avec le nom",
-    "ville_proche": "ville écrite autrement",
-    "ville_differente": "ville différente",
-    "code_postal_identique": "même code postal",
-    "code_postal_proche": "code postal voisin",
-    "code_postal_different": "code postal différent",
-    "date_identique": "même date de création",
-    "date_differente": "date de création différente",
-}
+# The evidence that is a reason of an answer, in the order of an answer.
+REASONS: Final = (
+    "id_identique", "id_corrige", "id_different", "tva_identique", "nom_identique",
+    "ancien_nom", "faute", "fautes", "abreviation", "debut_de_mot", "espace", "ordre",
+    "mot_manquant", "mot_en_plus", "nombre_different", "forme_autre", "forme_absente",
+    "ville_identique", "ville_dans_le_nom", "ville_proche", "ville_differente",
+    "code_postal_identique", "code_postal_proche", "code_postal_different", "date_identique",
+    "date_differente",
+)  # fmt: skip
 
 
 def of_name(
@@ -155,8 +135,8 @@ def town_told(
 
 
 def reasons(evidence: Evidence) -> tuple[str, ...]:
-    """The evidence in words, in the order of REASONS."""
-    return tuple(text for name, text in REASONS.items() if evidence.get(name))
+    """The codes of the evidence that holds, in the order of REASONS."""
+    return tuple(name for name in REASONS if evidence.get(name))
 
 
 def _core(folded: str, iso2: str) -> str:

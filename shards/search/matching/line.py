@@ -29,7 +29,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A company that a line may mean: `note` is the probability that it does, `raisons` what differs or agrees."""
+    """A company that a line may mean: `note` is the probability that it does.
+
+    Attributes:
+        raisons: codes of what agrees and what differs, of `evidence.REASONS`.
+    """
 
     iso2: str
     id: str

@@ -7,12 +7,13 @@ A distance is the sum of three gaps:
 - place: 0 in the same town, 0.25 where the first two characters of the postcode agree, else 0.5.
 
 A gap of turnover or headcount is `ONE_UNKNOWN` where one of the two companies has no figure, and 0 where
-neither has. Companies of the country come before those of other countries, which are asked only if there
-are too few. Equal distances: by country, then the greater turnover, then the identifier. Companies that
-have ceased are left out.
+neither has; it is no measured gap then, and `Comparable` has None. Companies with a turnover come before those
+without, whose size nobody can tell; among either, those of the country before those of other countries, which are
+asked only if there are too few. Equal distances: by country, then the greater turnover, then the identifier.
+Companies that have ceased are left out.
 
-The rows of a sub-sector are neighbours, in the order of turnover (FORMAT.md §3). So the nearest ones are
-found in a growing window around the company: no row outside it can be nearer than its edges.
+The rows of a sub-sector are neighbours, in the order of turnover, those without one last (FORMAT.md §3). So the
+nearest ones are found in a growing window around the company: no row outside it can be nearer than its edges.
 """
 
 from bisect import bisect_left
@@ -38,13 +39,13 @@ Floats = NDArray[np.float64]
 
 
 class Comparable(NamedTuple):
-    """A company, and how far it is; the gaps add up to the distance."""
+    """A company, and how far it is; a gap of turnover or headcount is None where a figure is not known."""
 
     iso2: str
     row: int
     distance: float
-    ca: float
-    effectif: float
+    ca: float | None
+    effectif: float | None
     lieu: float
 
 
@@ -66,16 +67,20 @@ def comparables(shards: Mapping[str, Shard], iso2: str, row: int, n: int) -> lis
     subject = _subject(shards[iso2], row)
     if subject.cell.secteur is None or n < 1:
         return []
-    found = _nearest(subject.shard, subject.cell, subject, n)
-    if len(found) < n:
-        foreign = [
-            one
-            for other, shard in sorted(shards.items())
-            if other != iso2 and (cell := _same_cell(shard, subject.cell))
-            for one in _nearest(shard, cell, subject, n - len(found))
-        ]
-        foreign.sort(key=lambda one: (one.distance, one.iso2, one.row))
-        found += foreign[: n - len(found)]
+    abroad = [
+        (shard, cell)
+        for other, shard in sorted(shards.items())
+        if other != iso2 and (cell := _same_cell(shard, subject.cell))
+    ]
+    found: list[Comparable] = []
+    for known in (True, False):
+        for places in ([(subject.shard, subject.cell)], abroad):
+            left = n - len(found)
+            near = [
+                one for place in places if left for one in _nearest(*place, subject, left, known)
+            ]
+            near.sort(key=lambda one: (one.distance, one.iso2, one.row))
+            found += near[:left]
     return found
 
 
@@ -107,10 +112,11 @@ def _same_cell(shard: Shard, wanted: Cell) -> Cell | None:
     return next((cell for cell in cells if (cell.secteur, cell.sous_secteur) == names), None)
 
 
-def _nearest(shard: Shard, cell: Cell, subject: _Subject, n: int) -> list[Comparable]:
-    """The `n` nearest companies of a cell."""
+def _nearest(shard: Shard, cell: Cell, subject: _Subject, n: int, known: bool) -> list[Comparable]:
+    """The `n` nearest companies of a cell, of those with a turnover (`known`) or of those without."""
     found: list[Comparable] = []
-    for first, end, beyond in _parts(shard, cell, subject):
+    parts = _parts(shard, cell, subject) if known else [(cell.with_ca, cell.stop, np.inf)]
+    for first, end, beyond in parts:
         found = _first(found + _gaps(shard, first, end, cell, subject, n), n)
         if len(found) == n and found[-1].distance < beyond:
             break
@@ -118,12 +124,11 @@ def _nearest(shard: Shard, cell: Cell, subject: _Subject, n: int) -> list[Compar
 
 
 def _parts(shard: Shard, cell: Cell, subject: _Subject) -> Iterator[tuple[int, int, float]]:
-    """Ranges of rows that cover a cell, the likely ones first.
+    """Ranges of rows that cover the companies of a cell with a turnover, the likely ones first.
 
     Each with a distance that no row of the ranges after it is below.
     """
     if np.isnan(subject.turnover):
-        yield cell.with_ca, cell.stop, ONE_UNKNOWN
         yield cell.start, cell.with_ca, np.inf
         return
     place = shard.steps("ca_desc").keys.searchsorted(subject.key)
@@ -136,11 +141,10 @@ def _parts(shard: Shard, cell: Cell, subject: _Subject) -> Iterator[tuple[int, i
         edges = [first - 1] if first > cell.start else []
         edges += [end] if end < cell.with_ca else []
         gaps = np.abs(_turnovers(shard, np.array(edges, np.uint32)) - subject.turnover)
-        beyond = min([ONE_UNKNOWN, *gaps.tolist()])
+        beyond = min(gaps.tolist(), default=np.inf)
         yield first, low, -np.inf
         yield high, end, beyond
         low, high, width = first, end, 4 * width
-    yield cell.with_ca, cell.stop, np.inf
 
 
 def _gaps(
@@ -155,12 +159,10 @@ def _gaps(
     rows = (first + np.flatnonzero(kept)).astype(np.uint32)
     known = first < cell.with_ca
     figures = _turnovers(shard, rows) if known else np.full(len(rows), np.nan)
-    turnover = _gap(figures, subject.turnover)
-    headcount = _gap(
-        _headcounts(shard)[_headcount_codes(shard, first, end)[kept]], subject.headcount
-    )
+    heads = _headcounts(shard)[_headcount_codes(shard, first, end)[kept]]
+    turnover, headcount = figures - subject.turnover, heads - subject.headcount
     place = _places(shard, first, end, subject)[kept]
-    distance = turnover + headcount + place
+    distance = _gap(figures, subject.turnover) + _gap(heads, subject.headcount) + place
     if len(rows) > n:
         near = np.flatnonzero(distance <= np.partition(distance, n - 1)[n - 1])
         near = near[np.argsort(distance[near], kind="stable")][:n]
@@ -168,7 +170,15 @@ def _gaps(
         near = np.argsort(distance, kind="stable")
     columns = (distance, turnover, headcount, place)
     found = zip(rows[near].tolist(), *(one[near].tolist() for one in columns), strict=True)
-    return [Comparable(shard.iso2, *values) for values in found]
+    return [
+        Comparable(shard.iso2, row, far, _measured(turnover_gap), _measured(headcount_gap), beside)
+        for row, far, turnover_gap, headcount_gap, beside in found
+    ]
+
+
+def _measured(difference: float) -> float | None:
+    """A gap without its sign; None where one of the two figures is unknown (NaN)."""
+    return None if np.isnan(difference) else abs(difference)
 
 
 def _first(found: list[Comparable], n: int) -> list[Comparable]:

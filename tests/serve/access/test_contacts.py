@@ -11,6 +11,7 @@ import pytest
 from quota.ledger.purchase import Purchase
 from shards.codec.record import CONTACTS
 from shards.query import ORDERS
+from tests.serve import world
 from tests.serve.client import PLANS, Customer, Reply, Served, serving
 from tests.serve.mcp.client import modern
 from tests.serve.world import COMPANIES, CONTACT, WITH_STATEMENTS
@@ -50,6 +51,15 @@ TOOLS: list[tuple[str, dict[str, object]]] = [
 @pytest.fixture(scope="module")
 def own(data_of_its_own: Path) -> Iterator[Served]:
     with serving(data_of_its_own) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def priced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    data = tmp_path_factory.mktemp("priced") / "data"
+    data.mkdir()
+    world.publish(data, comptes=world.ALL_STATEMENTS)
+    with serving(data) as server:
         yield server
 
 
@@ -114,19 +124,18 @@ def test_all_leave_to_a_plan_with_the_right(own: Served, slug: str) -> None:
 
 
 @pytest.mark.parametrize("slug", [slug for slug, plan in PLANS.items() if plan.coordonnees])
-def test_none_leaves_in_a_402(own: Served, slug: str) -> None:
+def test_none_leaves_in_a_402(priced: Served, slug: str) -> None:
     """D10: contacts null, whatever the plan"""
-    customer = broke(own, slug)
+    customer = broke(priced, slug)
 
-    replies = [own.ask(path, headers=customer.headers) for path in RECORDS]
+    replies = [priced.ask(path, headers=customer.headers) for path in RECORDS]
 
     assert {reply.status for reply in replies} == {402}
     assert CONTACT.encode() not in b"".join(reply.body for reply in replies)
     assert all(reply.json["societe"][name] is None for reply in replies for name in CONTACTS)
-    # A tool charges only for statements that there are.
     iso2, identifier = WITH_STATEMENTS
     wanted = {"iso2": iso2, "id": identifier, "etats_financiers": True}
-    told = tool(own, customer.headers, "read_company", wanted)
+    told = tool(priced, customer.headers, "read_company", wanted)
     assert told.json["result"]["isError"]
     assert CONTACT.encode() not in told.body
 

@@ -90,7 +90,7 @@ def test_of_250_credits_at_four_workers_exactly_50_records_fit(tmp_path: Path) -
         company("FR", f"{number:09}", f"Société {number}", groupe="62.0", division="62")
         for number in range(80)
     ]
-    world.publish(data, many)
+    world.publish(data, many, {("FR", one["id"]): world.STATEMENTS for one in many})
     customer = customer_of(data, "data")
     with store_of(data) as store:
         spent = store.take_and_charge(

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import aiohttp
@@ -15,6 +14,8 @@ from tests.serve.clock import Clock
 from tests.serve.world import CONTACT, STATEMENTS
 
 PAID = "/api/v1/societes/FR/552100554"
+WITHOUT = ("UK", "SC123456")
+UNPAID = "/api/v1/societes/UK/SC123456"
 OTHERS = [f"/api/v1/societes/DE/K1101R_HRB{number:03}" for number in range(26)]
 
 
@@ -24,8 +25,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture(scope="module")
-def still(data_of_its_own: Path, clock: Clock) -> Iterator[Served]:
-    with serving(data_of_its_own, now=clock) as server:
+def still(tmp_path_factory: pytest.TempPathFactory, clock: Clock) -> Iterator[Served]:
+    """All companies but one have statements: records without them cost no credits (X0)."""
+    data = tmp_path_factory.mktemp("credits") / "data"
+    data.mkdir()
+    known = world.ALL_STATEMENTS
+    world.publish(data, comptes={key: known[key] for key in known if key != WITHOUT})
+    with serving(data, now=clock) as server:
         yield server
 
 
@@ -103,6 +109,23 @@ def test_a_company_that_is_absent_costs_no_credits(still: Served) -> None:
 
     assert still.ask("/api/v1/societes/FR/absente", headers=customer.headers).status == 404
     assert still.usage(customer).credits.left == 250
+
+
+@pytest.mark.parametrize("left", [250, 4, 0])
+def test_a_record_without_statements_costs_a_call_and_no_credits(still: Served, left: int) -> None:
+    """X0.6: at 0 credits, too"""
+    customer = poor(still, left=left)
+
+    replies = [still.ask(UNPAID, headers=customer.headers) for _ in range(2)]
+
+    assert [reply.status for reply in replies] == [200, 200]
+    assert [credits(reply) for reply in replies] == [("0", str(left))] * 2
+    assert replies[0].json["comptes"] == []
+    assert replies[0].json["droits"]["etats_financiers"] is True
+    assert replies[0].headers["ETag"]
+    assert [reply.headers["X-Quota-Used"] for reply in replies] == ["2", "3"]
+    usage = still.usage(customer)
+    assert (usage.calls.used, usage.credits.left) == (3, left)
 
 
 @pytest.mark.parametrize("plan", ["free", "data"])
@@ -223,4 +246,5 @@ def test_every_company_of_the_world_can_be_charged(still: Served) -> None:
         for one in world.COMPANIES
     ]
 
-    assert {credits(still.ask(path, headers=customer.headers))[0] for path in paths} == {"5"}
+    debits = [credits(still.ask(path, headers=customer.headers))[0] for path in paths]
+    assert (debits.count("5"), debits.count("0")) == (len(paths) - 1, 1)

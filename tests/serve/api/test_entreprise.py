@@ -126,7 +126,7 @@ def test_flows_of_an_unlike_year_count_as_those_of_twelve_months(served: Served)
 
 def test_a_value_that_lacks_says_which_line_was_not_filed(analysed: Any) -> None:
     reasons = {
-        (code, one["exercice"]): one["motif"]
+        (code, one["exercice"]): one["motif_code"]
         for code in ("liquidite_generale", "rentabilite_capitaux_propres", "croissance_ca")
         for one in ratio(analysed, code)["valeurs"]
     }
@@ -134,6 +134,49 @@ def test_a_value_that_lacks_says_which_line_was_not_filed(analysed: Any) -> None
     assert reasons["liquidite_generale", 2024] == "poste_absent: CreditorsDueWithinOneYear"
     assert reasons["rentabilite_capitaux_propres", 2024] == "denominateur_negatif"
     assert reasons["croissance_ca", 2023] == "exercice_absent"
+
+
+def test_reasons_and_formulas_are_in_the_language_of_the_caller(served: Served) -> None:
+    """X0.4: French unless English is preferred; codes are the same"""
+    headers = served.customer("corporate").headers
+    french = served.ask(path(*FIRM), headers=headers)
+    english = served.ask(path(*FIRM), headers=headers | {"Accept-Language": "en"})
+
+    told = [ratio(one.json, "liquidite_generale") for one in (french, english)]
+    assert [one["formule"] for one in told] == [
+        "(Total de l'actif circulant) / (Dettes à un an au plus)",
+        "(Total current assets) / (Creditors due within one year)",
+    ]
+    assert {one["formule_code"] for one in told} == {
+        "(CurrentAssets) / (CreditorsDueWithinOneYear)"
+    }
+    assert [one["valeurs"][0]["motif"] for one in told] == [
+        "postes non déposés : Dettes à un an au plus",
+        "lines that were not filed: Creditors due within one year",
+    ]
+    assert [one.headers["Content-Language"] for one in (french, english)] == ["fr", "en"]
+    assert "Accept-Language" in french.headers["Vary"]
+    assert french.headers["ETag"] != english.headers["ETag"]
+    known = {**headers, "Accept-Language": "en", "If-None-Match": english.headers["ETag"]}
+    assert served.ask(path(*FIRM), headers=known).status == 304
+
+
+def test_there_is_no_rank_among_nobody_and_quantiles_say_why(served: Served) -> None:
+    """EE:10 alone has a return on equity: that of its own old year, which is none of the peers."""
+    headers = served.customer("corporate").headers
+    beside = [
+        one["secteur"]
+        for company in (path("EE", "10"), path(*FIRM))
+        for one in served.ask(company, headers=headers).json["ratios"]
+    ]
+
+    empty = [one for one in beside if not one["n"]]
+    assert empty
+    for one in empty:
+        assert [one[name] for name in ("p10", "p25", "mediane", "p75", "p90", "rang")] == [None] * 6
+        assert one["motif_code"] == "aucun_ratio"
+        assert one["motif"] == "aucune société comparée n'a publié les postes nécessaires"
+    assert all(one["motif"] is None for one in beside if one["n"])
 
 
 def test_a_ratio_stands_beside_its_sector_in_the_country(analysed: Any) -> None:
@@ -189,7 +232,14 @@ def test_a_company_without_statements_has_no_ratios_and_costs_no_credits(served:
     without_sector = served.ask(path("EE", "12"), headers=served.customer("corporate").headers)
     found = ratio(without_sector.json, "autonomie_financiere")
     assert found["secteur"] is None
-    assert found["valeurs"] == [{"exercice": 2024, "valeur": None, "motif": "denominateur_nul"}]
+    assert found["valeurs"] == [
+        {
+            "exercice": 2024,
+            "valeur": None,
+            "motif": "dénominateur nul",
+            "motif_code": "denominateur_nul",
+        }
+    ]
 
 
 def test_an_analysis_costs_credits_once_a_month(served: Served) -> None:
@@ -216,7 +266,25 @@ def test_a_plan_may_try_three_analyses_a_month(served: Served) -> None:
     assert fourth.json["analyses"] == 3
     assert fourth.json["offre"] == "corporate"
     assert fourth.json["reinitialisation"] == "2026-12-01T00:00:00Z"
-    assert served.usage(customer).credits.used == 0
+    usage = served.usage(customer)
+    assert (usage.calls.used, usage.credits.used) == (
+        4,
+        0,
+    )  # nothing was done for the fourth subject
+    assert fourth.headers["X-Quota-Used"] == "4"
+
+
+def test_nothing_is_computed_for_an_analysis_without_a_trial_left(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    customer = served.customer("data")
+    for number in range(3):
+        served.ask(path("UK", f"P{number}"), headers=customer.headers)
+
+    monkeypatch.setattr("serve.api.analyses.entreprise._document", None)
+
+    assert served.ask(path(*FIRM), headers=customer.headers).code == "essai_epuise"
+    assert served.usage(customer).calls.used == 3
 
 
 @pytest.mark.parametrize(("plan", "offer"), [("free", "corporate"), ("marches", "integral")])

@@ -105,7 +105,7 @@ def test_what_is_not_known_is_null_and_says_why(served: Served) -> None:
             assert reply.code == "societe_introuvable"
             continue
         found = reply.json
-        assert (found["motif"], found["sources"]) == (motif, [])
+        assert (found["motif_code"], found["sources"]) == (motif, [])
         names = ("parents", "tete", "enfants", "total_enfants", "total_consolidees")
         assert [found[name] for name in names] == [None] * 5
 
@@ -124,7 +124,7 @@ def test_parents_that_come_back_to_themselves_end_there(served: Served) -> None:
     found = ask(served, "FR/20")
 
     assert [one["lei"] for one in found["parents"]] == [lei(21), lei(20)]
-    assert found["motif"] == "boucle"
+    assert found["motif_code"] == "boucle"
 
 
 def test_a_group_costs_a_call_and_an_answer_that_the_caller_has_nothing(served: Served) -> None:

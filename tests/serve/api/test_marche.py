@@ -70,10 +70,11 @@ def test_a_market_is_the_sum_of_its_companies(served: Served, further: dict[str,
     assert (found["total"], found["exercices"]) == (5, [2022, 2024])
     assert found["taille"] == {
         "avec_ca": 4, "ca_total": 950.0, "p10": pytest.approx(-5.0), "p25": 62.5, "mediane": 200.0,
-        "p75": 375.0, "p90": pytest.approx(510.0), "motif": None,
+        "p75": 375.0, "p90": pytest.approx(510.0), "motif": None, "motif_code": None,
     }  # fmt: skip
     assert found["concentration"] == {
         "hhi": pytest.approx(4_600.0), "cr4": 1.0, "cr10": 1.0, "gini": pytest.approx(1 / 3), "motif": None,
+        "motif_code": None,
     }  # fmt: skip
     assert [one["n"] for one in found["tranches"]["ca"]] == [1, 3, 0, 0, 0, 0, 0, 0, 1]
     assert {one["valeur"]: one["n"] for one in found["tranches"]["effectif"] if one["n"]} == {
@@ -82,7 +83,8 @@ def test_a_market_is_the_sum_of_its_companies(served: Served, further: dict[str,
     assert found["creations"] == {
         "annees": [{"annee": 2001, "n": 2}, {"annee": 2003, "n": 1}], "sans_date": 2,
     }  # fmt: skip
-    assert found["cessations"] == {"annees": None, "motif": "date_absente", "societes": 1}
+    assert (found["cessations"]["annees"], found["cessations"]["societes"]) == (None, 1)
+    assert found["cessations"]["motif_code"] == "date_absente"
     growth = found["croissance"]
     assert (growth["n"], growth["en_hausse"], growth["mediane"]) == (2, 1, pytest.approx(-0.15))
     assert [(one["id"], one["part"]) for one in found["premieres"]] == [
@@ -103,7 +105,10 @@ def test_ratios_stand_by_country(served: Served) -> None:
             "p75": pytest.approx(0.35),
         },
     ]
-    assert (ratios["delai_stocks"]["pays"], ratios["delai_stocks"]["motif"]) == ([], "aucun_ratio")
+    assert (ratios["delai_stocks"]["pays"], ratios["delai_stocks"]["motif_code"]) == (
+        [],
+        "aucun_ratio",
+    )
 
 
 def test_what_is_not_known_is_null_and_says_why(served: Served) -> None:
@@ -113,10 +118,10 @@ def test_what_is_not_known_is_null_and_says_why(served: Served) -> None:
 
     assert nothing.json["total"] == 0
     assert (nothing.json["taille"]["avec_ca"], nothing.json["taille"]["ca_total"]) == (0, None)
-    assert {nothing.json[part]["motif"] for part in ("taille", "concentration", "croissance")} == {
-        "aucune_societe"
-    }
-    assert (unknown["taille"]["motif"], unknown["croissance"]["motif"]) == (
+    assert {
+        nothing.json[part]["motif_code"] for part in ("taille", "concentration", "croissance")
+    } == {"aucune_societe"}
+    assert (unknown["taille"]["motif_code"], unknown["croissance"]["motif_code"]) == (
         "aucun_ca",
         "aucun_ratio",
     )
@@ -175,16 +180,26 @@ def test_comparables_are_near_and_say_how_near(served: Served) -> None:
     found = reply.json["comparables"]
 
     assert [(one["societe"]["iso2"], one["societe"]["id"]) for one in found] == [
-        ("UK", "2"), ("UK", "5"), ("UK", "4"), ("EE", "6"),
+        ("UK", "2"), ("UK", "4"), ("EE", "6"), ("UK", "5"),
     ]  # fmt: skip
     assert found[0]["ecarts"] == {
         "ca_eur": pytest.approx(0.6914, abs=1e-4),
         "effectif": 0.0,
         "lieu": 0.5,
     }
-    assert found[1]["ecarts"] == {"ca_eur": 3.0, "effectif": 0.0, "lieu": 0.0}
-    assert all(one["distance"] == pytest.approx(sum(one["ecarts"].values())) for one in found)
-    assert (served.usage(customer).calls.used, served.usage(customer).credits.used) == (1, 0)
+    assert found[3]["ecarts"] == {"ca_eur": None, "effectif": 0.0, "lieu": 0.0}
+    assert [one["motif_code"] for one in found] == [
+        None, "effectif_inconnu", "effectif_inconnu", "ca_inconnu",
+    ]  # fmt: skip
+    assert found[3]["motif"].startswith("chiffre d'affaires inconnu")
+    gaps = [[gap for gap in one["ecarts"].values() if gap is not None] for one in found]
+    unknown = [3.0 * (len(one) < 3) for one in gaps]  # what a gap counts that is known of one alone
+    assert [one["distance"] for one in found] == pytest.approx(
+        [sum(one) + more for one, more in zip(gaps, unknown, strict=True)]
+    )
+    english = served.ask(FIRM, headers=customer.headers | {"Accept-Language": "en"})
+    assert english.json["comparables"][3]["motif"].startswith("the turnover of one of the two")
+    assert (served.usage(customer).calls.used, served.usage(customer).credits.used) == (2, 0)
 
 
 def test_a_visitor_sees_two_comparables_and_a_company_without_a_sector_has_none(

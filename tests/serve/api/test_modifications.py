@@ -279,7 +279,7 @@ def test_a_generation_that_is_gone_is_409_and_names_those_that_are_not(tmp_path:
         assert served.ask("/api/v1/societes?version=0&q=a").code == "parametre_invalide"
         assert served.ask(f"/api/v1/societes?version={'0' * 16}&tri=x").code == "parametre_invalide"
         assert served.ask("/api/v1/export?version=0", headers=customer.headers).code == (
-            "parametre_inconnu"
+            "parametre_invalide"
         )
 
 

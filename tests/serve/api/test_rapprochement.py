@@ -6,6 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
+from serve.contract.reasons import RAISONS
+from shards.search.matching.evidence import REASONS
 from tests.serve.client import Customer, Reply, Served
 
 PATH = "/api/v1/rapprochement"
@@ -34,8 +36,23 @@ def test_a_line_has_a_verdict_and_candidates_with_reasons(served: Served) -> Non
     assert {one["verdict"] for one in found} <= {"sur", "probable"}
     assert list(found[0]["candidats"][0]) == [
         "iso2", "id", "nom", "ville", "code_postal", "etat", "note", "raisons",
+        "raisons_codes",
     ]  # fmt: skip
     assert "nom identique" in found[0]["candidats"][0]["raisons"]
+    assert "nom_identique" in found[0]["candidats"][0]["raisons_codes"]
+
+
+def test_reasons_are_in_the_language_of_the_caller(served: Served) -> None:
+    told = [post(served, {"lignes": [MULLER]}, {"Accept-Language": lang}) for lang in ("fr", "en")]
+
+    first = [one.json["resultats"][0]["candidats"][0] for one in told]
+    assert ["nom identique" in first[0]["raisons"], "same name" in first[1]["raisons"]] == [
+        True,
+        True,
+    ]
+    assert first[0]["raisons_codes"] == first[1]["raisons_codes"]
+    assert [one.headers["Content-Language"] for one in told] == ["fr", "en"]
+    assert tuple(RAISONS) == REASONS  # all that can be told
 
 
 def test_a_call_is_counted_for_each_ten_lines_begun(served: Served) -> None:

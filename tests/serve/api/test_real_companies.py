@@ -215,5 +215,7 @@ def test_a_line_that_a_real_company_did_not_file_is_named(served: Served) -> Non
     }
 
     assert ratios["marge_nette"] == {
-        "exercice": 2016, "valeur": None, "motif": "poste_absent: ProfitLoss, TurnoverRevenue",
+        "exercice": 2016, "valeur": None,
+        "motif": "postes non déposés : Résultat de l'exercice, Chiffre d'affaires",
+        "motif_code": "poste_absent: ProfitLoss, TurnoverRevenue",
     }  # fmt: skip

@@ -66,6 +66,40 @@ def test_the_manifest_describes_the_service_of_its_own_address(
         assert served.ask(f"{path}/").json == found
 
 
+@pytest.mark.parametrize(
+    "path", ["", "/properties", "/suggest/type", "/suggest/property?prefix=v", "/suggest/entity?prefix=fitl",
+             f"/preview/{quote(GENERALE, safe='')}"]
+)  # fmt: skip
+def test_what_is_asked_by_an_address_has_a_tag_and_is_sent_once(
+    served: Served, customer: Customer, address: str, path: str
+) -> None:
+    """X0.2: ETag and 304"""
+    got = served.ask(f"{address}{path}")
+    before = served.used(customer)
+    again = served.ask(f"{address}{path}", headers={"If-None-Match": got.headers["ETag"]})
+    head = served.ask(f"{address}{path}", "HEAD")
+
+    assert (got.status, again.status, again.body) == (200, 304, b"")
+    assert head.headers["ETag"] == got.headers["ETag"]
+    assert got.headers["Cache-Control"] == "private, no-cache"
+    assert served.used(customer) == before
+
+
+def test_a_batch_that_was_answered_is_not_counted_again(
+    served: Served, customer: Customer, address: str
+) -> None:
+    text = quote(orjson.dumps({"q0": {"query": "Fitlab"}}).decode())
+    got = served.ask(f"{address}?queries={text}")
+    other = served.ask(f"{address}?queries={text.replace('Fitlab', 'Fitla')}")
+    before = served.used(customer)
+    known = {"If-None-Match": got.headers["ETag"]}
+
+    assert served.ask(f"{address}?queries={text}", headers=known).status == 304
+    assert served.used(customer) == before
+    assert other.headers["ETag"] != got.headers["ETag"]
+    assert "ETag" not in send(served, address, queries={"q": MULLER}).headers
+
+
 def test_queries_are_answered_and_counted_as_lines(
     served: Served, customer: Customer, address: str
 ) -> None:

@@ -96,9 +96,9 @@ def test_a_folded_identifier_must_be_unique(served: Served) -> None:
     assert record(served, "DE", "K1101R").status == 404
 
 
-def test_a_record_has_no_parameters(served: Served) -> None:
+def test_a_record_has_no_parameter_but_its_version(served: Served) -> None:
     """B6, A5"""
     reply = served.ask("/api/v1/societes/FR/552100554?cle=soc_live_x")
 
     assert (reply.status, reply.code) == (400, "parametre_inconnu")
-    assert reply.json["parametres_admis"] == []
+    assert reply.json["parametres_admis"] == ["version"]

@@ -175,7 +175,7 @@ def test_an_unknown_column_is_named_with_those_that_were_meant(own: Served) -> N
     assert unknown.json["suggestions"]["nomm"][0] == "nom"
     assert unknown.json["suggestions"]["turnover"][0] == "ca_eur"
     assert unknown.json["suggestions"]["Ville"] == ["ville"]
-    assert len(unknown.json["valeurs"]) == 46
+    assert len(unknown.json["valeurs"]) == 48
     assert exports(own, customer) == 0
 
 

@@ -95,13 +95,11 @@ def test_a_short_answer_is_compressed_only_for_who_refuses_it_plain(served: Serv
 
 
 def test_an_answer_with_a_secret_of_its_caller_is_not_compressed(served: Served) -> None:
-    """BREACH: the length must not tell of a key, a session or the token of a form"""
-    customer = served.customer("data")
+    """BREACH: the length must not tell of a session or the token of a form"""
     wanted = codings("gzip, zstd")
     visitor, _ = member(served)
 
     bodies = [
-        served.ask("/api/v1/compte", headers=customer.headers | wanted),
         served.ask("/api/v1/societes", headers={"Authorization": "Bearer soc_live_x"} | wanted),
         served.ask("/connexion", headers=wanted),
         served.ask("/inscription", headers=wanted),
@@ -112,6 +110,22 @@ def test_an_answer_with_a_secret_of_its_caller_is_not_compressed(served: Served)
     assert all(len(one.body) > 500 and "no-store" in one.headers["Cache-Control"] for one in bodies)
     assert not [one.headers for one in bodies if "Content-Encoding" in one.headers]
     assert "Content-Encoding" in served.ask("/", headers=wanted).headers
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_the_account_is_compressed_like_every_answer_of_the_api(
+    served: Served, coding: str
+) -> None:
+    """X0.5; a key is sent by the caller alone, and no text of a request is in the body"""
+    headers = served.customer("data").headers
+    plain = served.ask("/api/v1/compte", headers=headers)
+    packed = served.ask("/api/v1/compte", headers=headers | codings(coding))
+    head = served.ask("/api/v1/compte", "HEAD", headers=headers | codings(coding))
+
+    assert packed.headers["Content-Encoding"] == head.headers["Content-Encoding"] == coding
+    assert packed.headers["Cache-Control"] == plain.headers["Cache-Control"] == "no-store"
+    assert decoded(packed.headers, packed.body) == plain.body
+    assert len(packed.body) < len(plain.body) * 0.7
 
 
 def test_a_page_of_companies_is_a_fifth_and_whole(served: Served) -> None:

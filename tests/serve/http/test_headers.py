@@ -34,7 +34,7 @@ def test_another_method_is_405_with_those_allowed(served: Served, method: str, p
     "path",
     ["/rien", "/api", "/api/v1/", "/api/v1/exports", "/api/v1/comptes", "/icone.ico"],
 )
-@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_an_unknown_path_is_404_whatever_the_method(served: Served, path: str, method: str) -> None:
     """G3, D5"""
     reply = served.ask(path, method)
@@ -99,6 +99,21 @@ def test_a_preflight_is_204(served: Served, path: str, method: str) -> None:
     )
     assert reply.headers["Access-Control-Max-Age"] == "86400"
     assert "Content-Type" not in reply.headers
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v1/inconnue", "/api/v1", "/api/v1/societes/FR", "/api/mcp/x", "/llms.txt/x"]
+)
+def test_a_preflight_of_an_unknown_path_lets_a_page_read_the_404(served: Served, path: str) -> None:
+    """G2: errors included"""
+    asked = {"Origin": "https://exemple.eu", "Access-Control-Request-Method": "GET"}
+    reply = served.ask(path, "OPTIONS", headers=asked)
+
+    assert (reply.status, reply.body) == (204, b"")
+    assert reply.headers["Access-Control-Allow-Origin"] == "*"
+    assert "Authorization" in reply.headers["Access-Control-Allow-Headers"]
+    assert "GET" in reply.headers["Access-Control-Allow-Methods"]
+    assert served.ask(path).code == "route_inconnue"
 
 
 # -- every answer ---------------------------------------------------------------------

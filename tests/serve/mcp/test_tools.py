@@ -160,8 +160,8 @@ def test_arguments_are_the_parameters_of_the_routes() -> None:
 
     route = [name for name in parameters.names(parameters.SEARCH) if name != "version"]
     assert known["search_companies"] == tuple(route)
-    assert known["list_sectors"] == parameters.names(parameters.SECTORS)
-    assert known["list_subsectors"] == parameters.names(parameters.SUB_SECTORS)
+    assert (*known["list_sectors"], "version") == parameters.names(parameters.SECTORS)
+    assert (*known["list_subsectors"], "version") == parameters.names(parameters.SUB_SECTORS)
     assert {*known["count_companies"]} == {*route} - {"tri", "limit", "offset"}
     limits = {one.name: one for one in parameters.SEARCH}
     searched = tools()["search_companies"].definition["inputSchema"]["properties"]

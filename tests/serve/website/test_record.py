@@ -57,7 +57,22 @@ def test_a_record_is_charged_once_a_month_and_then_comes_at_once(served: Served)
     assert "Déjà débitée ce mois-ci" in later.text
     assert all("12,5" in seen.text for seen in (paid, again, later))
     assert used(served, account) == (2, 5)  # to read it again costs nothing (decision 110)
-    assert "5 crédits" in visitor.get(OTHER).text
+
+
+def test_a_record_without_statements_says_that_it_costs_no_credits(served: Served) -> None:
+    """X0.6: and where there is nothing to show, no button offers to show it"""
+    free, _ = member(served)
+    rich, account = member(served, "data")
+
+    told = [visitor.get(OTHER).text for visitor in (free, rich)]
+    opened = rich.send(OTHER)
+
+    assert all("sa fiche ne coûte aucun crédit" in text for text in told)
+    assert not any("Afficher la fiche complète" in text for text in told)
+    assert ["Afficher les coordonnées (1 appel)" in text for text in told] == [False, True]
+    assert CONTACT in opened.html
+    assert "0 crédits débités ·" in opened.text
+    assert used(served, account, "data") == (1, 0)
 
 
 def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served) -> None:

@@ -38,6 +38,25 @@ def test_a_window_grows_until_nothing_outside_is_nearer() -> None:
         assert world.shards["FR"].company(nearest.row)["id"] == "050"
 
 
+def test_companies_with_a_turnover_come_first_and_an_unknown_size_is_no_gap() -> None:
+    """A company of 614 M€ had five without any figure as its nearest: a gap of 3 is less than that to 20 M€."""
+    common = {"division": "62", "groupe": "62.0"}
+    found = [
+        company("FR", "1", "Grande", ca_eur=614e6, effectif=900, **common),
+        company("FR", "2", "Petite", ca_eur=2_000_000.0, **common),
+        company("FR", "3", "Inconnue", **common),
+        company("EE", "4", "Kaugel", ca_eur=1_000.0, **common),
+    ]
+    with OpenShards(found) as world:
+        assert_as_the_oracle(world, found[0], 4)
+        row = world.shards["FR"].find("1")
+        assert row is not None
+        answer = comparables(world.shards, "FR", row, 4)
+        named = [world.shards[one.iso2].company(one.row)["id"] for one in answer]
+        assert named == ["2", "4", "3"]
+        assert (answer[2].ca, answer[2].effectif, answer[0].effectif) == (None, None, None)
+
+
 def assert_as_the_oracle(world: OpenShards, subject: Company, n: int) -> None:
     iso2 = subject["iso2"]
     row = world.shards[iso2].find(subject["id"])
@@ -48,6 +67,8 @@ def assert_as_the_oracle(world: OpenShards, subject: Company, n: int) -> None:
     named = [(one.iso2, world.shards[one.iso2].company(one.row)["id"]) for one in answer]
     assert named == [(one["iso2"], one["id"]) for one, _ in expected]
     assert [one.distance for one in answer] == pytest.approx([far for _, far in expected])
-    assert [one.ca + one.effectif + one.lieu for one in answer] == pytest.approx(
-        [one.distance for one in answer]
-    )
+    for one, (other, far) in zip(answer, expected, strict=True):
+        for gap, field in ((one.ca, "ca_eur"), (one.effectif, "effectif")):
+            assert (gap is None) == (None in (subject[field], other[field]))
+        if one.ca is not None and one.effectif is not None:
+            assert one.ca + one.effectif + one.lieu == pytest.approx(far)

@@ -51,7 +51,7 @@ def test_routes_and_document_name_each_other() -> None:
     known = {
         document.template(path): set(path.methods) - {"HEAD", "OPTIONS"}
         for path in routes.ROUTES
-        if path not in routes.SELF_DESCRIBED
+        if path is not routes.MCP
     }
 
     assert described == known
@@ -81,12 +81,12 @@ def test_every_reference_leads_somewhere_and_every_component_is_used() -> None:
 
 def test_the_parameters_of_an_operation_are_those_that_its_parser_takes() -> None:
     """§4"""
-    assert _names("/api/v1/pays") == []
+    assert _names("/api/v1/pays") == ["version"]
     assert _names("/api/v1/secteurs") == list(parameters.names(parameters.SECTORS))
     assert _names("/api/v1/sous-secteurs") == list(parameters.names(parameters.SUB_SECTORS))
     assert _names("/api/v1/societes") == list(parameters.names(parameters.SEARCH))
     assert _names("/api/v1/export") == list(parameters.names(parameters.EXPORT))
-    assert _names("/api/v1/societes/{iso}/{id}") == ["iso", "id"]
+    assert _names("/api/v1/societes/{iso}/{id}") == ["iso", "id", "version"]
     assert _names("/api/v1/modifications") == list(parameters.names(parameters.MODIFICATIONS))
 
 

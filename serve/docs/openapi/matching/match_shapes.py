@@ -2,12 +2,14 @@
 
 from typing import Final
 
+from serve.contract.reasons import RAISONS
 from serve.docs.openapi.schema import (
     Schema,
     array,
     either,
     nullable,
     number,
+    one_of,
     ref,
     shape,
     text,
@@ -72,7 +74,10 @@ _CANDIDATE: Final = shape(
             minimum=0,
             maximum=1,
         ),
-        "raisons": texts("What agrees and what differs, in French."),
+        "raisons": texts("What agrees and what differs, in the language of `Accept-Language`."),
+        "raisons_codes": array(
+            one_of("Code of a reason.", *RAISONS), "Their codes, in that order."
+        ),
     },
 )
 _ANSWER: Final = shape(

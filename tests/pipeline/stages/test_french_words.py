@@ -1,0 +1,41 @@
+"""French words for the legal form and the status of a company, beside the published ones."""
+
+from collections.abc import Mapping
+
+import polars as pl
+import pytest
+
+from pipeline import seeds
+from pipeline.stages import statuses
+from serve.contract import seed_tables
+from tests.pipeline.inputs import companies, company
+
+SEEDS = seeds.read()
+TABLE = [row for row in SEEDS.tables["libelles"] if row["champ"] in statuses.WORDED]
+
+
+def told(iso2: str, *published: Mapping[str, str | None]) -> pl.DataFrame:
+    rows = [company(iso2, str(n), "Õ", **values) for n, values in enumerate(published)]
+    words = statuses.french_words(SEEDS, iso2)
+    return companies(*rows).pipe(statuses.add_french, words, iso2).collect()
+
+
+@pytest.mark.parametrize("iso2", [*sorted({row["iso2"] for row in TABLE} - {""}), "CH"])
+def test_they_are_the_words_of_pages_and_workbooks(iso2: str) -> None:
+    """One table: seeds/libelles.csv"""
+    rows = [row for row in TABLE if row["iso2"] in ("", iso2)]
+    found = told(iso2, *({row["champ"]: f" {row['valeur'].upper()}."} for row in rows))
+
+    for row, shown in zip(rows, found.iter_rows(named=True), strict=True):
+        name = statuses.WORDED[row["champ"]]
+        assert shown[name] == seed_tables.label(row["champ"], iso2, row["valeur"], "fr")
+        assert shown[name]
+
+
+def test_a_value_without_words_has_none_but_french_stays_french() -> None:
+    unknown = {"forme": "Łódźka forma", "statut": None}
+    french = {"forme": "Société à mission inédite", "statut": "Statut inédit"}
+
+    assert told("PL", unknown).select("forme_fr", "statut_fr").row(0) == (None, None)
+    assert told("FR", french).select("forme_fr", "statut_fr").row(0) == tuple(french.values())
+    assert told("FR", unknown).select("statut_fr").row(0) == (None,)
