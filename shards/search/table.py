@@ -125,6 +125,8 @@ def _whole(shard: Shard) -> Iterator[None]:
 def _shard(shard: Shard) -> types.ShardArrays:
     made = types.ShardArrays()
     layout = shard.layout
+    if shard.rows > types.MOST_ROWS:
+        raise CorruptError(f"{shard.path}: {shard.rows} rows, more than a shard may have")
     made.rows, made.cell_count = shard.rows, len(layout.cells)
     made.with_site = sum(cell.with_site for cell in layout.cells)
     made.site_bit = format.website_bit(shard.facts.dtype.str)
@@ -213,6 +215,7 @@ def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
 def _set_activities(made: types.ShardArrays, shard: Shard) -> None:
     """The activities of each cell."""
     starts, codes, ends = map(shard.code_array, ("nace.cells", "nace.codes", "nace.code_ends"))
+    starts = starts.copy()  # slots are written by these bounds: what is checked here is what is used
     made.pair_count = len(codes)
     _same(shard, len(starts), made.cell_count + 1)
     _same(shard, len(ends), len(codes) + 1)
@@ -259,6 +262,8 @@ def _same(shard: Shard, length: int, expected: int) -> None:
 def _set_facts(made: types.ShardArrays, shard: Shard) -> None:
     made.known = shard.steps("ca_desc").known
     _same(shard, len(shard.turnover_facts), made.known)
+    if made.known > shard.rows:
+        raise CorruptError(f"{shard.path}: more rows have a turnover than there are")
     none = np.empty(0, np.uint16), np.empty(0, np.uint32)
     made.wide = int(shard.facts.dtype.itemsize == 4)
     facts, wide_facts = (none[0], shard.facts) if made.wide else (shard.facts, none[1])
