@@ -3,9 +3,7 @@
 Made once for a generation. Every length that a search relies on is compared with the file here.
 """
 
-import struct
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +15,7 @@ from shards.codec.cells import Cell, CellRange
 from shards.codec.codes import COMPARED, STATE_CODES, STATEMENTS
 from shards.codec.sort_keys import KEY_OF
 from shards.codec.sparse_index import EvenPlaces
-from shards.errors import CorruptError
+from shards.errors import CorruptError, reading
 from shards.kernel import types
 from shards.kernel.memory import Memory, address_of, view
 from shards.query import ORDERS
@@ -49,7 +47,7 @@ class SearchTable:
         sectors: set[str] = set()
         cells: set[CellCode] = set()
         for shard in self.shards:
-            with _whole(shard):
+            with reading(shard.path):
                 sectors.update(shard.layout.sectors)
                 cells.update(map(_code, shard.layout.cells))
         self.sectors = {code: number for number, code in enumerate(sorted(sectors))}
@@ -71,7 +69,7 @@ class SearchTable:
         cell_parts = np.full((len(self.shards), len(self.cells)), -1, np.int64)
         first_mark = first_cell = first_code = 0
         for number, shard in enumerate(self.shards):
-            with _whole(shard):
+            with reading(shard.path):
                 found = _shard(shard)
                 found.first_part = len(made.parts)
                 for cell, part in zip(shard.layout.cells, shard.layout.single, strict=True):
@@ -109,17 +107,6 @@ class SearchTable:
 
 def _code(cell: Cell) -> CellCode:
     return cell.secteur or _NO_CODE, cell.sous_secteur or _NO_CODE
-
-
-@contextmanager
-def _whole(shard: Shard) -> Iterator[None]:
-    """Turn what values of the wrong size or type lead to into CorruptError."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, struct.error) as error:
-        raise CorruptError(
-            f"{shard.path}: {error}; run `python -m shards verify`, then build or fetch it again"
-        ) from error
 
 
 def _shard(shard: Shard) -> types.ShardArrays:
@@ -215,7 +202,9 @@ def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
 def _set_activities(made: types.ShardArrays, shard: Shard) -> None:
     """The activities of each cell."""
     starts, codes, ends = map(shard.code_array, ("nace.cells", "nace.codes", "nace.code_ends"))
-    starts = starts.copy()  # slots are written by these bounds: what is checked here is what is used
+    starts = (
+        starts.copy()
+    )  # slots are written by these bounds: what is checked here is what is used
     made.pair_count = len(codes)
     _same(shard, len(starts), made.cell_count + 1)
     _same(shard, len(ends), len(codes) + 1)

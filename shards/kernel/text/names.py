@@ -24,8 +24,8 @@ if not cython.compiled:
         count_common,
         heads_of,
         kind_of,
-        set_of,
         rows_of,
+        set_of,
         size_of,
     )  # fmt: skip
     from shards.kernel.text.phrases import add_phrase, find_phrase, phrase_cost

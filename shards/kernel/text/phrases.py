@@ -24,9 +24,9 @@ if not cython.compiled:
         has_bit,
         is_listed,
         kind_of,
+        rows_of,
         set_at,
         set_of,
-        rows_of,
         size_of,
     )  # fmt: skip
     from shards.kernel.types import (
