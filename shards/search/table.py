@@ -37,7 +37,7 @@ class SearchTable:
     """The arrays of all shards in memory that compiled code reads, and sectors and cells by number.
 
     Raises:
-        CorruptError: an array of a shard is shorter than another one needs.
+        CorruptError: an array of a shard is shorter than another one needs; `path` is that of its file.
     """
 
     def __init__(self, shards: Mapping[str, Shard]) -> None:
@@ -57,7 +57,7 @@ class SearchTable:
             self.groups.setdefault(code[1], []).append(code)
         self.kinds = [slice(0)] * types.KINDS  # of a census, in its counts
         self._memory = Memory()
-        self.amounts = [shard.code_array("actif.amounts", "<f8") for shard in self.shards]
+        self.amounts: list[NDArray[np.float64]] = []
         self.record = self._made()
         self.address = self._memory.place(self.record)
 
@@ -71,6 +71,7 @@ class SearchTable:
         for number, shard in enumerate(self.shards):
             with reading(shard.path):
                 found = _shard(shard)
+                self.amounts.append(shard.code_array("actif.amounts", "<f8"))
                 found.first_part = len(made.parts)
                 for cell, part in zip(shard.layout.cells, shard.layout.single, strict=True):
                     cell_parts[number, self.cells[_code(cell)]] = len(made.parts)

@@ -42,7 +42,9 @@ def joined(frames: list[bytes]) -> dict[bytes, bytes]:
 
 def value_places(path: Path) -> dict[tuple[bytes, bytes], tuple[int, int]]:
     """Where each value lies in a shard: the first byte and the size, by table and key (FORMAT.md §3)."""
-    with lmdb.open(str(path), subdir=False, readonly=True, lock=False, max_dbs=1) as env:
-        with env.begin(db=env.open_db(format.META, create=False)) as txn:
-            packed = msgpack.unpackb(bytes(txn.get(format.PLACES, b"")))
+    with (
+        lmdb.open(str(path), subdir=False, readonly=True, lock=False, max_dbs=1) as env,
+        env.begin(db=env.open_db(format.META, create=False)) as txn,
+    ):
+        packed = msgpack.unpackb(bytes(txn.get(format.PLACES, b"")))
     return {(table.encode(), key): (start, size) for table, key, start, size in packed}
