@@ -3,7 +3,6 @@
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 
 class ShardError(Exception):
@@ -25,7 +24,7 @@ class CorruptError(ShardError):
         path: the shard that is damaged, where that is known.
     """
 
-    path: Path | None = None
+    path: str | None = None
 
 
 class MissingCountryError(ShardError):
@@ -41,7 +40,7 @@ class GenerationError(ShardError):
 
 
 @contextmanager
-def reading(shard: Path | None = None) -> Iterator[None]:
+def reading(shard: str | None = None) -> Iterator[None]:
     """Turn what values of the wrong size, type or text lead to into a CorruptError; around a block or a function.
 
     NumPy compares every index with its array, and text is decoded strictly: a damaged file fails somewhere in the

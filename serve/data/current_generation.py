@@ -229,7 +229,7 @@ class CurrentGeneration:
         for entry in self._open:
             for path in sorted(entry.generation.shards.found_damaged):
                 _log.error("%s is damaged: a search found it", path)
-                self._damage.add(path)
+                self._damage.add(Path(path))
             entry.generation.shards.found_damaged.clear()
         damaged = [entry.generation.id for entry in self._open if not self._is_whole(entry)]
         if not damaged or damaged == self._left_open:

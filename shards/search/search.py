@@ -6,7 +6,6 @@ a generation with them before publication, the server answers with them: there i
 
 import threading
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any, Final
 
 from shards.errors import CorruptError, MissingCountryError
@@ -34,7 +33,7 @@ class Base(dict[str, Shard]):
     def __init__(self, missing: Collection[str] = ()) -> None:
         super().__init__()
         self.missing = frozenset(missing)
-        self.found_damaged: set[Path] = set()
+        self.found_damaged: set[str] = set()
         self.memo: dict[str, Any] = {}
         self._making = threading.Lock()
         self._table: table.SearchTable | None = None

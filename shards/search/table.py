@@ -47,7 +47,7 @@ class SearchTable:
         sectors: set[str] = set()
         cells: set[CellCode] = set()
         for shard in self.shards:
-            with reading(shard.path):
+            with reading(str(shard.path)):
                 sectors.update(shard.layout.sectors)
                 cells.update(map(_code, shard.layout.cells))
         self.sectors = {code: number for number, code in enumerate(sorted(sectors))}
@@ -69,7 +69,7 @@ class SearchTable:
         cell_parts = np.full((len(self.shards), len(self.cells)), -1, np.int64)
         first_mark = first_cell = first_code = 0
         for number, shard in enumerate(self.shards):
-            with reading(shard.path):
+            with reading(str(shard.path)):
                 found = _shard(shard)
                 self.amounts.append(shard.code_array("actif.amounts", "<f8"))
                 found.first_part = len(made.parts)

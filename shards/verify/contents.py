@@ -59,7 +59,7 @@ def read(shard: Shard) -> Contents:
     noms, former_noms, faults, values, numbers = [], [strings.pack(())], [], [], []
     texts = {name: _Distinct() for name in (*COMPARED, "rate")}
     for rows in batches(shard.rows):
-        found = [record.company(company) for company in shard.records(rows, coordonnees=True)]
+        found = [record.parsed(company) for company in shard.records(rows, coordonnees=True)]
         ids += [company["id"].encode() for company in found]
         noms.append(strings.pack(company["nom"] for company in found))
         renamed = [
