@@ -1,5 +1,9 @@
 """The errors of this package. Each message names the value and says what to do about it."""
 
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class ShardError(Exception):
     """The base of all errors of this package."""
@@ -14,7 +18,13 @@ class WrongFormatError(ShardError):
 
 
 class CorruptError(ShardError):
-    """A file differs from its manifest, or breaks an invariant of FORMAT.md."""
+    """A file differs from its manifest, or breaks an invariant of FORMAT.md.
+
+    Attributes:
+        path: the shard that is damaged, where that is known.
+    """
+
+    path: str | None = None
 
 
 class MissingCountryError(ShardError):
@@ -27,3 +37,23 @@ class MissingCountryError(ShardError):
 
 class GenerationError(ShardError):
     """A generation does not exist, or cannot be published."""
+
+
+@contextmanager
+def reading(shard: str | None = None) -> Iterator[None]:
+    """Turn what values of the wrong size, type or text lead to into a CorruptError; around a block or a function.
+
+    NumPy compares every index with its array, and text is decoded strictly: a damaged file fails somewhere in the
+    middle. The error names `shard`, if the block reads only that one.
+    """
+    try:
+        yield
+    except CorruptError as error:
+        error.path = error.path or shard
+        raise
+    except (ValueError, TypeError, LookupError, OverflowError, struct.error) as error:
+        found = CorruptError(
+            f"{shard or 'a shard'}: {error!r}; run `python -m shards verify`, then build or fetch it again"
+        )
+        found.path = shard
+        raise found from error

@@ -16,6 +16,7 @@ from serve.access import rights
 from serve.access.caller import Caller
 from serve.access.rights import Window
 from serve.contract.errors import ApiError
+from shards.codec import record as codec
 from shards.search.proposals.spelling import Meant
 
 COMPTES_MESSAGE: Final = (
@@ -78,10 +79,9 @@ class SearchResult(NamedTuple):
     def apercu(self) -> bool:
         return rights.apercu(self.caller.plan)
 
-    def companies(self) -> list[Any]:
+    def companies(self) -> list[dict[str, Any]]:
         """The companies of the page, decoded."""
-        companies: list[Any] = orjson.loads(b"[%b]" % self.rows)
-        return companies
+        return codec.companies(self.rows)
 
     def json(self) -> bytes:
         """The envelope of §2.2, and those of the further keys that have something to say."""
@@ -149,12 +149,11 @@ class Record(NamedTuple):
 
     def societe(self) -> Any:
         """The identity, decoded."""
-        return orjson.loads(self.company)
+        return codec.company(self.company)
 
-    def comptes(self) -> list[Any]:
+    def comptes(self) -> list[dict[str, Any]]:
         """The statement lines, decoded; none where they are not part of this result."""
-        lines: list[Any] = orjson.loads(self.statements or b"[]")
-        return lines
+        return codec.lines(self.statements)
 
     def json(self) -> bytes:
         """The record of §2.4, with `comptes`, `comptes_message` or neither."""

@@ -6,8 +6,6 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-import orjson
-
 from serve.access.billing import RECORD_CREDITS
 from serve.access.envelope import COMPTES_MESSAGE, CREDITS_MESSAGE, Record
 from serve.access.etag import etag
@@ -19,6 +17,7 @@ from serve.data import identifiers
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.place_names import PlaceNames, suggestions
+from shards.codec import record
 from shards.search.matching.company_numbers import CompanyPlace
 from shards.search.reader import Shard
 
@@ -52,7 +51,7 @@ def exercices(request: Request, generation: OpenGeneration) -> list[int]:
     """
     shard, row = locate(request, generation)
     comptes = None if row is None else shard.comptes(row)
-    years = {line["exercice"] for line in orjson.loads(comptes or b"[]")}
+    years = {line["exercice"] for line in record.lines(comptes)}
     return sorted(years, reverse=True)
 
 

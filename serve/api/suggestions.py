@@ -15,6 +15,7 @@ from serve.access.result import DATA_VERSION, PRIVATE, CallResult, PreparedCall,
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import params
 from serve.request.params import SuggestionText
+from shards.codec import record
 from shards.codec.folding import fold
 from shards.generations.reference import Secteur
 from shards.search.proposals import suggestions as completions
@@ -59,7 +60,7 @@ def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[Su
 def _document(generation: OpenGeneration, asked: SuggestionText, limit: int) -> dict[str, Any]:
     base = generation.shards
     places = completions.companies(base, asked.q, asked.pays, limit)
-    rows = orjson.loads(b"[%b]" % records(base, places, coordonnees=False))
+    rows = record.companies(records(base, places, coordonnees=False))
     return {
         "q": asked.q,
         "societes": [{name: row[name] for name in _SHOWN} for row in rows],

@@ -9,9 +9,10 @@ report it, and the old generation goes on serving.
 
 The first generation after a start is opened without reading it whole, so that the server is ready at
 once; it is compared with its manifest while it is read ahead (serve/process/read_ahead.py). A shard that
-is found damaged, then or later, is served no longer: a generation that CURRENT still names takes the place
-of its own, or, if all of them have damaged shards, the newest is served without these. The sizes of the
-shards are compared each second, since a file that shrinks under its map ends the process that reads it.
+is found damaged, then or later, or by the search that gathers its arrays, is served no longer: a
+generation that CURRENT still names takes the place of its own, or, if all of them have damaged shards,
+the newest is served without these. The sizes of the shards are compared each second, since a file that
+shrinks under its map ends the process that reads it.
 
 Everything but the comparison runs on the thread of the event loop, so there is no lock.
 """
@@ -225,6 +226,11 @@ class CurrentGeneration:
 
     def leave_damaged(self) -> None:
         """Serve another generation, or fewer countries, if a shard that is open is damaged."""
+        for entry in self._open:
+            for path in sorted(entry.generation.shards.found_damaged):
+                _log.error("%s is damaged: a search found it", path)
+                self._damage.add(Path(path))
+            entry.generation.shards.found_damaged.clear()
         damaged = [entry.generation.id for entry in self._open if not self._is_whole(entry)]
         if not damaged or damaged == self._left_open:
             return

@@ -3,6 +3,9 @@
 The server sends a record without decoding it. Only the four contact fields depend on the rights of the caller (§2.1).
 They are consecutive in the order of the fields, so a record is head, contacts and tail, and the contacts are either
 sent as they are or replaced by four nulls.
+
+Who needs the values of a company, or of its statements, decodes them here: a file may be damaged, and bytes that unpack
+to another text are a CorruptError.
 """
 
 import struct
@@ -10,6 +13,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
+
+from shards.errors import CorruptError
 
 # Every field of `Societe`, all always present: in the order of §2.1 (contract C6, which counts 38; the table has 40),
 # then the further keys (extensions X1, X6, X9; the French words for `forme` and `statut`).
@@ -23,8 +28,11 @@ FIELDS: Final = (
     "url_registre", "score", "etat", "lei", "tva", "date_source", "noms_anterieurs",
     "nace_secondaires", "forme_fr", "statut_fr",
 )  # fmt: skip
+# The keys of a statement line (contract E5).
+LINE: Final = ("etat", "code", "libelle", "valeur", "devise", "exercice", "ordre")
 CONTACTS: Final = ("site_web", "domaine", "email", "telephone")
 
+_LINE: Final = frozenset(LINE)
 _LENGTHS: Final = struct.Struct("<II")  # of head and contacts; the rest is the tail
 # The beginning of contacts and tail. No value of a company contains these bytes, because its quotes are escaped.
 _CONTACTS: Final = f',"{CONTACTS[0]}":'.encode()
@@ -51,12 +59,74 @@ def cut(whole: bytes) -> bytes:
 def decode(stored: bytes, *, coordonnees: bool) -> bytes:
     """The JSON object of a company, UTF-8; without the right `coordonnees` its contact fields are null.
 
+    Raises:
+        CorruptError: the bytes are shorter than they say.
+
     >>> decode(encode({"email": "a@b.ee"}), coordonnees=False).count(b"a@b.ee")
     0
     """
+    if len(stored) < _LENGTHS.size:
+        raise _damaged("it ends before its text")
     head, contacts = _LENGTHS.unpack_from(stored)
     start = _LENGTHS.size + head
     end = start + contacts
+    if end > len(stored):
+        raise _damaged("its pieces are longer than it")
     if coordonnees:
         return stored[_LENGTHS.size :]
     return stored[_LENGTHS.size : start] + NO_CONTACTS + stored[end:]
+
+
+def parsed(text: bytes) -> Any:
+    """The value of a stored JSON text.
+
+    Raises:
+        CorruptError: it is no JSON.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise _damaged(str(error)) from error
+
+
+def companies(rows: bytes) -> list[dict[str, Any]]:
+    """Companies as `search.records` joins them, by commas.
+
+    >>> companies(decode(encode({"nom": "Ä"}), coordonnees=True))[0]["nom"]
+    'Ä'
+
+    Raises:
+        CorruptError: they are no JSON, or have other fields than FIELDS.
+    """
+    found = parsed(b"[%b]" % rows)
+    for one in found:
+        if not isinstance(one, dict) or tuple(one) != FIELDS:
+            raise _damaged("its fields are not those of a company")
+    return found  # type: ignore[no-any-return]
+
+
+def company(row: bytes) -> dict[str, Any]:
+    """One company, as `companies` does."""
+    found = companies(row)
+    if len(found) != 1:
+        raise _damaged(f"it has {len(found)} companies")
+    return found[0]
+
+
+def lines(stored: bytes | None) -> list[dict[str, Any]]:
+    """The statement lines of a company; none of one that has no statements.
+
+    Raises:
+        CorruptError: they are no JSON, or lack a key of LINE.
+    """
+    found = parsed(stored or b"[]")
+    if not isinstance(found, list):
+        raise _damaged("it has no statement lines")
+    for one in found:
+        if not isinstance(one, dict) or not one.keys() >= _LINE:
+            raise _damaged("its keys are not those of a statement line")
+    return found
+
+
+def _damaged(what: str) -> CorruptError:
+    return CorruptError(f"a record is damaged ({what}); build or fetch the generation again")

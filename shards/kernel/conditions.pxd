@@ -31,7 +31,7 @@ cdef Int coded_total(ShardArrays shard, Source source, Scratch scratch) noexcept
 cdef Int known_total(
     ShardArrays shard, Question question, Source source, Scratch scratch
 ) noexcept nogil
-cdef Int take_given(Question question, Source source, Scratch scratch) noexcept nogil
+cdef Int take_given(Question question, Source source, Scratch scratch) except? -1 nogil
 cdef Int count_matches(
     Table table, Question question, Source source, Scratch scratch, Int part_first, Int count
 ) except? -1 nogil

@@ -203,6 +203,8 @@ def take_given(question: Question, source: Source, scratch: Scratch) -> Int:
     first: Int = question.given_starts[source.shard]
     end: Int = question.given_starts[source.shard + 1]
     source.need |= GIVEN
+    if scratch.used + end - first > scratch.rows_size:
+        damaged()
     source.given_first = scratch.used
     source.given_count = end - first
     for i in range(first, end):

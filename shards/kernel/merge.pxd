@@ -9,7 +9,7 @@ from shards.kernel.types cimport (
     FORMER_NAME, Int, Key, NOM, Question, Scratch, ShardArrays, Source, TOO_DEAR, Table,
 )
 
-cdef Int name_end(ShardArrays shard, Int row) noexcept nogil
+cdef Int name_end(ShardArrays shard, Int row, Int token) noexcept nogil
 cdef Key name_key(ShardArrays shard, Int row) noexcept nogil
 cdef Int compare_names(ShardArrays one, Int row, ShardArrays other, Int other_row) noexcept nogil
 cdef Int set_key(

@@ -30,9 +30,8 @@ if not cython.compiled:
 # -- folded names ----------------------------------------------------------------------------
 
 
-def name_end(shard: ShardArrays, row: Int) -> Int:
-    """Where the tokens of the present name end; where they begin if the file is damaged."""
-    token: Int = shard.token_starts[row]
+def name_end(shard: ShardArrays, row: Int, token: Int) -> Int:
+    """Where the tokens of the present name end that begin at `token`; there if the file is damaged."""
     end: Int = shard.token_starts[row + 1]
     if end > shard.token_count:
         return token
@@ -46,7 +45,7 @@ def name_key(shard: ShardArrays, row: Int) -> Key:
     key: Key = 0
     size: Int = 0
     token: Int = shard.token_starts[row]
-    end: Int = name_end(shard, row)
+    end: Int = name_end(shard, row, token)
     while token < end and size < 8:
         word: Int = shard.tokens[token]
         token += 1
@@ -72,12 +71,12 @@ def name_key(shard: ShardArrays, row: Int) -> Key:
 def compare_names(one: ShardArrays, row: Int, other: ShardArrays, other_row: Int) -> Int:
     """-1, 0 or 1: how the folded names of two rows compare."""
     token: Int = one.token_starts[row]
-    end: Int = name_end(one, row)
+    end: Int = name_end(one, row, token)
     place: Int = 0
     stop: Int = 0
     begun: Int = 0
     other_token: Int = other.token_starts[other_row]
-    other_end: Int = name_end(other, other_row)
+    other_end: Int = name_end(other, other_row, other_token)
     other_place: Int = 0
     other_stop: Int = 0
     other_begun: Int = 0
@@ -92,11 +91,12 @@ def compare_names(one: ShardArrays, row: Int, other: ShardArrays, other_row: Int
                 byte = 32
             word: Int = one.tokens[token]
             token += 1
-            if word >= one.word_count or one.word_starts[word + 1] > one.words_size:
+            if word >= one.word_count:
                 return 0
             place = one.word_starts[word]
-            stop = one.word_starts[word + 1] - 1
-            if place >= stop:
+            stop = one.word_starts[word + 1]
+            stop -= 1
+            if place >= stop or stop > one.words_size:
                 return 0
             if not begun:
                 begun = 1
@@ -110,11 +110,12 @@ def compare_names(one: ShardArrays, row: Int, other: ShardArrays, other_row: Int
                 other_byte = 32
             word = other.tokens[other_token]
             other_token += 1
-            if word >= other.word_count or other.word_starts[word + 1] > other.words_size:
+            if word >= other.word_count:
                 return 0
             other_place = other.word_starts[word]
-            other_stop = other.word_starts[word + 1] - 1
-            if other_place >= other_stop:
+            other_stop = other.word_starts[word + 1]
+            other_stop -= 1
+            if other_place >= other_stop or other_stop > other.words_size:
                 return 0
             if not other_begun:
                 other_begun = 1

@@ -7,14 +7,14 @@ from shards.kernel.types cimport (
     Source, U1, U4, U8,
 )
 
-cdef Int kind_of(ShardArrays shard, Int position) noexcept nogil
-cdef Int size_of(ShardArrays shard, Int position) noexcept nogil
-cdef Int heads_of(ShardArrays shard, Int position) noexcept nogil
-cdef Int rows_of(ShardArrays shard, Int position, Int head_rows) noexcept nogil
-cdef Int position_of(
+cdef Int kind_of(Int found) noexcept nogil
+cdef Int size_of(Int found) noexcept nogil
+cdef Int heads_of(Int found) noexcept nogil
+cdef Int rows_of(Int found, Int head_rows) noexcept nogil
+cdef Int set_of(
     ShardArrays shard, U8 keys, U4 places, Int count, Key key, Int head_rows
 ) except? -1 nogil
-cdef Int position_at(ShardArrays shard, Int place, Int head_rows) except? -1 nogil
+cdef Int set_at(ShardArrays shard, Int place, Int head_rows) except? -1 nogil
 cdef Int has_bit(U4 sets, Int position, Int row) noexcept nogil
 cdef Int is_listed(ShardArrays shard, Scratch scratch, Int row) noexcept nogil
 cdef Int add(ShardArrays shard, Source source, Scratch scratch, Int row) except? -1 nogil
@@ -23,7 +23,7 @@ cdef Int add_rows(
 ) except? -1 nogil
 cdef Int add_gaps(ShardArrays shard, Source source, Scratch scratch, Int first, Int size) except? -1 nogil
 cdef Int add_set(
-    ShardArrays shard, Source source, Scratch scratch, Int position, Int head_rows
+    ShardArrays shard, Source source, Scratch scratch, Int found, Int head_rows
 ) except? -1 nogil
 cdef Int add_postings(ShardArrays shard, Source source, Scratch scratch, Int word) except? -1 nogil
 cdef Int add_words(

@@ -1,8 +1,9 @@
 """Row sets of the file (FORMAT.md §8), and the list that unites several of them.
 
-A set is known by its position in `ShardArrays.sets`: its kind, its size, the heads of a large one, then its
-rows. The rows of a list are each there once: `Scratch.marks` has a bit for each, which also answers
-whether a row is listed.
+A set lies at a position in `ShardArrays.sets`: its kind, its size, the heads of a large one, then its
+rows. It is known by one number that holds the position, the kind and the size: these are read from the
+map once, where they are checked (`set_at`), so a file that changes later moves no bound. The rows of a
+list are each there once: `Scratch.marks` has a bit for each, which also answers whether a row is listed.
 """
 
 from __future__ import annotations
@@ -30,44 +31,53 @@ if not cython.compiled:
     )  # fmt: skip
 
 
-def kind_of(shard: ShardArrays, position: Int) -> Int:
+def kind_of(found: Int) -> Int:
     """LIST, BITS, GAPS, or COUNTED for a set that has no rows, only their number and heads."""
-    kind: Int = shard.sets[position]
+    kind: Int = (found >> 32) & COUNTED
     return kind if kind == COUNTED else kind & ~HEADED
 
 
-def size_of(shard: ShardArrays, position: Int) -> Int:
+def size_of(found: Int) -> Int:
     """How many rows the set has."""
-    return shard.sets[position + 1]
+    return found >> 35
 
 
-def heads_of(shard: ShardArrays, position: Int) -> Int:
+def heads_of(found: Int) -> Int:
     """The position of the heads; 0 if the set has none."""
-    return position + 2 if shard.sets[position] & HEADED else 0
+    one: Int = 1
+    return 2 * (found & ((one << 32) - 1)) + 2 if (found >> 32) & HEADED else 0
 
 
-def rows_of(shard: ShardArrays, position: Int, head_rows: Int) -> Int:
+def rows_of(found: Int, head_rows: Int) -> Int:
     """The position of the rows, behind the heads."""
-    return position + 2 + (7 * head_rows if shard.sets[position] & HEADED else 0)
+    one: Int = 1
+    start: Int = 2 * (found & ((one << 32) - 1)) + 2
+    return start + 7 * head_rows if (found >> 32) & HEADED else start
 
 
-def position_of(
-    shard: ShardArrays, keys: U8, places: U4, count: Int, key: Key, head_rows: Int
-) -> Int:
-    """The position of the set with this key; 0 if there is none."""
+def set_of(shard: ShardArrays, keys: U8, places: U4, count: Int, key: Key, head_rows: Int) -> Int:
+    """The set with this key; 0 if there is none."""
     index: Int = lower_key(keys, count, key)
     if index < count and keys[index] == key:
-        return position_at(shard, places[index], head_rows)
+        return set_at(shard, places[index], head_rows)
     return 0
 
 
-def position_at(shard: ShardArrays, place: Int, head_rows: Int) -> Int:
-    """The position of the set at a place of an index: the set is whole, its gaps excepted."""
+def set_at(shard: ShardArrays, place: Int, head_rows: Int) -> Int:
+    """The set at a place of an index, checked: it is whole, its gaps excepted.
+
+    The place is in the lowest 32 bits of the number, then 3 bits of the kind, then the size, which is at most
+    MOST_ROWS.
+    """
     position: Int = 2 * place
-    if place == 0 or position + 2 > shard.sets_size or shard.sets[position] > COUNTED:
+    if place == 0 or position + 2 > shard.sets_size:
         damaged()
-    kind: Int = kind_of(shard, position)
-    size: Int = size_of(shard, position)
+    stored: Int = shard.sets[position]
+    size: Int = shard.sets[position + 1]
+    if stored > COUNTED or size > shard.rows:
+        damaged()
+    found: Int = place | stored << 32 | size << 35
+    kind: Int = kind_of(found)
     words: Int = size
     if kind == BITS:
         words = ((shard.rows + 63) >> 6) << 1
@@ -77,9 +87,9 @@ def position_at(shard: ShardArrays, place: Int, head_rows: Int) -> Int:
         words = 0
     elif kind != LIST:
         damaged()
-    if size > shard.rows or rows_of(shard, position, head_rows) + words > shard.sets_size:
+    if rows_of(found, head_rows) + words > shard.sets_size:
         damaged()
-    return position
+    return found
 
 
 def has_bit(sets: U4, position: Int, row: Int) -> Int:
@@ -145,12 +155,12 @@ def add_gaps(shard: ShardArrays, source: Source, scratch: Scratch, first: Int, s
 
 
 def add_set(
-    shard: ShardArrays, source: Source, scratch: Scratch, position: Int, head_rows: Int
+    shard: ShardArrays, source: Source, scratch: Scratch, found: Int, head_rows: Int
 ) -> Int:
     """List the rows of a set that is no set of bits."""
-    first: Int = rows_of(shard, position, head_rows)
-    size: Int = size_of(shard, position)
-    if kind_of(shard, position) == GAPS:
+    first: Int = rows_of(found, head_rows)
+    size: Int = size_of(found)
+    if kind_of(found) == GAPS:
         return add_gaps(shard, source, scratch, first, size)
     return add_rows(shard, source, scratch, shard.sets, first, first + size)
 

@@ -131,6 +131,7 @@ OWNED: Final = 16
 SUFFIX_BYTES: Final = 24
 FORMER_NAME: Final = 4294967295  # FORMAT.md §8: a token that is no word
 FURTHER: Final = 255
+MOST_ROWS: Final = (1 << 28) - 1  # of a shard: the size of a row set has 28 bits (row_sets.py)
 CHUNK_ROWS: Final = 65536  # FORMAT.md §6: rows whose records are one value
 FREQUENT_GROUPS: Final = 3  # frequent words of a line whose common rows are candidates, two by two
 LIGHTEST: Final = -1_000_000  # less than any name weighs

@@ -7,10 +7,8 @@ search through its bytes, and of the others only identifier and names are decode
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-import orjson
-
 from shards.codec.folding import fold, fold_id
-from shards.codec.record import FIELDS
+from shards.codec.record import FIELDS, parsed
 
 # Where a company begins, its names end, and the list of its former names begins and ends. No value of a company
 # contains these bytes, because its quotes are escaped.
@@ -39,13 +37,12 @@ def matches(rows: bytes, q: str) -> Iterator[FormerNameMatch]:
         return
     text, prefix = fold(q), fold_id(q)
     while place >= 0:
-        begin = rows.rindex(_BEGIN, 0, place)
-        company = orjson.loads(rows[begin : rows.index(_NAMED, begin)] + b"}")
-        end = rows.index(_BEHIND, place)
+        begin, end = rows.rfind(_BEGIN, 0, place), rows.find(_BEHIND, place)
+        company = parsed(rows[begin : rows.find(_NAMED, begin)] + b"}")
         if not (
             text in fold(company["nom"]) or (prefix and fold_id(company["id"]).startswith(prefix))
         ):
-            former = orjson.loads(rows[place + len(_FORMER) - 1 : end])
+            former = parsed(rows[place + len(_FORMER) - 1 : end])
             found = next((nom for nom in former if text in fold(nom)), None)
             if found is not None:
                 yield FormerNameMatch(company["iso2"], company["id"], found)

@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple, Self
 import lmdb
 import msgpack
 import numpy as np
-import orjson
 import zstandard
 from numpy.typing import NDArray
 
@@ -32,7 +31,7 @@ from shards.codec.folding import fold_id
 from shards.codec.sort_keys import KeyRuns, Keys
 from shards.codec.sparse_index import EvenPlaces, SparseIndex
 from shards.codec.strings import Texts
-from shards.errors import CorruptError, WrongFormatError
+from shards.errors import CorruptError, WrongFormatError, reading
 from shards.query import ORDERS
 from shards.search import id_lookup
 from shards.search.id_lookup import IdLookup
@@ -113,13 +112,14 @@ class Shard:
 
     def company(self, row: int) -> dict[str, Any]:
         """A company as a dict of the fields of §2.1, contacts included; for display and checks."""
-        company: dict[str, Any] = orjson.loads(self.record(row, coordonnees=True))
-        return company
+        return record.company(self.record(row, coordonnees=True))
 
     def names(self, rows: Sequence[int]) -> list[str]:
         """The names of several companies, as registered."""
-        return [orjson.loads(company)["nom"] for company in self.records(rows, coordonnees=False)]
+        found = self.records(rows, coordonnees=False)
+        return [company["nom"] for company in record.companies(b",".join(found))]
 
+    @reading()
     def comptes(self, row: int) -> bytes | None:
         """The JSON array of a company's statement lines (contract E5), None if it has none."""
         number = self._statement(row)
@@ -151,6 +151,7 @@ class Shard:
         number = int(rows.searchsorted(row))
         return number if number < len(rows) and rows[number] == row else None
 
+    @reading()
     def numbered(self, number: str) -> list[int]:
         """The rows of the companies with this LEI or VAT number, compared by letters and digits."""
         folded = fold_id(number)
@@ -173,6 +174,7 @@ class Shard:
         types = {"keys": format.U8, "rows": format.U4}
         return {name: self._array(format.ALIAS, name, dtype) for name, dtype in types.items()}
 
+    @reading()
     def find(self, identifier: str) -> int | None:
         """The row of `identifier`: the exact match, else the only match by letters and digits (contract E2)."""
         folded = fold_id(identifier)
@@ -214,6 +216,7 @@ class Shard:
         """The total assets of a company in euros."""
         return self.actifs_eur([row])[0]
 
+    @reading()
     def actifs_eur(self, rows: Sequence[int]) -> list[float | None]:
         """The total assets of several companies in euros."""
         listed = self.code_array("actif.amounts", "<f8")

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Collection
 from typing import Any, Final
 
-from shards.errors import MissingCountryError
+from shards.errors import CorruptError, MissingCountryError
 from shards.query import Query
 from shards.search import table, worker
 from shards.search.reader import Shard
@@ -26,12 +26,14 @@ class Base(dict[str, Shard]):
 
     Attributes:
         missing: countries whose shards are damaged; no question about them has an answer.
+        found_damaged: files of open shards that no search can use; so none has an answer until they are left out.
         memo: what follows from all shards together, by name.
     """
 
     def __init__(self, missing: Collection[str] = ()) -> None:
         super().__init__()
         self.missing = frozenset(missing)
+        self.found_damaged: set[str] = set()
         self.memo: dict[str, Any] = {}
         self._making = threading.Lock()
         self._table: table.SearchTable | None = None
@@ -55,15 +57,23 @@ class Base(dict[str, Shard]):
         """The worker of this thread.
 
         Raises:
-            CorruptError: an array of a shard is shorter than another one needs.
+            CorruptError: an array of a shard is shorter than another one needs; `found_damaged` has its file.
         """
         found: worker.SearchWorker | None = getattr(self._workers, "found", None)
         if found is None:
             with self._making:
                 if self._table is None:
-                    self._table = table.SearchTable(self)
+                    self._table = self._gathered()
             found = self._workers.found = worker.SearchWorker(self._table)
         return found
+
+    def _gathered(self) -> table.SearchTable:
+        try:
+            return table.SearchTable(self)
+        except CorruptError as error:
+            if error.path is not None:
+                self.found_damaged.add(error.path)
+            raise
 
     def forget(self) -> None:
         """Drop what searches need of the shards, so that these can be closed; no search may run."""

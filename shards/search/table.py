@@ -3,9 +3,7 @@
 Made once for a generation. Every length that a search relies on is compared with the file here.
 """
 
-import struct
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +15,7 @@ from shards.codec.cells import Cell, CellRange
 from shards.codec.codes import COMPARED, STATE_CODES, STATEMENTS
 from shards.codec.sort_keys import KEY_OF
 from shards.codec.sparse_index import EvenPlaces
-from shards.errors import CorruptError
+from shards.errors import CorruptError, reading
 from shards.kernel import types
 from shards.kernel.memory import Memory, address_of, view
 from shards.query import ORDERS
@@ -39,7 +37,7 @@ class SearchTable:
     """The arrays of all shards in memory that compiled code reads, and sectors and cells by number.
 
     Raises:
-        CorruptError: an array of a shard is shorter than another one needs.
+        CorruptError: an array of a shard is shorter than another one needs; `path` is that of its file.
     """
 
     def __init__(self, shards: Mapping[str, Shard]) -> None:
@@ -49,7 +47,7 @@ class SearchTable:
         sectors: set[str] = set()
         cells: set[CellCode] = set()
         for shard in self.shards:
-            with _whole(shard):
+            with reading(str(shard.path)):
                 sectors.update(shard.layout.sectors)
                 cells.update(map(_code, shard.layout.cells))
         self.sectors = {code: number for number, code in enumerate(sorted(sectors))}
@@ -59,7 +57,7 @@ class SearchTable:
             self.groups.setdefault(code[1], []).append(code)
         self.kinds = [slice(0)] * types.KINDS  # of a census, in its counts
         self._memory = Memory()
-        self.amounts = [shard.code_array("actif.amounts", "<f8") for shard in self.shards]
+        self.amounts: list[NDArray[np.float64]] = []
         self.record = self._made()
         self.address = self._memory.place(self.record)
 
@@ -71,8 +69,9 @@ class SearchTable:
         cell_parts = np.full((len(self.shards), len(self.cells)), -1, np.int64)
         first_mark = first_cell = first_code = 0
         for number, shard in enumerate(self.shards):
-            with _whole(shard):
+            with reading(str(shard.path)):
                 found = _shard(shard)
+                self.amounts.append(shard.code_array("actif.amounts", "<f8"))
                 found.first_part = len(made.parts)
                 for cell, part in zip(shard.layout.cells, shard.layout.single, strict=True):
                     cell_parts[number, self.cells[_code(cell)]] = len(made.parts)
@@ -111,20 +110,11 @@ def _code(cell: Cell) -> CellCode:
     return cell.secteur or _NO_CODE, cell.sous_secteur or _NO_CODE
 
 
-@contextmanager
-def _whole(shard: Shard) -> Iterator[None]:
-    """Turn what values of the wrong size or type lead to into CorruptError."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, struct.error) as error:
-        raise CorruptError(
-            f"{shard.path}: {error}; run `python -m shards verify`, then build or fetch it again"
-        ) from error
-
-
 def _shard(shard: Shard) -> types.ShardArrays:
     made = types.ShardArrays()
     layout = shard.layout
+    if shard.rows > types.MOST_ROWS:
+        raise CorruptError(f"{shard.path}: {shard.rows} rows, more than a shard may have")
     made.rows, made.cell_count = shard.rows, len(layout.cells)
     made.with_site = sum(cell.with_site for cell in layout.cells)
     made.site_bit = format.website_bit(shard.facts.dtype.str)
@@ -213,6 +203,9 @@ def _set_runs(made: types.ShardArrays, shard: Shard) -> None:
 def _set_activities(made: types.ShardArrays, shard: Shard) -> None:
     """The activities of each cell."""
     starts, codes, ends = map(shard.code_array, ("nace.cells", "nace.codes", "nace.code_ends"))
+    starts = (
+        starts.copy()
+    )  # slots are written by these bounds: what is checked here is what is used
     made.pair_count = len(codes)
     _same(shard, len(starts), made.cell_count + 1)
     _same(shard, len(ends), len(codes) + 1)
@@ -259,6 +252,8 @@ def _same(shard: Shard, length: int, expected: int) -> None:
 def _set_facts(made: types.ShardArrays, shard: Shard) -> None:
     made.known = shard.steps("ca_desc").known
     _same(shard, len(shard.turnover_facts), made.known)
+    if made.known > shard.rows:
+        raise CorruptError(f"{shard.path}: more rows have a turnover than there are")
     none = np.empty(0, np.uint16), np.empty(0, np.uint32)
     made.wide = int(shard.facts.dtype.itemsize == 4)
     facts, wide_facts = (none[0], shard.facts) if made.wide else (shard.facts, none[1])

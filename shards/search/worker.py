@@ -6,14 +6,13 @@ from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from shards import format
+from shards.codec import record
 from shards.codec.arrays import Rows
 from shards.codec.codes import amount_bound
 from shards.codec.folding import fold_id
-from shards.codec.record import NO_CONTACTS
 from shards.codec.sparse_index import bounds
 from shards.codec.strings import END, pair_key
 from shards.errors import CorruptError
@@ -214,7 +213,7 @@ class SearchWorker:
             return b",".join(
                 [shards[n].record(row, coordonnees=coordonnees) for n, row in places.tolist()]
             )
-        nulls = b"" if coordonnees else NO_CONTACTS
+        nulls = b"" if coordonnees else record.NO_CONTACTS
         first = address_of(places)
         while True:
             room = self._room
@@ -387,7 +386,7 @@ class SearchWorker:
         found = sorted(alike)
         packed = self.records(np.array(found, np.int64).reshape(-1, 2), coordonnees=False)
         wanted = set(ids)
-        companies = orjson.loads(b"[" + packed + b"]")
+        companies = record.companies(packed)
         places = [
             place for place, company in zip(found, companies, strict=True)
             if (company["iso2"], company["id"]) in wanted

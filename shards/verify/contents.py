@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from shards import format
 from shards.build.name_index import FormerNames
-from shards.codec import aliases, sort_keys, strings
+from shards.codec import aliases, record, sort_keys, strings
 from shards.codec.codes import COMPARED, UNKNOWN, Distinct
 from shards.codec.record import FIELDS
 from shards.codec.strings import Texts
@@ -60,7 +59,7 @@ def read(shard: Shard) -> Contents:
     noms, former_noms, faults, values, numbers = [], [strings.pack(())], [], [], []
     texts = {name: _Distinct() for name in (*COMPARED, "rate")}
     for rows in batches(shard.rows):
-        found = [orjson.loads(company) for company in shard.records(rows, coordonnees=True)]
+        found = [record.parsed(company) for company in shard.records(rows, coordonnees=True)]
         ids += [company["id"].encode() for company in found]
         noms.append(strings.pack(company["nom"] for company in found))
         renamed = [

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from math import isclose, isnan
 from typing import Final
 
-import orjson
-
 from shards import format
+from shards.codec import record
 from shards.ratios import accounts
 from shards.ratios.ratio_table import ratios, stored_codes
 from shards.search.reader import Shard
@@ -29,7 +28,7 @@ def faults(shard: Shard) -> Iterator[str]:
             return
     compared = [code for code in columns if ratios()[code].unite != "EUR"]
     for place, row in enumerate(rows):
-        year, expected = accounts.last_year(orjson.loads(shard.comptes(row) or b"[]"))
+        year, expected = accounts.last_year(record.lines(shard.comptes(row)))
         if year != years[place]:
             yield f"row {row} has ratios of {years[place]}, its last year is {year}"
         for code in compared:

@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from shards.query import ORDERS
+from shards.query import ORDERS, STATES
 from tests import world
 from tests.proof.reading import Readers, Response
 from tests.serve.processes import ask, line_of, started, stop
@@ -27,10 +27,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 + DAMAGES // 10)]
 
 FILTERS = (
     "", "&q=a", "&q=lab", "&q=ab+c", "&q=cd+3+fit", "&q=1", "&ca_min=2&effectif_max=6", "&avec_ca=1",
-    "&secteur=secteur-62&site_web=1", "&offset=40",
+    "&secteur=secteur-62&site_web=1", "&offset=40", "&nace=62.01,62.03&etat=active", "&q=fit&nace=62.0",
 )  # fmt: skip
 PATHS = [f"/api/v1/societes?tri={tri}{rest}" for tri, rest in product(ORDERS, FILTERS)]
 PATHS += [f"/api/v1/societes/EE/{i}" for i in range(20)]
+PATHS += [
+    f"/api/v1/repartition?par=nace,ville,tranche_ca{rest}"
+    for rest in FILTERS
+    if "offset" not in rest
+]
 
 
 @dataclass
@@ -57,7 +62,8 @@ def test_flipped_bits_under_load_never_end_the_server(tmp_path: Path) -> None:
     found = [
         company("EE", f"{i}", f"ab cd {i % 5} Fitlab {i}", division="62", groupe="62.0",
                 ca_eur=float(i % 40) if i % 3 else None, effectif=i % 9,
-                site_web="https://a.ee" if i % 2 else None)
+                site_web="https://a.ee" if i % 2 else None, nace_code=f"62.0{i % 4}",
+                ville=f"Linn {i % 7}", etat=STATES[i % 4])
         for i in range(COMPANIES)
     ]  # fmt: skip
     generation = world.publish(tmp_path / "data", found)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import lmdb
+import msgpack
 import numpy as np
 
 from shards import format
@@ -37,3 +38,13 @@ def joined(frames: list[bytes]) -> dict[bytes, bytes]:
     lengths = np.array([len(frame) for frame in frames], np.int64)
     starts = (np.cumsum(lengths) - lengths).astype("<u4").tobytes()
     return {format.chunk_key(0): b"".join(frames), format.STARTS: starts}
+
+
+def value_places(path: Path) -> dict[tuple[bytes, bytes], tuple[int, int]]:
+    """Where each value lies in a shard: the first byte and the size, by table and key (FORMAT.md §3)."""
+    with (
+        lmdb.open(str(path), subdir=False, readonly=True, lock=False, max_dbs=1) as env,
+        env.begin(db=env.open_db(format.META, create=False)) as txn,
+    ):
+        packed = msgpack.unpackb(bytes(txn.get(format.PLACES, b"")))
+    return {(table.encode(), key): (start, size) for table, key, start, size in packed}

@@ -26,6 +26,7 @@ from serve.api.societe import absent, locate, path_of
 from serve.contract import reasons
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
+from shards.codec import record as codec
 from shards.search.proposals import comparables as nearest
 from shards.search.proposals.comparables import Comparable
 from shards.search.search import Base, records
@@ -47,7 +48,7 @@ class Comparables(NamedTuple):
 
     def companies(self) -> list[dict[str, Any]]:
         """The near companies with their distances, decoded."""
-        rows = orjson.loads(b"[%b]" % self.rows)
+        rows = codec.companies(self.rows)
         return [
             {**_gaps(one), "societe": row, **reasons.told({"motif": _unknown(one)}, self.lang)}
             for one, row in zip(self.found, rows, strict=True)

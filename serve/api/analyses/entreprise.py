@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from quota.plans import Plan
 from serve.access import modules
 from serve.access.caller import Caller
@@ -31,6 +29,7 @@ from serve.data import ratio_peers
 from serve.data.open_generation import OpenGeneration
 from serve.data.ratio_peers import SectorPeers
 from serve.request import params
+from shards.codec import record as codec
 from shards.ratios import accounts
 from shards.ratios.accounts import RatioValue
 from shards.ratios.ratio_table import Ratio, ratios
@@ -97,7 +96,7 @@ def entreprise(
 
 
 def _company(shard: Shard, row: int) -> _Company:
-    by_year = accounts.by_year(orjson.loads(shard.comptes(row) or b"[]"))
+    by_year = accounts.by_year(codec.lines(shard.comptes(row)))
     return _Company(shard, row, shard.company(row), by_year, accounts.values(by_year))
 
 

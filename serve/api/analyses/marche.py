@@ -13,7 +13,6 @@ from hashlib import blake2b
 from typing import Any, Final
 
 import numpy as np
-import orjson
 
 from quota.plans import Plan
 from serve.access import modules
@@ -33,7 +32,7 @@ from serve.data import company_ids, ratio_peers
 from serve.data.open_generation import OpenGeneration
 from serve.request import params
 from serve.request.params import Market
-from shards.codec import bands
+from shards.codec import bands, record
 from shards.codec.folding import fold_id
 from shards.query import ORDERS, Query
 from shards.ratios.distribution import Concentration, Figures, Quantiles, concentration, quantiles
@@ -280,7 +279,7 @@ def _first(base: Base, query: Query) -> list[Figure]:
     """The companies with the greatest turnovers."""
     largest = replace(query, tri=ORDERS[0], avec_ca=True)
     page = search(base, largest, offset=0, limit=_FIRST)
-    rows = orjson.loads(b"[%b]" % records(base, page.places, coordonnees=False))
+    rows = record.companies(records(base, page.places, coordonnees=False))
     return [{name: row[name] for name in _SHOWN} for row in rows]
 
 

@@ -27,6 +27,7 @@ from serve.api.matching.reconciliation_query import GIVEN, ReconciliationQuery
 from serve.contract import errors, seed_tables
 from serve.data.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import line_list
+from shards.codec import record
 from shards.codec.folding import fold
 from shards.codec.record import CONTACTS
 from shards.query import Query
@@ -168,8 +169,7 @@ def find(
     row = shard.find(id_) if shard else None
     if shard is None or row is None:
         return None
-    company: dict[str, Any] = orjson.loads(shard.record(row, coordonnees=coordonnees))
-    return company
+    return record.company(shard.record(row, coordonnees=coordonnees))
 
 
 def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedCall[JsonContent]:
@@ -276,7 +276,7 @@ def suggest_entities(
             page = await generation.aside(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=0, limit=most)
             )
-            found = orjson.loads(b"[%s]" % records(base, page.places, coordonnees=False))
+            found = record.companies(records(base, page.places, coordonnees=False))
         rows = [
             {
                 "id": f"{one['iso2']}:{one['id']}",

@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from serve.contract.export_tables import ColumnType
 from serve.export.tables.table import ExportTable
+from shards.codec import record
 
 JOIN: Final = "|"
 
@@ -34,7 +33,7 @@ def write(table: ExportTable, path: Path, temporary: Path) -> None:
         lines = csv.writer(file, lineterminator="\r\n")
         lines.writerow([column.name for column in table.columns])
         for row in table.rows:
-            values = list(orjson.loads(row).values())
+            values = list(record.parsed(row).values())
             for place, cell in changed:
                 if values[place] is not None:
                     values[place] = cell(values[place])

@@ -16,6 +16,7 @@ from serve.export.tables import csv_table, ndjson_table, parquet_table
 from serve.export.tables.table import ExportTable
 from serve.export.workbook import export_data
 from serve.export.workbook.export_request import ExportRequest, ExportResult
+from shards.codec import record
 from shards.generations.generation_files import Generation
 from shards.search.counts.facets import FacetCount
 from shards.search.result_page import MergedRow
@@ -80,7 +81,7 @@ def _companies(
 
 def _selected(companies: Iterator[bytes], wanted: Sequence[str]) -> Iterator[bytes]:
     for company in companies:
-        values = orjson.loads(company)
+        values = record.company(company)
         yield orjson.dumps({name: values[name] for name in wanted})
 
 
@@ -101,9 +102,9 @@ def _lines(generation: Generation, found: Sequence[tuple[MergedRow, bytes]]) -> 
         generation.shards, (row for row, _ in found), coordonnees=False
     )
     for company, (_, lines) in zip(companies, found, strict=True):
-        known = orjson.loads(company)
+        known = record.company(company)
         owner = {"iso2": known["iso2"], "id": known["id"]}
-        for line in orjson.loads(lines):
+        for line in record.lines(lines):
             yield orjson.dumps(owner | line)
 
 

@@ -11,12 +11,11 @@ from functools import cached_property
 from itertools import groupby, islice
 from typing import Any, Final
 
-import orjson
-
 from serve.data import country_sources
 from serve.data.country_sources import CountrySources
 from serve.export.workbook.cell_values import sheet_names
 from serve.export.workbook.export_request import ExportRequest
+from shards.codec import record
 from shards.codec.record import FIELDS
 from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
@@ -112,7 +111,7 @@ def _records(
     shards: Mapping[str, Shard], rows: Sequence[MergedRow], *, coordonnees: bool
 ) -> Iterator[Values]:
     for known in company_json(shards, rows, coordonnees=coordonnees):
-        yield tuple(orjson.loads(known).values())
+        yield tuple(record.company(known).values())
 
 
 def _assets(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> list[float | None]:

@@ -21,6 +21,7 @@ from serve.website.render import page
 from serve.website.search import facet_bars
 from serve.website.search.search_form import query_string
 from shards.changes.change_file import CHANGED
+from shards.codec import record
 from shards.errors import ShardError
 from shards.query import Query
 from shards.search.search import records, search
@@ -164,10 +165,7 @@ def _example(generation: OpenGeneration, pairs: Pairs, fr: str, en: str) -> Exam
 
 def _first(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
     places = search(generation.shards, query, offset=0, limit=_LISTED).places
-    found: list[dict[str, Any]] = orjson.loads(
-        b"[%b]" % records(generation.shards, places, coordonnees=False)
-    )
-    return found
+    return record.companies(records(generation.shards, places, coordonnees=False))
 
 
 def _changed(generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:

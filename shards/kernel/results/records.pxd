@@ -8,8 +8,8 @@ from shards.kernel.types cimport (
     Table, U1,
 )
 
-cdef U1 first_byte(ShardArrays shard, Int row) noexcept nogil
-cdef Int length_of(ShardArrays shard, Int row) except? -1 nogil
+cdef U1 first_byte(ShardArrays shard, Int row, Int start) noexcept nogil
+cdef Int length_of(ShardArrays shard, Int row, Int start) except? -1 nogil
 cdef Int join(
     Table table, Ints places, Int count, U1 nulls, Int null_size, Decompress decompress,
     Pointer context, Bytes work, Int work_size, Bytes out, Int out_size

@@ -27,18 +27,16 @@ if not cython.compiled:
     )  # fmt: skip
 
 
-def first_byte(shard: ShardArrays, row: Int) -> U1:
-    """Where the record of a row begins; its last byte is behind it by `length_of` - 1."""
+def first_byte(shard: ShardArrays, row: Int, start: Int) -> U1:
+    """The record of a row that begins at `start` in its chunk; it has `length_of` bytes."""
     chunk: Int = row // CHUNK_ROWS
-    start: Int = shard.record_starts[row]
     frame: U1 = cython.cast(U1, shard.record_chunks[chunk]) + start
     return frame
 
 
-def length_of(shard: ShardArrays, row: Int) -> Int:
-    """The number of bytes of a record."""
+def length_of(shard: ShardArrays, row: Int, start: Int) -> Int:
+    """The number of bytes of a record that begins at `start`; none of them is outside the chunk."""
     chunk: Int = row // CHUNK_ROWS
-    start: Int = shard.record_starts[row]
     size: Int = shard.record_sizes[chunk]
     end: Int = size
     if row + 1 < shard.rows and (row + 1) % CHUNK_ROWS:
@@ -63,27 +61,36 @@ def join(
 ) -> Int:
     """Write the records of `count` pairs of shard and row to `out`; returns how many bytes, or NO_ROOM.
 
-    With `nulls` they stand for the contacts of every record.
+    With `nulls` they stand for the contacts of every record. A record is copied to where its text will be, then
+    decompressed: libzstd reads some bytes twice, so they must not change.
     """
     used: Int = 0
+    start: Int
     length: Int
+    row: Int
     touched: Int = 0
     shard: ShardArrays
     frame: U1
     for i in range(count):  # read both ends of all records first: so the waits for memory overlap
         shard = table.shards[places[2 * i]]
-        if places[2 * i + 1] >= shard.rows:
+        row = places[2 * i + 1]
+        if row >= shard.rows:
             damaged()
-        frame = first_byte(shard, places[2 * i + 1])
-        length = length_of(shard, places[2 * i + 1])
+        start = shard.record_starts[row]
+        length = length_of(shard, row, start)
+        frame = first_byte(shard, row, start)
         touched += frame[0] + frame[length - 1]
     if touched < 0:
         return NO_ROOM
     for i in range(count):
         shard = table.shards[places[2 * i]]
-        frame = first_byte(shard, places[2 * i + 1])
-        length = length_of(shard, places[2 * i + 1])
-        made: Int = decompress(context, work, work_size, frame, length, shard.dictionary)
+        row = places[2 * i + 1]
+        start = shard.record_starts[row]
+        length = length_of(shard, row, start)
+        if used + length > out_size:
+            return NO_ROOM
+        memcpy(out + used, first_byte(shard, row, start), length)
+        made: Int = decompress(context, work, work_size, out + used, length, shard.dictionary)
         if made < 0:  # an error of libzstd, a negative number as it is
             if made == TOO_SMALL:
                 return NO_ROOM

@@ -19,6 +19,7 @@ cdef Int near_words(
     ShardArrays shard, U1 text, Int start, Int length, Int unit, Pool pool
 ) except? -1 nogil
 cdef Int postings_of(ShardArrays shard, Int word) except? -1 nogil
+cdef Int postings_end(ShardArrays shard, Int word, Int first) except? -1 nogil
 cdef Int place_of(Pool pool, Int word) noexcept nogil
 cdef Real penalty_of(ShardArrays shard, Pool pool, Int word) except? -1 nogil
 cdef Real weigh_name(ShardArrays shard, Pool pool, Int first, Int end, Real least) except? -1 nogil

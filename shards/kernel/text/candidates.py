@@ -149,11 +149,18 @@ def near_words(shard: ShardArrays, text: U1, start: Int, length: Int, unit: Int,
 
 def postings_of(shard: ShardArrays, word: Int) -> Int:
     """The number of rows of a word, checked."""
+    if word >= shard.word_count:
+        damaged()
     first: Int = shard.posting_starts[word]
+    return postings_end(shard, word, first) - first
+
+
+def postings_end(shard: ShardArrays, word: Int, first: Int) -> Int:
+    """Where the rows of a word end that begin at `first`, checked."""
     end: Int = shard.posting_starts[word + 1]
     if end < first or end > shard.posting_count:
         damaged()
-    return end - first
+    return end
 
 
 def place_of(pool: Pool, word: Int) -> Int:
@@ -242,11 +249,10 @@ def consider(shard: ShardArrays, pool: Pool, row: Int) -> Int:
 def consider_all(shard: ShardArrays, pool: Pool, word: Int) -> Int:
     """Weigh the rows of a word, as many as are allowed."""
     first: Int = shard.posting_starts[word]
-    count: Int = postings_of(shard, word)
-    for i in range(count):
+    for i in range(first, postings_end(shard, word, first)):
         if pool.weighed >= POOLED:
             return 0
-        consider(shard, pool, shard.postings[first + i])
+        consider(shard, pool, shard.postings[i])
     return 0
 
 
@@ -266,13 +272,12 @@ def consider_both(shard: ShardArrays, pool: Pool, one: Int, other: Int) -> Int:
     if postings_of(shard, one) > postings_of(shard, other):
         one, other = other, one
     first: Int = shard.posting_starts[one]
-    count: Int = postings_of(shard, one)
     at: Int = shard.posting_starts[other]
-    end: Int = at + postings_of(shard, other)
-    for i in range(count):
+    end: Int = postings_end(shard, other, at)
+    for i in range(first, postings_end(shard, one, first)):
         if at >= end or pool.weighed >= POOLED:
             return 0
-        row: Int = shard.postings[first + i]
+        row: Int = shard.postings[i]
         at = place_after(shard.postings, at, end, row)
         if at < end and shard.postings[at] == row:
             consider(shard, pool, row)

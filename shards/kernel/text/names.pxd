@@ -6,7 +6,7 @@ from shards.kernel.text.phrases cimport (
     add_phrase, find_phrase, phrase_cost,
 )
 from shards.kernel.row_sets cimport (
-    add_rows, add_set, add_words, count_common, heads_of, kind_of, position_of, rows_of, size_of,
+    add_rows, add_set, add_words, count_common, heads_of, kind_of, set_of, rows_of, size_of,
 )
 from shards.kernel.types cimport (
     ALONE, BITS, COUNTED, IDENTIFIERS, Int, Key, NOTHING, PHRASE, Question, STORED, SUFFIX_BYTES,

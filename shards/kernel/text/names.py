@@ -24,8 +24,8 @@ if not cython.compiled:
         count_common,
         heads_of,
         kind_of,
-        position_of,
         rows_of,
+        set_of,
         size_of,
     )  # fmt: skip
     from shards.kernel.text.phrases import add_phrase, find_phrase, phrase_cost
@@ -88,7 +88,7 @@ def find_named(
             names = WORDS
             if question.text_size <= SUFFIX_BYTES:
                 key = first * (one << 32) + end
-                names_set = position_of(
+                names_set = set_of(
                     shard,
                     shard.heavy_keys,
                     shard.heavy_places,
@@ -106,7 +106,7 @@ def find_named(
         if ids_first < ids_end:
             ids = IDENTIFIERS
             key = ids_first * (one << 32) + ids_end
-            ids_set = position_of(
+            ids_set = set_of(
                 shard,
                 shard.prefix_keys,
                 shard.prefix_places,
@@ -117,20 +117,20 @@ def find_named(
             if ids_set:
                 ids = STORED
     if alone and (names == NOTHING or ids == NOTHING) and names + ids == STORED:
-        source.heads = heads_of(shard, names_set + ids_set)
+        source.heads = heads_of(names_set + ids_set)
         if source.heads:
             source.headed = ALONE
             if count <= question.head_rows and not question.census:
-                source.total = size_of(shard, names_set + ids_set)
+                source.total = size_of(names_set + ids_set)
                 return 0
-    if names == STORED and kind_of(shard, names_set) == COUNTED:
+    if names == STORED and kind_of(names_set) == COUNTED:
         names = WORDS
     if names == WORDS:
         scratch.spent += UNITED * question.listed_cost * (end - first)
     elif names == PHRASE:
         scratch.spent += question.listed_cost * phrase_cost(shard, question)
-    elif names == STORED and kind_of(shard, names_set) != BITS:
-        scratch.spent += question.listed_cost * size_of(shard, names_set)
+    elif names == STORED and kind_of(names_set) != BITS:
+        scratch.spent += question.listed_cost * size_of(names_set)
     if ids:
         scratch.spent += question.listed_cost * (ids_end - ids_first)
     if scratch.spent > question.budget:
@@ -138,14 +138,14 @@ def find_named(
     take_bits(shard, question, source, names, names_set, ids, ids_set)
     source.name_first = scratch.used
     if names == STORED:
-        if kind_of(shard, names_set) != BITS:
+        if kind_of(names_set) != BITS:
             add_set(shard, source, scratch, names_set, question.head_rows)
     elif names == WORDS:
         add_words(shard, source, scratch, first, end, question)
     elif names == PHRASE:
         add_phrase(shard, question, source, scratch)
     if ids == STORED:
-        if kind_of(shard, ids_set) != BITS:
+        if kind_of(ids_set) != BITS:
             add_set(shard, source, scratch, ids_set, question.head_rows)
     elif ids == IDENTIFIERS:
         add_rows(shard, source, scratch, shard.id_rows, ids_first, ids_end)
@@ -166,22 +166,22 @@ def take_bits(
     """Let the source use the sets of bits among the two, and count their rows."""
     headed: Int = 1
     source.total = 0
-    if names == STORED and kind_of(shard, names_set) == BITS:
-        source.bits = rows_of(shard, names_set, question.head_rows)
-        source.total = size_of(shard, names_set)
-        source.heads = heads_of(shard, names_set)
+    if names == STORED and kind_of(names_set) == BITS:
+        source.bits = rows_of(names_set, question.head_rows)
+        source.total = size_of(names_set)
+        source.heads = heads_of(names_set)
         headed = source.heads != 0
-    if ids == STORED and kind_of(shard, ids_set) == BITS:
-        held: Int = rows_of(shard, ids_set, question.head_rows)
-        source.total += size_of(shard, ids_set)
+    if ids == STORED and kind_of(ids_set) == BITS:
+        held: Int = rows_of(ids_set, question.head_rows)
+        source.total += size_of(ids_set)
         if source.bits:
             source.more_bits = held
             source.total -= count_common(shard, source.bits, held)
-            source.more_heads = heads_of(shard, ids_set)
+            source.more_heads = heads_of(ids_set)
             headed &= source.more_heads != 0
         else:
             source.bits = held
-            source.heads = heads_of(shard, ids_set)
+            source.heads = heads_of(ids_set)
             headed = source.heads != 0
     if source.need == 0 and source.headed == UNKNOWN and source.bits and headed:
         source.headed = TOGETHER

@@ -3,7 +3,7 @@ from shards.kernel.find cimport (
     compare, damaged, first_suffix, first_word, last_suffix, lower, owner_of,
 )
 from shards.kernel.row_sets cimport (
-    add, has_bit, is_listed, kind_of, position_at, position_of, rows_of, size_of,
+    add, has_bit, is_listed, kind_of, set_at, set_of, rows_of, size_of,
 )
 from shards.kernel.types cimport (
     BITS, FORMER_NAME, FURTHER, GAPS, Int, Key, Question, SUFFIX_BYTES, Scratch, ShardArrays, Source, U4,

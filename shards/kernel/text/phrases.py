@@ -24,9 +24,9 @@ if not cython.compiled:
         has_bit,
         is_listed,
         kind_of,
-        position_at,
-        position_of,
         rows_of,
+        set_at,
+        set_of,
         size_of,
     )  # fmt: skip
     from shards.kernel.types import (
@@ -77,12 +77,12 @@ def phrase_set(shard: ShardArrays, question: Question) -> Int:
     length: Int = shard.phrase_starts[first + 1] - place - 1
     if length != size or compare(shard.phrases, shard.phrases_size, place, question.text, 0, size):
         return 0
-    return position_at(shard, shard.phrase_places[first], question.head_rows)
+    return set_at(shard, shard.phrase_places[first], question.head_rows)
 
 
 def junction_set(shard: ShardArrays, question: Question, i: Int) -> Int:
     """The position of the set of the characters around blank `i` of `q`; 0 if no name has them."""
-    return position_of(
+    return set_of(
         shard, shard.junction_keys, shard.junction_places, shard.junction_count,
         question.junctions[i], question.head_rows,
     )  # fmt: skip
@@ -118,10 +118,10 @@ def add_phrase(shard: ShardArrays, question: Question, source: Source, scratch: 
     source.phrase_bits = 0
     for i in range(last):
         held = junction_set(shard, question, i)
-        count = size_of(shard, held)
-        if kind_of(shard, held) == BITS and count < fewest:
+        count = size_of(held)
+        if kind_of(held) == BITS and count < fewest:
             fewest = count
-            source.phrase_bits = rows_of(shard, held, question.head_rows)
+            source.phrase_bits = rows_of(held, question.head_rows)
         if count < best:
             best = count
             pair = held
@@ -147,8 +147,8 @@ def phrase_cost(shard: ShardArrays, question: Question) -> Int:
     fewest: Int = shard.rows
     for i in range(question.word_count - 1):
         held: Int = junction_set(shard, question, i)
-        if size_of(shard, held) < fewest:
-            fewest = size_of(shard, held)
+        if size_of(held) < fewest:
+            fewest = size_of(held)
     return fewest
 
 
@@ -199,9 +199,9 @@ def add_pair(
 ) -> Int:
     """List those rows of a row set that hold `q`."""
     sets = shard.sets
-    first: Int = rows_of(shard, pair, question.head_rows)
-    left: Int = size_of(shard, pair)
-    kind: Int = kind_of(shard, pair)
+    first: Int = rows_of(pair, question.head_rows)
+    left: Int = size_of(pair)
+    kind: Int = kind_of(pair)
     row: Int = 0
     i: Int = 0
     held: Int

@@ -34,7 +34,7 @@ if not cython.compiled:
 def compare_name(shard: ShardArrays, row: Int, question: Question) -> Int:
     """-1, 0 or 1: how the beginning of the folded name of a row compares with the text."""
     token: Int = shard.token_starts[row]
-    end: Int = name_end(shard, row)
+    end: Int = name_end(shard, row, token)
     size: Int = question.text_size
     at: Int = 0
     while token < end and at < size:
@@ -150,12 +150,14 @@ def insert(
 
 def score_end(shard: ShardArrays, scratch: Scratch, found: Int, count: Int) -> Int:
     """Where the order `score` has nothing more that comes before the last of `count` found rows."""
+    end: Int = shard.order_size[SCORE]
     if found < count:
-        return shard.rows
+        return end
     step: Int = 0
     while step < shard.step_count[SCORE] and shard.score_keys[step] <= scratch.found_tie[count - 1]:
         step += 1
-    return shard.steps[SCORE][step]
+    place: Int = shard.steps[SCORE][step]
+    return place if place < end else end
 
 
 def add_best(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec import bands
-from shards.errors import CorruptError
+from shards.errors import CorruptError, reading
 from shards.kernel import types
 from shards.query import ORDERS, STATES, Query
 from shards.search.counts.towns import Towns, towns_of
@@ -70,6 +70,7 @@ class Distribution:
         return [(self.values.text(int(n)), int(counts[n])) for n in ranked]
 
 
+@reading()
 def distributions(
     base: Base, query: Query, dimensions: Collection[str], budget: float
 ) -> tuple[int, Mapping[str, Distribution]] | None:
@@ -106,6 +107,7 @@ def distribution(base: Base, dimension: str, slots: NDArray[np.int64]) -> Distri
     return Distribution(values, counts[:-1], int(counts[-1]))
 
 
+@reading()
 def values_of(base: Base, dimension: str) -> DimensionValues:
     """The values of a dimension; the first question about towns reads those of all countries.
 
@@ -114,11 +116,7 @@ def values_of(base: Base, dimension: str) -> DimensionValues:
     """
     found: DimensionValues | None = base.memo.get(dimension)
     if found is None:
-        try:
-            found = _read_values(base, dimension)
-        except (IndexError, UnicodeDecodeError) as error:
-            raise CorruptError(_DAMAGED.format(dimension)) from error
-        base.memo[dimension] = found
+        found = base.memo[dimension] = _read_values(base, dimension)
     return found
 
 

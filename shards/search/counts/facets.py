@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from shards.errors import reading
 from shards.kernel.types import BY_CELL
 from shards.query import Query
 from shards.search.result_page import MergedRow
@@ -41,6 +42,7 @@ class FacetCount:
         return sum(self.counts.values())
 
 
+@reading()
 def count_facets(base: Base, query: Query, *, limit: int) -> FacetCount:
     """Count all that match `query`, and find the first `limit` of them.
 

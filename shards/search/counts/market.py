@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.arrays import Rows
+from shards.errors import reading
 from shards.kernel.memory import address_of
 from shards.kernel.results.market import known as gather_known
 from shards.query import STATES, Query
@@ -70,6 +71,7 @@ def parts(base: Base, query: Query) -> list[Query]:
     return [replace(query, pays=tuple(one)) for one in (first, second) if one] or [query]
 
 
+@reading()
 def part(base: Base, query: Query, oldest: int) -> MarketPart:
     """The companies that `query`, one of `parts`, finds; of ratios those whose last year is `oldest` or later.
 
@@ -120,6 +122,7 @@ class MarketTurnovers:
         self._many = np.empty(sum(shard.steps("ca_desc").known for shard in chosen))
         self._size = self._lesser
 
+    @reading()
     def write(self, half: int) -> None:
         """Write one half, 0 or 1; each has to be written once.
 

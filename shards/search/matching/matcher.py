@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-import orjson
-
+from shards.codec import record
 from shards.codec.folding import fold
+from shards.errors import reading
 from shards.search.matching import candidate_rows, evidence
 from shards.search.matching.candidate_rows import CandidateRows, Found, folded_words, information
 from shards.search.matching.company_numbers import Derivation, in_any_spelling
@@ -82,6 +82,7 @@ class Matcher:
         self._table: SearchTable = base.own_worker().table
         self._rows = CandidateRows(self._table)
 
+    @reading()
     def match(self, line: Line, limit: int) -> MatchResult:
         """The verdict on a line and its best candidates, at most `limit`.
 
@@ -97,6 +98,7 @@ class Matcher:
         candidates = tuple(_candidate(note, found) for note, found in ranked[:limit])
         return MatchResult(self._weights.verdict(notes), candidates)
 
+    @reading()
     def weighed(self, line: Line) -> list[Weighed]:
         """The companies that a line may mean, with what speaks for each."""
         chosen = self._chosen(line)
@@ -200,7 +202,7 @@ class Matcher:
         weighed = []
         for each in best:
             shard = self._table.shards[each.found.shard]
-            company = orjson.loads(shard.record(each.found.row, coordonnees=False))
+            company = record.company(shard.record(each.found.row, coordonnees=False))
             weighed.append(Weighed(company, _evidence(line, company, each, companies, numbered)))
         return weighed
 

@@ -7,6 +7,7 @@ from itertools import combinations, product
 from typing import Final, NamedTuple
 
 from shards.codec.folding import fold, fold_id
+from shards.errors import reading
 from shards.query import Query
 from shards.search import id_lookup
 from shards.search.reader import Shard
@@ -38,6 +39,7 @@ class _NearWord(NamedTuple):
     n: int
 
 
+@reading()
 def nearest(base: Base, query: Query) -> list[Meant]:
     """At most three texts that find something where `query` finds nothing: by distance, then by their totals.
 

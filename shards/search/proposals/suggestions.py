@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards.codec.folding import fold
+from shards.errors import reading
 from shards.query import Query
 from shards.search.counts.towns import towns_of
 from shards.search.reader import Shard
@@ -53,6 +54,7 @@ def companies(base: Base, q: str, pays: tuple[str, ...], limit: int) -> Places:
     return base.own_worker().best(Query(pays=pays, q=q), limit)
 
 
+@reading()
 def words(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[WordCount]:
     """The `limit` most frequent words that begin with the last word of `q`; equal ones in alphabetical order.
 
@@ -87,6 +89,7 @@ def words(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[WordCou
     return sorted(found_words, key=lambda one: (-one.n, one.mot))[:limit]
 
 
+@reading()
 def towns(base: Base, q: str, pays: tuple[str, ...], limit: int) -> list[TownCount]:
     """The `limit` largest towns that begin with `q`, both folded; equal ones in alphabetical order.
 

@@ -101,7 +101,7 @@ ENGINES: Final[tuple[Mapping[str, ModuleType], ...]] = (
 )
 
 
-def _questions(modules: Mapping[str, ModuleType], base: Base) -> list[Callable[[], object]]:
+def questions(modules: Mapping[str, ModuleType], base: Base) -> list[Callable[[], object]]:
     """What is asked of a shard: searches, counts, completions, and candidates of a name."""
     searching, facets, distribution, rows, suggestions = (
         modules[f"shards.search.{name}"]
@@ -162,6 +162,6 @@ def test_a_damaged_shard_answers_or_is_refused(
                 with suppress(ShardError, UnicodeDecodeError), Shard(tmp_path / "EE") as shard:
                     base = modules["shards.search.search"].Base()
                     base["EE"] = shard
-                    for ask in _questions(modules, base):
+                    for ask in questions(modules, base):
                         with suppress(ShardError):
                             ask()

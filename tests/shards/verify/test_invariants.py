@@ -58,7 +58,15 @@ FOUND = [
 ]
 
 LINES = [
-    {"code": code, "valeur": valeur, "devise": "EUR", "exercice": 2024, "ordre": 1}
+    {
+        "etat": "bilan",
+        "code": code,
+        "libelle": code,
+        "valeur": valeur,
+        "devise": "EUR",
+        "exercice": 2024,
+        "ordre": 1,
+    }
     for code, valeur in (("Equity", 50.0), ("TotalAssets", 100.0))
 ]
 

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import orjson
-
 from serve.data.statement_table import Lines
 from serve.export.workbook.export_data import AT, ExportData
+from shards.codec import record
 from shards.ratios import accounts
 from shards.ratios.accounts import Accounts, RatioValue
 from shards.ratios.exchange_rates import euros_per_unit
@@ -38,8 +37,7 @@ class CompanyAccounts:
     @property
     def lines(self) -> Lines:
         """The statement lines (E5)."""
-        found: Lines = orjson.loads(self.stored)
-        return found
+        return record.lines(self.stored)
 
     @property
     def last_year(self) -> int:
@@ -84,5 +82,5 @@ def name_of(data: ExportData, one: CompanyAccounts, field: str) -> str | None:
 
 
 def _accounts(row: int, sheet: str, stored: bytes) -> CompanyAccounts:
-    by_year = accounts.by_year(orjson.loads(stored))
+    by_year = accounts.by_year(record.lines(stored))
     return CompanyAccounts(row, sheet, stored, by_year, accounts.values(by_year))
