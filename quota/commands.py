@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from quota.accounts import Account, Key, effective, has_tool
 from quota.errors import UnknownError
-from quota.ledger import passwords
+from quota import passwords
 from quota.ledger.people import Person
 from quota.ledger.tickets import Ticket
 from quota.periods import months_before

@@ -21,7 +21,8 @@ _WHOLE: Final = (
 # Tables with one hash per account, person or period.
 _PARTED: Final = (
     row_format.KEY_OF, row_format.ADDRESS_OF, row_format.RESERVED, row_format.SESSION,
-    row_format.KEY_CALLS, row_format.PAYMENT, *row_format.PERIODIC,
+    row_format.KEY_CALLS, row_format.PAYMENT, row_format.MEMBER_OF, row_format.TICKET_OF, row_format.AGENDA,
+    *row_format.PERIODIC,
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from quota import keys
 from quota.accounts import FREE, Account, Key
-from quota.ledger import activity, calls, exports, payments, people, registry
+from quota.ledger import activity, calls, exports, payments, people, registry, tickets
 from quota.ledger.openings import Opening
 from quota.ledger.payments import Payment
 from quota.ledger.people import Person
@@ -224,6 +224,10 @@ class AccountBook:
         """The people of an account, by address."""
         return self._transactions.read(lambda txn: people.people_of(txn, account))
 
+    def count_of(self, account: str) -> StoreResult[int]:
+        """How many people an account has."""
+        return self._transactions.read(lambda txn: people.count_of(txn, account))
+
     def person_by_email(self, email: str) -> StoreResult[Person | None]:
         """The person with this address, or None."""
         return self._transactions.read(lambda txn: people.by_email(txn, email))
@@ -253,8 +257,14 @@ class AccountBook:
         return self._transactions.submit(lambda txn: people.add_person(txn, person))
 
     def set_password(self, person: str, password: str) -> StoreFuture[Person]:
-        """Replace a password and end all sessions of the person."""
-        return self._transactions.submit(lambda txn: people.set_password(txn, person, password))
+        """Replace a password; all sessions of the person, and links for another password, end."""
+
+        def change(txn: WriteTransaction) -> Person:
+            changed = people.set_password(txn, person, password)
+            tickets.end_links(txn, changed)
+            return changed
+
+        return self._transactions.submit(change)
 
     def set_role(self, account: str, person: str, role: str) -> StoreFuture[Person]:
         """Give a person of an account another role; the last administrator keeps theirs."""
@@ -262,7 +272,13 @@ class AccountBook:
 
     def remove_person(self, account: str, person: str) -> StoreFuture[Person]:
         """Remove a person from an account; the last administrator stays."""
-        return self._transactions.submit(lambda txn: people.remove_person(txn, account, person))
+
+        def remove(txn: WriteTransaction) -> Person:
+            removed = people.remove_person(txn, account, person)
+            tickets.end_links(txn, removed)
+            return removed
+
+        return self._transactions.submit(remove)
 
     # -- sessions ------------------------------------------------------------------
 

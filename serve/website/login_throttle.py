@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Final, TypeVar
 
-from quota.ledger import passwords
+from quota import passwords
 from quota.ledger.people import folded
 from serve.access import counter_headers
 from serve.access.burst_gate import Limiter

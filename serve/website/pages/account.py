@@ -12,7 +12,7 @@ from typing import Final
 
 from quota.accounts import effective, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
-from quota.ledger import passwords
+from quota import passwords
 from quota.ledger.tickets import SENT
 from serve.access.result import Response
 from serve.api.routes import RECONCILIATION_PATH
@@ -209,7 +209,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         by_day=await book.calls_by_day(account.id, _DAYS, request.now),
         by_key=await book.key_calls(account.id, _DAYS, request.now),
         last_used=await request.accounts.last_used([key.id for key in keys]),
-        people=len(await request.accounts.people_of(account.id)),
+        people=await request.accounts.count_of(account.id),
         unsent=sum(
             bool(ticket.error) and ticket.mail != SENT
             for ticket in await request.accounts.tickets.of(account.id, request.now)

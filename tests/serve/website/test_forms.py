@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quota.bursts.limiter import BurstLimiter
-from quota.ledger import passwords
+from quota import passwords
 from serve.access.context import utc_now
 from serve.contract.errors import ApiError
 from serve.website import login_throttle, signing
