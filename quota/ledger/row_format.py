@@ -35,6 +35,7 @@ SESSION: Final = b"s/"  # s/<person>/<SHA-256 of the token, hex> -> expiry (s si
 LAST: Final = b"l/"  # l/<key id> -> day of its last use ("2026-11-21")
 PAYMENT: Final = b"y/"  # y/<account>/<id at Stripe> -> JSON of a Payment
 PAID: Final = b"z/"  # z/<id at Stripe> -> states of it that were stored
+UNAPPLIED: Final = b"Z/"  # Z/<id at Stripe> -> JSON of an Unapplied: paid for, and without effect
 KEY_CALLS: Final = b"D/"  # D/<account>/<day>/<key id> -> calls, added every minute
 SEALED: Final = b"f/"  # f/<SHA-256 of a token, 32 bytes> -> expiry (s since 1970), a sealed key
 MEMBER_OF: Final = b"U/"  # U/<account>/<person> -> 1

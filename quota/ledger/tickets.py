@@ -131,8 +131,8 @@ def ask_for_password(txn: WriteTransaction, ticket: Ticket, token: bytes | None)
     named = replace(ticket, account=known.account, person=known.id, email=known.email)
     before = _issued(txn, named)
     if before is None or before.expires <= ticket.created:
-        asked = (ticket.created,) if ticket.mail == WAITING else ()
-        return issue(txn, replace(named, asked=asked), token)
+        first = (ticket.created,) if ticket.mail == WAITING else ()
+        return issue(txn, replace(named, asked=first), token)
     before = _without_old_links(txn, before, ticket.created)
     if ticket.mail != WAITING:
         return _enter(txn, before, replace(before, mail=NO_MAIL, expires=ticket.expires), token)
@@ -161,7 +161,11 @@ def open_ticket(txn: ReadTransaction, token: bytes, kind: str, now: int) -> Tick
     """The ticket of this kind with a token of this SHA-256, if it can still be used."""
     name, _, end = (txn.get(row_format.TOKEN + token) or b"").decode().partition("/")
     ticket = _get(txn, name)
-    if ticket is None or ticket.kind != kind or min(ticket.expires, int(end or ticket.expires)) <= now:
+    if (
+        ticket is None
+        or ticket.kind != kind
+        or min(ticket.expires, int(end or ticket.expires)) <= now
+    ):
         return None
     return ticket
 

@@ -16,7 +16,7 @@ from quota import keys
 from quota.accounts import FREE, Account, Key
 from quota.ledger import activity, calls, exports, payments, people, registry, tickets
 from quota.ledger.openings import Opening
-from quota.ledger.payments import Payment
+from quota.ledger.payments import Payment, Unapplied
 from quota.ledger.people import Person
 from quota.ledger.registry import ADDRESSES
 from quota.ledger.transaction import ReadTransaction, WriteTransaction
@@ -109,6 +109,21 @@ class AccountBook:
     def add_pack(self, pack: Payment) -> StoreFuture[bool]:
         """Add the credits of a paid pack; False if they were added before."""
         return self._transactions.submit(lambda txn: payments.add_pack(txn, pack))
+
+    def note_unapplied(self, payment: Payment, error: str, now: datetime) -> StoreFuture[None]:
+        """Note a payment that has no effect, until it is applied or settled."""
+        moment = int(now.timestamp())
+        return self._transactions.submit(
+            lambda txn: payments.note_unapplied(txn, payment, error, moment)
+        )
+
+    def unapplied(self) -> StoreResult[Sequence[Unapplied]]:
+        """The payments that have no effect, the oldest first."""
+        return self._transactions.read(payments.unapplied)
+
+    def settle_unapplied(self, payment: str) -> StoreFuture[bool]:
+        """Forget a payment that was settled by hand; False if there is none such."""
+        return self._transactions.submit(lambda txn: payments.settle_unapplied(txn, payment))
 
     def payments_of(self, account: str) -> StoreResult[Sequence[Payment]]:
         """The subscriptions and packs of an account, the newest first."""

@@ -154,7 +154,7 @@ class PeopleAgainstModel(RuleBasedStateMachine):
             known: link
             for known, link in self.links.items()
             if int(link[4].timestamp()) > moment
-            and (account and kind == tickets.PASSWORD or link[:3] != (kind, account, email))
+            and ((account and kind == tickets.PASSWORD) or link[:3] != (kind, account, email))
             and (account or link[1])
         }
         end = self.now + timedelta(days=_DAYS[kind])

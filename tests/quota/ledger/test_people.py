@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from quota import passwords
 from quota.accounts import Account
 from quota.errors import NotAllowedError, UnknownError
 from quota.keys import digest
-from quota import passwords
 from quota.ledger import people
 from quota.ledger.payments import Payment
 from quota.ledger.people import Person

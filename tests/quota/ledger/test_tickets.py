@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quota.errors import NotAllowedError
 from quota import passwords
+from quota.errors import NotAllowedError
 from quota.ledger import tickets
 from quota.ledger.people import MEMBER
 from quota.store.lmdb_store import LmdbStore
@@ -135,7 +135,10 @@ def test_a_mail_that_was_sent_or_has_expired_is_not_tried_again(
 
     assert not book.is_due(NOW - MINUTE).result()
     late = [book.claim(NOW + timedelta(days=7)).result()[0] for _ in range(2)]
-    assert late == [None, None]  # the first forgets the mail, the second passes over the hours without one
+    assert late == [
+        None,
+        None,
+    ]  # the first forgets the mail, the second passes over the hours without one
     assert not book.is_due(NOW + timedelta(days=7)).result()
     book.settle(ticket.id, tickets.SENT).result()
     assert not book.is_due(NOW + timedelta(days=6)).result()
