@@ -10,7 +10,15 @@ from quota.accounts import effective
 from serve.access import admission
 from serve.access.admission import Admitted
 from serve.access.caller import Caller
-from serve.access.result import NO_STORE, Content, PreparedCall, Request, Response
+from serve.access.result import (
+    NO_STORE,
+    CallResult,
+    Content,
+    EncodedContent,
+    PreparedCall,
+    Request,
+    Response,
+)
 from serve.api import routes
 from serve.api.matching import reconciliation
 from serve.contract import errors
@@ -54,12 +62,13 @@ async def respond(request: HttpRequest) -> Response:
         return _json(reconciliation.proposed(_limit(given.get("limit"))))
     if path == ["suggest", "type"]:
         return _json({"result": [reconciliation.TYPE]})
-    if len(path) == 2 and path[0] in ("view", "preview"):
-        return _company(request, path[0], path[1])
-    if path and path != ["suggest", "entity"]:
+    shows = len(path) == 2 and path[0] in ("view", "preview")
+    if path and not shows and path != ["suggest", "entity"]:
         raise errors.route_inconnue()
 
     def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
+        if shows:
+            return _company(path[0], path[1], generation)
         if path:
             prefix = given.get("prefix", "")
             return reconciliation.suggest_entities(prefix, asked, generation).encoded()
@@ -125,20 +134,30 @@ async def _parameters(request: HttpRequest) -> Mapping[str, str]:
         ) from error
 
 
-def _company(request: HttpRequest, what: str, identifier: str) -> Response:
-    """The page of a company, or a preview of it."""
-    with request.context.published.lease() as generation:
-        company = reconciliation.find(identifier, generation, coordonnees=False)
+def _company(what: str, identifier: str, generation: OpenGeneration) -> PreparedCall[Content]:
+    """The page of a company, or a preview of it: one call each.
+
+    Raises:
+        ApiError: 404.
+    """
+    company = reconciliation.find(identifier, generation, coordonnees=False)
     if company is None:
         raise errors.societe_introuvable(*identifier.partition(":")[::2])
     if what == "view":
-        return Response(303, b"", {**NO_STORE, "Location": reconciliation.page_of(company)})
-    headers = {
-        **NO_STORE,
-        "Content-Type": "text/html; charset=utf-8",
-        "Content-Security-Policy": _FRAMED,
-    }
-    return Response(200, reconciliation.preview(company).encode(), headers)
+        headers = {**NO_STORE, "Location": reconciliation.page_of(company)}
+        shown = CallResult(303, EncodedContent(b""), headers)
+    else:
+        headers = {
+            **NO_STORE,
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Security-Policy": _FRAMED,
+        }
+        shown = CallResult(200, EncodedContent(reconciliation.preview(company).encode()), headers)
+
+    async def run() -> CallResult[Content]:
+        return shown
+
+    return PreparedCall(run)
 
 
 def _json(value: Any) -> Response:
