@@ -59,7 +59,7 @@ def _remove_if_abandoned(folder: Path) -> None:
 
 def _read(path: Path) -> str:
     """The text of a small file. Raises OSError: it is none."""
-    with open(os.open(path, os.O_RDONLY | _FLAGS), "rb") as file:
+    with os.fdopen(os.open(path, os.O_RDONLY | _FLAGS), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(f"{path} is no file")
         text = file.read(_LONGEST + 1)
@@ -70,7 +70,7 @@ def _read(path: Path) -> str:
 
 def _write(path: Path, text: str) -> None:
     """Write a small file anew. Raises OSError: something else has its name."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | _FLAGS, 0o600), "wb") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | _FLAGS, 0o600), "wb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(f"{path} is no file")
         file.truncate()
